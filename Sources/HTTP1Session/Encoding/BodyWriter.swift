@@ -1,0 +1,83 @@
+package import HTTPWire
+package import NIOCore
+
+/// Frames a message's content, and holds the caller to the length that its head declared.
+package struct BodyWriter: Sendable {
+  package let framing: BodyFraming
+  /// Of a declared length.
+  private var remaining: Int
+
+  init(_ framing: BodyFraming) {
+    self.framing = framing
+    remaining = if case .length(let length) = framing { length } else { 0 }
+  }
+
+  mutating func writePrefix(count: Int, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    guard count > 0 else { return }
+    switch framing {
+    case .none: throw .unencodable("The message has no body by its head, and \(count) bytes of one came.")
+    case .length:
+      guard count <= remaining else { throw .unencodable("The body is longer than its Content-Length.") }
+      remaining -= count
+    case .chunked:
+      output.writeString(String(count, radix: 16))
+      output.writeStaticString("\r\n")
+    case .untilClose, .tunnel: break
+    }
+  }
+
+  func writeSuffix(into output: inout ByteBuffer) {
+    if framing == .chunked { output.writeStaticString("\r\n") }
+  }
+
+  func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    guard remaining == 0 else { throw .unencodable("The body is \(remaining) bytes shorter than its Content-Length.") }
+    guard framing == .chunked else { return }
+    try output.writeWhole { output throws(HTTP1Failure) in
+      output.writeStaticString("0\r\n")
+      if let trailers { try Self.write(trailers, into: &output) }
+      output.writeStaticString("\r\n")
+    }
+  }
+
+  private static func write(_ trailers: FieldSection, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    for line in trailers.lines where !line.field.isBarredFromTrailers {
+      try trailers.withBytes(of: line) { name, value throws(HTTP1Failure) in try output.writeField(name, value) }
+    }
+  }
+}
+
+/// What both encoders do after the head.
+package protocol MessageEncoder {
+  var body: BodyWriter { get set }
+}
+
+extension MessageEncoder {
+  /// What `writeHead` decided.
+  package var framing: BodyFraming { body.framing }
+
+  /// Appends a piece of the content, copied and framed.
+  /// - Throws: where it is more than the head declared.
+  package mutating func writeBody(_ bytes: ByteBuffer, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    guard bytes.readableBytes > 0 else { return }
+    try writeBodyPrefix(count: bytes.readableBytes, into: &output)
+    output.writeImmutableBuffer(bytes)
+    writeBodySuffix(into: &output)
+  }
+
+  /// The same without the copy: write the prefix, send so many bytes, write the suffix. Nothing where the count is 0:
+  /// an empty chunk would be the last one, so no suffix then either.
+  package mutating func writeBodyPrefix(count: Int, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    try body.writePrefix(count: count, into: &output)
+  }
+
+  package func writeBodySuffix(into output: inout ByteBuffer) {
+    body.writeSuffix(into: &output)
+  }
+
+  /// Ends the message. Trailers are dropped where the framing cannot carry them.
+  /// - Throws: where content is missing; the connection must be closed then, or the peer waits for it.
+  package mutating func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    try body.writeEnd(trailers: trailers, into: &output)
+  }
+}

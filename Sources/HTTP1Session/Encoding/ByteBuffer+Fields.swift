@@ -1,0 +1,107 @@
+import HTTPWire
+import NIOCore
+
+/// The one place where field lines are written, and so where a caller's bytes are kept from ending a line early.
+extension ByteBuffer {
+  mutating func writeField(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(HTTP1Failure) {
+    let value = FieldGrammar.trim(value)
+    guard FieldGrammar.isToken(name), FieldGrammar.isFieldText(value) else {
+      throw .unencodable(
+        "The field \"\(String(decoding: name.prefix(64), as: UTF8.self))\" holds a character that no field may hold.")
+    }
+    writeWithUnsafeMutableBytes(minimumWritableBytes: name.count + value.count + 4) { output in
+      output.copyMemory(from: name)
+      output[name.count] = UInt8(ascii: ":")
+      output[name.count + 1] = UInt8(ascii: " ")
+      UnsafeMutableRawBufferPointer(rebasing: output[(name.count + 2)...]).copyMemory(from: value)
+      output[name.count + 2 + value.count] = UInt8(ascii: "\r")
+      output[name.count + 3 + value.count] = UInt8(ascii: "\n")
+      return name.count + value.count + 4
+    }
+  }
+
+  /// Writes what may travel on. Left out are control data and what the connection writes itself: `content-length`,
+  /// `host`, and all fields that end here (RFC 9110 §7.6.1).
+  /// - Parameter keepingProxyFields: the next hop is a proxy, or this one answers as one.
+  mutating func writeForwardedFields(of section: FieldSection, keepingProxyFields: Bool) throws(HTTP1Failure) {
+    var options = ConnectionOptions()
+    var cookies = 0
+    if section.contains(.connection) {
+      for line in section.lines where line.field == .connection {
+        section.withBytes(of: line) { options.note($1) }
+      }
+    }
+    for line in section.lines {
+      switch line.field {
+      case .contentLength, .host: continue
+      case .proxyAuthorization, .proxyAuthenticate: if !keepingProxyFields { continue }
+      case .cookie:
+        cookies += 1
+        continue
+      case let field: if field.isPseudo || field.isHopByHop { continue }
+      }
+      try section.withBytes(of: line) { name, value throws(HTTP1Failure) in
+        if options.count == 0 || !options.contains(name) { try writeField(name, value) }
+      }
+    }
+    if cookies > 0 { try writeCookie(of: section) }
+  }
+
+  /// HTTP/2 splits a cookie so that it compresses; elsewhere it is one line (RFC 9113 §8.2.3).
+  private mutating func writeCookie(of section: FieldSection) throws(HTTP1Failure) {
+    var crumbs: [UInt8] = []
+    for line in section.lines where line.field == .cookie {
+      section.withBytes(of: line) { _, value in
+        if !crumbs.isEmpty { crumbs += "; ".utf8 }
+        crumbs += value
+      }
+    }
+    var joined = FieldSection(lineCapacity: 1)
+    crumbs.withUnsafeBytes { joined.append(.cookie, $0) }
+    for line in joined.lines {
+      try joined.withBytes(of: line) { name, value throws(HTTP1Failure) in try writeField(name, value) }
+    }
+  }
+
+  /// A request target, method or other part of a start line that has been found good.
+  mutating func writeValue(of field: KnownField, in section: FieldSection) {
+    section.withValue(of: field) { _ = writeBytes($0) }
+  }
+
+  mutating func writeContentLength(_ length: Int) {
+    writeStaticString("Content-Length: ")
+    writeString(String(length))
+    writeStaticString("\r\n")
+  }
+
+  /// Runs a body of writes, and takes all of them back where it throws: half a head must never leave.
+  mutating func writeWhole<Result>(
+    _ body: (inout ByteBuffer) throws(HTTP1Failure) -> Result
+  ) throws(HTTP1Failure) -> Result {
+    let start = writerIndex
+    do throws(HTTP1Failure) {
+      return try body(&self)
+    } catch {
+      moveWriterIndex(to: start)
+      throw error
+    }
+  }
+}
+
+extension FieldSection {
+  /// The length that the content is said to have.
+  func declaredLength() throws(HTTP1Failure) -> Int? {
+    guard contains(.contentLength) else { return nil }
+    var facts = MessageFacts()
+    do throws(HTTP1Failure) {
+      for line in lines where line.field == .contentLength {
+        try withBytes(of: line) { _, value throws(HTTP1Failure) in _ = try facts.noteContentLength(value) }
+      }
+    } catch {
+      throw .unencodable(error.message)
+    }
+    return facts.contentLength
+  }
+}

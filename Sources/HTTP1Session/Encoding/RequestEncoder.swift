@@ -1,0 +1,93 @@
+package import HTTPWire
+package import NIOCore
+
+/// Writes requests to a server. One for a connection; its state is the message under way.
+package struct RequestEncoder: MessageEncoder, Sendable {
+  package struct Options: Sendable {
+    /// Absolute form is for proxies. CONNECT is written in authority form whatever this says.
+    package var targetForm: TargetForm
+    /// Content, possibly empty, follows the head.
+    package var hasBody: Bool
+    /// Whether the connection is wanted after this exchange.
+    package var keepAlive: Bool
+    /// Asks for `TE: trailers`.
+    package var acceptsTrailers: Bool
+
+    package init(
+      targetForm: TargetForm = .origin, hasBody: Bool = false, keepAlive: Bool = true, acceptsTrailers: Bool = false
+    ) {
+      self.targetForm = targetForm
+      self.hasBody = hasBody
+      self.keepAlive = keepAlive
+      self.acceptsTrailers = acceptsTrailers
+    }
+  }
+
+  package var body = BodyWriter(.none)
+
+  package init() {}
+
+  /// Writes the head that the section describes.
+  ///
+  /// `:authority`, or else `host`, becomes Host. CONNECT with `:protocol` (RFC 8441) becomes GET with Upgrade; the caller
+  /// has put the handshake's own fields in. A body is framed by `content-length` where there is one, and else in chunks.
+  /// After CONNECT and an upgrade the framing is `tunnel`: what is written then goes out as it is.
+  ///
+  /// - Throws: `unencodable`; nothing was written.
+  package mutating func writeHead(
+    _ fields: FieldSection, _ options: Options = Options(), into output: inout ByteBuffer
+  ) throws(HTTP1Failure) {
+    let kind = RequestKind(fields)
+    let target = try RequestTarget(of: fields, kind: kind, form: options.targetForm)
+    let framing = try Self.framing(of: fields, kind: kind, hasBody: options.hasBody)
+    try output.writeWhole { output throws(HTTP1Failure) in
+      if kind == .upgrade { output.writeStaticString("GET") } else { output.writeValue(of: .method, in: fields) }
+      output.writeStaticString(" ")
+      target.write(fields, into: &output)
+      output.writeStaticString(" HTTP/1.1\r\nHost: ")
+      output.writeValue(of: target.authority, in: fields)
+      output.writeStaticString("\r\n")
+      try output.writeForwardedFields(of: fields, keepingProxyFields: target.isForProxy)
+      try Self.writeConnectionFields(of: fields, kind: kind, options, into: &output)
+      switch framing {
+      case .length(let length): output.writeContentLength(length)
+      case .chunked: output.writeStaticString("Transfer-Encoding: chunked\r\n")
+      case .none, .untilClose, .tunnel: break
+      }
+      output.writeStaticString("\r\n")
+    }
+    body = BodyWriter(framing)
+  }
+
+  private static func framing(
+    of fields: FieldSection, kind: RequestKind, hasBody: Bool
+  ) throws(HTTP1Failure) -> BodyFraming {
+    if kind == .connect || kind == .upgrade { return .tunnel }
+    let declared = try fields.declaredLength()
+    if hasBody { return declared.map(BodyFraming.length) ?? .chunked }
+    guard declared ?? 0 == 0 else { throw .unencodable("The request has a Content-Length and no body.") }
+    // RFC 9110 §8.6: without it, a server may wait for content of a method that usually has some.
+    let isEmptyUpload =
+      fields.withValue(of: .method) { method in
+        method.elementsEqual("POST".utf8) || method.elementsEqual("PUT".utf8) || method.elementsEqual("PATCH".utf8)
+      } ?? false
+    return declared != nil || isEmptyUpload ? .length(0) : .none
+  }
+
+  private static func writeConnectionFields(
+    of fields: FieldSection, kind: RequestKind, _ options: Options, into output: inout ByteBuffer
+  ) throws(HTTP1Failure) {
+    if kind == .upgrade {
+      guard fields.withValue(of: .protocol, FieldGrammar.isToken) == true else {
+        throw .unencodable("The protocol to upgrade to is no token.")
+      }
+      output.writeStaticString("Upgrade: ")
+      output.writeValue(of: .protocol, in: fields)
+      output.writeStaticString("\r\nConnection: upgrade\r\n")
+    } else if !options.keepAlive {
+      output.writeStaticString("Connection: close\r\n")
+    }
+    // RFC 9110 §10.1.4: TE ends at the next hop, so Connection names it.
+    if options.acceptsTrailers { output.writeStaticString("TE: trailers\r\nConnection: TE\r\n") }
+  }
+}

@@ -1,0 +1,63 @@
+import HTTPWire
+import NIOCore
+
+/// The target of a request to be written (RFC 9112 §3.2), with every part of the request line found good.
+struct RequestTarget {
+  let form: TargetForm
+  /// The field that names the host: `:authority`, or else `host`.
+  let authority: KnownField
+  var isForProxy: Bool { form == .absolute || form == .authority }
+
+  private let hasPath: Bool
+
+  init(of fields: FieldSection, kind: RequestKind, form: TargetForm) throws(HTTP1Failure) {
+    guard fields.withValue(of: .method, FieldGrammar.isToken) == true else {
+      throw .unencodable("The request has no method that is a token.")
+    }
+    authority = fields.contains(.authority) ? .authority : .host
+    // RFC 9112 §3.2 would have an empty Host field where there is none, which servers refuse, the one here among them.
+    guard fields.withValue(of: authority, { FieldGrammar.isAuthority($0, needsPort: kind == .connect) }) == true else {
+      throw .unencodable("The request names no host, or its authority is no host and port.")
+    }
+
+    let path = fields.withValue(of: .path) { path in
+      (isAsterisk: path.elementsEqual("*".utf8), isGood: Self.isOriginForm(path))
+    }
+    hasPath = path?.isAsterisk == false
+    switch (kind, form) {
+    case (.connect, _), (_, .authority):
+      guard kind == .connect else { throw .unencodable("Only CONNECT to a host and port has that target.") }
+      self.form = .authority
+      return
+    case (_, .absolute):
+      guard fields.withValue(of: .scheme, FieldGrammar.isScheme) == true else {
+        throw .unencodable("The request has no scheme to make a URI of.")
+      }
+      self.form = .absolute
+    case (_, .origin), (_, .asterisk):
+      self.form = path?.isAsterisk == true ? .asterisk : .origin
+    }
+    guard let path, path.isGood || path.isAsterisk else {
+      throw .unencodable("The request's path does not begin with a slash, or holds a character that no path may hold.")
+    }
+    let isOptions = fields.withValue(of: .method) { $0.elementsEqual("OPTIONS".utf8) } ?? false
+    if path.isAsterisk, !isOptions { throw .unencodable("Only OPTIONS may ask for \"*\".") }
+  }
+
+  func write(_ fields: FieldSection, into output: inout ByteBuffer) {
+    switch form {
+    case .origin: output.writeValue(of: .path, in: fields)
+    case .asterisk: output.writeStaticString("*")
+    case .authority: output.writeValue(of: authority, in: fields)
+    case .absolute:
+      output.writeValue(of: .scheme, in: fields)
+      output.writeStaticString("://")
+      output.writeValue(of: authority, in: fields)
+      if hasPath { output.writeValue(of: .path, in: fields) }  // RFC 9112 §3.2.4: "*" is the absence of a path here
+    }
+  }
+
+  private static func isOriginForm(_ path: UnsafeRawBufferPointer) -> Bool {
+    path.first == UInt8(ascii: "/") && FieldGrammar.isTarget(path) && !path.contains(UInt8(ascii: "#"))
+  }
+}

@@ -1,0 +1,111 @@
+package import HTTPWire
+package import NIOCore
+
+/// Writes responses to a client. One for a connection; its state is the message under way.
+package struct ResponseEncoder: MessageEncoder, Sendable {
+  /// What of the request decides how its answer is written.
+  package struct Context: Sendable {
+    package var request: RequestKind
+    package var version: HTTP1Version
+    /// Whether the client, and this side, allow another request.
+    package var keepAlive: Bool
+
+    package init(request: RequestKind = .ordinary, version: HTTP1Version = .v1_1, keepAlive: Bool = true) {
+      self.request = request
+      self.version = version
+      self.keepAlive = keepAlive
+    }
+
+    package init(_ head: RequestHead) {
+      self.init(request: head.kind, version: head.version, keepAlive: head.keepAlive)
+    }
+  }
+
+  package var body = BodyWriter(.none)
+  /// False where the context said so, and where the content can only end with the connection.
+  package private(set) var keepAlive = true
+
+  package init() {}
+
+  /// Writes a 1xx response other than 101. An HTTP/1.0 client does not know them (RFC 9110 §15.2): nothing is written.
+  /// - Throws: `unencodable`; nothing was written.
+  package mutating func writeInformational(
+    _ fields: FieldSection, _ context: Context, into output: inout ByteBuffer
+  ) throws(HTTP1Failure) {
+    guard let status = fields.status, status / 100 == 1, status != 101 else {
+      throw .unencodable("The status of an informational response is not one.")
+    }
+    if context.version == .v1_0 { return }
+    try output.writeWhole { output throws(HTTP1Failure) in
+      output.writeStatusLine(status)
+      try output.writeForwardedFields(of: fields, keepingProxyFields: false)
+      output.writeStaticString("\r\n")
+    }
+  }
+
+  /// Writes the head of the final response.
+  /// - Parameter hasBody: content, possibly empty, follows.
+  /// - Parameter upgrade: with 101, the protocol switched to.
+  /// - Throws: `unencodable`; nothing was written.
+  package mutating func writeHead(
+    _ fields: FieldSection, _ context: Context, hasBody: Bool, upgrade: StaticString? = nil,
+    into output: inout ByteBuffer
+  ) throws(HTTP1Failure) {
+    guard let status = fields.status, status >= 200 || status == 101 else {
+      throw .unencodable("The status of a response is no number from 200 to 999.")
+    }
+    guard (status == 101) == (upgrade != nil), status != 101 || context.request == .upgrade else {
+      throw .unencodable("Status 101 needs a request to upgrade and the protocol that was agreed on.")
+    }
+    let declared = try fields.declaredLength()
+    let framing = try Self.framing(status, context, declared: declared, hasBody: hasBody)
+    let keepAlive = context.keepAlive && framing != .untilClose
+    try output.writeWhole { output throws(HTTP1Failure) in
+      output.writeStatusLine(status)
+      try output.writeForwardedFields(of: fields, keepingProxyFields: status == 407)
+      if let upgrade {
+        output.writeStaticString("Upgrade: ")
+        output.writeStaticString(upgrade)
+        output.writeStaticString("\r\nConnection: upgrade\r\n")
+      } else if framing != .tunnel {
+        if !keepAlive {
+          output.writeStaticString("Connection: close\r\n")
+        } else if context.version == .v1_0 {
+          output.writeStaticString("Connection: keep-alive\r\n")
+        }
+      }
+      switch framing {
+      case .length(let length): output.writeContentLength(length)
+      case .chunked: output.writeStaticString("Transfer-Encoding: chunked\r\n")
+      case .none: if let declared, status != 204 { output.writeContentLength(declared) }
+      case .untilClose, .tunnel: break
+      }
+      output.writeStaticString("\r\n")
+    }
+    self.keepAlive = keepAlive && framing != .tunnel
+    body = BodyWriter(framing)
+  }
+
+  private static func framing(
+    _ status: Int, _ context: Context, declared: Int?, hasBody: Bool
+  ) throws(HTTP1Failure) -> BodyFraming {
+    if status == 101 || (context.request == .connect && status / 100 == 2) { return .tunnel }
+    if context.request == .head || status == 204 || status == 304 { return .none }
+    if let declared {
+      guard hasBody || declared == 0 else { throw .unencodable("The response has a Content-Length and no body.") }
+      return .length(declared)
+    }
+    if !hasBody { return .length(0) }
+    return context.version == .v1_1 ? .chunked : .untilClose
+  }
+}
+
+extension ByteBuffer {
+  fileprivate mutating func writeStatusLine(_ status: Int) {
+    writeStaticString("HTTP/1.1 ")
+    writeString(String(status))
+    writeStaticString(" ")
+    writeStaticString(ReasonPhrase.of(status))
+    writeStaticString("\r\n")
+  }
+}

@@ -1,0 +1,48 @@
+/// How much of a message the parsers accept before it is complete. Sizes are in bytes.
+package struct HTTP1Configuration: Sendable, Hashable {
+  package struct Head: Sendable, Hashable {
+    /// The request line or status line.
+    package var startLineSize = 16 * 1024
+    /// The start line and all field lines.
+    package var size = 64 * 1024
+    /// Field lines, and the options of `Connection` that name fields.
+    package var fieldCount = 256
+
+    package init() {}
+  }
+
+  package struct Chunks: Sendable, Hashable {
+    /// One chunk's size and extensions.
+    package var headerSize = 1024
+    package var trailerSize = 16 * 1024
+    package var trailerCount = 64
+
+    package init() {}
+  }
+
+  package var head = Head()
+  package var chunks = Chunks()
+  /// 1xx responses before the final one.
+  package var informationalResponses = 16
+
+  package init() {}
+
+  package static let defaults = HTTP1Configuration()
+
+  /// - Throws: ``HTTP1Failure`` with code `invalidConfiguration`, which names the field.
+  package func check() throws(HTTP1Failure) {
+    try Self.check("head.startLineSize", head.startLineSize, 64...1 << 20)
+    try Self.check("head.size", head.size, head.startLineSize...1 << 24)
+    try Self.check("head.fieldCount", head.fieldCount, 1...1 << 14)
+    try Self.check("chunks.headerSize", chunks.headerSize, 16...1 << 20)
+    try Self.check("chunks.trailerSize", chunks.trailerSize, 0...1 << 24)
+    try Self.check("chunks.trailerCount", chunks.trailerCount, 0...1 << 14)
+    try Self.check("informationalResponses", informationalResponses, 0...1 << 14)
+  }
+
+  private static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(HTTP1Failure) {
+    guard !range.contains(value) else { return }
+    throw HTTP1Failure(
+      .invalidConfiguration, "\(name) is \(value): give \(range.lowerBound) to \(range.upperBound).", status: 500)
+  }
+}

@@ -1,0 +1,128 @@
+import HTTPWire
+
+/// Reads field lines up to the empty one (RFC 9112 §5): of a head, or of trailers.
+struct FieldLineReader: Sendable {
+  enum Part: Sendable {
+    case request, response, trailers
+  }
+
+  private let part: Part
+  private let sizeLimit: Int
+  private let countLimit: Int
+  private var size: Int
+  private var count = 0
+  /// Begins with the control data of the start line.
+  private var fields: FieldSection
+  private(set) var facts = MessageFacts()
+
+  /// - Parameter startLineSize: what the start line has used of the size already.
+  init(_ part: Part, sizeLimit: Int, countLimit: Int, startLineSize: Int = 0, fields: FieldSection) {
+    self.part = part
+    self.sizeLimit = sizeLimit
+    self.countLimit = countLimit
+    self.fields = fields
+    size = startLineSize
+  }
+
+  /// Whether the empty line has been read.
+  mutating func read(from input: inout InputBuffer) throws(HTTP1Failure) -> Bool {
+    let (part, sizeLimit, countLimit) = (part, sizeLimit, countLimit)
+    while true {
+      let limit = max(0, sizeLimit - size - 2)
+      let line = try input.readLine(limit: limit, tooLong: Self.tooLarge(part, sizeLimit, countLimit)) {
+        line throws(HTTP1Failure) in
+        if line.isEmpty { return true }
+        size += line.count + 2
+        try readField(line)
+        return false
+      }
+      guard let isLast = line else { return false }
+      if isLast { return true }
+    }
+  }
+
+  /// Hands the section over, and keeps none of it alive.
+  mutating func takeFields() -> FieldSection {
+    let taken = fields
+    fields = FieldSection(lineCapacity: 0, byteCapacity: 0)
+    return taken
+  }
+
+  private mutating func readField(_ line: UnsafeRawBufferPointer) throws(HTTP1Failure) {
+    var colon = 0
+    while colon < line.count, FieldGrammar.isTokenByte(line[colon]) { colon += 1 }
+    guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else {
+      throw .malformed(Self.fault(at: colon, of: line))
+    }
+    let value = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+    guard FieldGrammar.isFieldText(value) else {
+      throw .malformed("The value of a field holds a control character.")
+    }
+    count += 1
+    let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
+    fields.append(name: name, value: value, isSensitive: false)
+    if let field = fields.lines.last?.field, field != .other { try sort(field, value) }
+    if count + facts.connection.count > countLimit { throw Self.tooLarge(part, sizeLimit, countLimit) }
+  }
+
+  /// Keeps the fact and drops the line, where it must not travel on.
+  private mutating func sort(_ field: KnownField, _ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
+    if part == .trailers {
+      if field.isBarredFromTrailers { fields.removeLast() }
+      return
+    }
+    switch field {
+    case .connection: facts.noteConnection(value)
+    case .transferEncoding: facts.noteTransferEncoding(value)
+    case .upgrade: facts.noteUpgrade(value)
+    case .te: facts.noteTE(value)
+    case .keepAlive, .proxyConnection, .trailer, .targetForm: break
+    case .contentLength:
+      let isFirst = try facts.noteContentLength(value)
+      if isFirst, let length = facts.contentLength {
+        let isPlain = value.first != UInt8(ascii: "0") && !value.contains(UInt8(ascii: ","))
+        if isPlain { return }
+        // "5, 5" and "05" travel on as "5".
+        fields.removeLast()
+        fields.append(.contentLength, String(length))
+        return
+      }
+    case .host where part == .request:
+      try facts.noteHost(value)
+      fields.removeLast()
+      if !fields.contains(.authority) { fields.append(.authority, value) }
+      return
+    case .expect:
+      facts.noteExpect(value)
+      return
+    default: return
+    }
+    fields.removeLast()
+  }
+
+  private static func tooLarge(_ part: Part, _ size: Int, _ count: Int) -> HTTP1Failure {
+    part == .trailers
+      ? .tooLarge("The trailers exceed \(size) bytes or \(count) fields.")
+      : .tooLarge("The head of a message exceeds \(size) bytes or \(count) fields.")
+  }
+
+  private static func fault(at index: Int, of line: UnsafeRawBufferPointer) -> String {
+    switch (index, index < line.count ? line[index] : nil) {
+    case (0, 0x20), (0, 0x09): "A field is folded over two lines."
+    case (0, UInt8(ascii: ":")): "A field has no name."
+    case (_, 0x20), (_, 0x09): "White space follows the name of a field."
+    case (_, nil): "A field line has no colon."
+    default: "The name of a field holds a character that no name may hold."
+    }
+  }
+}
+
+extension KnownField {
+  /// Trailers neither frame, route nor change how the content is read (RFC 9110 §6.5.1).
+  var isBarredFromTrailers: Bool {
+    switch self {
+    case .contentLength, .host, .expect, .contentType, .cookie: true
+    default: isHopByHop || isPseudo
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import HTTPWire
+
+/// What the framing and connection-specific fields of a head said, gathered while its lines are read.
+struct MessageFacts: Sendable {
+  /// The codings of `Transfer-Encoding`, in order (RFC 9112 §6.1), folded to what framing must know.
+  enum TransferCodings: Sendable {
+    case absent
+    case chunked
+    /// Something unknown here, and chunked last.
+    case unknownThenChunked
+    /// The end of the content cannot be found: chunked is missing, twice, or not last.
+    case unframed
+  }
+
+  private(set) var transferCodings = TransferCodings.absent
+  private(set) var contentLength: Int?
+  private(set) var connection = ConnectionOptions()
+  /// The protocols of `Upgrade`, in lower case.
+  private(set) var upgrade: String?
+  private(set) var acceptsTrailers = false
+  private(set) var expectsContinue = false
+  private(set) var hasHost = false
+
+  /// RFC 9112 §9.3.
+  func keepAlive(_ version: HTTP1Version) -> Bool {
+    !connection.closes && (version == .v1_1 || connection.keepsAlive)
+  }
+
+  /// The upgrade that this message may ask for or agree to (RFC 9110 §7.8).
+  func upgrade(_ version: HTTP1Version) -> String? {
+    version == .v1_1 && connection.upgrades ? upgrade : nil
+  }
+
+  // MARK: Gathering
+
+  mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) {
+    var isEmpty = true
+    FieldGrammar.forEachMember(of: value) { coding in
+      isEmpty = false
+      let isChunked = FieldGrammar.equal(coding, lowercased: "chunked")
+      switch (transferCodings, isChunked) {
+      case (.absent, true): transferCodings = .chunked
+      case (.absent, false): transferCodings = .unframed
+      case (.unframed, true): transferCodings = sawChunked ? .unframed : .unknownThenChunked
+      case (.chunked, _), (.unknownThenChunked, _), (.unframed, false): transferCodings = .unframed
+      }
+      sawChunked = sawChunked || isChunked
+    }
+    if isEmpty { transferCodings = .unframed }
+  }
+
+  /// One length, however often it is said (RFC 9112 §6.3). Returns whether it was said for the first time.
+  mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) -> Bool {
+    let isFirst = contentLength == nil
+    var start = 0
+    for index in 0...value.count where index == value.count || value[index] == UInt8(ascii: ",") {
+      let member = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: value[start..<index]))
+      guard let length = FieldGrammar.length(member) else {
+        let isNumber = !member.isEmpty && member.allSatisfy { $0 &- 0x30 < 10 }
+        throw isNumber
+          ? .tooLarge("The Content-Length is more than this machine can count.", status: 413)
+          : .malformed("The Content-Length is no number.")
+      }
+      if let contentLength, contentLength != length { throw .malformed("Two Content-Lengths differ.") }
+      contentLength = length
+      start = index + 1
+    }
+    return isFirst
+  }
+
+  mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
+    connection.note(value)
+  }
+
+  mutating func noteUpgrade(_ value: UnsafeRawBufferPointer) {
+    let protocols = String(decoding: value, as: UTF8.self).lowercased()
+    upgrade = upgrade.map { "\($0), \(protocols)" } ?? protocols
+  }
+
+  mutating func noteTE(_ value: UnsafeRawBufferPointer) {
+    FieldGrammar.forEachMember(of: value) { coding in
+      if FieldGrammar.equal(coding, lowercased: "trailers") { acceptsTrailers = true }
+    }
+  }
+
+  mutating func noteExpect(_ value: UnsafeRawBufferPointer) {
+    FieldGrammar.forEachMember(of: value) { expectation in
+      if FieldGrammar.equal(expectation, lowercased: "100-continue") { expectsContinue = true }
+    }
+  }
+
+  /// Exactly one Host, and a plausible one: anything else means that two hops may see two hosts (RFC 9112 §3.2).
+  mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
+    if hasHost { throw .malformed("The request has two Host fields.") }
+    guard FieldGrammar.isAuthority(value) else { throw .malformed("The Host field holds no host.") }
+    hasHost = true
+  }
+
+  private var sawChunked = false
+}

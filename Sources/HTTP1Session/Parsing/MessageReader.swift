@@ -1,0 +1,59 @@
+import HTTPWire
+import NIOCore
+
+/// What reading a request and reading a response have in common: a start line, field lines, a body.
+struct MessageReader: Sendable {
+  private let part: FieldLineReader.Part
+  private let configuration: HTTP1Configuration
+  var input = InputBuffer()
+  private(set) var lines: FieldLineReader
+  private var body: BodyReader
+
+  init(_ part: FieldLineReader.Part, _ configuration: HTTP1Configuration) {
+    self.part = part
+    self.configuration = configuration
+    let nothing = FieldSection(lineCapacity: 0, byteCapacity: 0)
+    lines = FieldLineReader(part, sizeLimit: 0, countLimit: 0, fields: nothing)
+    body = BodyReader(.none, limits: configuration.chunks, options: ConnectionOptions())
+  }
+
+  /// nil while the line is incomplete. What `parse` puts into the section stands before the fields.
+  mutating func readStartLine<Line>(
+    tooLong: @autoclosure () -> HTTP1Failure,
+    _ parse: (UnsafeRawBufferPointer, inout FieldSection) throws(HTTP1Failure) -> Line
+  ) throws(HTTP1Failure) -> Line? {
+    let limits = configuration.head
+    let start = try input.readLine(limit: limits.startLineSize, tooLong: tooLong()) { line throws(HTTP1Failure) in
+      var fields = FieldSection()
+      return (line: try parse(line, &fields), fields: fields, size: line.count + 2)
+    }
+    guard let start else {
+      if input.hasEnded { throw .incomplete(input.isEmpty ? .beforeHead : .inHead) }
+      return nil
+    }
+    lines = FieldLineReader(
+      part, sizeLimit: limits.size, countLimit: limits.fieldCount, startLineSize: start.size, fields: start.fields)
+    return start.line
+  }
+
+  /// Whether the head is whole.
+  mutating func readFieldLines() throws(HTTP1Failure) -> Bool {
+    if try lines.read(from: &input) { return true }
+    if input.hasEnded { throw .incomplete(.inHead) }
+    return false
+  }
+
+  mutating func takeFields() -> FieldSection {
+    lines.takeFields()
+  }
+
+  mutating func beginBody(_ framing: BodyFraming, options: ConnectionOptions = ConnectionOptions()) {
+    body = BodyReader(framing, limits: configuration.chunks, options: options)
+  }
+
+  mutating func readBody() throws(HTTP1Failure) -> BodyReader.Event? {
+    let event = try body.next(from: &input)
+    if case .end? = event { input.releaseStorage() }
+    return event
+  }
+}

@@ -1,0 +1,55 @@
+import HTTPWire
+
+extension RequestHead {
+  init(_ line: RequestLine, fields: FieldSection, facts: MessageFacts) throws(HTTP1Failure) {
+    if line.version == .v1_1, !facts.hasHost { throw .malformed("The request has no Host field.") }
+    self.fields = fields
+    targetForm = line.form
+    version = line.version
+    framing = try Self.framing(line, facts)
+    kind = RequestKind(fields)
+    upgrade = facts.upgrade(version)
+    acceptsTrailers = facts.acceptsTrailers
+    // A proxy must not keep a connection to an HTTP/1.0 client, who may not know what is a proxy (RFC 9112 §9.3).
+    keepAlive = facts.keepAlive(version) && (version == .v1_1 || targetForm == .origin)
+    expectsContinue = facts.expectsContinue && version == .v1_1 && framing != .none && framing != .length(0)
+
+    facts.connection.strip(&self.fields)
+    if kind == .connect { self.fields.remove(.contentLength) }
+    if version == .v1_0 { self.fields.remove(.expect) }  // RFC 9110 §10.1.1
+    if asksForWebSocket { kind = .upgrade }
+  }
+
+  /// RFC 9112 §6.3, except that a message framed twice is refused rather than repaired.
+  private static func framing(_ line: RequestLine, _ facts: MessageFacts) throws(HTTP1Failure) -> BodyFraming {
+    if facts.transferCodings != .absent {
+      if facts.contentLength != nil { throw .malformed("A request has Transfer-Encoding and Content-Length.") }
+      if line.version == .v1_0 { throw .malformed("A request of HTTP/1.0 has Transfer-Encoding.") }
+    }
+    let framing: BodyFraming =
+      switch facts.transferCodings {
+      case .absent: facts.contentLength.map(BodyFraming.length) ?? .none
+      case .chunked: .chunked
+      case .unframed: throw .malformed("The last transfer coding of a request is not chunked.")
+      case .unknownThenChunked:
+        throw .unsupported("A request has a transfer coding other than chunked.", status: 501)
+      }
+    // RFC 9110 §9.3.6: what follows the head of a CONNECT belongs to the tunnel.
+    if line.form == .authority, framing != .none, framing != .length(0) {
+      throw .malformed("A CONNECT request has a body.")
+    }
+    return framing
+  }
+
+  private var asksForWebSocket: Bool {
+    guard var upgrade, kind == .ordinary, framing == .none else { return false }
+    guard fields.withValue(of: .method, { $0.elementsEqual("GET".utf8) }) == true else { return false }
+    var found = false
+    upgrade.withUTF8 { protocols in
+      FieldGrammar.forEachMember(of: UnsafeRawBufferPointer(protocols)) { name in
+        if FieldGrammar.equal(name, lowercased: "websocket") { found = true }
+      }
+    }
+    return found
+  }
+}

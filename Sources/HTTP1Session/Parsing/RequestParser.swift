@@ -1,0 +1,129 @@
+import HTTPWire
+package import NIOCore
+
+/// Reads the requests on one connection from a client (RFC 9112), strictly and in place.
+///
+/// Pull style: ``receive(_:)``, then ``nextEvent()`` until it answers nil. After `end` the next call begins with the next
+/// request, so do not pull before the answer to this one is on its way.
+package struct RequestParser: ~Copyable, Sendable {
+  private enum State {
+    case idle, requestLine, fieldLines(RequestLine), body, tunnel, closed
+  }
+
+  private var reader: MessageReader
+  private var state = State.idle
+  private var failure: HTTP1Failure?
+  private var hasSkippedEmptyLine = false
+
+  package init(configuration: HTTP1Configuration = .defaults) {
+    reader = MessageReader(.request, configuration)
+  }
+
+  package mutating func receive(_ bytes: ByteBuffer) {
+    reader.input.receive(bytes)
+  }
+
+  /// The client sends no more: a request under way fails as `incomplete`, a tunnel ends.
+  package mutating func receiveEnd() {
+    reader.input.receiveEnd()
+  }
+
+  /// nil: needs more input.
+  /// - Throws: the same failure ever after; answer with its status and close.
+  package mutating func nextEvent() throws(HTTP1Failure) -> RequestEvent? {
+    if let failure { throw failure }
+    do throws(HTTP1Failure) {
+      return try readEvent()
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// The request that just ended was a CONNECT or an upgrade, and was granted: what follows is given out as it is.
+  package mutating func becomeTunnel() {
+    reader.beginBody(.tunnel)
+    state = .tunnel
+  }
+
+  /// Between requests, and nothing of the next one has come.
+  package var isIdle: Bool {
+    if case .idle = state { reader.input.isEmpty } else { false }
+  }
+
+  /// The client sends no more, and every request it sent was given out.
+  package var isClosed: Bool {
+    switch state {
+    case .closed: true
+    case .idle: reader.input.isEmpty && reader.input.hasEnded
+    default: false
+    }
+  }
+
+  /// Bytes received and not yet given out.
+  package var bufferedBytes: Int { reader.input.count }
+
+  // MARK: Reading
+
+  private mutating func readEvent() throws(HTTP1Failure) -> RequestEvent? {
+    while true {
+      switch state {
+      case .idle:
+        if reader.input.isEmpty { return nil }
+        guard try skipEmptyLine(), !reader.input.isEmpty else { return nil }
+        hasSkippedEmptyLine = false
+        state = .requestLine
+      case .requestLine:
+        guard let requestLine = try readRequestLine() else { return nil }
+        state = .fieldLines(requestLine)
+      case .fieldLines(let requestLine):
+        guard try reader.readFieldLines() else { return nil }
+        let head = try finishHead(requestLine)
+        state = .body
+        return .head(head)
+      case .body, .tunnel:
+        switch try reader.readBody() {
+        case nil: return nil
+        case .bytes(let bytes): return .body(bytes)
+        case .end(let trailers):
+          if case .tunnel = state { state = .closed } else { state = .idle }
+          return .end(trailers: trailers)
+        }
+      case .closed:
+        return nil
+      }
+    }
+  }
+
+  /// One empty line may stand before a request (RFC 9112 §2.2). Answers false where that cannot be told yet.
+  private mutating func skipEmptyLine() throws(HTTP1Failure) -> Bool {
+    let isPresent = try reader.input.peek { bytes throws(HTTP1Failure) in bytes.first == UInt8(ascii: "\r") }
+    guard isPresent, !hasSkippedEmptyLine else { return true }
+    let garbage = HTTP1Failure.malformed("A carriage return stands where a request should begin.")
+    guard let _: Void = try reader.input.readLine(limit: 0, tooLong: garbage, { _ in }) else {
+      if reader.input.hasEnded { throw .incomplete(.inHead) }
+      return false
+    }
+    hasSkippedEmptyLine = true
+    return true
+  }
+
+  private mutating func readRequestLine() throws(HTTP1Failure) -> RequestLine? {
+    // What is no HTTP may never send a line feed, so do not wait for one.
+    try reader.input.peek { bytes throws(HTTP1Failure) in
+      guard let first = bytes.first, first != UInt8(ascii: "\r"), !FieldGrammar.isTokenByte(first) else { return }
+      throw .notHTTP(bytes, expected: "a request line")
+    }
+    return try reader.readStartLine(tooLong: .tooLarge("The request line is too long.", status: 414)) {
+      line, fields throws(HTTP1Failure) in
+      try RequestLine(line, into: &fields)
+    }
+  }
+
+  private mutating func finishHead(_ requestLine: RequestLine) throws(HTTP1Failure) -> RequestHead {
+    let facts = reader.lines.facts
+    let head = try RequestHead(requestLine, fields: reader.takeFields(), facts: facts)
+    reader.beginBody(head.framing, options: facts.connection)
+    return head
+  }
+}

@@ -1,0 +1,37 @@
+import HTTPWire
+
+extension ResponseHead {
+  /// RFC 9112 §6.3, rule by rule, except that a message framed twice is refused rather than repaired.
+  mutating func frame(by facts: MessageFacts, answering request: RequestKind) throws(HTTP1Failure) {
+    if status == 101 || (request == .connect && status / 100 == 2) {
+      guard status != 101 || (request == .upgrade && upgrade != nil) else {
+        throw .malformed("The server switched protocols, which it was not asked to.")
+      }
+      fields.remove(.contentLength)
+      keepAlive = false
+      framing = .tunnel
+      return
+    }
+    if facts.transferCodings != .absent {
+      if facts.contentLength != nil { throw .malformed("A response has Transfer-Encoding and Content-Length.") }
+      if version == .v1_0 { throw .malformed("A response of HTTP/1.0 has Transfer-Encoding.") }
+    }
+    if request == .head || status == 204 || status == 304 {
+      if status == 204 {
+        // Neither field may stand here (RFC 9110 §8.6, RFC 9112 §6.1): who sends one may send a body too.
+        if facts.transferCodings != .absent || facts.contentLength ?? 0 != 0 { keepAlive = false }
+        fields.remove(.contentLength)
+      }
+      framing = .none
+      return
+    }
+    switch facts.transferCodings {
+    case .chunked: framing = .chunked
+    case .unknownThenChunked, .unframed:
+      throw .unsupported("A response has a transfer coding other than chunked.", status: 502)
+    case .absent:
+      framing = facts.contentLength.map(BodyFraming.length) ?? .untilClose
+      if framing == .untilClose { keepAlive = false }
+    }
+  }
+}

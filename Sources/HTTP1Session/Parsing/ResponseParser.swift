@@ -1,0 +1,143 @@
+import HTTPWire
+package import NIOCore
+
+/// Reads the responses on one connection to a server (RFC 9112), strictly and in place.
+///
+/// This module exists beside NIOHTTP1 for two reasons. A gateway runs thousands of short exchanges over one HTTP/2
+/// connection, and a channel pipeline for each costs four times what a head parsed in place and handed on costs. And
+/// both ends of Byway read HTTP/1.1, so both must refuse the same things: what one hop overlooks, the next obeys.
+///
+/// Pull style: ``receive(_:)``, then ``nextEvent()`` until it answers nil. Not pulling is how a caller pushes back.
+package struct ResponseParser: ~Copyable, Sendable {
+  private enum State {
+    case idle, statusLine, fieldLines(StatusLine), body, tunnel
+  }
+
+  private let informationalLimit: Int
+  private var reader: MessageReader
+  private var state = State.idle
+  private var failure: HTTP1Failure?
+  private var request = RequestKind.ordinary
+  private var informationalResponses = 0
+  private var keepAlive = true
+
+  package init(configuration: HTTP1Configuration = .defaults) {
+    informationalLimit = configuration.informationalResponses
+    reader = MessageReader(.response, configuration)
+  }
+
+  /// The next response answers such a request. Call it before that request's first byte leaves, once the exchange before
+  /// has ended: anything that came earlier answers no request and fails the connection.
+  package mutating func begin(_ request: RequestKind) {
+    guard isIdle, reader.input.isEmpty else {
+      if failure == nil { failure = Self.unsolicited }
+      return
+    }
+    self.request = request
+    informationalResponses = 0
+    state = .statusLine
+  }
+
+  package mutating func receive(_ bytes: ByteBuffer) {
+    reader.input.receive(bytes)
+  }
+
+  /// The peer sends no more. ``nextEvent()`` then ends content that lasts until close, answers nil on an idle connection,
+  /// and throws `incomplete` in every other case.
+  package mutating func receiveEnd() {
+    reader.input.receiveEnd()
+  }
+
+  /// nil: needs more input.
+  /// - Throws: the same failure ever after. Bytes that follow the end of a response are one, so that whoever only wants
+  ///   that response stops at `end`.
+  package mutating func nextEvent() throws(HTTP1Failure) -> ResponseEvent? {
+    if let failure { throw failure }
+    do throws(HTTP1Failure) {
+      return try readEvent()
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// Whether another request may be sent here: no exchange is under way, both sides keep the connection, and nothing
+  /// has come that answers no request. The caller must also have sent all of its own request.
+  package var isReusable: Bool {
+    isIdle && keepAlive && failure == nil && reader.input.isEmpty && !reader.input.hasEnded
+  }
+
+  /// No exchange is under way.
+  package var isIdle: Bool {
+    if case .idle = state { true } else { false }
+  }
+
+  /// Bytes received and not yet given out.
+  package var bufferedBytes: Int { reader.input.count }
+
+  // MARK: Reading
+
+  private mutating func readEvent() throws(HTTP1Failure) -> ResponseEvent? {
+    while true {
+      switch state {
+      case .idle:
+        if !reader.input.isEmpty { throw Self.unsolicited }
+        return nil
+      case .statusLine:
+        guard let statusLine = try readStatusLine() else { return nil }
+        state = .fieldLines(statusLine)
+      case .fieldLines(let statusLine):
+        guard try reader.readFieldLines() else { return nil }
+        return try finishHead(statusLine)
+      case .body, .tunnel:
+        switch try reader.readBody() {
+        case nil: return nil
+        case .bytes(let bytes): return .body(bytes)
+        case .end(let trailers):
+          state = .idle
+          return .end(trailers: trailers)
+        }
+      }
+    }
+  }
+
+  private mutating func readStatusLine() throws(HTTP1Failure) -> StatusLine? {
+    // What is no HTTP may never send a line feed, so do not wait for one.
+    try reader.input.peek { bytes throws(HTTP1Failure) in
+      if !StatusLine.mayBegin(bytes) { throw .notHTTP(bytes, expected: "a status line") }
+    }
+    return try reader.readStartLine(tooLong: .tooLarge("The status line is too long.")) {
+      line, fields throws(HTTP1Failure) in
+      try StatusLine(line, into: &fields)
+    }
+  }
+
+  private mutating func finishHead(_ statusLine: StatusLine) throws(HTTP1Failure) -> ResponseEvent {
+    let facts = reader.lines.facts
+    var head = ResponseHead(
+      fields: reader.takeFields(), status: statusLine.code, version: statusLine.version, framing: .none,
+      keepAlive: facts.keepAlive(statusLine.version), upgrade: facts.upgrade(statusLine.version))
+    facts.connection.strip(&head.fields)
+
+    if head.status < 200, head.status != 101 {
+      informationalResponses += 1
+      guard informationalResponses <= informationalLimit else {
+        throw .tooLarge("More than \(informationalLimit) informational responses came.")
+      }
+      head.fields.remove(.contentLength)
+      state = .statusLine
+      return .informational(head.fields)
+    }
+    try head.frame(by: facts, answering: request)
+    keepAlive = head.keepAlive
+    reader.beginBody(head.framing, options: facts.connection)
+    if head.framing == .tunnel {
+      state = .tunnel
+      return .upgraded(head)
+    }
+    state = .body
+    return .head(head)
+  }
+
+  private static let unsolicited = HTTP1Failure(.unsolicited, "The peer sent bytes that answer no request.")
+}

@@ -1,0 +1,39 @@
+internal import NIOCore
+
+/// The body bytes of one stream that wait for their turn on the wire.
+///
+/// Most streams have one buffer at a time, so the first one is kept beside the array and costs no allocation.
+struct BodyQueue {
+  private(set) var byteCount = 0
+  private var front: ByteBuffer?
+  private var rest: CircularBuffer<ByteBuffer>?
+
+  var isEmpty: Bool { byteCount == 0 }
+
+  mutating func append(_ bytes: ByteBuffer) {
+    guard bytes.readableBytes > 0 else { return }
+    byteCount += bytes.readableBytes
+    if front == nil {
+      front = bytes
+    } else {
+      if rest == nil { rest = CircularBuffer(initialCapacity: 4) }
+      rest?.append(bytes)
+    }
+  }
+
+  /// Moves that many bytes, which must be there, to the end of `output`.
+  mutating func move(_ count: Int, into output: inout ByteBuffer) {
+    var left = min(count, byteCount)
+    byteCount -= left
+    while left > 0, var bytes = front.take() {
+      let portion = min(left, bytes.readableBytes)
+      if let slice = bytes.readSlice(length: portion) { output.writeImmutableBuffer(slice) }
+      left -= portion
+      front = bytes.readableBytes > 0 ? bytes : rest?.popFirst()
+    }
+  }
+
+  mutating func removeAll() {
+    self = BodyQueue()
+  }
+}

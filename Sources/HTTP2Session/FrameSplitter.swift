@@ -1,0 +1,72 @@
+/// Finds the frame boundaries in the bytes received, so that each frame can be judged before nghttp2 acts on it and
+/// after it acted on the one before.
+struct FrameSplitter {
+  /// A piece of the input, at most one frame long.
+  enum Step {
+    /// A frame begins; `bytes` hold its header and as much of its payload as is there.
+    case begin(FrameHeader, UnsafeRawBufferPointer)
+    /// A frame begins whose header came in pieces.
+    case assembled(FrameHeader, [UInt8])
+    case more(UnsafeRawBufferPointer)
+    /// Everything was taken.
+    case wait
+  }
+
+  /// The frame that began last, and how much of its payload is to come.
+  private(set) var header: FrameHeader?
+  private(set) var left: Int
+  /// The beginning of a frame header.
+  private var held: [UInt8] = []
+
+  /// Of a PRIORITY frame, the dependency is kept back together with the header: it must be judged (RFC 7540 §5.3.1).
+  private static let longestHead = FrameHeader.size + 4
+
+  /// - Parameter count: bytes that precede the first frame.
+  init(skipping count: Int) {
+    left = count
+  }
+
+  var isAtBoundary: Bool { left == 0 && held.isEmpty }
+
+  /// Takes the next piece off `input`.
+  mutating func next(_ input: inout UnsafeRawBufferPointer) -> Step {
+    guard !input.isEmpty else { return .wait }
+    if left > 0 {
+      let bytes = take(left, from: &input)
+      left -= bytes.count
+      return .more(bytes)
+    }
+    guard held.isEmpty, input.count >= Self.longestHead else { return assemble(&input) }
+    let header = FrameHeader(input)
+    let bytes = take(FrameHeader.size + header.length, from: &input)
+    begin(header, with: bytes.count)
+    return .begin(header, bytes)
+  }
+
+  private mutating func assemble(_ input: inout UnsafeRawBufferPointer) -> Step {
+    fill(to: FrameHeader.size, from: &input)
+    guard held.count >= FrameHeader.size else { return .wait }
+    let header = held.withUnsafeBytes { FrameHeader($0) }
+    let size = FrameHeader.size + (header.type == FrameHeader.priority ? min(4, header.length) : 0)
+    fill(to: size, from: &input)
+    guard held.count >= size else { return .wait }
+    begin(header, with: size)
+    defer { held = [] }
+    return .assembled(header, held)
+  }
+
+  private mutating func fill(to size: Int, from input: inout UnsafeRawBufferPointer) {
+    held.append(contentsOf: take(max(0, size - held.count), from: &input))
+  }
+
+  private mutating func begin(_ header: FrameHeader, with count: Int) {
+    self.header = header
+    left = FrameHeader.size + header.length - count
+  }
+
+  private func take(_ count: Int, from input: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    let bytes = UnsafeRawBufferPointer(rebasing: input.prefix(count))
+    input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
+    return bytes
+  }
+}

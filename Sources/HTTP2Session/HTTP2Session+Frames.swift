@@ -1,0 +1,117 @@
+internal import CNGHTTP2
+internal import HTTPWire
+internal import NIOCore
+
+/// What nghttp2 reports while it receives.
+extension HTTP2Session {
+  func beginHeaders(_ id: StreamID, isRequest: Bool) {
+    fields = FieldSection()
+    fieldsSize = 0
+    // Our GOAWAY waits to be sent and says that this stream was not processed, so it must not be.
+    guard isRequest, goAwayCode == nil else { return }
+    streams.insert(HTTP2Stream(id: id, window: configuration.windows.initial, isAnnounced: false))
+    timers[.idle] = nil
+    watchLiveness()
+  }
+
+  /// A line beyond the limit is decoded, for the compression table's sake, and dropped.
+  func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool) {
+    fieldsSize += name.count + value.count + 32
+    if fieldsSize > configuration.streams.maximumHeaderListSize { return }
+    fields.append(name: name, value: value, isSensitive: isSensitive)
+  }
+
+  func headersEnded(_ id: StreamID, endStream: Bool) {
+    endQuiet()
+    guard let stream = streams[id] else { return }
+    let section = fields
+    fields = FieldSection(lineCapacity: 0, byteCapacity: 0)
+    stream.isPeerDone = endStream
+    if stream.isReset || stream.isRejected { return }
+    if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream) }
+    if role == .client, !stream.hasHead, let status = section.status, status < 200 {
+      return emit(.informational(id, section))
+    }
+    if stream.hasHead { return emit(.trailers(id, section)) }
+    stream.hasHead = true
+    if role == .server {
+      stream.isAnnounced = true
+      prioritize(stream, by: section)
+    }
+    emit(.head(id, section, endStream: endStream))
+  }
+
+  /// A section over the limit (RFC 9113 §10.5.1): a request that the owner does not know yet is answered here.
+  private func reject(_ stream: HTTP2Stream) {
+    guard role == .server, !stream.hasHead else { return reset(stream.id, .enhanceYourCalm) }
+    stream.isRejected = true
+    submitResponse(stream.id, [":status": "431", "content-length": "0"], endStream: true)
+  }
+
+  func dataReceived(_ id: StreamID, _ bytes: UnsafePointer<UInt8>, count: Int) {
+    endQuiet()
+    accept(nghttp2_session_consume_connection(engine, count))
+    guard let base = incomingBase, let stream = streams[id], !stream.isReset, !stream.isRejected else { return }
+    guard let slice = incoming.getSlice(at: incoming.readerIndex + (bytes - base), length: count) else { return }
+    stream.unread += count
+    emit(.data(id, slice, endStream: false))
+    if tuner.received(count), !sendPing(.window) { tuner.abandon() }
+  }
+
+  /// The content length was judged by now (RFC 9113 §8.1.1), so this end is one to believe.
+  func dataEnded(_ id: StreamID) {
+    guard let stream = streams[id] else { return }
+    stream.isPeerDone = true
+    if stream.isReset || stream.isRejected { return }
+    if case .data(id, let bytes, _) = events.last {
+      events[events.index(before: events.endIndex)] = .data(id, bytes, endStream: true)
+    } else {
+      emit(.data(id, ByteBuffer(), endStream: true))
+    }
+  }
+
+  func resetReceived(_ id: StreamID) {
+    streams[id]?.isPeerDone = true
+  }
+
+  func windowUpdated(_ id: StreamID) {
+    if let stream = streams[id], stream.isBlocked { unblock(stream) }
+  }
+
+  func priorityUpdated(_ id: StreamID, _ value: UnsafeRawBufferPointer) {
+    if let stream = streams[id] { setUrgency(Urgency(priorityField: value), of: stream) }
+  }
+
+  func pingAnswered(_ number: UInt64) {
+    guard let (purpose, roundTrip) = pings.answered(number, at: now) else { return }
+    switch purpose {
+    case .owner: emit(.pong(roundTrip: roundTrip))
+    case .window: tuner.answered()
+    case .liveness: break
+    }
+  }
+
+  func goAwayReceived(last: StreamID, _ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
+    let text = String(decoding: debug.prefix(256).map { $0 >= 0x20 && $0 < 0x7F ? $0 : 0x3F }, as: UTF8.self)
+    emit(.goAway(last: last, code, debug: text))
+    // Those that still wait for the limit of concurrent streams will never go out.
+    for stream in streams.all where role == .client && !stream.isHeadSent {
+      accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, HTTP2ErrorCode.refusedStream.rawValue))
+      streamClosed(stream.id, .refusedStream)
+    }
+  }
+
+  /// nghttp2 is done with the stream.
+  func streamClosed(_ id: StreamID, _ code: HTTP2ErrorCode) {
+    guard let stream = streams.remove(id) else { return }
+    rules.closed(id, isPeerDone: stream.isPeerDone)
+    scheduler.remove(stream)
+    if turn === stream { turn = nil }
+    growth -= stream.window - configuration.windows.initial
+    if stream.isAnnounced {
+      let isUnprocessed = role == .client && (code == .refusedStream || !stream.isHeadSent)
+      emit(.closed(id, stream.resetCode ?? code, isUnprocessed: isUnprocessed))
+    }
+    watchIdleness()
+  }
+}

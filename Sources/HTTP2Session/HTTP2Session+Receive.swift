@@ -1,0 +1,90 @@
+internal import CNGHTTP2
+package import NIOCore
+
+extension HTTP2Session {
+  /// Takes bytes from the link. Whatever is wrong with them is told by an event.
+  package func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
+    guard failure == nil, bytes.readableBytes > 0 else { return }
+    self.now = now
+    lastReceived = now
+    sentIntoSilence = 0
+    timers[.pong] = nil
+    incoming = bytes
+    bytes.withUnsafeReadableBytes { feed($0) }
+    incomingBase = nil
+    incoming = ByteBuffer()
+    watchHeaderBlock()
+    watchIdleness()
+  }
+
+  /// The link brings no more bytes. What was open is over; whether the peer acted on it, nobody knows. Where nothing
+  /// was open, the failure that is told may be no more than the peer's way to say good-bye.
+  package func linkEnded(at now: NIODeadline) {
+    self.now = now
+    guard !isFinished else { return }
+    if let quote = preface.unsettledQuote {
+      fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it sent \(quote) and ended the link.")
+    } else {
+      fail(.linkEnded, .noError, "The far end ended the link.")
+    }
+    isBroken = true
+  }
+
+  private func feed(_ bytes: UnsafeRawBufferPointer) {
+    incomingBase = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    if let quote = preface.judge(bytes) {
+      return fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it began with \(quote).")
+    }
+    var rest = bytes
+    while failure == nil {
+      switch splitter.next(&rest) {
+      case .begin(let header, let bytes):
+        begin(header, bytes)
+      case .assembled(let header, let bytes):
+        bytes.withUnsafeBytes { begin(header, $0) }
+      case .more(let bytes):
+        pass(bytes)
+      case .wait:
+        return
+      }
+    }
+  }
+
+  private func begin(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) {
+    let isOpen = streams[header.streamID] != nil
+    if let failure = rules.judge(header, head: bytes, isOpen: isOpen, at: now) { return fail(failure) }
+    pass(bytes)
+  }
+
+  private func pass(_ bytes: UnsafeRawBufferPointer) {
+    let taken = nghttp2_session_mem_recv(
+      engine, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+    if taken < 0 { return failReceiving(Int32(taken)) }
+    guard splitter.left == 0 else { return }
+    if let header = splitter.header { rules.frameEnded(header, isOpen: streams[header.streamID] != nil) }
+    if !rules.isInHeaderBlock { timers[.headerBlock] = nil }
+  }
+
+  /// What nghttp2 gives up over without a GOAWAY of its own.
+  private func failReceiving(_ result: Int32) {
+    switch result {
+    case NGHTTP2_ERR_FLOODED.rawValue:
+      fail(.flooded, .enhanceYourCalm, "The peer sends more than it lets us answer.")
+    case NGHTTP2_ERR_NOMEM.rawValue:
+      accept(result)
+    default:
+      fail(.violation, .protocolError, "The peer broke HTTP/2: \(String(cString: nghttp2_strerror(result))).")
+    }
+  }
+
+  private func watchHeaderBlock() {
+    guard failure == nil else { return }
+    let isWaiting =
+      rules.isInHeaderBlock || (!splitter.isAtBoundary && splitter.header?.type != FrameHeader.data)
+    if !isWaiting {
+      timers[.headerBlock] = nil
+    } else if timers[.headerBlock] == nil {
+      timers[.headerBlock] = now + configuration.timeouts.headerBlock
+    }
+  }
+}

@@ -1,0 +1,119 @@
+internal import CNGHTTP2
+package import HTTPWire
+package import NIOCore
+
+/// What the owner asks for. A stream that is gone ignores all of it: its `closed` event is on the way.
+extension HTTP2Session {
+  /// Opens a stream. It may wait for the peer's limit of concurrent streams.
+  /// - Throws: ``HTTP2Failure`` where no stream can be opened any more; the request was not sent.
+  package func submitRequest(_ head: FieldSection, endStream: Bool) throws(HTTP2Failure) -> StreamID {
+    if let failure { throw failure }
+    guard nghttp2_session_check_request_allowed(engine) != 0, goAwayCode == nil else {
+      throw HTTP2Failure(.closing, .refusedStream, "The session is shutting down and takes no new request.")
+    }
+    let id = withFields(head) { fields, count in
+      withProvider(unless: endStream) { nghttp2_submit_request(engine, nil, fields, count, $0, nil) }
+    }
+    guard id > 0 else {
+      throw HTTP2Failure(.exhausted, .refusedStream, "The request cannot be sent: \(Engine.message(id)).")
+    }
+    let stream = HTTP2Stream(id: id, window: configuration.windows.initial, isAnnounced: true)
+    streams.insert(stream)
+    timers[.idle] = nil
+    watchLiveness()
+    rules.opened(id)
+    prioritize(stream, by: head)
+    return id
+  }
+
+  /// A 1xx response (RFC 9110 §15.2).
+  package func submitInformational(_ id: StreamID, _ head: FieldSection) {
+    guard let stream = streams[id], !stream.isReset, !stream.isHeadSent else { return }
+    stream.informationalCount += 1
+    accept(
+      withFields(head) { nghttp2_submit_headers(engine, Engine.noFlags, id, nil, $0, $1, nil) })
+  }
+
+  /// The final head. Its `priority` field, if any, overrules the request's (RFC 9218 §8).
+  package func submitResponse(_ id: StreamID, _ head: FieldSection, endStream: Bool) {
+    guard let stream = streams[id], !stream.isReset, !stream.isHeadSent else { return }
+    stream.isHeadSent = true
+    if head.contains(.priority) { prioritize(stream, by: head) }
+    accept(
+      withFields(head) { fields, count in
+        withProvider(unless: endStream) { nghttp2_submit_response(engine, id, fields, count, $0) }
+      })
+  }
+
+  /// Queues body bytes. The owner bounds how many wait: `drained` events tell how many have left.
+  package func write(_ id: StreamID, _ bytes: ByteBuffer) {
+    guard let stream = streams[id], !stream.isDone, !stream.isFinishing else { return }
+    stream.body.append(bytes)
+    schedule(stream)
+  }
+
+  /// No more body bytes come; the message ends after those that wait, with trailers or without.
+  package func finish(_ id: StreamID, trailers: FieldSection? = nil) {
+    guard let stream = streams[id], !stream.isDone, !stream.isFinishing else { return }
+    stream.isFinishing = true
+    stream.trailers = trailers
+    schedule(stream)
+  }
+
+  /// The rest of what the peer sends on this stream is not wanted: once our side has ended, it is told so with NO_ERROR
+  /// (RFC 9113 §8.1).
+  package func stopReceiving(_ id: StreamID) {
+    guard let stream = streams[id], !stream.isPeerDone else { return }
+    stream.isUnwanted = true
+  }
+
+  /// Gives the stream up: what waits to be sent is dropped, what still arrives is ignored.
+  package func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
+    guard let stream = streams[id], !stream.isReset else { return }
+    stream.isReset = true
+    abandon(stream, code)
+  }
+
+  /// Asks for the round-trip time; `pong` has it. False where too many are under way.
+  @discardableResult
+  package func ping() -> Bool {
+    sendPing(.owner)
+  }
+
+  /// A server's announcement that GOAWAY will follow (RFC 9113 §6.8): the peer should open no more streams.
+  package func shutdownNotice() {
+    if role == .server, failure == nil { accept(nghttp2_submit_shutdown_notice(engine)) }
+  }
+
+  /// Takes no new streams; those that are open may finish, and then the session is finished.
+  package func goAway(_ code: HTTP2ErrorCode = .noError) {
+    guard failure == nil, goAwayCode == nil else { return }
+    goAwayCode = code
+    isGoAwayQueued = true
+    let last = nghttp2_session_get_last_proc_stream_id(engine)
+    accept(nghttp2_submit_goaway(engine, Engine.noFlags, last, code.rawValue, nil, 0))
+  }
+
+  func prioritize(_ stream: HTTP2Stream, by head: FieldSection) {
+    if let urgency = head.withValue(of: .priority, { Urgency(priorityField: $0) }) {
+      setUrgency(urgency, of: stream)
+    }
+  }
+
+  func abandon(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
+    scheduler.remove(stream)
+    if turn === stream { turn = nil }
+    stream.isDone = true
+    stream.resetCode = code
+    stream.body.removeAll()
+    accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, code.rawValue))
+  }
+
+  private func withProvider<Result>(
+    unless endStream: Bool, _ body: (UnsafePointer<nghttp2_data_provider>?) -> Result
+  ) -> Result {
+    if endStream { return body(nil) }
+    var provider = Engine.bodyProvider
+    return body(&provider)
+  }
+}

@@ -1,0 +1,93 @@
+internal import CNGHTTP2
+package import NIOCore
+
+extension HTTP2Session {
+  /// When ``handleTimeout(at:)`` must be called at the latest.
+  package var nextDeadline: NIODeadline? { timers.next }
+
+  package func handleTimeout(at now: NIODeadline) {
+    self.now = now
+    while failure == nil, let timer = timers.popExpired(at: now) {
+      switch timer {
+      case .settings: settingsTimedOut()
+      case .headerBlock: fail(.unresponsive, .enhanceYourCalm, "The peer began a frame and did not finish it in time.")
+      case .idle: goAway()
+      case .ping: checkLiveness()
+      case .pong: peerIsSilent()
+      }
+    }
+  }
+
+  private func settingsTimedOut() {
+    if let quote = preface.unsettledQuote {
+      fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it sent \(quote) and nothing more.")
+    } else {
+      fail(.unresponsive, .settingsTimeout, "The peer did not acknowledge our SETTINGS in time.")
+    }
+  }
+
+  /// The liveness clock runs while a stream is open: nobody waits for the peer of an idle link.
+  func watchLiveness() {
+    guard timers[.ping] == nil, let interval = pingInterval else { return }
+    timers[.ping] = lastReceived + interval
+  }
+
+  /// The peer sends heads or bodies: it is worth asking soon again.
+  func endQuiet() {
+    guard isQuiet else { return }
+    isQuiet = false
+    timers[.ping] = nil
+    watchLiveness()
+  }
+
+  private func checkLiveness() {
+    guard let interval = pingInterval, !streams.isEmpty else { return }
+    // Until they are acknowledged the clock of our SETTINGS counts: a link may be long in coming up.
+    if timers[.settings] != nil { return timers[.ping] = now + interval }
+    let due = lastReceived + interval
+    guard due <= now else { return timers[.ping] = due }
+    if timers[.pong] == nil { timers[.pong] = now + configuration.timeouts.pingAnswer + delayBySent }
+    isQuiet = true
+    _ = sendPing(.liveness)
+    timers[.ping] = now + (pingInterval ?? interval)
+  }
+
+  private var pingInterval: TimeAmount? {
+    let timeouts = configuration.timeouts
+    return timeouts.pingInterval.map { isQuiet ? timeouts.quietPingInterval ?? $0 : $0 }
+  }
+
+  /// A PING waits behind what the buffers of the link hold, and a peer that reads slowly takes its time with that.
+  private var delayBySent: TimeAmount {
+    min(.seconds(60), .milliseconds(Int64(sentIntoSilence / Self.slowestBytesPerMillisecond)))
+  }
+
+  private static let slowestBytesPerMillisecond = 32
+
+  private func peerIsSilent() {
+    let silence = (now - lastReceived).nanoseconds / 1_000_000_000
+    fail(
+      .unresponsive, .noError,
+      "Nothing has come for \(silence) s, not even the answer to a PING: the far end hangs, or the link is dead.")
+  }
+
+  /// The idle clock runs while no stream is open.
+  func watchIdleness() {
+    guard let idle = configuration.timeouts.idle, failure == nil, goAwayCode == nil else { return }
+    if !streams.isEmpty {
+      timers[.idle] = nil
+    } else if timers[.idle] == nil {
+      timers[.idle] = now + idle
+    }
+  }
+
+  func sendPing(_ purpose: PingTracker.Purpose) -> Bool {
+    guard failure == nil, let number = pings.start(purpose, at: now) else { return false }
+    let result = withUnsafeBytes(of: number) { bytes in
+      nghttp2_submit_ping(
+        engine, Engine.noFlags, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+    accept(result)
+    return result == 0
+  }
+}

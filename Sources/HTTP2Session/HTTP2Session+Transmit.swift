@@ -1,0 +1,163 @@
+internal import CNGHTTP2
+internal import HTTPWire
+package import NIOCore
+
+extension HTTP2Session {
+  /// Whether ``nextTransmit(maximum:into:at:)`` is worth a call. It may still find that all body bytes must wait for
+  /// the peer's window.
+  package var wantsTransmit: Bool {
+    if isBroken { return false }
+    return nghttp2_session_want_write(engine) != 0
+      || (!scheduler.isEmpty && nghttp2_session_get_remote_window_size(engine) > 0)
+  }
+
+  /// Appends what goes on the wire next, about `maximum` bytes: DATA frames are cut to fit, other frames are not.
+  ///
+  /// Ask for no more than the link takes now: what is not asked for can still be overtaken.
+  package func nextTransmit(maximum: Int, into buffer: inout ByteBuffer, at now: NIODeadline) {
+    guard !isBroken else { return }
+    self.now = now
+    let before = buffer.readableBytes
+    outputLimit = before + maximum
+    swap(&output, &buffer)
+    transmit()
+    sentIntoSilence += output.readableBytes - before
+    swap(&output, &buffer)
+    // A turn that was not used is given back: something more urgent may come before the next call.
+    if let stream = turn.take() { schedule(stream) }
+    watchIdleness()
+  }
+
+  private func transmit() {
+    while output.readableBytes < outputLimit {
+      var bytes: UnsafePointer<UInt8>?
+      let count = nghttp2_session_mem_send(engine, &bytes)
+      if count > 0 {
+        output.writeBytes(UnsafeRawBufferPointer(start: bytes, count: count))
+      } else if count < 0 {
+        isBroken = true
+        return fail(.exhausted, .internalError, "HTTP/2 framing failed: \(Engine.message(Int32(count))).")
+      } else if !resumeNext() {
+        return
+      }
+    }
+  }
+
+  /// Wakes the stream whose turn it is; nghttp2 has nothing else to send.
+  private func resumeNext() -> Bool {
+    guard output.readableBytes < outputLimit - FrameHeader.size, let stream = takeTurn() else { return false }
+    return nghttp2_session_resume_data(engine, stream.id) == 0
+  }
+
+  private func takeTurn() -> HTTP2Stream? {
+    if let turn { return turn }
+    guard nghttp2_session_get_remote_window_size(engine) > 0 else { return nil }
+    while let stream = scheduler.next() {
+      guard stream.isReady else { continue }
+      if nghttp2_session_get_stream_remote_window_size(engine, stream.id) > 0 {
+        turn = stream
+        return stream
+      }
+      stream.isBlocked = true
+    }
+    return nil
+  }
+
+  func schedule(_ stream: HTTP2Stream) {
+    if stream.isReady, !stream.isBlocked, turn !== stream { scheduler.insert(stream) }
+  }
+
+  func unblock(_ stream: HTTP2Stream) {
+    stream.isBlocked = false
+    schedule(stream)
+  }
+
+  func setUrgency(_ urgency: Urgency, of stream: HTTP2Stream) {
+    let wasScheduled = stream.isScheduled
+    scheduler.remove(stream)
+    stream.urgency = urgency
+    if wasScheduled { scheduler.insert(stream) }
+  }
+}
+
+/// What nghttp2 asks while it sends.
+extension HTTP2Session {
+  enum BodyAnswer {
+    /// That many bytes, and whether the stream's DATA frames end with them.
+    case send(Int, isLast: Bool, hasTrailers: Bool)
+    /// Not this stream's turn.
+    case wait
+    /// The output is full.
+    case full
+  }
+
+  /// How much of a stream's body goes into the next DATA frame.
+  func nextBody(_ id: StreamID, limit: Int) -> BodyAnswer {
+    guard let stream = streams[id], !stream.isDone else { return .wait }
+    let room = outputLimit - output.readableBytes - FrameHeader.size
+    // A runt at the end of a full buffer costs more than it brings.
+    if room < min(64, stream.body.byteCount), output.readableBytes > 0 { return .full }
+    guard takeTurn() === stream else { return .wait }
+    turn = nil
+    let count = min(limit, max(1, room), stream.body.byteCount)
+    let isLast = stream.isFinishing && count == stream.body.byteCount
+    scheduler.charge(stream, count + FrameHeader.size)
+    rules.sentData(count, isCut: count < stream.body.byteCount)
+    guard isLast else { return .send(count, isLast: false, hasTrailers: false) }
+    stream.isDone = true
+    if let trailers = stream.trailers {
+      accept(withFields(trailers) { nghttp2_submit_trailer(engine, id, $0, $1) })
+    }
+    return .send(count, isLast: true, hasTrailers: stream.trailers != nil)
+  }
+
+  /// Writes the DATA frame that was just agreed on: from the stream's own buffers straight to the output.
+  func sendBody(_ id: StreamID, frameHeader: UnsafeRawBufferPointer, count: Int) {
+    output.writeBytes(frameHeader)
+    guard let stream = streams[id] else { return }
+    stream.body.move(count, into: &output)
+    schedule(stream)
+    guard count > 0 else { return }
+    if case .drained(id, let bytes) = events.last {
+      events[events.index(before: events.endIndex)] = .drained(id, bytes: bytes + count)
+    } else {
+      emit(.drained(id, bytes: count))
+    }
+  }
+
+  /// From here on nghttp2 asks for the stream's body. Without this, its own queue would ask the oldest stream only.
+  func headSent(_ id: StreamID) {
+    guard let stream = streams[id], !stream.isStarted else { return }
+    if role == .server, stream.informationalCount > 0 {
+      stream.informationalCount -= 1
+      return
+    }
+    stream.isHeadSent = true
+    stream.isStarted = true
+    schedule(stream)
+  }
+
+  /// The rest of a request that was answered already is not wanted (RFC 9113 §8.1).
+  func finalFrameSent(_ id: StreamID) {
+    if let stream = streams[id], stream.isRejected || stream.isUnwanted, !stream.isPeerDone { reset(id, .noError) }
+  }
+
+  /// nghttp2 dropped a head or trailers, for example because they were too large: nothing would end the stream.
+  func headersNotSent(_ id: StreamID) {
+    if let stream = streams[id], !stream.isDone { abandon(stream, .internalError) }
+  }
+
+  func resetSent(_ id: StreamID) {
+    // One that the owner did not ask for answers a mistake of the peer.
+    if streams[id]?.isReset != true, let failure = rules.countReset(at: now) { fail(failure) }
+  }
+
+  /// nghttp2 ends a session by itself where the peer broke a rule.
+  func goAwaySent(_ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
+    if isGoAwayQueued, code == goAwayCode { return isGoAwayQueued = false }
+    // NO_ERROR alone is our shutdown notice.
+    guard code != .noError else { return }
+    let reason = debug.isEmpty ? "" : ": " + String(decoding: debug, as: UTF8.self)
+    fail(.violation, code, "The peer broke HTTP/2\(reason).")
+  }
+}

@@ -1,0 +1,127 @@
+internal import NIOCore
+
+/// The rules for incoming frames that nghttp2 leaves open: frames on streams that are gone (RFC 9113 §5.1, §5.1.1),
+/// priorities of RFC 7540, and floods of what costs the peer nothing (§10.5).
+struct InboundRules {
+  private let role: HTTP2Session.Role
+  /// The highest stream that a client opened, whichever end we are.
+  private var highestStream: StreamID = 0
+  /// Streams that this end closed before the peer knew: what arrives on them is no mistake.
+  private var forgiven = RecentStreams()
+  /// Streams that the peer knows to be over.
+  private var ended = RecentStreams()
+  private var resets: TokenBucket
+  private var controlFrames: TokenBucket
+  private var windowUpdates: TokenBucket
+  private var tinyData: TokenBucket
+  /// Between a HEADERS frame and its last CONTINUATION.
+  private(set) var isInHeaderBlock = false
+
+  init(role: HTTP2Session.Role, floods: HTTP2Configuration.Floods, at now: NIODeadline) {
+    self.role = role
+    resets = TokenBucket(floods.resets, at: now)
+    controlFrames = TokenBucket(floods.controlFrames, at: now)
+    windowUpdates = TokenBucket(floods.windowUpdates, at: now)
+    tinyData = TokenBucket(floods.tinyData, at: now)
+  }
+
+  /// - Parameters:
+  ///   - head: the frame's header and, of a PRIORITY frame, its dependency.
+  ///   - isOpen: whether that stream is.
+  mutating func judge(
+    _ header: FrameHeader, head: UnsafeRawBufferPointer, isOpen: Bool, at now: NIODeadline
+  ) -> HTTP2Failure? {
+    switch header.type {
+    case FrameHeader.data:
+      if !isOpen, let failure = judgeClosed(header) { return failure }
+      return header.endsStream ? nil : countData(header.length, at: now)
+    case FrameHeader.headers:
+      if !isOpen, let failure = judgeClosed(header) { return failure }
+      if role == .server { highestStream = max(highestStream, header.streamID) }
+      return nil
+    case FrameHeader.continuation:
+      // nghttp2 limits these.
+      return nil
+    case FrameHeader.windowUpdate:
+      if windowUpdates.take(at: now) { return nil }
+      return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends too many WINDOW_UPDATE frames.")
+    case FrameHeader.resetStream:
+      return countReset(at: now)
+    case FrameHeader.pushPromise:
+      // A client may never send it, and a server not to us: our SETTINGS said so before any request (§8.4).
+      return HTTP2Failure(.violation, .protocolError, "The peer sent PUSH_PROMISE, which it may not.")
+    case FrameHeader.priority:
+      return judgePriority(header, head) ?? countControlFrame(at: now)
+    default:
+      return countControlFrame(at: now)
+    }
+  }
+
+  /// After nghttp2 took the whole frame. `isOpen`: whether that stream is now.
+  mutating func frameEnded(_ header: FrameHeader, isOpen: Bool) {
+    switch header.type {
+    case FrameHeader.headers:
+      isInHeaderBlock = !header.endsHeaders
+      // Refused, or opened after our GOAWAY: what follows on it is no violation.
+      if role == .server, !isOpen { forgiven.insert(header.streamID) }
+    case FrameHeader.continuation:
+      isInHeaderBlock = !header.endsHeaders
+    default:
+      break
+    }
+  }
+
+  /// A client's own requests count as opened, too.
+  mutating func opened(_ id: StreamID) {
+    highestStream = max(highestStream, id)
+  }
+
+  /// - Parameter isPeerDone: whether the peer had ended its side, so that no frames of it can be under way.
+  mutating func closed(_ id: StreamID, isPeerDone: Bool) {
+    if isPeerDone { ended.insert(id) } else { forgiven.insert(id) }
+  }
+
+  /// Streams that a client opens only to reset them, or to have them reset, are work for nothing.
+  mutating func countReset(at now: NIODeadline) -> HTTP2Failure? {
+    guard role == .server, !resets.take(at: now) else { return nil }
+    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer resets too many streams.")
+  }
+
+  /// A DATA frame of ours left. The peer may answer it with two WINDOW_UPDATE frames, but not where its windows have cut
+  /// the frame small: whoever grants a byte at a time makes work for ten (CVE-2019-9511).
+  /// - Parameter isCut: more of the body was there to be sent.
+  mutating func sentData(_ count: Int, isCut: Bool) {
+    if !isCut || count >= 1024 { windowUpdates.earn(2) }
+  }
+
+  private mutating func countData(_ length: Int, at now: NIODeadline) -> HTTP2Failure? {
+    if length == 0 { return countControlFrame(at: now) }
+    if length >= FrameHeader.size || tinyData.take(at: now) { return nil }
+    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends its bodies in too many too small frames.")
+  }
+
+  private mutating func countControlFrame(at now: NIODeadline) -> HTTP2Failure? {
+    if controlFrames.take(at: now) { return nil }
+    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends too many frames that carry nothing.")
+  }
+
+  private func judgeClosed(_ header: FrameHeader) -> HTTP2Failure? {
+    let id = header.streamID
+    // Of those forgotten by now, all are forgiven: that errs on the lenient side.
+    guard id & 1 == 1, id <= highestStream, id > forgiven.horizon, !forgiven.contains(id) else { return nil }
+    if ended.contains(id) {
+      return HTTP2Failure(.violation, .streamClosed, "The peer sent a frame on stream \(id), which is closed.")
+    }
+    return HTTP2Failure(.violation, .protocolError, "The peer used stream \(id) after a higher one.")
+  }
+
+  private func judgePriority(_ header: FrameHeader, _ head: UnsafeRawBufferPointer) -> HTTP2Failure? {
+    if header.streamID == 0 {
+      return HTTP2Failure(.violation, .protocolError, "The peer sent a PRIORITY frame on stream 0.")
+    }
+    guard header.length == 5, head.count >= FrameHeader.size + 4 else { return nil }
+    let dependency = head.loadUnaligned(fromByteOffset: FrameHeader.size, as: UInt32.self).bigEndian & 0x7FFF_FFFF
+    guard dependency == UInt32(header.streamID) else { return nil }
+    return HTTP2Failure(.violation, .protocolError, "The peer made stream \(dependency) depend on itself.")
+  }
+}

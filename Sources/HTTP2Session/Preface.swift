@@ -1,0 +1,54 @@
+/// Judges the first bytes from the far end before nghttp2 does, to be able to say who is there instead.
+struct Preface {
+  private let expectsMagic: Bool
+  private var held: [UInt8] = []
+  private(set) var isSettled = false
+
+  private static let magic = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+  private static let quoteLimit = 32
+
+  init(role: HTTP2Session.Role) {
+    expectsMagic = role == .server
+  }
+
+  /// What is there instead of HTTP/2; `nil` while all is well. Looks only: the bytes go on to nghttp2.
+  mutating func judge(_ bytes: UnsafeRawBufferPointer) -> String? {
+    guard !isSettled else { return nil }
+    held.append(contentsOf: bytes.prefix(max(Self.quoteLimit, Self.magic.count) - held.count))
+    guard expectsMagic ? looksLikeMagic : looksLikeSettings else {
+      isSettled = true
+      return quote
+    }
+    isSettled = held.count >= (expectsMagic ? Self.magic.count : FrameHeader.size)
+    return nil
+  }
+
+  /// What arrived so far, if not enough to judge.
+  var unsettledQuote: String? { isSettled || held.isEmpty ? nil : quote }
+
+  private var looksLikeMagic: Bool {
+    zip(held, Self.magic).allSatisfy { $0 == $1 }
+  }
+
+  /// A server's first frame is SETTINGS (RFC 9113 §3.4), which nobody makes longer than a page.
+  private var looksLikeSettings: Bool {
+    if let first = held.first, first != 0 { return false }
+    guard held.count >= FrameHeader.size else { return true }
+    let header = held.withUnsafeBytes { FrameHeader($0) }
+    return header.type == FrameHeader.settings && header.flags & 0x1 == 0 && header.streamID == 0
+  }
+
+  /// Printable only, and short: it is going into a log.
+  private var quote: String {
+    let text = held.prefix(Self.quoteLimit).map { byte in
+      switch byte {
+      case 0x0D: "\\r"
+      case 0x0A: "\\n"
+      case 0x22, 0x5C: "\\" + String(UnicodeScalar(byte))
+      case 0x20..<0x7F: String(UnicodeScalar(byte))
+      default: "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
+    }
+    return "\"\(text.joined())\""
+  }
+}

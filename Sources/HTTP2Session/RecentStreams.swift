@@ -1,0 +1,21 @@
+/// The numbers of the streams that ended last, one way or another.
+struct RecentStreams {
+  private var ids: [StreamID] = []
+  private var oldest = 0
+  /// The highest number that was forgotten.
+  private(set) var horizon: StreamID = 0
+
+  private static let capacity = 256
+
+  /// Looks through all of them: for the rare frame that needs it.
+  func contains(_ id: StreamID) -> Bool {
+    ids.contains(id)
+  }
+
+  mutating func insert(_ id: StreamID) {
+    if ids.count < Self.capacity { return ids.append(id) }
+    horizon = max(horizon, ids[oldest])
+    ids[oldest] = id
+    oldest = (oldest + 1) % Self.capacity
+  }
+}

@@ -1,0 +1,49 @@
+/// Eight bytes at a time: what the parsers do to every byte they receive. Inlinable, as is all of this module that runs
+/// once for each byte or field: a call from another module would cost more than the work.
+extension UInt64 {
+  /// Whether one of the eight bytes is less than `limit`, at most 128.
+  @inlinable package func hasByte(below limit: UInt8) -> Bool {
+    (self &- 0x0101_0101_0101_0101 &* UInt64(limit)) & ~self & 0x8080_8080_8080_8080 != 0
+  }
+
+  /// Whether one of the eight bytes is this one.
+  @inlinable package func hasByte(_ byte: UInt8) -> Bool {
+    (self ^ 0x0101_0101_0101_0101 &* UInt64(byte)).hasByte(below: 1)
+  }
+
+  /// With the upper-case ASCII letters among the eight bytes lowered.
+  var lowercasedASCII: UInt64 {
+    let low = self & 0x7F7F_7F7F_7F7F_7F7F
+    // The high bit of a byte is set in the first sum from "A" on, in the second one after "Z".
+    let isUpper = (low &+ 0x3F3F_3F3F_3F3F_3F3F) & ~(low &+ 0x2525_2525_2525_2525) & ~self & 0x8080_8080_8080_8080
+    return self | isUpper >> 2
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The first place of a byte at or after `start`.
+  @inlinable package func firstOffset(of byte: UInt8, from start: Int) -> Int? {
+    var index = start
+    while index + 8 <= count, !loadUnaligned(fromByteOffset: index, as: UInt64.self).hasByte(byte) { index += 8 }
+    while index < count {
+      if self[index] == byte { return index }
+      index += 1
+    }
+    return nil
+  }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  func lowercaseASCII() {
+    var index = 0
+    while index + 8 <= count {
+      let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      storeBytes(of: word.lowercasedASCII, toByteOffset: index, as: UInt64.self)
+      index += 8
+    }
+    while index < count {
+      if self[index] &- 0x41 < 26 { self[index] |= 0x20 }
+      index += 1
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/// The character classes of RFC 9110 §5 and RFC 9112 §3, as far as a hop must check them.
+@usableFromInline
+package enum FieldGrammar {
+  /// A token (RFC 9110 §5.6.2): one or more of its characters.
+  @inlinable package static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+  }
+
+  @inlinable package static func isTokenByte(_ byte: UInt8) -> Bool {
+    token.contains(byte)
+  }
+
+  /// A field value (RFC 9110 §5.5): no control character but the tab, and no white space at either end.
+  package static func isFieldValue(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let first = bytes.first, let last = bytes.last else { return true }
+    if isBlank(first) || isBlank(last) { return false }
+    return isFieldText(bytes)
+  }
+
+  /// The characters of a field value or a reason phrase, blanks at the ends included.
+  package static func isFieldText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    // Eight at a time: values are long and almost always clean.
+    while index + 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      if word.hasByte(below: 0x20) || word.hasByte(0x7F) {
+        for byte in bytes[index..<index + 8] where !isText(byte) { return false }
+      }
+      index += 8
+    }
+    while index < bytes.count {
+      if !isText(bytes[index]) { return false }
+      index += 1
+    }
+    return true
+  }
+
+  /// A request target or authority as bytes: not empty, and nothing that would end a request line early.
+  package static func isTarget(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+  }
+
+  /// A decimal length (RFC 9110 §8.6), at most 2^63 - 1.
+  package static func length(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard !bytes.isEmpty, bytes.count <= 19 else { return nil }
+    var length = 0
+    for digit in bytes {
+      guard digit &- 0x30 < 10 else { return nil }
+      let (product, overflow) = length.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.addingReportingOverflow(Int(digit &- 0x30))
+      if overflow || carry { return nil }
+      length = sum
+    }
+    return length
+  }
+
+  /// The members of a comma-separated list (RFC 9110 §5.6.1), white space trimmed, empty members skipped.
+  @inlinable package static func forEachMember<Failure: Error>(
+    of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    var start = 0
+    for index in 0...list.count where index == list.count || list[index] == UInt8(ascii: ",") {
+      let member = trim(UnsafeRawBufferPointer(rebasing: list[start..<index]))
+      if !member.isEmpty { try body(member) }
+      start = index + 1
+    }
+  }
+
+  /// Without the spaces and tabs at both ends.
+  @inlinable package static func trim(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var start = 0
+    var end = bytes.count
+    while start < end, isBlank(bytes[start]) { start += 1 }
+    while start < end, isBlank(bytes[end - 1]) { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+  }
+
+  /// Equality without regard to the case of ASCII letters.
+  @inlinable package static func equal(_ bytes: UnsafeRawBufferPointer, lowercased text: StaticString) -> Bool {
+    guard bytes.count == text.utf8CodeUnitCount else { return false }
+    for index in 0..<bytes.count {
+      let byte = bytes[index]
+      let lowered = byte &- 0x41 < 26 ? byte | 0x20 : byte
+      if lowered != text.utf8Start[index] { return false }
+    }
+    return true
+  }
+
+  @inlinable static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  private static func isText(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == 0x09 }
+
+  /// Every visible ASCII character but the delimiters `"(),/:;<=>?@[\]{}`.
+  @inlinable static var token: ASCIISet { ASCIISet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
+}
+
+/// A set of ASCII characters, one bit each.
+@usableFromInline
+struct ASCIISet: Sendable {
+  @usableFromInline let low: UInt64
+  @usableFromInline let high: UInt64
+
+  @inlinable
+  init(low: UInt64, high: UInt64) {
+    self.low = low
+    self.high = high
+  }
+
+  @inlinable
+  func contains(_ byte: UInt8) -> Bool {
+    byte < 0x80 && (byte < 0x40 ? low : high) >> UInt64(byte & 0x3F) & 1 != 0
+  }
+}

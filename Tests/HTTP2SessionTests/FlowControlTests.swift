@@ -1,0 +1,144 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+import Testing
+
+@Suite struct FlowControlTests {
+  private static let mebibyte = ByteBuffer(repeating: 1, count: 1 << 20)
+
+  private func received(_ events: [HTTP2Event], _ id: StreamID) -> Int {
+    events.body(of: id).bytes.readableBytes
+  }
+
+  @Test("stops a stream whose reader does not read, and goes on when it does") func backPressure() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    pair.client.write(id, Self.mebibyte)
+    pair.exchange()
+    #expect(received(pair.toServer, id) == 256 * 1024)
+    pair.server.consume(id, bytes: 256 * 1024)
+    pair.exchange()
+    #expect(received(pair.toServer, id) >= 512 * 1024)
+  }
+
+  @Test("a reader that stalls does not stall the other streams") func independent() throws {
+    var configuration = HTTP2Configuration.defaults
+    // All stalled streams together hold more than the connection's window.
+    configuration.windows.maximum = 512 * 1024
+    let pair = Pair(server: configuration)
+    let stalled = try (0..<8).map { _ in try pair.client.submitRequest(.post(), endStream: false) }
+    for id in stalled { pair.client.write(id, Self.mebibyte) }
+    pair.exchange()
+    let live = try pair.client.submitRequest(.post(), endStream: false)
+    pair.client.write(live, ByteBuffer(repeating: 1, count: 200_000))
+    pair.client.finish(live)
+    pair.exchange()
+    #expect(received(pair.toServer, live) == 200_000)
+    #expect(stalled.allSatisfy { received(pair.toServer, $0) == 256 * 1024 })
+  }
+
+  /// Lets `seconds` pass over a link with that round trip, whose reader takes everything at once.
+  private func stream(_ pair: Pair, _ id: StreamID, roundTrip: TimeAmount, rounds: Int) -> [Int] {
+    let half = TimeAmount.nanoseconds(roundTrip.nanoseconds / 2)
+    return (0..<rounds).map { _ in
+      pair.carry(from: pair.client, to: pair.server, 64 << 20)
+      let events = pair.takeServerEvents()
+      for case .data(id, let bytes, _) in events { pair.server.consume(id, bytes: bytes.readableBytes) }
+      pair.advance(half)
+      pair.carry(from: pair.server, to: pair.client, 64 << 20)
+      pair.advance(half)
+      return received(events, id)
+    }
+  }
+
+  @Test("widens the window of a stream whose reader keeps up, as far as it is allowed") func grows() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    for _ in 0..<64 { pair.client.write(id, Self.mebibyte) }
+    let perRound = stream(pair, id, roundTrip: .milliseconds(100), rounds: 20)
+    #expect(perRound.prefix(3).allSatisfy { $0 <= 256 * 1024 })
+    #expect(perRound.max() ?? 0 >= 3 << 20)
+    #expect(perRound.allSatisfy { $0 <= 4 << 20 })
+  }
+
+  @Test("does not widen the window of a stream whose reader lags") func lagging() throws {
+    let pair = Pair()
+    let fast = try pair.client.submitRequest(.post(), endStream: false)
+    let slow = try pair.client.submitRequest(.post(), endStream: false)
+    for id in [fast, slow] { for _ in 0..<32 { pair.client.write(id, Self.mebibyte) } }
+    var unread = 0
+    for _ in 0..<20 {
+      pair.carry(from: pair.client, to: pair.server, 64 << 20)
+      for case .data(let id, let bytes, _) in pair.takeServerEvents() {
+        if id == fast { pair.server.consume(id, bytes: bytes.readableBytes) } else { unread += bytes.readableBytes }
+      }
+      // It reads as much in a round trip as it ever will.
+      pair.server.consume(slow, bytes: min(unread, 50_000))
+      unread -= min(unread, 50_000)
+      #expect(unread <= 256 * 1024)
+      pair.advance(.milliseconds(50))
+      pair.carry(from: pair.server, to: pair.client, 64 << 20)
+      pair.advance(.milliseconds(50))
+    }
+  }
+
+  @Test("all streams together grow no further than the session's share") func growthIsBounded() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.growth = 0
+    let pair = Pair(server: configuration)
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    for _ in 0..<64 { pair.client.write(id, Self.mebibyte) }
+    #expect(stream(pair, id, roundTrip: .milliseconds(100), rounds: 20).allSatisfy { $0 <= 256 * 1024 })
+  }
+
+  @Test("sends no PING for small exchanges") func noProbes() throws {
+    let pair = Pair()
+    for _ in 0..<50 {
+      let id = try pair.client.submitRequest(.post(), endStream: false)
+      pair.client.write(id, ByteBuffer(repeating: 1, count: 1000))
+      pair.client.finish(id)
+      var wire = ByteBuffer()
+      pair.client.nextTransmit(maximum: 1 << 20, into: &wire, at: pair.now)
+      pair.server.receive(wire, at: pair.now)
+      pair.collect()
+      pair.server.submitResponse(id, [":status": "204"], endStream: true)
+      wire.clear()
+      pair.server.nextTransmit(maximum: 1 << 20, into: &wire, at: pair.now)
+      #expect(!RawFrame.parse(wire).contains { $0.type == 6 })
+      pair.client.receive(wire, at: pair.now)
+    }
+  }
+
+  @Test("unread bytes of a stream that was reset do not shrink the connection's window") func unreadIsReturned() throws
+  {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.maximum = 256 * 1024
+    let pair = Pair(server: configuration)
+    for _ in 0..<20 {
+      let id = try pair.client.submitRequest(.post(), endStream: false)
+      pair.client.write(id, ByteBuffer(repeating: 1, count: 200_000))
+      pair.exchange()
+      #expect(received(pair.takeServerEvents(), id) == 200_000)
+      pair.server.reset(id, .cancel)
+      pair.client.write(id, ByteBuffer(repeating: 1, count: 50_000))
+      pair.exchange()
+    }
+  }
+
+  @Test("drops what is written to a stream that is gone") func gone() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    pair.exchange()
+    pair.client.reset(id, .cancel)
+    pair.client.write(id, Self.mebibyte)
+    pair.client.finish(id)
+    pair.exchange()
+    pair.client.write(id, Self.mebibyte)
+    pair.server.consume(id, bytes: 1)
+    pair.server.submitResponse(id, [":status": "200"], endStream: true)
+    pair.exchange()
+    #expect(pair.toServer.closed(id) == .cancel)
+    #expect(received(pair.toServer, id) == 0)
+    #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
+  }
+}

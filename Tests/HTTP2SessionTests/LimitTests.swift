@@ -1,0 +1,193 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+import Testing
+
+@Suite struct LimitTests {
+  private var strict: HTTP2Configuration {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 2048
+    configuration.floods.resets = RateLimit(burst: 10, perSecond: 5)
+    configuration.floods.controlFrames = RateLimit(burst: 20, perSecond: 10)
+    configuration.floods.windowUpdates = RateLimit(burst: 20, perSecond: 10)
+    configuration.floods.tinyData = RateLimit(burst: 20, perSecond: 10)
+    return configuration
+  }
+
+  private let large = [("x-large", String(repeating: "a", count: 3000))]
+
+  @Test("answers a head above the limit with 431, and the owner never sees it") func oversizedRequest() {
+    let client = RawClient(strict)
+    client.send(.headers(1, HPACK.get + HPACK.block(large)))
+    #expect(client.isAnswered(1))
+    #expect(client.events.heads.isEmpty && client.events.closed(1) == nil)
+    #expect(client.server.openStreams == 0)
+    #expect(client.isAlive)
+  }
+
+  @Test("431 ends a request whose body is under way, too") func oversizedUpload() {
+    let client = RawClient(strict)
+    client.send(.post(1, large), .data(1, [1]))
+    #expect(client.isAnswered(1))
+    #expect(client.streamError(1) == .noError)
+    #expect(client.events.body(of: 1).bytes.readableBytes == 0)
+    #expect(client.server.openStreams == 0)
+  }
+
+  @Test("one indexed field that is repeated counts each time") func bomb() {
+    let client = RawClient(strict)
+    let entry: [UInt8] = [0x40, 0x01, 0x78, 0x64] + Array(repeating: 0x61, count: 100)
+    client.send(.headers(1, HPACK.get + entry + Array(repeating: 0xBE, count: 10_000)))
+    #expect(client.events.heads.isEmpty)
+    #expect(client.isAlive)
+  }
+
+  @Test("resets a response, trailers, or a 1xx above the limit", arguments: [0, 1, 2]) func oversizedResponse(
+    _ kind: Int
+  )
+    throws
+  {
+    let pair = Pair(client: strict)
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    let filler: FieldSection = ["x-large": large[0].1]
+    var head: FieldSection = [":status": kind == 2 ? "103" : "200"]
+    if kind != 1 { head.append(filler.lines[0], of: filler) }
+    if kind == 2 {
+      pair.server.submitInformational(id, head)
+    } else {
+      pair.server.submitResponse(id, head, endStream: false)
+    }
+    if kind == 1 { pair.server.finish(id, trailers: filler) }
+    pair.exchange()
+    #expect(pair.toClient.closed(id) == .enhanceYourCalm)
+    #expect(pair.toClient.failure == nil)
+  }
+
+  @Test("sends a large head on, in as many frames as it takes") func largeHead() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 200_000
+    let pair = Pair(client: configuration, server: configuration)
+    let id = try pair.client.submitRequest(
+      .get("/", ("x-large", String(repeating: "~", count: 60_000))), endStream: true)
+    pair.exchange()
+    #expect(pair.toServer.heads == [id])
+  }
+
+  @Test("a head too large to be sent closes its stream instead of hanging it") func unsendable() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    var head: FieldSection = [":status": "200"]
+    for _ in 0..<10 { head.append(name: "x-large", value: String(repeating: "~", count: 60_000)) }
+    pair.server.submitResponse(id, head, endStream: false)
+    pair.server.write(id, ByteBuffer(string: "x"))
+    pair.exchange()
+    #expect(pair.toServer.closed(id) == .internalError)
+    #expect(pair.toClient.closed(id) == .internalError)
+  }
+
+  @Test("sends a peer away that opens streams only to reset them") func rapidReset() {
+    let client = RawClient(strict)
+    client.answers = false
+    for index in 0..<11 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
+    #expect(client.connectionError == .enhanceYourCalm)
+    #expect(client.events.failure?.kind == .flooded)
+  }
+
+  @Test("and one that makes us reset them") func madeReset() {
+    let client = RawClient(strict)
+    for index in 0..<11 as Range<UInt32> {
+      client.send(.post(2 * index + 1, [("content-length", "1")]), .data(2 * index + 1, [], flags: RawFrame.endStream))
+    }
+    #expect(client.connectionError == .enhanceYourCalm)
+  }
+
+  @Test("takes as many resets as time has earned") func slowResets() {
+    let client = RawClient(strict)
+    for index in 0..<100 as Range<UInt32> {
+      client.now = client.now + .milliseconds(200)
+      client.send(.post(2 * index + 1), .reset(2 * index + 1))
+    }
+    #expect(client.isAlive)
+  }
+
+  @Test("our own resets are not the peer's fault") func ownResets() {
+    let client = RawClient(strict)
+    client.answers = false
+    for index in 0..<50 as Range<UInt32> {
+      client.send(.post(2 * index + 1))
+      client.server.reset(StreamID(2 * index + 1), .cancel)
+      client.turn()
+    }
+    #expect(client.isAlive)
+  }
+
+  static let nothings: [RawFrame] = [
+    .settings(), .ping(), .priority(1, on: 3), RawFrame(type: 0xBB), .data(1), .data(1, [1]), .windowUpdate(0, 1),
+    .windowUpdate(1, 1),
+    .ping(1, flags: RawFrame.ack),
+    RawFrame(type: 0x10, payload: [0, 0, 0, 1]),
+  ]
+
+  @Test("sends a peer away that floods it with frames that carry nothing", arguments: nothings)
+  func nothing(_ frame: RawFrame) {
+    let client = RawClient(strict)
+    client.answers = false
+    client.send(.post(1))
+    for _ in 0..<21 { client.send(frame) }
+    #expect(client.connectionError == .enhanceYourCalm)
+  }
+
+  @Test("sends a peer away that has a body sent byte by byte") func dribble() {
+    let client = RawClient(strict, settings: [(4, 1)])
+    client.answers = false
+    client.send(.get(1))
+    client.server.submitResponse(1, [":status": "200"], endStream: false)
+    client.server.write(1, ByteBuffer(repeating: 0, count: 1000))
+    client.turn()
+    #expect(client.frames.last { $0.type == 0 }?.payload.count == 1)
+    for _ in 0..<21 { client.send(.windowUpdate(1, 1)) }
+    #expect(client.connectionError == .enhanceYourCalm)
+  }
+
+  @Test("a peer may answer each DATA frame with two WINDOW_UPDATE frames") func acknowledgedBody() throws {
+    let client = RawClient(strict)
+    client.answers = false
+    client.send(.get(1))
+    client.server.submitResponse(1, [":status": "200"], endStream: false)
+    for _ in 0..<300 {
+      client.server.write(1, ByteBuffer(repeating: 0, count: 100))
+      client.turn()
+      client.send(.windowUpdate(0, 100), .windowUpdate(1, 100))
+    }
+    #expect(client.isAlive)
+  }
+
+  @Test("a body in small frames that are no smaller than their framing is no flood") func smallFrames() {
+    let client = RawClient(strict)
+    client.answers = false
+    client.send(.post(1))
+    for _ in 0..<300 { client.send(.data(1, Array(repeating: 1, count: 9))) }
+    #expect(client.isAlive)
+  }
+
+  @Test("sends a peer away that never ends its header block") func continuations() {
+    let client = RawClient()
+    client.send(.headers(1, HPACK.get, flags: 0))
+    for _ in 0..<100 { client.send(.continuation(1, [], flags: 0)) }
+    #expect(client.events.failure != nil)
+    #expect(client.server.isFinished)
+  }
+
+  @Test("does not pile up answers that the peer does not read") func unreadAnswers() {
+    let server = HTTP2Session(role: .server, at: .uptimeNanoseconds(0))
+    server.receive(ByteBuffer(bytes: RawClient.magic + RawFrame.settings().bytes), at: .uptimeNanoseconds(0))
+    var time: Int64 = 0
+    while server.failure == nil, time < 10_000 {
+      time += 1
+      server.receive(ByteBuffer(bytes: RawFrame.ping().bytes), at: .uptimeNanoseconds(0) + .seconds(time))
+    }
+    #expect(server.failure?.kind == .flooded)
+  }
+}

@@ -1,0 +1,141 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+import Testing
+
+/// Whether the peer is still there, asked while a stream is open.
+@Suite struct LivenessTests {
+  private func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
+
+  private static func watchful(quiet: TimeAmount? = nil) -> HTTP2Configuration {
+    var configuration = HTTP2Configuration.defaults
+    configuration.timeouts.pingInterval = .seconds(10)
+    configuration.timeouts.quietPingInterval = quiet
+    configuration.timeouts.pingAnswer = .seconds(5)
+    return configuration
+  }
+
+  private enum End: CaseIterable {
+    case client, server
+  }
+
+  /// Both ends agree on SETTINGS, one of them watches the other, and a request is open.
+  private func pair(
+    watchedBy end: End = .client, quiet: TimeAmount? = nil
+  ) throws -> (pair: Pair, watcher: HTTP2Session, id: StreamID) {
+    let watchful = Self.watchful(quiet: quiet)
+    let pair = end == .client ? Pair(client: watchful) : Pair(server: watchful)
+    pair.exchange()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    return (pair, end == .client ? pair.client : pair.server, id)
+  }
+
+  private func sent(by session: HTTP2Session, _ pair: Pair) -> [RawFrame] {
+    var wire = ByteBuffer()
+    session.nextTransmit(maximum: 1 << 20, into: &wire, at: pair.now)
+    return RawFrame.parse(wire)
+  }
+
+  @Test("gives up on a peer that answers no PING, and tells its streams first", arguments: End.allCases)
+  private func dead(_ end: End) throws {
+    let (pair, watcher, id) = try pair(watchedBy: end)
+    #expect(watcher.nextDeadline == seconds(10))
+    pair.now = seconds(10)
+    watcher.handleTimeout(at: pair.now)
+    #expect(sent(by: watcher, pair).map(\.type) == [6])
+    #expect(watcher.nextDeadline == seconds(15))
+    watcher.handleTimeout(at: seconds(15))
+    pair.collect()
+    let events = end == .client ? pair.toClient : pair.toServer
+    #expect(events.closed(id) != nil)
+    #expect(events.failure?.kind == .unresponsive)
+    #expect(events.failure?.message.contains("for 15 s") == true)
+    #expect(watcher.nextDeadline == nil)
+  }
+
+  @Test("an answer, or any other byte, proves the peer alive", arguments: End.allCases)
+  private func alive(_ end: End) throws {
+    let (pair, watcher, _) = try pair(watchedBy: end)
+    for round in 1...5 {
+      pair.now = seconds(Int64(round) * 10)
+      watcher.handleTimeout(at: pair.now)
+      pair.exchange()
+      #expect(watcher.nextDeadline == pair.now + .seconds(10))
+    }
+    #expect(pair.toServer.failure == nil && pair.toClient.failure == nil)
+  }
+
+  @Test("sends no PING while the peer is talking") func talking() throws {
+    let (pair, watcher, _) = try pair(watchedBy: .server)
+    pair.now = seconds(6)
+    pair.client.ping()
+    pair.exchange()
+    watcher.handleTimeout(at: seconds(10))
+    #expect(!watcher.wantsTransmit)
+    #expect(watcher.nextDeadline == seconds(16))
+  }
+
+  @Test("leaves an idle link alone, and asks again with the first request after it") func idle() throws {
+    let (pair, client, id) = try pair()
+    pair.server.submitResponse(id, [":status": "200"], endStream: true)
+    pair.exchange()
+    pair.now = seconds(10)
+    client.handleTimeout(at: pair.now)
+    #expect(!client.wantsTransmit)
+    #expect(client.nextDeadline == nil)
+
+    pair.now = seconds(100)
+    _ = try client.submitRequest(.get(), endStream: true)
+    #expect(client.nextDeadline.map { $0 <= pair.now } == true)
+    client.handleTimeout(at: pair.now)
+    #expect(sent(by: client, pair).map(\.type) == [6, 1])
+    #expect(client.nextDeadline == seconds(105))
+  }
+
+  @Test("a link that comes up slowly has the time of SETTINGS") func slowStart() throws {
+    let client = HTTP2Session(role: .client, configuration: Self.watchful(), at: seconds(0))
+    _ = try client.submitRequest(.get(), endStream: true)
+    var wire = ByteBuffer()
+    client.nextTransmit(maximum: 1 << 20, into: &wire, at: seconds(0))
+    for second in [10, 20] as [Int64] {
+      #expect(client.nextDeadline == seconds(second))
+      client.handleTimeout(at: seconds(second))
+      #expect(!client.wantsTransmit)
+    }
+    client.handleTimeout(at: seconds(30))
+    #expect(client.failure?.code == .settingsTimeout)
+  }
+
+  @Test("a peer that sends nothing but answers is asked more rarely, until it sends something") func quiet() throws {
+    let (pair, client, id) = try pair(quiet: .seconds(300))
+    for second in [10, 310, 610] as [Int64] {
+      #expect(client.nextDeadline == seconds(second))
+      pair.now = seconds(second)
+      client.handleTimeout(at: pair.now)
+      pair.exchange()
+    }
+    pair.server.submitResponse(id, [":status": "200"], endStream: false)
+    pair.exchange()
+    #expect(client.nextDeadline == seconds(620))
+    pair.now = seconds(620)
+    client.handleTimeout(at: pair.now)
+    pair.exchange()
+    #expect(client.nextDeadline == seconds(920))
+    pair.server.write(id, ByteBuffer(string: "news"))
+    pair.now = seconds(650)
+    pair.exchange()
+    #expect(client.nextDeadline == seconds(660))
+  }
+
+  @Test("what waits in the buffers of a slow link has its time before the answer is missed") func slowLink() throws {
+    let (pair, server, id) = try pair(watchedBy: .server)
+    server.submitResponse(id, [":status": "200"], endStream: false)
+    server.write(id, ByteBuffer(repeating: 0, count: 60_000))
+    _ = sent(by: server, pair)
+    pair.now = seconds(10)
+    server.handleTimeout(at: pair.now)
+    let patience = try #require(server.nextDeadline) - pair.now
+    #expect(patience > .milliseconds(6500) && patience < .seconds(8))
+  }
+}

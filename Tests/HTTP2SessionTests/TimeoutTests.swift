@@ -1,0 +1,92 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+import Testing
+
+@Suite struct TimeoutTests {
+  /// Lets time pass on one session and answers nothing.
+  private func events(of session: HTTP2Session, until deadline: NIODeadline) -> [HTTP2Event] {
+    var events: [HTTP2Event] = []
+    while let next = session.nextDeadline, next <= deadline {
+      session.handleTimeout(at: next)
+      while let event = session.nextEvent() { events.append(event) }
+    }
+    return events
+  }
+
+  private func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
+
+  @Test("gives up on a peer that never acknowledges SETTINGS", arguments: [HTTP2Session.Role.client, .server])
+  func settings(_ role: HTTP2Session.Role) {
+    let session = HTTP2Session(role: role, at: seconds(0))
+    #expect(session.nextDeadline == seconds(30))
+    #expect(events(of: session, until: seconds(30)).failure?.code == .settingsTimeout)
+    #expect(session.nextDeadline == nil)
+  }
+
+  @Test("quotes what a silent peer said") func quotesSilent() {
+    let session = HTTP2Session(role: .server, at: seconds(0))
+    session.receive(ByteBuffer(string: "PRI"), at: seconds(1))
+    #expect(events(of: session, until: seconds(99)).failure?.message.contains("\"PRI\"") == true)
+  }
+
+  @Test(
+    "gives up on a header block that does not end",
+    arguments: [
+      Array(RawFrame.headers(1, HPACK.get).bytes.dropLast()), RawFrame.headers(1, HPACK.get, flags: 0).bytes, [0, 0],
+    ])
+  func headerBlock(_ bytes: [UInt8]) {
+    let client = RawClient()
+    client.send(bytes: bytes)
+    #expect(client.server.nextDeadline == seconds(30))
+    #expect(events(of: client.server, until: seconds(30)).failure?.kind == .unresponsive)
+  }
+
+  @Test("a header block that ends in time stops the clock") func headerBlockEnds() {
+    let client = RawClient()
+    client.send(.headers(1, HPACK.get, flags: RawFrame.endStream))
+    client.now = seconds(20)
+    // The next one has the whole time again, even if it begins in the same piece.
+    client.send(bytes: RawFrame.continuation(1, []).bytes + [0])
+    #expect(client.server.nextDeadline == seconds(50))
+    client.send(bytes: Array(RawFrame.ping().bytes.dropFirst()))
+    #expect(client.server.nextDeadline == nil)
+  }
+
+  @Test("a body may take its time") func slowBody() {
+    let client = RawClient()
+    client.send(.post(1))
+    client.send(bytes: Array(RawFrame.data(1, [1, 2, 3]).bytes.dropLast()))
+    #expect(client.server.nextDeadline == nil)
+  }
+
+  @Test("says GOAWAY after idling, and not while a stream is open") func idle() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.timeouts.idle = .seconds(60)
+    let pair = Pair(server: configuration)
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    #expect(pair.server.nextDeadline == nil)
+    pair.now = seconds(100)
+    pair.server.submitResponse(id, [":status": "200"], endStream: true)
+    pair.exchange()
+    #expect(pair.server.nextDeadline == seconds(160))
+    pair.now = seconds(160)
+    pair.server.handleTimeout(at: pair.now)
+    pair.exchange()
+    #expect(pair.toClient.contains(.goAway(last: id, .noError, debug: "")))
+    #expect(pair.server.isFinished && pair.client.isFinished)
+    #expect(pair.toServer.failure == nil)
+  }
+
+  @Test("measures the round trip from the moment the PING leaves") func roundTrip() {
+    let pair = Pair()
+    pair.exchange()
+    pair.client.ping()
+    pair.advance(.seconds(3))
+    pair.carry(from: pair.client, to: pair.server, 1000)
+    pair.advance(.milliseconds(40))
+    pair.carry(from: pair.server, to: pair.client, 1000)
+    #expect(pair.toClient.contains(.pong(roundTrip: .milliseconds(40))))
+  }
+}
