@@ -1,0 +1,145 @@
+/// One direction of a serial line in virtual time: bytes go in as fast as a tty takes them, and come out at line rate with
+/// whatever is wrong with the line.
+///
+/// A value without clock or randomness of its own. The same configuration, seed and calls give the same bytes at the
+/// same times, and how often it is asked changes nothing. Times are nanoseconds since the line began and do not go back.
+public struct EmulatedLine: Sendable {
+  public private(set) var counters = LineCounters()
+  /// How often the sender's device has hung up, and how often it took another name at that: to be looked at for a change,
+  /// as a short cut may begin and end between two calls.
+  public private(set) var hangUps = 0
+  public private(set) var renames = 0
+
+  private let transmitLimit: Int
+  private let receiveLimit: Int
+  private let batch: UInt64
+  private var now: UInt64 = 0
+  private var waiting = TransmitQueue()
+  private var wire: Wire
+  private var arrivals = ArrivalQueue()
+  private var cuts: CutSchedule
+  private var isGone = false
+
+  /// - Parameter configuration: what ``LineConfiguration/check()`` would refuse is replaced by the nearest that can be
+  ///   emulated.
+  public init(_ configuration: LineConfiguration, seed: UInt64) {
+    transmitLimit = max(1, configuration.transmitQueue)
+    receiveLimit = max(1, configuration.receiveBuffer)
+    batch = configuration.batch.nanoseconds
+    wire = Wire(configuration, seed: seed)
+    cuts = CutSchedule(configuration.cuts)
+  }
+
+  /// Hands bytes to the transmitter.
+  /// - Returns: how many it took; the rest is to be offered again later, as after EAGAIN. None while the device is gone.
+  @discardableResult
+  public mutating func send(_ bytes: some Collection<UInt8>, at time: UInt64) -> Int {
+    let count = min(bytes.count, acceptable(at: time))
+    guard count > 0 else { return 0 }
+    if waiting.isEmpty { wire.idle(until: now) }
+    waiting.append(bytes.prefix(count))
+    counters.sent += count
+    return count
+  }
+
+  /// How many bytes the transmitter takes now.
+  public mutating func acceptable(at time: UInt64) -> Int {
+    advance(to: time)
+    guard cuts.kind(at: now)?.closesDevice != true else { return 0 }
+    return transmitLimit - waiting.count
+  }
+
+  /// What has arrived.
+  public mutating func receive(at time: UInt64, atMost limit: Int = .max) -> [UInt8] {
+    advance(to: time)
+    let bytes = arrivals.take(atMost: limit, by: now)
+    counters.delivered += bytes.count
+    return bytes
+  }
+
+  /// Loses what has arrived: the reader is gone.
+  mutating func discard(at time: UInt64) {
+    advance(to: time)
+    counters.dropped += arrivals.take(atMost: .max, by: now).count
+  }
+
+  /// Nothing arrives before this time; something may then. `nil` while there is nothing under way.
+  public var nextArrival: UInt64? {
+    [arrivals.first, nextTransmission?.roundedUp(to: batch)].compactMap(\.self).min()
+  }
+
+  /// When the next byte will have left the transmitter; while a stall holds it, when that may end.
+  package var nextTransmission: UInt64? {
+    switch cuts.kind(at: now) {
+    case nil, .lose: wire.nextEnd(isWaiting: !waiting.isEmpty)
+    case .stall: waiting.isEmpty ? nil : cuts.nextChange(after: now)
+    case .hangUp, .rename: nil
+    }
+  }
+
+  /// When all that is under way will have arrived, as far as can be told now.
+  package var lastArrival: UInt64? {
+    [arrivals.last, wire.end(of: waiting.count)?.roundedUp(to: batch)].compactMap(\.self).max()
+  }
+
+  /// When the transmitter will take so many bytes at once, if nothing comes between; at most all its queue.
+  package func nextRoom(for count: Int) -> UInt64? {
+    guard nextTransmission != nil else { return nil }
+    return wire.end(of: waiting.count + min(count, transmitLimit) - transmitLimit) ?? now
+  }
+
+  /// What is wrong with the line now.
+  public mutating func cut(at time: UInt64) -> Cut.Kind? {
+    advance(to: time)
+    return cuts.kind(at: now)
+  }
+
+  /// When a cut next begins or ends by itself.
+  public var nextCutChange: UInt64? { cuts.nextChange(after: now) }
+
+  /// Cuts the line until ``restore(at:)``.
+  public mutating func cut(_ kind: Cut.Kind, at time: UInt64) {
+    advance(to: time)
+    cuts.begin(kind, at: now)
+    note(kind)
+  }
+
+  public mutating func restore(at time: UInt64) {
+    advance(to: time)
+    cuts.end(at: now)
+    note(nil)
+  }
+
+  /// Puts on the wire what had its turn by now, stretch by stretch between the cuts.
+  private mutating func advance(to time: UInt64) {
+    while now < time {
+      let kind = cuts.kind(at: now)
+      let end = min(time, cuts.nextChange(after: now) ?? .max)
+      note(kind)
+      switch kind {
+      case nil, .lose:
+        var bytes = wire.transmit(from: &waiting, until: end)
+        if kind == .lose { bytes.remove(at: Array(0..<bytes.count)) }
+        counters.add(bytes.counters)
+        arrivals.append(bytes, batch: batch)
+      case .stall, .hangUp, .rename:
+        wire.hold(until: end)
+      }
+      now = end
+    }
+    counters.dropped += arrivals.overrun(beyond: receiveLimit, by: now)
+  }
+
+  /// Hangs up where a cut has come that closes the device: all that was under way is lost.
+  private mutating func note(_ kind: Cut.Kind?) {
+    let wasGone = isGone
+    isGone = kind?.closesDevice ?? false
+    guard isGone, !wasGone else { return }
+    hangUps += 1
+    if kind == .rename { renames += 1 }
+    counters.dropped += waiting.count + arrivals.count
+    waiting.removeAll()
+    arrivals.removeAll()
+    wire.abandon()
+  }
+}

@@ -1,0 +1,60 @@
+/// Errors in bursts: a line that is good for a while, then bad for a while (Gilbert 1960, Elliott 1963). A motor that starts,
+/// a connector that is touched.
+public struct GilbertElliott: LineFault {
+  /// One of the two states.
+  public struct State: Sendable, Hashable {
+    /// Of data bits.
+    public var bitErrorRate: Double
+    /// In bytes, at least 1; each stay has a geometric length.
+    public var meanLength: Double
+
+    public init(bitErrorRate: Double, meanLength: Double) {
+      self.bitErrorRate = bitErrorRate
+      self.meanLength = meanLength
+    }
+  }
+
+  public static let name = "bursts"
+  private let good: State
+  private let bad: State
+  private var flips: (good: RareEvents, bad: RareEvents)
+  private var isBad = true
+  /// Bytes to go in this state. None at first: the line then begins in the good one.
+  private var remaining = 0
+
+  public init(good: State, bad: State) {
+    self.good = good
+    self.bad = bad
+    flips = (RareEvents(rate: good.bitErrorRate), RareEvents(rate: bad.bitErrorRate))
+  }
+
+  public func check() throws(LineConfigurationError) {
+    for state in [good, bad] {
+      try checkRate(state.bitErrorRate)
+      guard (1...1e12).contains(state.meanLength) else {
+        throw LineConfigurationError(
+          field: "\(Self.name) length", "is \(state.meanLength): use a mean of at least 1 byte.")
+      }
+    }
+  }
+
+  public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {
+    var position = 0
+    while position < bytes.count {
+      if remaining == 0 { change(using: &random) }
+      let end = min(bytes.count, position + remaining)
+      let bits = (end - position) * 8
+      let hits =
+        isBad ? flips.bad.hits(among: bits, using: &random) : flips.good.hits(among: bits, using: &random)
+      for bit in hits { bytes.flip(1 << UInt8(bit % 8), at: position + bit / 8) }
+      remaining -= end - position
+      position = end
+    }
+  }
+
+  private mutating func change(using random: inout SplitMix64) {
+    isBad.toggle()
+    let mean = max(1, isBad ? bad.meanLength : good.meanLength)
+    remaining = 1 + RareEvents(rate: 1 / mean).drawGap(&random)
+  }
+}

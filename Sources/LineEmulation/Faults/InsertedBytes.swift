@@ -1,0 +1,25 @@
+/// Bytes that nobody sent arrive between the others: noise that looks like a start bit.
+public struct InsertedBytes: LineFault {
+  public static let name = "inserted-bytes"
+  private let rate: Double
+  private var events: RareEvents
+  /// Apart from where they go, so that both are alike however the bytes are cut into calls.
+  private var noise: SplitMix64?
+
+  /// - Parameter rate: inserted bytes for each byte carried, at most one.
+  public init(rate: Double) {
+    self.rate = rate
+    events = RareEvents(rate: rate)
+  }
+
+  public func check() throws(LineConfigurationError) {
+    try checkRate(rate)
+  }
+
+  public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {
+    var noise = noise ?? random.stream(named: "noise")
+    let indices = events.hits(among: bytes.count, using: &random)
+    bytes.insert(indices.map { _ in UInt8(truncatingIfNeeded: noise.next()) }, before: indices)
+    self.noise = noise
+  }
+}

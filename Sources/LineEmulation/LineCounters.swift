@@ -1,0 +1,31 @@
+/// What became of the bytes of one direction. At any moment
+/// `sent + foreign + inserted + duplicated = delivered + dropped + inFlight`.
+public struct LineCounters: Sendable, Hashable {
+  /// Taken from the sender.
+  public var sent = 0
+  /// Written by somebody else on the same wire: a boot log.
+  public var foreign = 0
+  /// Out of nothing, by noise.
+  public var inserted = 0
+  public var duplicated = 0
+  /// Lost: by noise, by a cut, or because the reader was too slow.
+  public var dropped = 0
+  /// Handed to the reader.
+  public var delivered = 0
+  /// Bits that arrive the wrong way round.
+  public var flippedBits = 0
+  /// In the transmit queue, on the wire, or waiting for the reader.
+  public var inFlight: Int { sent + foreign + inserted + duplicated - dropped - delivered }
+
+  public init() {}
+
+  mutating func add(_ other: LineCounters) {
+    sent += other.sent
+    foreign += other.foreign
+    inserted += other.inserted
+    duplicated += other.duplicated
+    dropped += other.dropped
+    delivered += other.delivered
+    flippedBits += other.flippedBits
+  }
+}

@@ -1,0 +1,52 @@
+/// Something that goes wrong on a line. docs/testing-with-bad-lines.md shows how to write one.
+///
+/// A fault is a value: the line keeps a copy of its own, calls it with bytes in their order on the wire, and gives it
+/// the same random numbers for the same seed, whatever other faults there are. It must decide alike however the bytes are
+/// cut into calls.
+public protocol LineFault: Sendable {
+  /// Names its stream of random numbers, and the fault in messages: `bit-flips`.
+  static var name: String { get }
+
+  /// Judges its parameters before use.
+  func check() throws(LineConfigurationError)
+
+  /// Damages, loses, adds or delays bytes.
+  mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64)
+
+  /// When this fault next writes on the wire itself, in nanoseconds; `nil` for never.
+  var nextForeignBytes: UInt64? { get }
+
+  /// What it then writes: asked once the wire is free, and sent ahead of what waits. ``nextForeignBytes`` must then be
+  /// later than `time`.
+  mutating func foreignBytes(at time: UInt64, using random: inout SplitMix64) -> [UInt8]
+}
+
+extension LineFault {
+  public func check() throws(LineConfigurationError) {}
+  public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {}
+  public var nextForeignBytes: UInt64? { nil }
+  public mutating func foreignBytes(at time: UInt64, using random: inout SplitMix64) -> [UInt8] { [] }
+}
+
+extension LineFault {
+  /// For ``check()``: a rate is a share of all trials.
+  public func checkRate(_ rate: Double, _ field: String = "rate") throws(LineConfigurationError) {
+    guard (0...1).contains(rate) else {
+      throw LineConfigurationError(field: "\(Self.name) \(field)", "is \(rate): use a share from 0 to 1, such as 1e-5.")
+    }
+  }
+}
+
+/// A parameter of an emulated line that makes no sense.
+public struct LineConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let field: String
+  /// Says what is wrong and what to write instead.
+  public let message: String
+
+  public init(field: String, _ message: String) {
+    self.field = field
+    self.message = message
+  }
+
+  public var description: String { "\(field) \(message)" }
+}

@@ -1,0 +1,53 @@
+/// Finds the trials of a long series that hit, where each hits with the same small chance.
+///
+/// Draws the gap to the next hit rather than one number for each trial: a bit error rate of 1e-6 costs one number for a
+/// million bits. The answer does not depend on how the series is cut into calls.
+public struct RareEvents: Sendable {
+  private let rate: Double
+  private let hazard: Double
+  /// Trials that miss before the next hit; `nil` until the first draw.
+  private var gap: Int?
+
+  /// - Parameter rate: the chance of each trial, 0 to 1.
+  public init(rate: Double) {
+    self.rate = rate
+    // -log(1 - rate), which for the smallest rates is the rate itself to the last digit that matters.
+    hazard = rate < 1e-9 ? rate : -naturalLogarithm(1 - rate)
+  }
+
+  /// The hits among the next trials, ascending, counted from 0.
+  public mutating func hits(among trials: Int, using random: inout SplitMix64) -> [Int] {
+    guard rate > 0 else { return [] }
+    var hits: [Int] = []
+    var next = gap ?? drawGap(&random)
+    while next < trials {
+      hits.append(next)
+      next += 1 + drawGap(&random)
+    }
+    gap = next - trials
+    return hits
+  }
+
+  /// How many trials miss before one hits.
+  func drawGap(_ random: inout SplitMix64) -> Int {
+    let gap = -naturalLogarithm(random.unit()) / hazard
+    return gap < 0x1p61 ? Int(gap) : 1 << 61
+  }
+}
+
+/// The C library's may differ in the last digit between platforms, and a replay with it.
+func naturalLogarithm(_ value: Double) -> Double {
+  guard value > 0 else { return -.infinity }
+  var mantissa = value.significand
+  var exponent = Double(value.exponent)
+  if mantissa > 1.414_213_562_373_095_1 {
+    mantissa /= 2
+    exponent += 1
+  }
+  // log(m) = 2 artanh((m - 1) / (m + 1)); |t| < 0.172, so twelve terms reach the last bit.
+  let t = (mantissa - 1) / (mantissa + 1)
+  let square = t * t
+  var sum = 0.0
+  for term in stride(from: 23, through: 1, by: -2) { sum = sum * square + 1 / Double(term) }
+  return exponent * 0.693_147_180_559_945_309_4 + 2 * t * sum
+}

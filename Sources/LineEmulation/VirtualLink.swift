@@ -1,0 +1,105 @@
+/// Both directions of a line in virtual time, for tests that need no waiting: a second of a line takes as long as its bytes
+/// take to copy.
+///
+///     var link = VirtualLink(LineConfiguration(faults: [BitFlips(rate: 1e-5)]), seed: 7)
+///     link.send([1, 2, 3], from: .a)
+///     link.advance(by: .milliseconds(1))
+///     link.receive(at: .b)
+public struct VirtualLink: Sendable {
+  public enum End: Sendable, Hashable, CaseIterable {
+    case a
+    case b
+
+    public var other: End { self == .a ? .b : .a }
+  }
+
+  /// Nanoseconds since the line began.
+  public private(set) var now: UInt64 = 0
+  private var fromA: EmulatedLine
+  private var fromB: EmulatedLine
+
+  /// - Parameters:
+  ///   - configuration: of both directions, or of the one from a to b.
+  ///   - back: of the one from b to a, where it differs.
+  public init(_ configuration: LineConfiguration, back: LineConfiguration? = nil, seed: UInt64) {
+    let random = SplitMix64(seed: seed)
+    fromA = EmulatedLine(configuration, seed: random.stream(named: "from a").seed)
+    fromB = EmulatedLine(back ?? configuration, seed: random.stream(named: "from b").seed)
+  }
+
+  /// Goes on to a later time; an earlier one is ignored.
+  public mutating func advance(to time: UInt64) {
+    now = max(now, time)
+  }
+
+  public mutating func advance(by duration: Duration) {
+    now += duration.nanoseconds
+  }
+
+  /// - Returns: how many bytes the transmitter took.
+  @discardableResult
+  public mutating func send(_ bytes: some Collection<UInt8>, from end: End) -> Int {
+    end == .a ? fromA.send(bytes, at: now) : fromB.send(bytes, at: now)
+  }
+
+  public mutating func acceptable(from end: End) -> Int {
+    end == .a ? fromA.acceptable(at: now) : fromB.acceptable(at: now)
+  }
+
+  /// What has arrived at this end. Where its device is gone, that is nothing, and what arrives is lost.
+  public mutating func receive(at end: End, atMost limit: Int = .max) -> [UInt8] {
+    let isGone = cut(from: end)?.closesDevice ?? false
+    switch (end, isGone) {
+    case (.a, false): return fromB.receive(at: now, atMost: limit)
+    case (.b, false): return fromA.receive(at: now, atMost: limit)
+    case (.a, true): fromB.discard(at: now)
+    case (.b, true): fromA.discard(at: now)
+    }
+    return []
+  }
+
+  /// When something may next happen without anybody's doing: bytes arrive, a cut begins or ends. `nil` for never.
+  public var nextEvent: UInt64? {
+    [fromA.nextArrival, fromB.nextArrival, nextCutChange].compactMap(\.self).min()
+  }
+
+  package var nextCutChange: UInt64? {
+    [fromA.nextCutChange, fromB.nextCutChange].compactMap(\.self).min()
+  }
+
+  /// What is wrong now with what this end sends.
+  public mutating func cut(from end: End) -> Cut.Kind? {
+    end == .a ? fromA.cut(at: now) : fromB.cut(at: now)
+  }
+
+  /// Cuts both directions until ``restore()``.
+  ///
+  /// - Parameter end: where the device is gone; `nil` for at both. To the other end, that is a line which loses everything.
+  public mutating func cut(_ kind: Cut.Kind, at end: End? = nil) {
+    fromA.cut(kind.seen(by: .a, of: end), at: now)
+    fromB.cut(kind.seen(by: .b, of: end), at: now)
+    // What had arrived at a device goes with it.
+    for end in End.allCases where cut(from: end)?.closesDevice == true { _ = receive(at: end) }
+  }
+
+  public mutating func restore() {
+    fromA.restore(at: now)
+    fromB.restore(at: now)
+  }
+
+  /// Of the direction that begins at this end.
+  public func counters(from end: End) -> LineCounters {
+    self[from: end].counters
+  }
+
+  package subscript(from end: End) -> EmulatedLine {
+    end == .a ? fromA : fromB
+  }
+}
+
+extension Cut.Kind {
+  /// What a cut is to one end, where the device is gone at another.
+  package func seen(by end: VirtualLink.End, of affected: VirtualLink.End?) -> Cut.Kind {
+    closesDevice && affected.map { $0 != end } ?? false ? .lose : self
+  }
+}

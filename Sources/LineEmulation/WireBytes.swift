@@ -1,0 +1,74 @@
+/// Bytes that have left the transmitter, in order, each with the time at which it arrives. What a ``LineFault`` works on.
+///
+/// Its changes count themselves.
+public struct WireBytes: Sendable {
+  public private(set) var values: [UInt8]
+  /// In nanoseconds, as many as there are values.
+  public private(set) var times: [UInt64]
+  var counters: LineCounters
+
+  /// Bytes that arrive at these times, as many of one as of the other. For tests of a fault.
+  public init(_ values: [UInt8] = [], times: [UInt64] = []) {
+    self.values = values
+    self.times = times
+    counters = LineCounters()
+  }
+
+  public var count: Int { values.count }
+  public var isEmpty: Bool { values.isEmpty }
+
+  /// Turns the bits of the mask over.
+  public mutating func flip(_ mask: UInt8, at index: Int) {
+    values[index] ^= mask
+    counters.flippedBits += mask.nonzeroBitCount
+  }
+
+  /// Lets a byte arrive no earlier than this.
+  public mutating func delay(at index: Int, until time: UInt64) {
+    times[index] = max(times[index], time)
+  }
+
+  /// Loses the bytes at these indices, which ascend.
+  public mutating func remove(at indices: [Int]) {
+    replace(at: indices) { _, _ in [] }
+    counters.dropped += indices.count
+  }
+
+  /// Repeats the bytes at these indices, which ascend.
+  public mutating func duplicate(at indices: [Int]) {
+    replace(at: indices) { byte, _ in [byte, byte] }
+    counters.duplicated += indices.count
+  }
+
+  /// Puts a byte before each of these indices, which ascend.
+  public mutating func insert(_ bytes: [UInt8], before indices: [Int]) {
+    replace(at: indices) { byte, turn in [bytes[turn], byte] }
+    counters.inserted += indices.count
+  }
+
+  mutating func append(_ bytes: some Collection<UInt8>, times moments: [UInt64]) {
+    values.append(contentsOf: bytes)
+    times.append(contentsOf: moments)
+  }
+
+  private mutating func replace(at indices: [Int], with replacement: (UInt8, _ turn: Int) -> [UInt8]) {
+    guard !indices.isEmpty else { return }
+    var newValues: [UInt8] = []
+    var newTimes: [UInt64] = []
+    newValues.reserveCapacity(count + indices.count)
+    newTimes.reserveCapacity(count + indices.count)
+    var copied = 0
+    for (turn, index) in indices.enumerated() {
+      newValues.append(contentsOf: values[copied..<index])
+      newTimes.append(contentsOf: times[copied..<index])
+      let bytes = replacement(values[index], turn)
+      newValues.append(contentsOf: bytes)
+      newTimes.append(contentsOf: repeatElement(times[index], count: bytes.count))
+      copied = index + 1
+    }
+    newValues.append(contentsOf: values[copied...])
+    newTimes.append(contentsOf: times[copied...])
+    values = newValues
+    times = newTimes
+  }
+}

@@ -1,0 +1,49 @@
+/// Cuts what arrives into frames at the zeros. Whatever is between two zeros may be a frame, or noise.
+struct Deframer {
+  /// Bytes of a frame, as received: what is longer cannot be one, and costs no memory.
+  let limit: Int
+  private var partial: [UInt8] = []
+  private var isTooLong = false
+
+  /// Bytes of a frame that is not complete.
+  var heldBytes: Int { partial.count }
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// What was completed: each run of bytes that is not empty, or `nil` where it is too long.
+  mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [[UInt8]?] {
+    var frames: [[UInt8]?] = []
+    var start = 0
+    while start < bytes.count {
+      let end = bytes.firstZero(from: start, to: bytes.count)
+      take(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      guard end < bytes.count else { break }
+      if isTooLong {
+        frames.append(nil)
+      } else if !partial.isEmpty {
+        frames.append(partial)
+      }
+      reset()
+      start = end &+ 1
+    }
+    return frames
+  }
+
+  /// What was begun will not be continued: the line was interrupted.
+  mutating func reset() {
+    partial = []
+    isTooLong = false
+  }
+
+  private mutating func take(_ run: UnsafeRawBufferPointer) {
+    guard !isTooLong else { return }
+    if partial.count + run.count > limit {
+      isTooLong = true
+      partial = []
+    } else {
+      partial.append(contentsOf: run)
+    }
+  }
+}

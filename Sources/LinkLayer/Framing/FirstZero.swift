@@ -1,0 +1,14 @@
+extension UnsafeRawBufferPointer {
+  /// Where the first zero is, eight bytes at a time; `end` where there is none.
+  func firstZero(from start: Int, to end: Int) -> Int {
+    var index = start
+    while index &+ 8 <= end {
+      let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      // A byte's highest bit stays set only where the byte was zero, or behind one that was.
+      if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
+      index &+= 8
+    }
+    while index < end, self[index] != 0 { index &+= 1 }
+    return index
+  }
+}

@@ -1,0 +1,177 @@
+/// Frames to bytes and back: a kind, fields in network byte order, a CRC-32C, all of it stuffed with COBS.
+///
+/// Kinds below 0x40 name their session; those above are sealed: the checksum also covers the session's eight bytes, which
+/// are not sent. So a frame of any other session is a damaged one.
+enum FrameCodec {
+  static let version: UInt8 = 1
+  /// Bytes that DATA adds to its payload where nothing needs stuffing: kind, number, checksum, one of COBS, delimiter.
+  static let dataOverhead = 3 + 4 + 2
+  /// Bytes of POLL, and of an answer without gaps, on the wire.
+  static let pollLength = 6 + 4 + 2
+  static let answerLength = 7 + 4 + 2
+  /// The most frames that an acknowledgement speaks of beyond the first that is missing.
+  static let largestReport = 1024
+
+  /// Bytes before stuffing of the longest frame: DATA, or an answer with its bitmap.
+  static func largestBody(payload: Int) -> Int { max(5 + payload, 7 + largestReport / 8) + 4 }
+
+  private enum Kind {
+    static let hello: UInt8 = 0x01
+    static let open: UInt8 = 0x02
+    static let reset: UInt8 = 0x03
+    static let poll: UInt8 = 0x04
+    static let acknowledgement: UInt8 = 0x40
+    static let answer: UInt8 = 0x41
+    static let data: UInt8 = 0x80
+    static let sealed: UInt8 = 0xC0
+  }
+
+  private enum DataFlag {
+    static let acknowledges: UInt8 = 0x01
+    static let last: UInt8 = 0x02
+    static let all: UInt8 = 0x03
+  }
+
+  // MARK: To bytes
+
+  /// Appends a frame as it goes over the line. `scratch` is working memory that is kept for the next.
+  static func encode(_ frame: Frame, seal: SessionID?, scratch: inout [UInt8], into output: inout [UInt8]) {
+    scratch.removeAll(keepingCapacity: true)
+    switch frame {
+    case .hello(let version, let incarnation, let largestPayload):
+      scratch.append(Kind.hello)
+      scratch.append(version)
+      append(incarnation, to: &scratch)
+      append(largestPayload, to: &scratch)
+    case .open(let version, let id, let largestPayload, let window):
+      scratch.append(Kind.open)
+      scratch.append(version)
+      append(id.session, to: &scratch)
+      append(id.incarnation, to: &scratch)
+      append(largestPayload, to: &scratch)
+      append(window, to: &scratch)
+    case .reset(let session, let reason):
+      scratch.append(Kind.reset)
+      append(session, to: &scratch)
+      scratch.append(reason.rawValue)
+    case .poll(let session, let token):
+      scratch.append(Kind.poll)
+      append(session, to: &scratch)
+      scratch.append(token)
+    case .acknowledgement(let report):
+      scratch.append(report.answer == nil ? Kind.acknowledgement : Kind.answer)
+      if let answer = report.answer {
+        scratch.append(answer.token)
+        scratch.append(answer.delay)
+      }
+      append(report.next, to: &scratch)
+      append(report.window, to: &scratch)
+      scratch.append(contentsOf: report.arrived)
+    case .data(let header, let payload):
+      let flags = (header.next == nil ? 0 : DataFlag.acknowledges) | (header.isLast ? DataFlag.last : 0)
+      scratch.append(Kind.data | flags)
+      append(header.number, to: &scratch)
+      if let next = header.next { append(next, to: &scratch) }
+      scratch.append(contentsOf: payload)
+    }
+    let isSealed = scratch[0] & Kind.sealed != 0
+    append(checksum(of: scratch[...], seal: isSealed ? seal : nil), to: &scratch)
+    COBS.encode(scratch, into: &output)
+  }
+
+  // MARK: From bytes
+
+  /// Reads what was between two zeros. `nil` where it is no intact frame of a known kind, or is sealed for another session.
+  static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
+    guard COBS.decode(&bytes), bytes.count >= 5 else { return nil }
+    let body = bytes[..<(bytes.count - 4)]
+    let isSealed = body[0] & Kind.sealed != 0
+    if isSealed, seal == nil { return nil }
+    var reader = FieldReader(bytes[(bytes.count - 4)...])
+    guard reader.integer() == checksum(of: body, seal: isSealed ? seal : nil) else { return nil }
+    return fields(of: body)
+  }
+
+  private static func fields(of body: ArraySlice<UInt8>) -> Frame? {
+    var reader = FieldReader(body.dropFirst())
+    switch body[0] {
+    case Kind.hello:
+      guard let version = reader.byte(), let incarnation: UInt32 = reader.integer(),
+        let largestPayload: UInt16 = reader.integer()
+      else { return nil }
+      return .hello(version: version, incarnation: incarnation, largestPayload: largestPayload)
+    case Kind.open:
+      guard let version = reader.byte(), let session: UInt32 = reader.integer(),
+        let incarnation: UInt32 = reader.integer(), let largestPayload: UInt16 = reader.integer(),
+        let window: UInt16 = reader.integer()
+      else { return nil }
+      let id = SessionID(session: session, incarnation: incarnation)
+      return .open(version: version, session: id, largestPayload: largestPayload, window: window)
+    case Kind.reset:
+      guard let session: UInt32 = reader.integer(), let code = reader.byte() else { return nil }
+      return .reset(session: session, reason: ResetReason(rawValue: code) ?? .aborted)
+    case Kind.poll:
+      guard let session: UInt32 = reader.integer(), let token = reader.byte() else { return nil }
+      return .poll(session: session, token: token)
+    case Kind.acknowledgement, Kind.answer:
+      var answer: Acknowledgement.Answer?
+      if body[0] == Kind.answer {
+        guard let token = reader.byte(), let delay = reader.byte() else { return nil }
+        answer = Acknowledgement.Answer(token: token, delay: delay)
+      }
+      guard let next: UInt16 = reader.integer(), let window: UInt16 = reader.integer() else { return nil }
+      let arrived = Array(reader.rest)
+      guard arrived.count * 8 <= largestReport else { return nil }
+      return .acknowledgement(Acknowledgement(answer: answer, next: next, window: window, arrived: arrived))
+    case Kind.data...(Kind.data | DataFlag.all):
+      guard let number: UInt16 = reader.integer() else { return nil }
+      var header = DataHeader(number: number, next: nil, isLast: body[0] & DataFlag.last != 0)
+      if body[0] & DataFlag.acknowledges != 0 {
+        guard let next: UInt16 = reader.integer() else { return nil }
+        header.next = next
+      }
+      return .data(header, payload: reader.rest)
+    default:
+      return nil
+    }
+  }
+
+  private static func checksum(of body: ArraySlice<UInt8>, seal: SessionID?) -> UInt32 {
+    var checksum = CRC32C()
+    if let seal {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(8)
+      append(seal.session, to: &bytes)
+      append(seal.incarnation, to: &bytes)
+      checksum.update(bytes)
+    }
+    body.withUnsafeBytes { checksum.update($0) }
+    return checksum.value
+  }
+
+  private static func append<Integer: FixedWidthInteger>(_ value: Integer, to bytes: inout [UInt8]) {
+    var shift = Integer.bitWidth
+    while shift > 0 {
+      shift -= 8
+      bytes.append(UInt8(truncatingIfNeeded: value >> Integer(shift)))
+    }
+  }
+}
+
+/// Takes fields off the front of a frame.
+private struct FieldReader {
+  private(set) var rest: ArraySlice<UInt8>
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    rest = bytes
+  }
+
+  mutating func byte() -> UInt8? { rest.popFirst() }
+
+  mutating func integer<Integer: FixedWidthInteger>() -> Integer? {
+    guard rest.count >= Integer.bitWidth / 8 else { return nil }
+    var value: Integer = 0
+    for _ in 0..<(Integer.bitWidth / 8) { value = value << 8 | Integer(truncatingIfNeeded: rest.removeFirst()) }
+    return value
+  }
+}

@@ -1,0 +1,30 @@
+/// The smoothed round-trip time and its variation (RFC 6298), from which a silent answer's deadline comes.
+///
+/// Samples have the time that frames needed on the wire taken out: what is left is the same for frames of every size.
+struct RoundTrip {
+  /// Nanoseconds. `nil` until something was measured.
+  private(set) var smoothed: UInt64?
+  private(set) var variation: UInt64 = 0
+
+  /// Before anything was measured.
+  static let initialTimeout: UInt64 = 300_000_000
+  /// Schedulers and adapters are that irregular.
+  private static let leastVariation: UInt64 = 10_000_000
+
+  mutating func sample(_ time: UInt64) {
+    guard let mean = smoothed else {
+      smoothed = time
+      variation = time / 2
+      return
+    }
+    let error = mean > time ? mean - time : time - mean
+    variation = (3 * variation + error) / 4
+    smoothed = (7 * mean + time) / 8
+  }
+
+  /// How long an answer may take, beside the time on the wire.
+  var timeout: UInt64 {
+    guard let smoothed else { return Self.initialTimeout }
+    return smoothed + max(4 * variation, Self.leastVariation)
+  }
+}

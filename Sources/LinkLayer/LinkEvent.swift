@@ -1,0 +1,35 @@
+/// What ``LinkLayer`` tells its owner.
+public enum LinkEvent: Equatable, Sendable {
+  /// Bytes may be sent. At a dialler the other end may not have heard of the session yet.
+  case ready
+  /// The other end has confirmed the session; at a listener, the same moment as ``ready``.
+  case confirmed
+  /// The stream goes on with these bytes.
+  case received([UInt8])
+  /// The other end sends nothing more.
+  case finished
+  /// The session is over. A listener waits for the next.
+  case ended(LinkEnd)
+}
+
+/// Why a session is over.
+public enum LinkEnd: Equatable, Sendable {
+  /// Both ends have said all, and know it.
+  case finished
+  /// The other end was started anew, or knows nothing of the session any more.
+  case peerRestarted
+  /// The other end has given it up, for a reason as the wire tells it.
+  case aborted
+  /// Given up here.
+  case abortedHere
+  /// Nothing was heard for too long.
+  case silence
+  /// The line did not come back in time.
+  case lineLost
+  /// The other end speaks another version of the protocol.
+  case version(UInt8)
+  /// Both ends dial: one has to listen.
+  case bothDial
+  /// The other end acknowledged what it was never sent.
+  case violation
+}

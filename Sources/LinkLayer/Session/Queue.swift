@@ -1,0 +1,33 @@
+/// First in, first out, with an index: an array whose front is given back from time to time.
+struct Queue<Element> {
+  private var storage: [Element] = []
+  private var head = 0
+
+  var count: Int { storage.count - head }
+  var isEmpty: Bool { count == 0 }
+
+  subscript(index: Int) -> Element {
+    get { storage[head + index] }
+    set { storage[head + index] = newValue }
+  }
+
+  mutating func append(_ element: Element) {
+    storage.append(element)
+  }
+
+  mutating func popFirst() -> Element? {
+    guard head < storage.count else { return nil }
+    let element = storage[head]
+    head += 1
+    if head == storage.count {
+      storage.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head >= 64, head * 2 >= storage.count {
+      storage.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+}
+
+extension Queue: Sendable where Element: Sendable {}

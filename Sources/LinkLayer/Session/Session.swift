@@ -1,0 +1,135 @@
+/// One session over a line: both directions of a stream, and what has to be said about them next.
+struct Session {
+  /// The owner's wish to end the stream, and how far it has got.
+  enum Finish {
+    case notWanted, wanted, sent
+  }
+
+  /// A poll whose answer has not come.
+  struct Poll {
+    let token: UInt8
+    let order: UInt64
+    let sentAt: UInt64
+    /// What the answer may take beside the round trip.
+    let expectedWait: UInt64
+    let wasAtRest: Bool
+  }
+
+  var id: SessionID
+  /// The other end has proved that it knows the session.
+  var isConfirmed = false
+
+  // MARK: Sending
+
+  var send = SendWindow()
+  var pending = PendingBytes()
+  var finish = Finish.notWanted
+  /// Bytes that the other end takes, from the first frame on that is not acknowledged.
+  var peerWindow: Int
+  var peerLargestPayload: Int
+
+  // MARK: Receiving
+
+  var receive: ReceiveWindow
+  var hasReportedFinish = false
+  /// When an acknowledgement must go, if one is owed.
+  var reportBy: UInt64?
+  /// Frames that arrived since the last one.
+  var unreported = 0
+  /// Bytes of the stream that the peer may send up to, as it was last told; and that have arrived in order.
+  var toldLimit: UInt64 = 0
+  var arrivedBytes: UInt64 = 0
+  /// The poll to answer, and when it came.
+  var answer: (token: UInt8, since: UInt64)?
+
+  // MARK: Asking
+
+  var needsOpen = false
+  var needsPoll = false
+  var polls: [Poll] = []
+  var nextToken: UInt8 = 0
+  /// Questions since something was heard.
+  var unanswered = 0
+  var waitingSince: UInt64?
+  /// When to ask next, if nothing is heard.
+  var askAt: UInt64?
+  var heardAt: UInt64
+  var polledAt: UInt64 = 0
+  /// When OPEN was sent last, and how often.
+  var openedAt: UInt64?
+  var opens = 0
+
+  init(_ id: SessionID, window: Int, peerWindow: Int, peerLargestPayload: Int, at now: UInt64) {
+    self.id = id
+    self.peerWindow = peerWindow
+    self.peerLargestPayload = peerLargestPayload
+    receive = ReceiveWindow(capacity: window)
+    heardAt = now
+  }
+
+  /// Data may be sealed: the listener's incarnation is known.
+  var isReady: Bool { id.incarnation != 0 }
+
+  /// Nothing was heard twice in a row: data would only fill the queue of a line that is gone.
+  var isHolding: Bool { unanswered >= 2 }
+
+  var hasUnacknowledged: Bool { !send.isEmpty }
+  /// Nothing more may be sent until the other end offers it, which an acknowledgement that was lost may have done.
+  var isBlocked: Bool { finish != .sent && send.bytes >= peerWindow }
+
+  /// All that this end has to say is said and acknowledged, and all that it will hear is heard.
+  var isComplete: Bool {
+    finish == .sent && send.isEmpty && receive.isFinished && hasReportedFinish && reportBy == nil && answer == nil
+  }
+
+  /// Both ends have said all, if not yet heard all.
+  var isEnding: Bool { finish == .sent && receive.isFinished }
+
+  /// Only the other end's word that it has heard of the end is missing, which it may not live to send.
+  var isLingering: Bool { isEnding && send.bytes == 0 }
+
+  /// The other end may soon have to wait for the window, and it has grown by enough to be worth a frame.
+  func hasMoreToOffer(of capacity: Int) -> Bool {
+    let quarter = UInt64(capacity / 4)
+    return arrivedBytes + UInt64(receive.window) >= toldLimit + quarter && toldLimit < arrivedBytes + 2 * quarter
+  }
+
+  mutating func owe(by time: UInt64) {
+    reportBy = min(reportBy ?? .max, time)
+  }
+
+  /// What was owed has been said, and this window offered.
+  mutating func reported(window: Int) {
+    answer = nil
+    reportBy = nil
+    unreported = 0
+    toldLimit = arrivedBytes + UInt64(window)
+  }
+}
+
+/// Bytes that were taken from the owner and are not yet in a frame.
+struct PendingBytes {
+  private var bytes: [UInt8] = []
+  private var head = 0
+
+  var count: Int { bytes.count - head }
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: more)
+  }
+
+  mutating func take(_ limit: Int) -> [UInt8] {
+    let end = head + min(limit, count)
+    let piece = Array(bytes[head..<end])
+    head = end
+    if head == bytes.count {
+      bytes.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head >= 65_536 {
+      bytes.removeFirst(head)
+      head = 0
+    }
+    return piece
+  }
+}

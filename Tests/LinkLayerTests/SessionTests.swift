@@ -1,0 +1,399 @@
+import Testing
+
+@testable import LinkLayer
+
+/// A dialler and a listener with nothing between them: what one sends, the other has at once.
+private struct Pair {
+  var dialler = LinkLayer(.dialler, configuration: .defaults, at: 0)
+  var listener = LinkLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+  var now: UInt64 = 1_000_000_000
+  /// What was said and received, at either end.
+  var atDialler: [LinkEvent] = []
+  var atListener: [LinkEvent] = []
+
+  /// Until neither has anything to say.
+  mutating func exchange() {
+    var isQuiet = false
+    while !isQuiet {
+      let toListener = dialler.transmit(at: now)
+      let toDialler = listener.transmit(at: now)
+      if listener.isLineUp { listener.receive(toListener, at: now) }
+      if dialler.isLineUp { dialler.receive(toDialler, at: now) }
+      atDialler += dialler.takeEvents()
+      atListener += listener.takeEvents()
+      isQuiet = toListener.isEmpty && toDialler.isEmpty
+    }
+  }
+
+  /// Lets time pass, with whatever falls due.
+  mutating func pass(seconds: Double) {
+    let end = now + UInt64(seconds * 1e9)
+    exchange()
+    while let next = [dialler.nextDeadline, listener.nextDeadline].compactMap(\.self).min(), next <= end {
+      now = max(now, next)
+      dialler.handleTimeout(at: now)
+      listener.handleTimeout(at: now)
+      exchange()
+    }
+    now = end
+  }
+
+  mutating func open(_ session: UInt32 = 1) {
+    dialler.open(session: session, at: now)
+    exchange()
+  }
+
+  static func opened() -> Pair {
+    var pair = Pair()
+    pair.open()
+    pair.pass(seconds: 1)
+    pair.atDialler = []
+    pair.atListener = []
+    return pair
+  }
+}
+
+@Suite("Sessions")
+struct SessionTests {
+  @Test("a dialler asks who is there, and then begins")
+  func asks() {
+    var pair = Pair()
+    _ = pair.listener.transmit(at: 0)
+    pair.dialler.open(session: 5, at: pair.now)
+    #expect(pair.dialler.room(at: pair.now) == 0)
+    pair.exchange()
+    #expect(pair.atDialler == [.ready, .confirmed])
+    #expect(pair.atListener == [.ready, .confirmed])
+    #expect(pair.dialler.session?.id == SessionID(session: 5, incarnation: 7))
+  }
+
+  @Test("a dialler that knows the listener sends its data with the opening")
+  func zeroRoundTrips() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialler.open(session: 5, at: pair.now)
+    #expect(pair.dialler.takeEvents() == [.ready])
+    pair.dialler.send([1, 2, 3])
+    let first = pair.dialler.transmit(at: pair.now)
+    pair.listener.receive(first, at: pair.now)
+    #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1, 2, 3])])
+    // What the listener takes in one frame was in its HELLO, and holds for every session.
+    #expect(pair.dialler.session?.peerLargestPayload == 2048)
+  }
+
+  @Test("a dialler sends no more than is sure to be taken before it has heard of the window")
+  func initialWindow() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialler.open(session: 5, at: pair.now)
+    pair.dialler.send([UInt8](repeating: 1, count: 100_000))
+    _ = pair.dialler.transmit(at: pair.now)
+    #expect(pair.dialler.statistics.sentPayload == 4096)
+    pair.pass(seconds: 1)
+    #expect(pair.atListener.map(\.bytes.count).reduce(0, +) == 100_000)
+  }
+
+  @Test("an opening that is lost is repeated, and nothing is delivered twice")
+  func lostOpening() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialler.open(session: 5, at: pair.now)
+    pair.dialler.send([1, 2, 3])
+    _ = pair.dialler.transmit(at: pair.now)
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.ready, .confirmed, .received([1, 2, 3])])
+  }
+
+  @Test("a dialler gives up after five seconds without an answer, and tells those who may hear it")
+  func nobodyThere() {
+    var dialler = LinkLayer(.dialler, configuration: .defaults, at: 0)
+    dialler.open(session: 5, at: 0)
+    var opens = 0
+    var resets = 0
+    var now: UInt64 = 0
+    repeat {
+      for frame in dialler.sentFrames(at: now) {
+        if case .open = frame { opens += 1 }
+        if case .reset(5, .silence) = frame { resets += 1 }
+      }
+      now = dialler.nextDeadline ?? now
+      dialler.handleTimeout(at: now)
+    } while dialler.hasSession
+    resets += dialler.sentFrames(at: now).contains(.reset(session: 5, reason: .silence)) ? 1 : 0
+    #expect(now == 5_000_000_000)
+    #expect((6...10).contains(opens))
+    #expect(resets == 1)
+    #expect(dialler.takeEvents() == [.ended(.silence)])
+    #expect(dialler.nextDeadline == nil)
+  }
+
+  @Test("both ends learn when all is said, whoever says so first", arguments: [true, false])
+  func end(_ diallerFirst: Bool) {
+    var pair = Pair.opened()
+    pair.dialler.send([1])
+    if diallerFirst { pair.dialler.finish() } else { pair.listener.finish() }
+    pair.exchange()
+    #expect(pair.dialler.hasSession && pair.listener.hasSession)
+    if diallerFirst { pair.listener.finish() } else { pair.dialler.finish() }
+    pair.pass(seconds: 0.1)
+    #expect(pair.atDialler == [.finished, .ended(.finished)])
+    #expect(pair.atListener == [.received([1]), .finished, .ended(.finished)])
+    #expect(pair.dialler.nextDeadline == nil && pair.listener.nextDeadline == nil)
+  }
+
+  @Test("an end whose last acknowledgement was lost hears that all is well")
+  func lostLastAcknowledgement() {
+    var pair = Pair.opened()
+    pair.dialler.finish()
+    pair.exchange()
+    pair.listener.send([1, 2, 3])
+    pair.listener.finish()
+    pair.dialler.receive(pair.listener.transmit(at: pair.now), at: pair.now)
+    _ = pair.dialler.transmit(at: pair.now)
+    #expect(pair.dialler.takeEvents() == [.received([1, 2, 3]), .finished, .ended(.finished)])
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.finished, .ended(.finished)])
+  }
+
+  @Test("after a silence a dialler asks anew who is there, and commits nothing to who was")
+  func asksAgain() {
+    var pair = Pair.opened()
+    pair.dialler.send([1])
+    var events: [LinkEvent] = []
+    while events.isEmpty, let next = pair.dialler.nextDeadline {
+      pair.now = max(pair.now, next)
+      pair.dialler.handleTimeout(at: pair.now)
+      _ = pair.dialler.transmit(at: pair.now)
+      events = pair.dialler.takeEvents()
+    }
+    #expect(events == [.ended(.silence)])
+    pair.listener = LinkLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.dialler.open(session: 2, at: pair.now)
+    #expect(pair.dialler.takeEvents().isEmpty)
+    pair.exchange()
+    #expect(pair.atDialler == [.ready, .confirmed])
+  }
+
+  @Test("an end that has data unacknowledged does not take silence for a good end")
+  func silenceWithData() {
+    var pair = Pair.opened()
+    pair.listener.finish()
+    pair.exchange()
+    pair.dialler.send([1, 2, 3])
+    pair.dialler.finish()
+    var end: LinkEnd?
+    let start = pair.now
+    while end == nil, let next = pair.dialler.nextDeadline {
+      _ = pair.dialler.transmit(at: pair.now)
+      pair.now = max(pair.now, next)
+      pair.dialler.handleTimeout(at: pair.now)
+      for case .ended(let reason) in pair.dialler.takeEvents() { end = reason }
+    }
+    #expect(end == .silence)
+    #expect(pair.now - start >= 15_000_000_000)
+  }
+
+  @Test("an end is told that the other has given up")
+  func abort() {
+    var pair = Pair.opened()
+    pair.listener.abort(at: pair.now)
+    pair.exchange()
+    #expect(pair.atListener == [.ended(.abortedHere)])
+    #expect(pair.atDialler == [.ended(.aborted)])
+  }
+
+  @Test("a session that was given up while nobody heard it is found out by a question", arguments: [true, false])
+  func unheardAbort(_ atDialler: Bool) {
+    var pair = Pair.opened()
+    if atDialler { pair.dialler.abort(at: pair.now) } else { pair.listener.abort(at: pair.now) }
+    _ = pair.dialler.transmit(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.pass(seconds: 26)
+    #expect((atDialler ? pair.atListener : pair.atDialler) == [.ended(.aborted)])
+  }
+
+  @Test("a dialler knows at once that the listener was started anew")
+  func listenerRestarts() {
+    var pair = Pair.opened()
+    pair.listener = LinkLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.exchange()
+    #expect(pair.atDialler == [.ended(.peerRestarted)])
+    pair.open(2)
+    #expect(pair.atListener == [.ready, .confirmed])
+  }
+
+  @Test("a dialler finds out by its next data, where it has missed the listener's greeting")
+  func missedGreeting() {
+    var pair = Pair.opened()
+    pair.listener = LinkLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.dialler.send([1])
+    pair.pass(seconds: 2)
+    #expect(pair.atDialler == [.ended(.peerRestarted)])
+    #expect(pair.atListener.isEmpty)
+  }
+
+  @Test("a listener gives a new session to a dialler that was started anew, and ends the old one")
+  func diallerRestarts() {
+    var pair = Pair.opened()
+    pair.dialler = LinkLayer(.dialler, configuration: .defaults, at: pair.now)
+    pair.open(2)
+    #expect(pair.atListener == [.ended(.peerRestarted), .ready, .confirmed])
+    pair.listener.send([1])
+    pair.exchange()
+    #expect(pair.atDialler == [.ready, .confirmed, .received([1])])
+  }
+
+  @Test("what was sent to a listener that died never reaches its successor")
+  func successor() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialler.open(session: 5, at: pair.now)
+    pair.dialler.send(Array("POST /".utf8))
+    pair.listener = LinkLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.pass(seconds: 3)
+    #expect(pair.atListener.isEmpty)
+    #expect(pair.atDialler == [.ready, .ended(.peerRestarted)])
+  }
+
+  @Test("stale bytes of an earlier session reach no later one", arguments: [true, false])
+  func staleBytes(_ sameSession: Bool) {
+    var pair = Pair.opened()
+    pair.dialler.send(Array("stale".utf8))
+    let stale = pair.dialler.transmit(at: pair.now)
+    pair.dialler = LinkLayer(.dialler, configuration: .defaults, at: pair.now)
+    // Even a dialler that draws the same number finds a listener that remembers it.
+    pair.open(sameSession ? 1 : 2)
+    pair.atListener = []
+    pair.listener.receive(stale, at: pair.now)
+    pair.exchange()
+    if sameSession {
+      // The same session goes on at the listener: what fits into it is its own.
+      #expect(pair.atListener.allSatisfy { $0.bytes.isEmpty || $0.bytes == Array("stale".utf8) })
+    } else {
+      #expect(pair.atListener.isEmpty)
+    }
+  }
+
+  @Test("a session that is over cannot be opened again by the bytes that opened it")
+  func replayedOpening() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialler.open(session: 5, at: pair.now)
+    pair.dialler.send([1])
+    let recorded = pair.dialler.transmit(at: pair.now)
+    pair.listener.receive(recorded, at: pair.now)
+    #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1])])
+    pair.listener.abort(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    _ = pair.listener.takeEvents()
+    pair.listener.receive(recorded, at: pair.now)
+    #expect(pair.listener.takeEvents().isEmpty)
+    #expect(pair.listener.sentFrames(at: pair.now) == [.reset(session: 5, reason: .aborted)])
+  }
+
+  @Test("goes on after the line was gone, with nothing lost and nothing twice", arguments: [0.5, 29])
+  func resume(_ seconds: Double) {
+    var pair = Pair.opened()
+    pair.dialler.send([1, 2, 3])
+    pair.listener.send([4, 5, 6])
+    _ = pair.dialler.transmit(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.dialler.lineLost(at: pair.now)
+    pair.listener.lineLost(at: pair.now)
+    pair.pass(seconds: seconds)
+    #expect(pair.dialler.transmit(at: pair.now).isEmpty)
+    pair.dialler.lineRestored(at: pair.now)
+    pair.listener.lineRestored(at: pair.now)
+    pair.pass(seconds: 1)
+    #expect(pair.atListener == [.received([1, 2, 3])])
+    #expect(pair.atDialler == [.received([4, 5, 6])])
+  }
+
+  @Test("ends when the line does not come back, and tells the other end once it does")
+  func graceOver() {
+    var pair = Pair.opened()
+    pair.listener.lineLost(at: pair.now)
+    pair.pass(seconds: 29)
+    #expect(pair.atListener.isEmpty)
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.ended(.lineLost)])
+    pair.listener.lineRestored(at: pair.now)
+    pair.pass(seconds: 20)
+    #expect(pair.atDialler.last == .ended(.aborted) || pair.atDialler.last == .ended(.silence))
+  }
+
+  @Test("two diallers tell each other that one has to listen")
+  func bothDial() {
+    var one = LinkLayer(.dialler, configuration: .defaults, at: 0)
+    var other = LinkLayer(.dialler, configuration: .defaults, at: 0)
+    one.open(session: 1, at: 0)
+    other.open(session: 2, at: 0)
+    let fromOne = one.transmit(at: 0)
+    let fromOther = other.transmit(at: 0)
+    one.receive(fromOther, at: 1)
+    other.receive(fromOne, at: 1)
+    one.receive(other.transmit(at: 2), at: 2)
+    #expect(one.takeEvents() == [.ended(.bothDial)])
+  }
+
+  @Test("an end of another version is told so")
+  func versions() {
+    var listener = LinkLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    _ = listener.transmit(at: 0)
+    listener.receive(
+      .open(version: 2, session: SessionID(session: 5, incarnation: 0), largestPayload: 64, window: 1), at: 1)
+    #expect(listener.sentFrames(at: 1) == [.reset(session: 5, reason: .version)])
+    var dialler = LinkLayer(.dialler, configuration: .defaults, at: 0)
+    dialler.open(session: 5, at: 0)
+    dialler.receive(.hello(version: 2, incarnation: 7, largestPayload: 64), at: 1)
+    #expect(dialler.takeEvents() == [.ended(.version(2))])
+  }
+
+  @Test("a reader that stops stops the other end, and goes on where it stopped", arguments: [false, true])
+  func slowReader(_ isUpdateLost: Bool) {
+    var pair = Pair.opened()
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    pair.dialler.send(bytes)
+    pair.pass(seconds: 60)
+    var received = pair.atListener.flatMap(\.bytes)
+    #expect(received.count <= LinkConfiguration.defaults.window && received.count > 100_000)
+    #expect(pair.listener.statistics.refusedFrames == 0)
+    pair.listener.consumed(received.count, at: pair.now)
+    if isUpdateLost { _ = pair.listener.transmit(at: pair.now) }
+    pair.atListener = []
+    pair.pass(seconds: 3)
+    received += pair.atListener.flatMap(\.bytes)
+    #expect(received.count > 2 * 100_000)
+    #expect(received == Array(bytes[..<received.count]))
+  }
+
+  @Test("a window that closed for the last byte opens again although its opening was lost")
+  func lostUpdateWithNothingPending() {
+    var pair = Pair.opened()
+    let window = LinkConfiguration.defaults.window
+    pair.dialler.send([UInt8](repeating: 1, count: window))
+    pair.pass(seconds: 5)
+    #expect(pair.dialler.room(at: pair.now) == 0)
+    pair.listener.consumed(window, at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.pass(seconds: 1.5)
+    #expect(pair.dialler.room(at: pair.now) > 0)
+  }
+
+  @Test("acknowledgements that ride on data do not widen the window")
+  func ridingAcknowledgements() {
+    var pair = Pair.opened()
+    for _ in 0..<300 {
+      if pair.dialler.room(at: pair.now) > 0 { pair.dialler.send([UInt8](repeating: 1, count: 1000)) }
+      pair.listener.send([UInt8](repeating: 2, count: 1000))
+      pair.exchange()
+      pair.now += 1_000_000
+      for event in pair.atDialler { pair.dialler.consumed(event.bytes.count, at: pair.now) }
+      pair.atDialler = []
+    }
+    pair.pass(seconds: 5)
+    #expect(pair.listener.statistics.refusedFrames == 0)
+    #expect(pair.dialler.statistics.repeatedFrames == 0)
+  }
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Checks the test vectors with an implementation of its own, written from docs/wire-protocol.md."""
+
+import pathlib
+import struct
+import sys
+
+RESETS = ["finished", "unknown", "aborted", "silence", "version", "both-dial"]
+
+
+def crc32c(data):
+    state = 0xFFFFFFFF
+    for byte in data:
+        state ^= byte
+        for _ in range(8):
+            state = state >> 1 ^ (0x82F63B78 if state & 1 else 0)
+    return state ^ 0xFFFFFFFF
+
+
+def stuff(data):
+    out, run = bytearray(), bytearray()
+    for index, byte in enumerate(data):
+        if byte:
+            run.append(byte)
+            if len(run) == 254:
+                out += b"\xff" + run
+                run.clear()
+                if index == len(data) - 1:
+                    return bytes(out)
+        else:
+            out += bytes([len(run) + 1]) + run
+            run.clear()
+    return bytes(out + bytes([len(run) + 1]) + run)
+
+
+def unstuff(data):
+    out, position = bytearray(), 0
+    while position < len(data):
+        length = data[position]
+        run = data[position + 1 : position + length]
+        if length == 0 or len(run) != length - 1 or 0 in run:
+            return None
+        out += run
+        position += length
+        if length < 255 and position < len(data):
+            out.append(0)
+    return bytes(out) if data else None
+
+
+def body(frame):
+    kind, *rest = frame.split()
+    fields = dict(field.split("=") for field in rest)
+
+    def number(name, size):
+        text = fields[name]
+        return int(text, 16 if size == 4 else 10).to_bytes(size, "big")
+
+    def blob(name):
+        return bytes.fromhex(fields.get(name, ""))
+
+    report = lambda: number("next", 2) + number("window", 2) + blob("arrived")
+    if kind == "hello":
+        return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2)
+    if kind == "open":
+        ids = number("session", 4) + number("incarnation", 4)
+        return b"\x02" + number("version", 1) + ids + number("largest", 2) + number("window", 2)
+    if kind == "reset":
+        return b"\x03" + number("session", 4) + bytes([RESETS.index(fields["reason"])])
+    if kind == "poll":
+        return b"\x04" + number("session", 4) + number("token", 1)
+    if kind == "ack":
+        return b"\x40" + report()
+    if kind == "answer":
+        return b"\x41" + number("token", 1) + number("delay", 1) + report()
+    if kind == "data":
+        flags = (1 if "next" in fields else 0) | (2 if fields.get("last") == "yes" else 0)
+        start = bytes([0x80 | flags]) + number("number", 2)
+        return start + (number("next", 2) if "next" in fields else b"") + blob("payload")
+    raise ValueError(kind)
+
+
+def seal(text):
+    return b"" if text == "-" else bytes.fromhex(text)
+
+
+def opened(wire, seal_bytes):
+    """The body of an intact frame, or None."""
+    inner = unstuff(wire[:-1]) if wire.endswith(b"\x00") else None
+    if inner is None or len(inner) < 5:
+        return None
+    content, check = inner[:-4], struct.unpack(">I", inner[-4:])[0]
+    is_sealed = content[0] >= 0x40
+    if is_sealed and not seal_bytes:
+        return None
+    return content if crc32c((seal_bytes if is_sealed else b"") + content) == check else None
+
+
+def blocks(path):
+    for block in path.read_text().split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if lines:
+            yield dict(line.split(": ", 1) for line in lines)
+
+
+def main(folder):
+    wrong = []
+    count = 0
+
+    def expect(holds, vector):
+        nonlocal count
+        count += 1
+        if not holds:
+            wrong.append(vector["name"])
+
+    expect(crc32c(b"123456789") == 0xE3069283, {"name": "check value of CRC-32C"})
+    for vector in blocks(folder / "cobs.txt"):
+        plain, wire = bytes.fromhex(vector.get("plain", "")), bytes.fromhex(vector["wire"])
+        expect(stuff(plain) + b"\x00" == wire and unstuff(wire[:-1]) == plain, vector)
+    for vector in blocks(folder / "frames.txt"):
+        content, wire, key = body(vector["frame"]), bytes.fromhex(vector["wire"]), seal(vector["seal"])
+        check = crc32c((key if content[0] >= 0x40 else b"") + content)
+        expect(stuff(content + struct.pack(">I", check)) + b"\x00" == wire, vector)
+        expect(opened(wire, key) == content, vector)
+    for vector in blocks(folder / "damaged.txt"):
+        expect(opened(bytes.fromhex(vector["wire"]), seal(vector["seal"])) is None, vector)
+
+    for name in wrong:
+        print(f"wrong: {name}", file=sys.stderr)
+    print(f"{count - len(wrong)} of {count} hold")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(__file__).parent))
