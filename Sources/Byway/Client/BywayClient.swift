@@ -1,0 +1,88 @@
+import HTTPTypes
+package import LinkLayer
+public import Logging
+public import NIOCore
+import NIOPosix
+
+/// Sends HTTP requests over a link.
+///
+/// The link opens with the first request, opens again when it was lost, and carries any number of requests at once;
+/// requests wait while it is down. What failed is sent again only where that is safe: the far end refused it unseen,
+/// or the method is idempotent (RFC 9110 §9.2.2) and the body can be sent twice.
+///
+/// Safe on any thread. Call ``shutDown()`` when done.
+public final class BywayClient: Sendable {
+  public struct Configuration: Sendable {
+    /// Asked in this order; the link is the last of the chain.
+    public var interceptors: [any Interceptor] = []
+    /// The deadline of a request that sets none: from sending to the response's head.
+    public var timeout: TimeAmount = .seconds(30)
+    /// How long a request waits for a link that is down. Zero: the first failure is final.
+    public var patience: TimeAmount = .seconds(10)
+    /// When a link counts as dead while requests run; `nil`: not before the transport says so.
+    public var liveness: Liveness? = .ofServer
+    /// Silent by default, as a library should be.
+    public var logger = Logger(label: "byway.client", factory: { _ in SwiftLogNoOpLogHandler() })
+    /// Where the link lives; `nil`: a loop shared by the process.
+    public var eventLoop: (any EventLoop)?
+
+    public static var defaults: Configuration { Configuration() }
+
+    public init() {}
+  }
+
+  public let link: Link
+  private let configuration: Configuration
+  private let upstream: OwnedUpstream
+  private let chain: Next
+
+  public init(_ link: Link, configuration: Configuration = .defaults) {
+    self.link = link
+    self.configuration = configuration
+    let eventLoop = configuration.eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
+    let upstream = link.makeUpstream(
+      on: eventLoop, hop: nil, patience: configuration.patience, liveness: configuration.liveness,
+      logger: configuration.logger)
+    let exchanges = ExchangeClient(upstream, on: LoopExecutor(eventLoop))
+    self.upstream = OwnedUpstream(upstream, on: eventLoop)
+    chain = Next(configuration.interceptors[...]) { try await exchanges.send($0) }
+  }
+
+  /// A client for a link address.
+  /// - Throws: ``BywayError`` where the address names no link that these transports can open.
+  public convenience init(
+    link: String, transports: [any Transport], configuration: Configuration = .defaults
+  ) throws {
+    try self.init(TransportRegistry(transports).link(link), configuration: configuration)
+  }
+
+  /// Sends a request and returns when the response's head has arrived; both bodies may still be streaming then.
+  /// - Throws: ``BywayError``, or what an interceptor threw.
+  public func execute(_ request: Request) async throws -> Response {
+    var request = request
+    if request.deadline == nil { request.deadline = .now() + configuration.timeout }
+    return try await chain(request)
+  }
+
+  /// Sends a GET.
+  public func get(_ url: String) async throws -> Response {
+    try await execute(Request(url: url))
+  }
+
+  /// Measures a round trip over the link with an HTTP/2 PING, which the far end's HTTP/2 answers by itself.
+  /// - Throws: ``BywayError`` with code `invalidRequest` on a link with `http=1.1`, which has no ping.
+  public func ping() async throws -> TimeAmount {
+    try await upstream.ping()
+  }
+
+  /// What the line of this link does; `nil` where it has none, or is down.
+  package func lineStatistics() async -> LinkStatistics? {
+    await upstream.lineStatistics()
+  }
+
+  /// Takes no more requests and closes the link when the running ones have ended. Returns when it has closed, after 3
+  /// seconds at the latest.
+  public func shutDown() async {
+    await upstream.shutDown()
+  }
+}

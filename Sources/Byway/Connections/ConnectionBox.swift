@@ -1,0 +1,44 @@
+import LinkLayer
+import NIOCore
+
+/// A served connection, as seen from other threads; keeps it alive as long as its channel is open.
+///
+/// `@unchecked Sendable`: `connection` is touched on the channel's event loop only.
+final class ConnectionBox: @unchecked Sendable {
+  let channel: any Channel
+  private var connection: (any ServedConnection)?
+
+  init(_ channel: any Channel) {
+    self.channel = channel
+  }
+
+  /// On the channel's event loop.
+  func hold(_ connection: any ServedConnection) {
+    self.connection = connection
+    channel.closeFuture.assumeIsolated().whenComplete { _ in self.connection = nil }
+  }
+
+  /// `nil` where it goes over no line.
+  func lineStatistics() async -> LinkStatistics? {
+    guard let stream = channel as? StreamChannel else { return nil }
+    return try? await stream.eventLoop.submit { stream.lineStatistics }.get()
+  }
+
+  func ended() async {
+    try? await channel.closeFuture.get()
+  }
+
+  /// Lets the running exchanges finish, at most until then.
+  /// - Returns: how many of them were cut off.
+  func drain(by deadline: NIODeadline) async -> Int {
+    let cut = channel.eventLoop.scheduleTask(deadline: deadline) { () -> Int in
+      let running = self.connection?.runningExchanges ?? 0
+      self.channel.close(promise: nil)
+      return running
+    }
+    channel.eventLoop.execute { self.connection?.drain() }
+    await ended()
+    cut.cancel()
+    return (try? await cut.futureResult.get()) ?? 0
+  }
+}

@@ -1,0 +1,354 @@
+import HTTP1Session
+import HTTPWire
+import NIOCore
+
+/// A connection to an HTTP/1.1 server, with at most one exchange on it.
+///
+/// Lives on its channel's event loop.
+final class HTTP1ClientConnection: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let upstream: HTTP1Upstream
+  private let channel: any Channel
+  private let output: HTTP1Output
+  private var context: ChannelHandlerContext?
+  private var parser: ResponseParser
+  private var encoder = RequestEncoder()
+  private var exchange: HTTP1Exchange?
+  private var handshake: WebSocketHandshake?
+  private var tunnel = Tunnel.none
+  /// What the client sends before its tunnel is open; bounded by its window, because none of it is credited.
+  private var early = ByteBuffer()
+  private var isFinishedEarly = false
+  private var hasResponse = false
+  private var isResponseComplete = false
+  /// The response's body has a declared length.
+  private var isBodyBounded = false
+  private var isRequestSent = false
+  private var isReused = false
+  private var isEnded = false
+  private var gate = ReadGate()
+  private(set) var idleSince = NIODeadline.now()
+  private lazy var timer = LazyTimer(on: channel.eventLoop) { [unowned self] in timedOut() }
+
+  private enum Tunnel {
+    case none, requested, open
+  }
+
+  static func start(on channel: any Channel, upstream: HTTP1Upstream) throws -> HTTP1ClientConnection {
+    let connection = HTTP1ClientConnection(channel, upstream)
+    try channel.pipeline.syncOperations.addHandler(connection)
+    channel.startReading()
+    return connection
+  }
+
+  private init(_ channel: any Channel, _ upstream: HTTP1Upstream) {
+    self.channel = channel
+    self.upstream = upstream
+    output = HTTP1Output(channel)
+    parser = ResponseParser(configuration: upstream.configuration.http1)
+  }
+
+  // MARK: For the pool
+
+  /// Nothing speaks against another exchange, as far as is known here.
+  var isUsable: Bool { !isEnded && exchange == nil && channel.isActive && parser.isReusable }
+
+  /// Goes to the pool, or to an exchange that waits.
+  func becomeIdle() {
+    idleSince = .now()
+    timer.set(idleSince + upstream.configuration.idleTimeout)
+    gate.forget()
+    resumeReading()
+    upstream.connectionBecameIdle(self)
+  }
+
+  @discardableResult
+  func close() -> EventLoopFuture<Void> {
+    channel.close(promise: nil)
+    return channel.closeFuture
+  }
+
+  // MARK: For the exchange
+
+  func begin(_ exchange: HTTP1Exchange) {
+    var fields = exchange.head.fields
+    let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
+    handshake = isWebSocket ? WebSocketHandshake(asking: &fields) : nil
+    var head = channel.allocator.buffer(capacity: 512)
+    do {
+      try encoder.writeHead(fields, options(for: exchange), into: &head)
+    } catch {
+      exchange.fail(BywayError(.invalidRequest, error.message, processing: .none))
+      becomeIdle()
+      return
+    }
+    self.exchange = exchange
+    hasResponse = false
+    isResponseComplete = false
+    isBodyBounded = false
+    tunnel = encoder.framing == .tunnel ? .requested : .none
+    early = ByteBuffer()
+    isFinishedEarly = false
+    isRequestSent = exchange.head.isComplete || encoder.framing == .tunnel
+    output.forgetCredit()
+    parser.begin(exchange.kind)
+    output.send(head)
+    watch()
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    if tunnel == .requested {
+      early.writeImmutableBuffer(bytes)
+      return
+    }
+    do {
+      try output.sendContent(bytes, by: &encoder)
+    } catch {
+      fail(BywayError(.invalidRequest, error.message))
+      return
+    }
+    credit()
+  }
+
+  func finish(trailers: FieldSection?) {
+    switch tunnel {
+    case .requested:
+      isFinishedEarly = true
+    case .open:
+      channel.flush()
+      channel.close(mode: .output, promise: nil)
+    case .none:
+      finishRequest(trailers: trailers)
+    }
+  }
+
+  /// The exchange wants nothing more; half a message cannot be taken back, so the connection ends.
+  func abort() {
+    exchange = nil
+    channel.close(promise: nil)
+  }
+
+  func didConsumeResponse(_ bytes: Int) {
+    gate.consumed(bytes)
+    resumeReading()
+  }
+
+  // MARK: ChannelDuplexHandler
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if gate.admitRead() { context.read() } else { watchBody() }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isEnded else { return }
+    parser.receive(unwrapInboundIn(data))
+    pull()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let event = event as? ChannelEvent, event == .inputClosed { inputEnded() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    credit()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    fail(BywayError(.originLost, "The connection to \(upstream.dialer.name) failed.", cause: error))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    guard !isEnded else { return }
+    inputEnded()
+    fail(BywayError(.originLost, "\(upstream.dialer.name) closed the connection."))
+  }
+
+  // MARK: Requests
+
+  private func options(for exchange: HTTP1Exchange) -> RequestEncoder.Options {
+    let acceptsTrailers =
+      exchange.head.fields.withValue(of: .te) { FieldGrammar.equal($0, lowercased: "trailers") } ?? false
+    return RequestEncoder.Options(
+      targetForm: upstream.configuration.isProxy ? .absolute : .origin, hasBody: !exchange.head.isComplete,
+      acceptsTrailers: acceptsTrailers)
+  }
+
+  private func finishRequest(trailers: FieldSection?) {
+    guard !isRequestSent else { return }
+    var end = channel.allocator.buffer(capacity: 64)
+    do {
+      try encoder.writeEnd(trailers: trailers, into: &end)
+    } catch {
+      fail(BywayError(.invalidRequest, error.message))
+      return
+    }
+    isRequestSent = true
+    if end.readableBytes > 0 { output.send(end) }
+    watch()
+  }
+
+  private func credit() {
+    let bytes = output.takeCredit()
+    if bytes > 0 { exchange?.didConsumeRequest(bytes) }
+    if exchange != nil { watch() }
+  }
+
+  // MARK: Responses
+
+  private func inputEnded() {
+    parser.receiveEnd()
+    pull()
+    // A server that has nothing more to say cannot serve again.
+    if exchange == nil { channel.close(promise: nil) }
+  }
+
+  private func pull() {
+    do {
+      while let event = try parser.nextEvent() {
+        guard let exchange else { return }
+        handle(event, for: exchange)
+      }
+    } catch {
+      violated(error)
+    }
+  }
+
+  private func handle(_ event: ResponseEvent, for exchange: HTTP1Exchange) {
+    switch event {
+    case .informational(let fields):
+      exchange.informational(fields)
+    case .head(let head):
+      responded(head, to: exchange)
+    case .upgraded(let head):
+      openTunnel(head, for: exchange)
+    case .body(let bytes):
+      gate.received(bytes.readableBytes)
+      watchBody()
+      exchange.responseBody(bytes)
+    case .end(let trailers):
+      responseEnded(exchange, trailers: trailers)
+    }
+  }
+
+  private func responded(_ head: ResponseHead, to exchange: HTTP1Exchange) {
+    if exchange.kind == .upgrade, (200..<300).contains(head.status) {
+      // To a client over HTTP/2 this status would mean that the tunnel is open (RFC 8441 §5).
+      let name = upstream.dialer.name
+      fail(BywayError(.protocolViolation, "\(name) does not upgrade connections here: it answered \(head.status)."))
+      return
+    }
+    hasResponse = true
+    isResponseComplete = head.framing == .none || head.framing == .length(0)
+    if case .length = head.framing { isBodyBounded = !isResponseComplete }
+    watch()
+    exchange.responseBegan(head.fields, isComplete: isResponseComplete)
+  }
+
+  private func responseEnded(_ exchange: HTTP1Exchange, trailers: FieldSection?) {
+    let isReusable = isRequestSent && parser.isReusable && tunnel != .open && !isEnded
+    self.exchange = nil
+    exchange.responseEnded(trailers: trailers, wasComplete: isResponseComplete)
+    if isReusable {
+      isReused = true
+      becomeIdle()
+    } else if tunnel == .open {
+      channel.closeOnceWritten(within: upstream.configuration.idleTimeout)
+    } else {
+      channel.close(promise: nil)
+    }
+  }
+
+  // MARK: Tunnels
+
+  private func openTunnel(_ head: ResponseHead, for exchange: HTTP1Exchange) {
+    var fields = head.fields
+    if exchange.kind == .upgrade {
+      let isWanted = exchange.head.fields.value(of: .protocol)?.lowercased() == head.upgrade
+      guard isWanted, handshake?.verify(&fields) ?? true else {
+        fail(BywayError(.protocolViolation, "\(upstream.dialer.name) confirmed an upgrade that was not asked for."))
+        return
+      }
+      fields.set(.status, "200")
+    }
+    hasResponse = true
+    watch()
+    tunnel = .open
+    exchange.responseBegan(fields, isComplete: false)
+    if early.readableBytes > 0, self.exchange === exchange { write(early) }
+    if isFinishedEarly, self.exchange === exchange { finish(trailers: nil) }
+    early = ByteBuffer()
+  }
+
+  // MARK: Pacing and time
+
+  private func resumeReading() {
+    guard gate.releaseRead() else { return }
+    watchBody()
+    context?.read()
+  }
+
+  /// The server is waited for when it has the whole request, and while it does not take more of it: not while the client
+  /// pauses.
+  private func watch() {
+    guard let exchange, !hasResponse else {
+      timer.set(nil)
+      watchBody()
+      return
+    }
+    let isDue = isRequestSent || output.uncredited > 0
+    let patience = isDue ? NIODeadline.now() + upstream.configuration.responseTimeout : .distantFuture
+    timer.set(min(patience, exchange.deadline ?? .distantFuture))
+  }
+
+  /// And for the next bytes of a body whose end is known: not while the client reads none.
+  private func watchBody() {
+    guard isBodyBounded, exchange != nil, let timeout = upstream.configuration.bodyTimeout else { return }
+    timer.set(gate.isHeldBack ? nil : .now() + timeout)
+  }
+
+  private func timedOut() {
+    guard exchange != nil else {
+      channel.close(promise: nil)
+      return
+    }
+    if hasResponse {
+      fail(BywayError(.incompleteResponse, "\(upstream.dialer.name) paused for too long in the middle of a response."))
+      return
+    }
+    fail(BywayError(.timedOut, "\(upstream.dialer.name) sent no response within its time."))
+  }
+
+  // MARK: Failures
+
+  private func violated(_ failure: HTTP1Failure) {
+    let code: BywayError.Code =
+      switch failure.code {
+      case .incomplete(.beforeHead): .originLost
+      case .incomplete: .incompleteResponse
+      default: .protocolViolation
+      }
+    fail(BywayError(code, "\(upstream.dialer.name): \(failure.message)"))
+  }
+
+  /// Ends the connection, and its exchange with it.
+  private func fail(_ error: BywayError) {
+    guard !isEnded else { return }
+    isEnded = true
+    timer.cancel()
+    let exchange = exchange.take()
+    channel.close(promise: nil)
+    upstream.connectionEnded(self)
+    exchange?.fail(error, wasReused: isReused)
+  }
+}

@@ -1,0 +1,151 @@
+import HTTP2Session
+import HTTPWire
+import LinkLayer
+import NIOCore
+
+/// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
+///
+/// Lives on its channel's event loop.
+final class HTTP2ClientConnection: HTTP2Driver.Delegate {
+  private let driver: HTTP2Driver
+  private let session: HTTP2Session
+  private let upstream: HTTP2Upstream
+  /// Succeeds when the channel has closed.
+  let closed: EventLoopFuture<Void>
+  private var exchanges: [StreamID: HTTP2Exchange] = [:]
+  private var isDraining = false
+
+  static func start(on channel: any Channel, upstream: HTTP2Upstream) throws -> HTTP2ClientConnection {
+    let connection = HTTP2ClientConnection(channel, upstream)
+    try channel.pipeline.syncOperations.addHandler(connection.driver)
+    channel.startReading()
+    return connection
+  }
+
+  private init(_ channel: any Channel, _ upstream: HTTP2Upstream) {
+    session = HTTP2Session(role: .client, configuration: upstream.configuration.http2.over(channel), at: .now())
+    driver = HTTP2Driver(session, on: channel.eventLoop)
+    closed = channel.closeFuture
+    self.upstream = upstream
+    driver.delegate = self
+  }
+
+  // MARK: For exchanges
+
+  func begin(_ exchange: HTTP2Exchange) {
+    do {
+      let id = try session.submitRequest(exchange.head.fields, endStream: exchange.head.isComplete)
+      exchanges[id] = exchange
+      exchange.opened(id, on: self)
+    } catch {
+      // Nothing of it was sent; another connection may take it, unless this is no HTTP/2 at all.
+      upstream.connectionRefusesStreams(self)
+      if error.kind == .closing { upstream.start(exchange) } else { exchange.fail(BywayError(error)) }
+    }
+    driver.scheduleTransmit()
+  }
+
+  func write(_ id: StreamID, _ bytes: ByteBuffer) {
+    session.write(id, bytes)
+    driver.scheduleTransmit()
+  }
+
+  func finish(_ id: StreamID, trailers: FieldSection?) {
+    session.finish(id, trailers: trailers)
+    driver.scheduleTransmit()
+  }
+
+  func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
+    exchanges[id] = nil
+    session.reset(id, code)
+    driver.scheduleTransmit()
+    closeIfDrained()
+  }
+
+  func consume(_ id: StreamID, _ bytes: Int) {
+    session.consume(id, bytes: bytes)
+    driver.scheduleTransmit()
+  }
+
+  func ping() {
+    session.ping()
+    driver.scheduleTransmit()
+  }
+
+  var lineStatistics: LinkStatistics? { driver.lineStatistics }
+
+  /// Takes no more exchanges; closes when the running ones have ended.
+  func drain() {
+    isDraining = true
+    closeIfDrained()
+  }
+
+  private func closeIfDrained() {
+    guard isDraining, exchanges.isEmpty else { return }
+    session.goAway(.noError)
+    driver.close()
+  }
+
+  // MARK: HTTP2Driver.Delegate
+
+  func handle(_ event: HTTP2Event) {
+    switch event {
+    case .head(let id, let fields, let endStream):
+      exchanges[id]?.responseBegan(fields, isComplete: endStream)
+    case .informational(let id, let fields):
+      exchanges[id]?.informational(fields)
+    case .data(let id, let bytes, let endStream):
+      received(bytes, isLast: endStream, on: id)
+    case .trailers(let id, let fields):
+      exchanges[id]?.responseEnded(trailers: fields)
+    case .drained(let id, let bytes):
+      exchanges[id]?.requestDrained(bytes)
+    case .closed(let id, let code, let isUnprocessed):
+      closed(id, code, isUnprocessed: isUnprocessed)
+      closeIfDrained()
+    case .goAway:
+      isDraining = true
+      upstream.connectionRefusesStreams(self)
+      closeIfDrained()
+    case .settingsReceived:
+      upstream.connectionProved(self)
+    case .pong(let roundTrip):
+      upstream.ponged(roundTrip)
+    case .failed:
+      // The driver closes the connection and tells why.
+      upstream.connectionRefusesStreams(self)
+    }
+  }
+
+  func connectionEnded(_ error: BywayError?) {
+    let running = exchanges.values
+    exchanges.removeAll()
+    upstream.connectionEnded(self, error)
+    let failure =
+      error ?? BywayError(.linkLost, "\(upstream.dialer.name) was closed by the far end before the response ended.")
+    for exchange in running { exchange.fail(failure) }
+  }
+
+  func inputEnded() {
+    // Nothing can be answered any more.
+    driver.close()
+  }
+
+  private func closed(_ id: StreamID, _ code: HTTP2ErrorCode, isUnprocessed: Bool) {
+    guard let exchange = exchanges.removeValue(forKey: id) else { return }
+    if let failure = session.failure {
+      exchange.fail(BywayError(failure))
+    } else {
+      exchange.closed(code, isUnprocessed: isUnprocessed)
+    }
+  }
+
+  private func received(_ bytes: ByteBuffer, isLast: Bool, on id: StreamID) {
+    guard let exchange = exchanges[id] else {
+      // Cancelled here, and still on its way there.
+      session.consume(id, bytes: bytes.readableBytes)
+      return
+    }
+    exchange.responseBody(bytes, isLast: isLast)
+  }
+}

@@ -1,0 +1,104 @@
+import HTTP2Session
+import HTTPWire
+import Logging
+package import NIOCore
+
+/// The serving end of an HTTP/2 connection: begins an exchange for each request that arrives.
+///
+/// Lives on its channel's event loop.
+package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnection {
+  private let driver: HTTP2Driver
+  private let session: HTTP2Session
+  private let handler: any ExchangeHandler
+  private let configuration: ServerConfiguration
+  private var streams: [StreamID: HTTP2ServerStream] = [:]
+  private var isDraining = false
+
+  package var runningExchanges: Int { streams.count }
+
+  /// Puts the connection on a channel, and turns reading on.
+  package static func start(
+    on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
+  ) throws -> HTTP2ServerConnection {
+    let connection = HTTP2ServerConnection(channel, handler, configuration)
+    try channel.pipeline.syncOperations.addHandler(connection.driver)
+    channel.startReading()
+    return connection
+  }
+
+  private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
+    session = HTTP2Session(role: .server, configuration: configuration.http2.over(channel), at: .now())
+    driver = HTTP2Driver(session, on: channel.eventLoop)
+    self.handler = handler
+    self.configuration = configuration
+    driver.delegate = self
+  }
+
+  /// Accepts no more requests, lets the running ones finish, then closes.
+  package func drain() {
+    guard !isDraining else { return }
+    isDraining = true
+    session.shutdownNotice()
+    closeIfDrained()
+    driver.scheduleTransmit()
+  }
+
+  package func close() {
+    driver.close()
+  }
+
+  private func closeIfDrained() {
+    guard isDraining, streams.isEmpty else { return }
+    session.goAway(.noError)
+    driver.scheduleTransmit()
+  }
+
+  // MARK: HTTP2Driver.Delegate
+
+  func handle(_ event: HTTP2Event) {
+    switch event {
+    case .head(let id, let fields, let endStream):
+      begin(id, fields, isComplete: endStream)
+    case .data(let id, let bytes, let endStream):
+      streams[id]?.requestBody(bytes, isLast: endStream)
+    case .trailers(let id, let fields):
+      streams[id]?.requestEnded(trailers: fields)
+    case .drained(let id, let bytes):
+      streams[id]?.upstream?.didConsumeResponse(bytes)
+    case .closed(let id, let code, _):
+      streams.removeValue(forKey: id)?.closed(code)
+      closeIfDrained()
+    case .failed(let failure):
+      configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
+    case .informational, .goAway, .settingsReceived, .pong:
+      break
+    }
+  }
+
+  func connectionEnded(_ error: BywayError?) {
+    let running = streams.values
+    streams.removeAll()
+    let reason = error ?? BywayError(.linkLost, "The client closed the connection.")
+    for stream in running { stream.connectionLost(reason) }
+  }
+
+  func inputEnded() {
+    // No request can be completed any more, but an answer may still be read.
+    for stream in Array(streams.values) { stream.inputEnded() }
+    isDraining = true
+    closeIfDrained()
+  }
+
+  private func begin(_ id: StreamID, _ fields: FieldSection, isComplete: Bool) {
+    let stream = HTTP2ServerStream(id, session: session, driver: driver, hop: configuration.hop)
+    streams[id] = stream
+    var fields = fields
+    if let rejection = RequestRules.admit(&fields, configuration, version: "2.0") {
+      stream.fail(rejection)
+      return
+    }
+    stream.isHead = fields.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
+    let head = ExchangeHead(fields: fields, isComplete: isComplete, deadline: configuration.deadline())
+    stream.begin(head, with: handler)
+  }
+}

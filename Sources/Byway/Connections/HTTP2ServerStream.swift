@@ -1,0 +1,123 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+
+/// One exchange as an HTTP/2 server sees it: takes the response and writes it to its stream.
+final class HTTP2ServerStream: ResponseSink {
+  private let id: StreamID
+  private unowned let session: HTTP2Session
+  private unowned let driver: HTTP2Driver
+  private let hop: String
+  private(set) var upstream: (any RequestSink)?
+  var isHead = false
+  private var hasHead = false
+  private var isRequestComplete = false
+  private var isEnded = false
+
+  init(_ id: StreamID, session: HTTP2Session, driver: HTTP2Driver, hop: String) {
+    self.id = id
+    self.session = session
+    self.driver = driver
+    self.hop = hop
+  }
+
+  func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) {
+    isRequestComplete = head.isComplete
+    let upstream = handler.begin(head, respondingTo: self)
+    if !isEnded { self.upstream = upstream }
+  }
+
+  // MARK: From the connection
+
+  func requestBody(_ bytes: ByteBuffer, isLast: Bool) {
+    if bytes.readableBytes > 0 {
+      if let upstream { upstream.write(bytes) } else { session.consume(id, bytes: bytes.readableBytes) }
+    }
+    if isLast { requestEnded(trailers: nil) }
+  }
+
+  func requestEnded(trailers: FieldSection?) {
+    isRequestComplete = true
+    upstream?.finish(trailers: trailers)
+  }
+
+  func inputEnded() {
+    guard !isRequestComplete else { return }
+    fail(BywayError(.linkLost, "The client closed the connection before the end of its request."))
+  }
+
+  /// The stream is gone, whoever ended it.
+  func closed(_ code: HTTP2ErrorCode) {
+    cancelUpstream(BywayError(.cancelled, "The client cancelled the request (\(code))."))
+  }
+
+  func connectionLost(_ error: BywayError) {
+    cancelUpstream(error)
+  }
+
+  private func cancelUpstream(_ reason: BywayError) {
+    isEnded = true
+    upstream.take()?.cancel(reason)
+  }
+
+  // MARK: ResponseSink
+
+  func informational(_ head: FieldSection) {
+    guard !isEnded, !hasHead else { return }
+    session.submitInformational(id, head)
+    driver.scheduleTransmit()
+  }
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    guard !isEnded, !hasHead else { return }
+    hasHead = true
+    session.submitResponse(id, head, endStream: isComplete)
+    if isComplete { responseEnded() }
+    driver.scheduleTransmit()
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    guard !isEnded else { return }
+    session.write(id, bytes)
+    driver.scheduleTransmit()
+  }
+
+  func finish(trailers: FieldSection?) {
+    guard !isEnded else { return }
+    session.finish(id, trailers: trailers)
+    responseEnded()
+    driver.scheduleTransmit()
+  }
+
+  func fail(_ error: BywayError) {
+    guard !isEnded else { return }
+    if hasHead {
+      // A body cut short must not look like a whole one (RFC 9113 §8.1.1).
+      session.reset(id, error.code == .cancelled ? .cancel : .internalError)
+      isEnded = true
+      upstream = nil
+    } else {
+      hasHead = true
+      let response = FailureResponse(error, hop: hop)
+      session.submitResponse(id, response.head, endStream: isHead)
+      if !isHead {
+        session.write(id, response.body)
+        session.finish(id, trailers: nil)
+      }
+      responseEnded()
+    }
+    driver.scheduleTransmit()
+  }
+
+  func didConsumeRequest(_ bytes: Int) {
+    session.consume(id, bytes: bytes)
+    driver.scheduleTransmit()
+  }
+
+  /// The rest of the request, if any, has no reader any more (RFC 9113 §8.1: RST_STREAM with NO_ERROR).
+  private func responseEnded() {
+    isEnded = true
+    upstream = nil
+    if !isRequestComplete { session.stopReceiving(id) }
+  }
+}

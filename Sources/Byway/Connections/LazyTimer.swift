@@ -1,0 +1,64 @@
+import NIOCore
+
+/// A deadline that is moved often and rarely passes: kept in one scheduled task that looks again when it fires.
+///
+/// Lives on its event loop.
+final class LazyTimer {
+  /// What the scheduled task holds. A weak reference to the timer instead would make every use of the timer slow.
+  private final class Watch {
+    let eventLoop: any EventLoop
+    var fired: (() -> Void)?
+    var deadline = NIODeadline.distantFuture
+    var scheduled: Scheduled<Void>?
+    var scheduledFor = NIODeadline.distantFuture
+
+    init(_ eventLoop: any EventLoop, _ fired: @escaping () -> Void) {
+      self.eventLoop = eventLoop
+      self.fired = fired
+    }
+
+    func schedule() {
+      scheduled?.cancel()
+      scheduledFor = deadline
+      scheduled = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.look() }
+    }
+
+    func look() {
+      scheduled = nil
+      scheduledFor = .distantFuture
+      guard deadline < .distantFuture else { return }
+      if deadline <= eventLoop.now {
+        deadline = .distantFuture
+        fired?()
+      } else {
+        schedule()
+      }
+    }
+  }
+
+  private let watch: Watch
+
+  /// - Parameter fired: called when the deadline of that moment has passed, never after the owner has let go of the timer;
+  ///   it should refer to the owner `unowned`.
+  init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
+    watch = Watch(eventLoop, fired)
+  }
+
+  deinit {
+    watch.fired = nil
+    watch.scheduled?.cancel()
+  }
+
+  /// Moves the deadline; `nil` clears it.
+  func set(_ deadline: NIODeadline?) {
+    watch.deadline = deadline ?? .distantFuture
+    if watch.deadline < watch.scheduledFor { watch.schedule() }
+  }
+
+  func cancel() {
+    watch.deadline = .distantFuture
+    watch.scheduled?.cancel()
+    watch.scheduled = nil
+    watch.scheduledFor = .distantFuture
+  }
+}

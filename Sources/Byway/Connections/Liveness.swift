@@ -1,0 +1,38 @@
+package import HTTP2Session
+public import NIOCore
+
+/// How a connection over HTTP/2 learns that nobody is there any more: a PING (RFC 9113 §6.7) after a time of silence, and
+/// the end of the connection where it is not answered. Only while requests run: an idle link stays silent.
+///
+/// What runs then fails, or is sent again over a new link where that is safe, instead of waiting for its deadline.
+public struct Liveness: Sendable, Hashable {
+  /// Until a PING asks.
+  public var silence: TimeAmount
+  /// The same, from the second PING on that brings nothing but its answer. `nil`: as before.
+  public var quietSilence: TimeAmount?
+  /// Until the answer must have come.
+  public var answer: TimeAmount
+
+  public init(silence: TimeAmount, quietSilence: TimeAmount? = nil, answer: TimeAmount) {
+    self.silence = silence
+    self.quietSilence = quietSilence
+    self.answer = answer
+  }
+
+  /// A server always reads.
+  public static let ofServer = Liveness(silence: .seconds(10), answer: .seconds(5))
+  /// A client may stop reading on purpose, as `curl | less` does; its patience is what other servers have, too.
+  public static let ofClient = Liveness(silence: .seconds(15), answer: .seconds(45))
+  /// A gRPC server counts as abuse what asks more often than every five minutes while it sends nothing.
+  public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
+}
+
+extension HTTP2Configuration {
+  /// - Parameter liveness: `nil` where the link itself knows.
+  package init(liveness: Liveness?) {
+    self.init()
+    timeouts.pingInterval = liveness?.silence
+    timeouts.quietPingInterval = liveness?.quietSilence
+    if let liveness { timeouts.pingAnswer = liveness.answer }
+  }
+}

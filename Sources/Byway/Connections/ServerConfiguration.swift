@@ -1,0 +1,45 @@
+package import HTTP1Session
+package import HTTP2Session
+package import Logging
+package import NIOCore
+
+/// What a serving connection is told, whichever HTTP it speaks.
+package struct ServerConfiguration: Sendable {
+  /// How long a connection of HTTP/1.1 waits for its client.
+  package struct Timeouts: Sendable, Hashable {
+    /// For the next request.
+    package var idle = TimeAmount.seconds(75)
+    /// For the rest of a request's head.
+    package var head = TimeAmount.seconds(30)
+    /// For the client to close, after the last response.
+    package var linger = TimeAmount.seconds(2)
+
+    package init() {}
+  }
+
+  /// Names this hop in `Via` (RFC 9110 §7.6.3) and `Proxy-Status` (RFC 9209).
+  package var hop: String
+  /// How long a request may take until its response's head; `nil`: no limit.
+  package var responseTimeout: TimeAmount?
+  package var timeouts = Timeouts()
+  /// The peers are Byway's own and may mark what their clients sent in absolute form; from others such a mark is removed.
+  package var trustsTargetForm = false
+  package var http1: HTTP1Configuration
+  package var http2: HTTP2Configuration
+  package var logger: Logger
+
+  package init(
+    hop: String, responseTimeout: TimeAmount? = nil, http1: HTTP1Configuration = .defaults,
+    http2: HTTP2Configuration = .defaults, logger: Logger
+  ) {
+    self.hop = hop
+    self.responseTimeout = responseTimeout
+    self.http1 = http1
+    self.http2 = http2
+    self.logger = logger
+  }
+
+  func deadline() -> NIODeadline? {
+    responseTimeout.map { .now() + $0 }
+  }
+}

@@ -1,0 +1,79 @@
+import Crypto
+import HTTPWire
+
+/// How both ends of an HTTP/1.1 connection prove that they mean to speak WebSocket (RFC 6455 §4).
+///
+/// Over HTTP/2 none of it is sent (RFC 8441 §5): the hop that changes from one to the other takes the part of the missing
+/// end. This is a value: one handshake.
+struct WebSocketHandshake {
+  /// `Sec-WebSocket-Key`: sixteen random bytes, which the client chooses.
+  let key: String
+
+  // MARK: The client's part
+
+  /// Begins a handshake, and adds what it needs to a request with `:protocol`.
+  init(asking request: inout FieldSection) {
+    var generator = SystemRandomNumberGenerator()
+    key = Self.base64((0..<16).map { _ in generator.next() })
+    request.set(.secWebSocketKey, key)
+    request.set(.secWebSocketVersion, "13")
+  }
+
+  /// Whether the answer is this handshake's. Takes the proof out of it, which ends here.
+  func verify(_ response: inout FieldSection) -> Bool {
+    let isProof = response.value(of: .secWebSocketAccept) == proof
+    response.remove(.secWebSocketAccept)
+    return isProof
+  }
+
+  // MARK: The server's part
+
+  /// Takes the client's key out of a request to upgrade, which becomes one with `:protocol`.
+  /// - Returns: `nil` where the key is none.
+  init?(answering request: inout FieldSection) {
+    guard request.withValue(of: .secWebSocketKey, Self.isKey) == true,
+      let key = request.value(of: .secWebSocketKey)
+    else { return nil }
+    self.key = key
+    request.remove(.secWebSocketKey)
+    request.set(.method, "CONNECT")
+    request.append(.protocol, "websocket")
+  }
+
+  /// Makes the answer that opens the tunnel one of HTTP/1.1.
+  func confirm(_ response: inout FieldSection) {
+    response.set(.status, "101")
+    response.set(.secWebSocketAccept, proof)
+  }
+
+  // MARK: Computing
+
+  /// The value of `Sec-WebSocket-Accept` for this key.
+  var proof: String {
+    var hash = Insecure.SHA1()
+    let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
+    input.withUnsafeBytes { hash.update(bufferPointer: $0) }
+    return Self.base64(Array(hash.finalize()))
+  }
+
+  /// Sixteen bytes in base64 are twenty-two digits and two of padding.
+  private static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.count == 24 && bytes[22...].elementsEqual("==".utf8) && bytes[..<22].allSatisfy { digits.contains($0) }
+  }
+
+  /// RFC 4648 §4.
+  private static func base64(_ bytes: [UInt8]) -> String {
+    var text = ""
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let count = min(3, bytes.count - start)
+      let group = (0..<3).reduce(UInt32(0)) { $0 << 8 | ($1 < count ? UInt32(bytes[start + $1]) : 0) }
+      for index in 0..<4 {
+        let digit = digits[Int(group >> UInt32(18 - 6 * index) & 0x3F)]
+        text.unicodeScalars.append(UnicodeScalar(index <= count ? digit : UInt8(ascii: "=")))
+      }
+    }
+    return text
+  }
+
+  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+}

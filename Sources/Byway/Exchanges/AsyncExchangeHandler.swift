@@ -1,0 +1,142 @@
+import HTTPTypes
+import HTTPWire
+import NIOCore
+
+/// Answers exchanges with an async function: a Swift handler in process, or a chain of interceptors.
+package final class AsyncExchangeHandler: ExchangeHandler {
+  private let executor: LoopExecutor
+  private let respond: @Sendable (Request) async throws -> Response
+
+  package init(on executor: LoopExecutor, _ respond: @escaping @Sendable (Request) async throws -> Response) {
+    self.executor = executor
+    self.respond = respond
+  }
+
+  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    let exchange = HandlerExchange(request, sink: sink, executor: executor)
+    exchange.start(request, respond)
+    return exchange
+  }
+}
+
+/// Puts interceptors in front of a handler; an exchange that none of them claims goes to it directly, without a task.
+package final class InterceptingHandler: ExchangeHandler {
+  private let scopes: [Scope]
+  private let chain: AsyncExchangeHandler
+  private let next: any ExchangeHandler
+
+  package init(_ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor) {
+    scopes = interceptors.map(\.scope)
+    let client = ExchangeClient(next, on: executor)
+    let rest = Next(interceptors[...]) { try await client.send($0) }
+    chain = AsyncExchangeHandler(on: executor) { try await rest($0) }
+    self.next = next
+  }
+
+  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    let isClaimed = scopes.contains { $0.contains(request.fields) }
+    return (isClaimed ? chain : next).begin(request, respondingTo: sink)
+  }
+}
+
+/// One exchange of an ``AsyncExchangeHandler``.
+///
+/// `@unchecked Sendable`: every stored property is touched on the event loop only, where the task runs as well.
+private final class HandlerExchange: RequestSink, @unchecked Sendable {
+  private let executor: LoopExecutor
+  private var sink: (any ResponseSink)?
+  private let requestBody: IncomingBody
+  private var pump: BodyPump?
+  private var task: Task<Void, Never>?
+
+  init(_ request: ExchangeHead, sink: any ResponseSink, executor: LoopExecutor) {
+    self.executor = executor
+    self.sink = sink
+    requestBody = IncomingBody(on: executor.eventLoop)
+  }
+
+  func start(_ head: ExchangeHead, _ respond: @escaping @Sendable (Request) async throws -> Response) {
+    guard let httpRequest = HTTPRequest(head.fields) else {
+      fail(BywayError(.invalidRequest, "The request's head cannot be represented.", processing: .none))
+      return
+    }
+    var body = Body.empty
+    if head.isComplete {
+      requestBody.finish(trailers: nil)
+    } else {
+      requestBody.onConsumed = { [weak self] in self?.sink?.didConsumeRequest($0) }
+      let length = head.fields.withValue(of: .contentLength, FieldGrammar.length) ?? nil
+      body = Body(IncomingBodyHandle(requestBody), length: length)
+    }
+    var request = Request(httpRequest, body: body, deadline: head.deadline)
+    request.onInformational = { [self] response in
+      executor.eventLoop.runNowOrSoon { self.sink?.informational(FieldSection(response)) }
+    }
+    let sent = request
+    task = Task(executorPreference: executor) { [self] in
+      do {
+        send(try await respond(sent), to: httpRequest.method)
+      } catch {
+        fail(BywayError(error))
+      }
+    }
+  }
+
+  private func send(_ response: Response, to method: HTTPRequest.Method) {
+    guard let sink else { return }
+    var head = FieldSection(response.head)
+    let status = response.head.status.code
+    let isBodiless = method == .head || status == 204 || status == 304
+    if !isBodiless, method != .connect, let length = response.body.length, !head.contains(.contentLength) {
+      head.append(.contentLength, String(length))
+    }
+    if isBodiless || response.body.isKnownEmpty {
+      sink.head(head, isComplete: true)
+      end()
+      return
+    }
+    sink.head(head, isComplete: false)
+    let pump = BodyPump(on: executor)
+    self.pump = pump
+    pump.start(
+      response.body,
+      write: { self.sink?.write($0) },
+      finish: {
+        self.sink?.finish(trailers: $0)
+        self.end()
+      },
+      failed: { self.fail(BywayError($0)) })
+  }
+
+  private func fail(_ error: BywayError) {
+    sink?.fail(error)
+    end()
+  }
+
+  private func end() {
+    sink = nil
+    pump = nil
+    requestBody.fail(BywayError(.cancelled, "The exchange has ended."))
+  }
+
+  // MARK: RequestSink
+
+  func write(_ bytes: ByteBuffer) {
+    requestBody.receive(bytes)
+  }
+
+  func finish(trailers: FieldSection?) {
+    requestBody.finish(trailers: trailers.flatMap { HTTPFields($0) })
+  }
+
+  func cancel(_ reason: BywayError) {
+    sink = nil
+    requestBody.fail(reason)
+    pump?.cancel()
+    task?.cancel()
+  }
+
+  func didConsumeResponse(_ bytes: Int) {
+    pump?.didConsume(bytes)
+  }
+}

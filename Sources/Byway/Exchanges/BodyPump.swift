@@ -1,0 +1,72 @@
+import HTTPTypes
+import HTTPWire
+import NIOCore
+
+/// Carries a ``Body`` into a sink, never more than `limit` bytes ahead of what the sink's far side has consumed.
+///
+/// `@unchecked Sendable`: every stored property is touched on the event loop only, where the task runs as well.
+final class BodyPump: @unchecked Sendable {
+  private let executor: LoopExecutor
+  private let limit: Int
+  private var outstanding = 0
+  private var waiter: CheckedContinuation<Void, any Error>?
+  private var task: Task<Void, Never>?
+  private var isCancelled = false
+
+  init(on executor: LoopExecutor, limit: Int = 256 * 1024) {
+    self.executor = executor
+    self.limit = limit
+  }
+
+  /// Starts to carry; `failed` is not called after ``cancel()``.
+  func start(
+    _ body: Body, write: @escaping (ByteBuffer) -> Void, finish: @escaping (FieldSection?) -> Void,
+    failed: @escaping (any Error) -> Void
+  ) {
+    nonisolated(unsafe) let (write, finish, failed) = (write, finish, failed)
+    task = Task(executorPreference: executor) { [self] in
+      do {
+        let trailers = try await run(body, write: write)
+        if !isCancelled { finish(trailers.map(FieldSection.init)) }
+      } catch {
+        if !isCancelled { failed(error) }
+      }
+    }
+  }
+
+  func didConsume(_ bytes: Int) {
+    outstanding -= bytes
+    if outstanding < limit { waiter.take()?.resume() }
+  }
+
+  func cancel() {
+    isCancelled = true
+    task?.cancel()
+    waiter.take()?.resume(throwing: CancellationError())
+  }
+
+  private func run(_ body: Body, write: (ByteBuffer) -> Void) async throws -> HTTPFields? {
+    var sent = 0
+    for try await chunk in body {
+      if outstanding >= limit { try await capacity() }
+      if isCancelled { throw CancellationError() }
+      guard chunk.readableBytes > 0 else { continue }
+      sent += chunk.readableBytes
+      if let length = body.length, sent > length { throw Self.wrongLength(sent, of: length) }
+      outstanding += chunk.readableBytes
+      write(chunk)
+    }
+    if let length = body.length, sent != length { throw Self.wrongLength(sent, of: length) }
+    return await body.trailers()
+  }
+
+  private func capacity() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      if isCancelled { continuation.resume(throwing: CancellationError()) } else { waiter = continuation }
+    }
+  }
+
+  private static func wrongLength(_ sent: Int, of length: Int) -> BywayError {
+    BywayError(.invalidRequest, "The body yields \(sent) bytes where its length says \(length).")
+  }
+}

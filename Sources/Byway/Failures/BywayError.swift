@@ -1,0 +1,92 @@
+/// The one error type of this package: what went wrong, said so that the reader knows what to do next.
+public struct BywayError: Error, Sendable {
+  /// What kind of failure this is. Switch on it; the message is for people.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    private enum Kind: String {
+      case invalidAddress, unknownScheme, unknownOption, invalidRequest
+      case linkUnavailable, linkLost, protocolViolation
+      case originUnavailable, originUntrusted, originLost, incompleteResponse, timedOut
+      case forbidden, misdirected, refused, tooLarge, cancelled, loopDetected, handlerFailed
+    }
+    private let kind: Kind
+    public var description: String { kind.rawValue }
+
+    /// The caller's mistake: a link address, a scheme, an option, or a request that cannot be sent.
+    public static let invalidAddress = Code(kind: .invalidAddress)
+    public static let unknownScheme = Code(kind: .unknownScheme)
+    public static let unknownOption = Code(kind: .unknownOption)
+    public static let invalidRequest = Code(kind: .invalidRequest)
+
+    /// The link could not be opened; nothing was sent.
+    public static let linkUnavailable = Code(kind: .linkUnavailable)
+    /// The link ended while an exchange was under way.
+    public static let linkLost = Code(kind: .linkLost)
+    /// The peer broke HTTP, or does not speak it.
+    public static let protocolViolation = Code(kind: .protocolViolation)
+
+    /// The origin could not be reached.
+    public static let originUnavailable = Code(kind: .originUnavailable)
+    /// The origin's certificate was not accepted, or no TLS could be agreed on.
+    public static let originUntrusted = Code(kind: .originUntrusted)
+    /// The origin ended the connection before it answered.
+    public static let originLost = Code(kind: .originLost)
+    /// The response ended before its declared end.
+    public static let incompleteResponse = Code(kind: .incompleteResponse)
+    /// A deadline passed.
+    public static let timedOut = Code(kind: .timedOut)
+
+    /// The gateway's rules do not allow this target.
+    public static let forbidden = Code(kind: .forbidden)
+    /// The request names a host that this proxy does not answer for.
+    public static let misdirected = Code(kind: .misdirected)
+    /// The peer refused the request before any work was done on it.
+    public static let refused = Code(kind: .refused)
+    /// A message exceeded a limit.
+    public static let tooLarge = Code(kind: .tooLarge)
+    /// The caller gave up.
+    public static let cancelled = Code(kind: .cancelled)
+    /// The request came back to a hop that it had already passed (RFC 9110 §7.6.3).
+    public static let loopDetected = Code(kind: .loopDetected)
+    /// An interceptor or a handler threw an error of its own.
+    public static let handlerFailed = Code(kind: .handlerFailed)
+  }
+
+  /// What is known about the fate of the request, which decides whether it may be sent again (RFC 9110 §9.2.2).
+  public enum Processing: Sendable, Hashable {
+    /// No part of it was acted on: any method may be sent again.
+    case none
+    /// It may have been acted on: only an idempotent request may be sent again.
+    case possible
+  }
+
+  public var code: Code
+  /// One or two sentences: what happened, and what to try.
+  public var message: String
+  public var processing: Processing
+  /// The error underneath, where there is one.
+  public var cause: (any Error)?
+
+  public init(_ code: Code, _ message: String, processing: Processing = .possible, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.processing = processing
+    self.cause = cause
+  }
+}
+
+extension BywayError {
+  /// Any error as this type; one that is it already stays as it is.
+  public init(_ error: any Error) {
+    switch error {
+    case let error as BywayError: self = error
+    case is CancellationError: self.init(.cancelled, "The caller gave up.", cause: error)
+    default: self.init(.handlerFailed, "A handler failed.", cause: error)
+    }
+  }
+}
+
+extension BywayError: CustomStringConvertible {
+  public var description: String {
+    cause.map { "\(message) (\(code): \($0))" } ?? "\(message) (\(code))"
+  }
+}

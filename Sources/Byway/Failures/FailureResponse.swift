@@ -1,0 +1,81 @@
+package import HTTPWire
+package import NIOCore
+
+/// What a server's side answers where an exchange failed before its response began: a status, `Proxy-Status` (RFC 9209)
+/// and a problem document (RFC 9457).
+package struct FailureResponse {
+  package let head: FieldSection
+  package let body: ByteBuffer
+
+  /// - Parameters:
+  ///   - hop: who answers, as it names itself in `Via` and `Proxy-Status`.
+  ///   - status: overrules the one that the error's code stands for.
+  package init(_ error: BywayError, hop: String, status: Int? = nil) {
+    let kind = Kind(error.code)
+    let status = status ?? kind.status
+    var json = ByteBuffer()
+    json.writeString("{\"type\":\"about:blank\",\"title\":")
+    json.writeJSON(kind.title)
+    json.writeString(",\"status\":\(status),\"detail\":")
+    json.writeJSON(error.message)
+    json.writeString(",\"code\":")
+    json.writeJSON(error.code.description)
+    if let cause = error.cause {
+      json.writeString(",\"cause\":")
+      json.writeJSON(String(describing: cause))
+    }
+    json.writeString("}\n")
+    body = json
+
+    var head = FieldSection()
+    head.append(.status, String(status))
+    head.append(.contentType, "application/problem+json")
+    head.append(.contentLength, String(json.readableBytes))
+    if let token = kind.proxyError {
+      head.append(.proxyStatus, "\(hop); error=\(token); details=\"\(Self.quotable(error.message))\"")
+    }
+    self.head = head
+  }
+
+  /// The text as the inside of a structured field's string (RFC 9651 §3.3.3): printable ASCII, quotes escaped.
+  private static func quotable(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case " "..."~": result.unicodeScalars.append(scalar)
+      default: result += "?"
+      }
+    }
+    return result
+  }
+
+  /// Status, title and RFC 9209 §2.3 error type of each code.
+  private struct Kind {
+    let status: Int
+    let title: String
+    let proxyError: String?
+
+    init(_ code: BywayError.Code) {
+      (status, title, proxyError) =
+        switch code {
+        case .linkUnavailable: (503, "The link is down", "destination_unavailable")
+        case .linkLost: (502, "The link was lost", "connection_terminated")
+        case .protocolViolation: (502, "The far end broke HTTP", "http_protocol_error")
+        case .originUnavailable: (503, "The origin cannot be reached", "destination_unavailable")
+        case .originUntrusted: (502, "The origin is not trusted", "tls_certificate_error")
+        case .originLost: (502, "The origin gave no answer", "connection_terminated")
+        case .incompleteResponse: (502, "The response was cut short", "http_response_incomplete")
+        case .timedOut: (504, "No answer in time", "http_response_timeout")
+        case .forbidden: (403, "This target is not allowed", "http_request_denied")
+        case .misdirected: (421, "This host is not served here", "http_request_denied")
+        case .refused: (503, "The far end refused the request", "connection_refused")
+        case .tooLarge: (413, "The message is too large", "http_request_error")
+        case .loopDetected: (508, "The request loops", "proxy_loop_detected")
+        case .invalidRequest: (400, "The request cannot be forwarded", "http_request_error")
+        case .cancelled: (502, "The exchange was cancelled", "connection_terminated")
+        default: (500, "The request failed here", "proxy_internal_error")
+        }
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import LinkLayer
+import Logging
+import NIOCore
+
+/// Moves bytes between a line, which may come and go, a ``LinkLayer``, which decides everything, and the channel of the
+/// session over it.
+///
+/// Lives on one event loop.
+final class LineDriver: StreamCarrier {
+  /// What becomes of sessions and lines. Called on the event loop.
+  protocol Delegate: AnyObject {
+    /// A session can be used. The channel is not active yet.
+    func sessionOpened(_ channel: StreamChannel)
+    /// - Returns: when the session's channel may be closed, if nothing went wrong. Whoever waits for that waits until the
+    ///   line is let go of too, where it is: a process that ends sooner leaves the port as it was set.
+    func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void>
+    /// The line's channel has closed. Another may be attached.
+    func lineLost()
+  }
+
+  /// How long a session that was closed here may go on without getting more of its last bytes across.
+  private static let closingPatience = TimeAmount.seconds(2)
+  /// How much is handed to a line that is not paced before it has taken that.
+  private static let unpacedBurst = 64 * 1024
+
+  let address: LinkAddress
+  let eventLoop: any EventLoop
+  var delegate: (any Delegate)?
+  private(set) var layer: LinkLayer
+  private let logger: Logger
+  private var line: (any Channel)?
+  private var session: StreamChannel?
+  private var output: [UInt8] = []
+  /// A write that the line has not taken yet.
+  private var isWriting = false
+  private var isPumping = false
+  private var isPumpNeeded = false
+  private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
+
+  init(_ layer: LinkLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
+    self.layer = layer
+    self.address = address
+    self.eventLoop = eventLoop
+    self.logger = logger
+  }
+
+  private var now: UInt64 { eventLoop.now.uptimeNanoseconds }
+
+  // MARK: The line
+
+  /// Goes on with this channel, in place of one that may still be there.
+  /// - Throws: where it has closed already, and nothing has changed.
+  func attach(_ channel: any Channel) throws {
+    try channel.pipeline.syncOperations.addHandler(LineHandler(self))
+    if let line { dropped(line) }
+    line = channel
+    isWriting = false
+    layer.lineRestored(at: now)
+    channel.startReading()
+    pump()
+  }
+
+  /// Lets go of the line.
+  /// - Returns: when its channel has closed.
+  @discardableResult
+  func detach() -> EventLoopFuture<Void> {
+    guard let line else { return eventLoop.makeSucceededVoidFuture() }
+    dropped(line)
+    return line.closeFuture
+  }
+
+  private func dropped(_ channel: any Channel) {
+    line = nil
+    layer.lineLost(at: now)
+    channel.close(promise: nil)
+  }
+
+  func received(_ bytes: ByteBuffer, on channel: any Channel) {
+    guard line === channel else { return }
+    bytes.withUnsafeReadableBytes { layer.receive($0, at: now) }
+  }
+
+  func failed(_ error: any Error, on channel: any Channel) {
+    if line === channel { logger.info("Line failed", metadata: ["reason": "\(error)"]) }
+  }
+
+  func detached(_ channel: any Channel) {
+    guard line === channel else { return }
+    line = nil
+    layer.lineLost(at: now)
+    logger.notice("Line lost; the session waits for it", metadata: ["link": "\(address)"])
+    pump()
+    delegate?.lineLost()
+  }
+
+  // MARK: The session
+
+  func open(session id: UInt32) {
+    layer.open(session: id, at: now)
+    pump()
+  }
+
+  /// Gives a session up, if there is one.
+  func abort() {
+    layer.abort(at: now)
+    pump()
+  }
+
+  // MARK: StreamCarrier
+
+  var room: Int { isWriting ? 0 : layer.room(at: now) }
+  var backlog: Int { layer.pendingBytes }
+  var lineStatistics: LinkStatistics { layer.statistics }
+
+  func write(_ bytes: ByteBuffer) {
+    bytes.withUnsafeReadableBytes { layer.send($0) }
+  }
+
+  func flush() {
+    pump()
+  }
+
+  func consumed(_ count: Int) {
+    layer.consumed(count, at: now)
+  }
+
+  func closeOutput() {
+    layer.finish()
+    pump()
+  }
+
+  func close() {
+    layer.finish()
+    if let session { awaitEnd(of: session, undelivered: layer.undeliveredBytes) }
+    pump()
+  }
+
+  private func awaitEnd(of closing: StreamChannel, undelivered: Int) {
+    eventLoop.assumeIsolated().scheduleTask(in: Self.closingPatience) {
+      guard self.session === closing else { return }
+      let left = self.layer.undeliveredBytes
+      if left < undelivered { self.awaitEnd(of: closing, undelivered: left) } else { self.abort() }
+    }
+  }
+
+  // MARK: The pump
+
+  /// Lets everything happen that can: events go up, frames go out, and the session is asked for more.
+  func pump() {
+    isPumpNeeded = true
+    guard !isPumping else { return }
+    isPumping = true
+    while isPumpNeeded {
+      isPumpNeeded = false
+      takeEvents()
+      // The session first: what it has to say takes an acknowledgement along.
+      session?.drained()
+      if transmit() { isPumpNeeded = true }
+    }
+    isPumping = false
+    armTimer()
+  }
+
+  private func takeEvents() {
+    while let event = layer.nextEvent() {
+      switch event {
+      case .ready: opened()
+      case .confirmed: logger.debug("Session confirmed", metadata: ["link": "\(address)"])
+      case .received(let bytes): session?.deliver(ByteBuffer(bytes: bytes))
+      case .finished: session?.inputEnded()
+      case .ended(let end): ended(end)
+      }
+    }
+  }
+
+  /// `false` where there was nothing to send, or the line takes nothing.
+  private func transmit() -> Bool {
+    guard let line, !isWriting else { return false }
+    let now = now
+    while output.count < Self.unpacedBurst, layer.nextTransmit(at: now, into: &output) {}
+    guard !output.isEmpty else { return false }
+    isWriting = true
+    let bytes = ByteBuffer(bytes: output)
+    output.removeAll(keepingCapacity: true)
+    line.writeAndFlush(bytes).assumeIsolated().whenComplete { _ in
+      guard self.line === line else { return }
+      self.isWriting = false
+      self.pump()
+    }
+    return true
+  }
+
+  private func opened() {
+    let channel = StreamChannel(on: eventLoop, carrier: self, parent: line)
+    session = channel
+    delegate?.sessionOpened(channel)
+  }
+
+  private func ended(_ end: LinkEnd) {
+    logger.info(
+      "Session over",
+      metadata: ["link": "\(address)", "reason": "\(end)", "line": "\(layer.statistics.facts.joined(separator: "; "))"])
+    let channel = session.take()
+    let released = delegate?.sessionEnded(end) ?? eventLoop.makeSucceededVoidFuture()
+    guard end == .finished || end == .abortedHere else { channel?.ended(BywayError(end, on: address)); return }
+    released.assumeIsolated().whenComplete { _ in channel?.ended(nil) }
+  }
+
+  // MARK: Time
+
+  private func armTimer() {
+    // While the line takes nothing, what is due has to wait for it.
+    let earliest = isWriting ? now + 5_000_000 : 0
+    timer.set(layer.nextDeadline.map { .uptimeNanoseconds(max($0, earliest)) })
+  }
+
+  private func timerFired() {
+    layer.handleTimeout(at: now)
+    pump()
+  }
+}

@@ -1,0 +1,36 @@
+import NIOCore
+
+/// Hands what a line's channel says to its ``LineDriver``.
+final class LineHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let driver: LineDriver
+
+  init(_ driver: LineDriver) {
+    self.driver = driver
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    driver.received(unwrapInboundIn(data), on: context.channel)
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    // After this event: a write that fails closes the channel at once, which NIO does not expect while it tells of the
+    // line's end, and a pulled cable is just that.
+    context.eventLoop.assumeIsolated().execute { [driver] in driver.pump() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // A line has no directions that end by themselves: what says nothing more is unplugged.
+    if let event = event as? ChannelEvent, event == .inputClosed { context.close(promise: nil) }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    driver.failed(error, on: context.channel)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    driver.detached(context.channel)
+  }
+}

@@ -1,0 +1,72 @@
+import LinkLayer
+import Logging
+import NIOCore
+
+/// Gives the sessions that are begun over a listener's lines, one after another.
+///
+/// One line at a time: a new one takes the place of the one before, and the session goes on over it.
+final class LineListener: LineDriver.Delegate, @unchecked Sendable {
+  // Sendable: everything that varies is touched on the event loop only.
+  private let driver: LineDriver
+  private let queue = ChannelQueue()
+
+  static func start(
+    _ layer: LinkLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
+  ) async throws -> any Listener {
+    let listener = LineListener(LineDriver(layer, address: lines.address, on: eventLoop, logger: logger))
+    try await eventLoop.submit { listener.driver.delegate = listener }.get()
+    let taking = Task {
+      do {
+        for try await line in lines.channels { await listener.attach(line) }
+        listener.queue.end()
+      } catch {
+        listener.queue.end(throwing: error)
+      }
+    }
+    return QueueListener(address: lines.address, queue: listener.queue) {
+      await lines.close()
+      taking.cancel()
+      // A session that runs was accepted, and lives on until its owner ends it.
+      try? await listener.driver.eventLoop.flatSubmit { listener.close() }.get()
+    }
+  }
+
+  private init(_ driver: LineDriver) {
+    self.driver = driver
+  }
+
+  private func attach(_ line: any Channel) async {
+    // It may be gone again already: there will be another.
+    try? await driver.eventLoop.submit { try self.driver.attach(line) }.get()
+  }
+
+  private var isClosed = false
+
+  private func close() -> EventLoopFuture<Void> {
+    isClosed = true
+    return releaseIfOver()
+  }
+
+  private func releaseIfOver() -> EventLoopFuture<Void> {
+    guard isClosed, !driver.layer.hasSession else { return driver.eventLoop.makeSucceededVoidFuture() }
+    let released = driver.detach()
+    driver.delegate = nil
+    return released
+  }
+
+  // MARK: LineDriver.Delegate
+
+  func sessionOpened(_ channel: StreamChannel) {
+    channel.prepareForHandover(to: queue).assumeIsolated().whenComplete { result in
+      if case .success = result { channel.activate() } else { channel.close(promise: nil) }
+    }
+  }
+
+  func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void> {
+    guard isClosed else { return driver.eventLoop.makeSucceededVoidFuture() }
+    // What the driver still has to say goes out in this turn of the loop.
+    return driver.eventLoop.flatSubmit { self.releaseIfOver() }
+  }
+
+  func lineLost() {}
+}

@@ -1,0 +1,64 @@
+import LinkLayer
+import Logging
+import NIOCore
+import Synchronization
+
+/// Puts the link layer on a transport whose medium is a line, and gives the sessions over it as channels like any other.
+///
+/// A session outlives its line: when the line's channel closes, because a cable was pulled, the transport is asked for the
+/// next one until the session's grace is over.
+struct LineTransport: Transport {
+  let base: any Transport
+  let properties: LineProperties
+
+  var scheme: String { base.scheme }
+  var options: [LinkOption] { base.options }
+
+  func check(_ address: LinkAddress) throws {
+    try base.check(address)
+  }
+
+  func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    let eventLoop = context.group.next()
+    let known = Self.known.withLock { $0.removeValue(forKey: address.text) }
+    let layer =
+      try known
+      ?? LinkLayer(.dialler, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
+    let dialler = LineDialler(layer, base: base, address: address, on: eventLoop, logger: context.logger)
+    return try await dialler.open(by: context.deadline)
+  }
+
+  func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let eventLoop = context.group.next()
+    let lines = try await base.listen(
+      on: address, context: LinkContext(group: eventLoop, logger: context.logger, deadline: context.deadline))
+    let incarnation = UInt32.random(in: 1 ... .max)
+    let layer = LinkLayer(
+      .listener(incarnation: incarnation), configuration: try configuration(of: address),
+      at: NIODeadline.now().uptimeNanoseconds)
+    return try await LineListener.start(layer, lines: lines, on: eventLoop, logger: context.logger)
+  }
+
+  private func configuration(of address: LinkAddress) throws -> LinkConfiguration {
+    var configuration = LinkConfiguration.defaults
+    configuration.bytesPerSecond = properties.bytesPerSecond
+    do {
+      try configuration.check()
+    } catch {
+      throw BywayError(.invalidAddress, "\(address) cannot be used as a line: \(error).")
+    }
+    return configuration
+  }
+
+  // MARK: What was learnt of a line
+
+  /// Of lines whose session is over: the listener's incarnation, the error rate, the clock. The next session over the same
+  /// line begins with it.
+  private static let known = Mutex<[String: LinkLayer]>([:])
+
+  static func remember(_ layer: LinkLayer, of address: LinkAddress) {
+    known.withLock { known in
+      if known.count < 64 || known[address.text] != nil { known[address.text] = layer }
+    }
+  }
+}

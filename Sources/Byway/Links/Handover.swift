@@ -1,0 +1,114 @@
+public import NIOCore
+
+extension Channel {
+  /// Makes this channel what ``Transport`` promises. To be called last in a bootstrap's channel initializer, on the
+  /// channel's event loop.
+  ///
+  /// - Parameter queue: where an accepted channel goes as soon as it is active.
+  public func prepareForHandover(to queue: ChannelQueue? = nil) -> EventLoopFuture<Void> {
+    eventLoop.makeCompletedFuture {
+      guard let options = syncOptions else { throw ChannelError.operationUnsupported }
+      try options.setOption(.autoRead, value: false)
+      try options.setOption(.allowRemoteHalfClosure, value: true)
+      try options.setOption(
+        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16_384, maximum: 262_144))
+      let gate = HandoverGate()
+      gate.hold()
+      try pipeline.syncOperations.addHandler(gate)
+      if let queue { try pipeline.syncOperations.addHandler(OfferHandler(queue)) }
+    }
+  }
+}
+
+extension Channel {
+  /// Reads from now on, beginning with what the channel has kept for its owner. On the channel's event loop, once the
+  /// owner's handlers are in.
+  package func startReading() {
+    setOption(.autoRead, value: true).whenFailure { _ in self.close(promise: nil) }
+    // The option alone reads the stream, but does not ask the handlers: where the peer has ended already, nothing would.
+    read()
+  }
+}
+
+/// Keeps what arrives between the moment a channel opens and the moment its new owner first reads.
+///
+/// That autoRead is off does not suffice: once the peer has ended its direction, NIO reads the stream to the end,
+/// asked or not. What it then reads is at most what the kernel had buffered.
+package final class HandoverGate: ChannelDuplexHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias OutboundIn = ByteBuffer
+
+  private enum Held {
+    case bytes(NIOAny)
+    case readComplete
+    case event(Any)
+    case error(any Error)
+  }
+
+  /// `nil` while everything passes.
+  private var held: [Held]?
+
+  package init() {}
+
+  /// From now on until the next read.
+  package func hold() {
+    if held == nil { held = [] }
+  }
+
+  package func read(context: ChannelHandlerContext) {
+    release(context)
+    context.read()
+  }
+
+  /// An owner that has not read yet, because it writes first, loses nothing either.
+  package func channelInactive(context: ChannelHandlerContext) {
+    release(context)
+    context.fireChannelInactive()
+  }
+
+  private func release(_ context: ChannelHandlerContext) {
+    let held = self.held ?? []
+    self.held = nil
+    for item in held {
+      switch item {
+      case .bytes(let bytes): context.fireChannelRead(bytes)
+      case .readComplete: context.fireChannelReadComplete()
+      case .event(let event): context.fireUserInboundEventTriggered(event)
+      case .error(let error): context.fireErrorCaught(error)
+      }
+    }
+  }
+
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if held?.append(.bytes(data)) == nil { context.fireChannelRead(data) }
+  }
+
+  package func channelReadComplete(context: ChannelHandlerContext) {
+    if held?.append(.readComplete) == nil { context.fireChannelReadComplete() }
+  }
+
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if held?.append(.event(event)) == nil { context.fireUserInboundEventTriggered(event) }
+  }
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if held?.append(.error(error)) == nil { context.fireErrorCaught(error) }
+  }
+}
+
+/// Gives an accepted channel to whoever waits for one.
+private final class OfferHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let queue: ChannelQueue
+
+  init(_ queue: ChannelQueue) {
+    self.queue = queue
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.fireChannelActive()
+    queue.offer(context.channel)
+    context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+  }
+}

@@ -1,0 +1,105 @@
+/// Where a link leads: a URI such as `unix:/run/byway.sock`, `tcp://127.0.0.1:7000` or `exec:COMMAND ARGS`.
+///
+/// The address is split here and judged by the transport that its scheme names: ``TransportRegistry`` asks it.
+/// An immutable value, safe on any thread.
+public struct LinkAddress: Sendable, Hashable {
+  /// One `name=value` after the question mark, percent-decoded.
+  public struct Option: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// In lower case, without the colon.
+  public let scheme: String
+  /// What follows `//`, up to the next slash: `user@host:port`. `nil` where there is no `//`.
+  public let authority: String?
+  /// What follows the scheme or the authority, as written.
+  public let path: String
+  /// In the order written.
+  public let options: [Option]
+  /// The address as it was written.
+  public let text: String
+
+  /// - Throws: ``BywayError`` with code `invalidAddress`, which says what is missing.
+  public init(_ text: String) throws {
+    self.text = text
+    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+      throw BywayError(
+        .invalidAddress, "\"\(text)\" is no link address: write SCHEME:…, for example unix:/run/byway.sock.")
+    }
+    let scheme = text[..<colon].lowercased()
+    guard
+      scheme.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) })
+    else {
+      throw BywayError(.invalidAddress, "\"\(text[..<colon])\" is no scheme: letters, digits, +, - and . only.")
+    }
+    self.scheme = scheme
+    var rest = text[text.index(after: colon)...]
+
+    options = try Self.splitOptions(from: &rest, isCommand: scheme == "exec")
+    if scheme != "exec", rest.hasPrefix("//") {
+      let start = rest.dropFirst(2)
+      let end = start.firstIndex(of: "/") ?? start.endIndex
+      authority = String(start[..<end])
+      path = String(start[end...])
+    } else {
+      authority = nil
+      path = String(rest)
+    }
+  }
+
+  /// The value of an option; the last one where it is given twice.
+  public subscript(option name: String) -> String? {
+    options.last { $0.name == name }?.value
+  }
+
+  /// Cuts `?name=value&…` off the end.
+  ///
+  /// A command may contain question marks of its own, so there only the last one counts, and only if what follows is
+  /// nothing but options that every link knows.
+  private static func splitOptions(from rest: inout Substring, isCommand: Bool) throws -> [Option] {
+    guard let mark = isCommand ? rest.lastIndex(of: "?") : rest.firstIndex(of: "?") else { return [] }
+    let query = rest[rest.index(after: mark)...]
+    var options: [Option] = []
+    for part in query.split(separator: "&", omittingEmptySubsequences: true) {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard pair.count == 2, !pair[0].isEmpty, let value = percentDecoded(pair[1]) else {
+        if isCommand { return [] }
+        throw BywayError(.invalidAddress, "\"\(part)\" is no option: write ?name=value.")
+      }
+      if isCommand, !LinkOption.common.contains(where: { $0.name == pair[0] }) { return [] }
+      options.append(Option(name: String(pair[0]), value: value))
+    }
+    rest = rest[..<mark]
+    return options
+  }
+
+  private static func percentDecoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var iterator = text.utf8.makeIterator()
+    while let byte = iterator.next() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else {
+        return nil
+      }
+      bytes.append(high << 4 | low)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
+  }
+}
+
+extension LinkAddress: CustomStringConvertible {
+  public var description: String { text }
+}

@@ -1,0 +1,21 @@
+public import NIOCore
+
+/// A listener made of a ``ChannelQueue`` and a way to stop what fills it.
+public struct QueueListener: Listener {
+  public let address: LinkAddress
+  private let queue: ChannelQueue
+  private let stop: @Sendable () async -> Void
+
+  public init(address: LinkAddress, queue: ChannelQueue, stop: @escaping @Sendable () async -> Void) {
+    self.address = address
+    self.queue = queue
+    self.stop = stop
+  }
+
+  public var channels: AsyncThrowingStream<any Channel, any Error> { queue.channels }
+
+  public func close() async {
+    await stop()
+    queue.close()
+  }
+}

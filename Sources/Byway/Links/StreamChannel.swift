@@ -1,0 +1,302 @@
+package import LinkLayer
+package import NIOCore
+import Synchronization
+
+/// What carries the bytes of a ``StreamChannel``. Lives on the channel's event loop.
+package protocol StreamCarrier: AnyObject {
+  /// Bytes that it would be good to have now; 0 while the stream is not writable.
+  var room: Int { get }
+  /// Bytes that were taken and have not left yet.
+  var backlog: Int { get }
+  /// What the line underneath does.
+  var lineStatistics: LinkStatistics { get }
+  func write(_ bytes: ByteBuffer)
+  /// What was written may leave.
+  func flush()
+  /// The pipeline has taken that many bytes of what was delivered.
+  func consumed(_ count: Int)
+  func closeOutput()
+  /// Ends the stream in good order. ``StreamChannel/ended(_:)`` answers.
+  func close()
+}
+
+/// A NIO channel without a descriptor: its bytes travel as part of something else, a session over a line for example.
+///
+/// It tells how much it would take now (``room``), so that whoever fills it can decide as late as possible with what.
+package final class StreamChannel: Channel, @unchecked Sendable {
+  // Sendable: what other threads may ask for is atomic or constant; all else is touched on the event loop only.
+  package let allocator = ByteBufferAllocator()
+  package let eventLoop: any EventLoop
+  package let parent: (any Channel)?
+  package let localAddress: SocketAddress? = nil
+  package let remoteAddress: SocketAddress? = nil
+  package var closeFuture: EventLoopFuture<Void> { closePromise.futureResult }
+  package var isActive: Bool { phase.load(ordering: .relaxed) == Phase.active }
+  package var isWritable: Bool { writable.load(ordering: .relaxed) }
+  /// Made in `init`, which needs `self` for it.
+  package private(set) lazy var pipeline = ChannelPipeline(channel: self)
+
+  private enum Phase {
+    static let new: UInt8 = 0
+    static let active: UInt8 = 1
+    static let closed: UInt8 = 2
+  }
+
+  private let phase = Atomic<UInt8>(Phase.new)
+  private let writable = Atomic<Bool>(true)
+  private let closePromise: EventLoopPromise<Void>
+  private var carrier: (any StreamCarrier)?
+
+  private var autoRead = true
+  private var allowsRemoteHalfClosure = false
+  private var isReadWanted = false
+  private var inbound = CircularBuffer<ByteBuffer>()
+  private var hasInputEnded = false
+  private var hasToldInputEnded = false
+
+  private var isOutputClosed = false
+  private var isClosing = false
+  private var writtenBytes = 0
+  private var unwritten = CircularBuffer<(end: Int, promise: EventLoopPromise<Void>)>()
+
+  package init(on eventLoop: any EventLoop, carrier: any StreamCarrier, parent: (any Channel)? = nil) {
+    self.eventLoop = eventLoop
+    self.carrier = carrier
+    self.parent = parent
+    closePromise = eventLoop.makePromise()
+    _ = pipeline
+  }
+
+  /// Bytes that should be written now, if there are as many. On the event loop.
+  package var room: Int {
+    let room = carrier?.room ?? 0
+    if room == 0 { writable.store(false, ordering: .relaxed) }
+    return room
+  }
+
+  /// What the line underneath does; `nil` once the stream is over. On the event loop.
+  package var lineStatistics: LinkStatistics? { carrier?.lineStatistics }
+
+  // MARK: For the carrier
+
+  package func activate() {
+    guard phase.load(ordering: .relaxed) == Phase.new else { return }
+    phase.store(Phase.active, ordering: .relaxed)
+    pipeline.fireChannelRegistered()
+    pipeline.fireChannelActive()
+    readIfWanted()
+  }
+
+  package func deliver(_ bytes: ByteBuffer) {
+    guard isActive, !isClosing else { return consumedUnread(bytes.readableBytes) }
+    inbound.append(bytes)
+    passOn()
+  }
+
+  package func inputEnded() {
+    hasInputEnded = true
+    passOn()
+  }
+
+  /// More has left, or the line is ready for more: completes writes and tells the pipeline.
+  package func drained() {
+    guard let carrier else { return }
+    let left = writtenBytes - carrier.backlog
+    while let first = unwritten.first, first.end <= left { unwritten.removeFirst().promise.succeed() }
+    setWritable(carrier.room > 0)
+  }
+
+  /// The stream is over; `error` where it did not end in good order.
+  package func ended(_ error: (any Error)?) {
+    guard carrier != nil else { return }
+    carrier = nil
+    writable.store(false, ordering: .relaxed)
+    while let write = unwritten.popFirst() { write.promise.fail(error ?? ChannelError.ioOnClosedChannel) }
+    // As with a socket, what came before a good end can still be read.
+    if error == nil, isActive, !isClosing, hasInputEnded, !hasToldInputEnded { return }
+    shut(error)
+  }
+
+  private func shut(_ error: (any Error)?) {
+    let wasActive = isActive
+    if wasActive, let error, !isClosing { pipeline.fireErrorCaught(error) }
+    guard phase.exchange(Phase.closed, ordering: .relaxed) != Phase.closed else { return }
+    // Handlers may close, and carriers end, in the middle of a read.
+    eventLoop.assumeIsolated().execute {
+      if wasActive { self.pipeline.fireChannelInactive() }
+      self.pipeline.fireChannelUnregistered()
+      self.closePromise.succeed()
+      self.inbound.removeAll()
+      self.removeHandlers(pipeline: self.pipeline)
+    }
+  }
+
+  // MARK: Reading
+
+  private func passOn() {
+    guard isReadWanted, isActive, !isClosing else { return }
+    guard !inbound.isEmpty || (hasInputEnded && !hasToldInputEnded) else { return }
+    isReadWanted = false
+    var count = 0
+    while let bytes = inbound.popFirst() {
+      count += bytes.readableBytes
+      pipeline.fireChannelRead(bytes)
+    }
+    if count > 0 { carrier?.consumed(count) }
+    pipeline.fireChannelReadComplete()
+    if hasInputEnded, !hasToldInputEnded, inbound.isEmpty {
+      hasToldInputEnded = true
+      if allowsRemoteHalfClosure {
+        pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+      } else {
+        close0(error: ChannelError.eof, mode: .all, promise: nil)
+      }
+      if carrier == nil { shut(nil) }
+    }
+    readIfWanted()
+  }
+
+  private func readIfWanted() {
+    if autoRead, isActive { pipeline.read() }
+  }
+
+  private func consumedUnread(_ count: Int) {
+    if count > 0 { carrier?.consumed(count) }
+  }
+
+  private func setWritable(_ isWritable: Bool) {
+    guard isActive, writable.exchange(isWritable, ordering: .relaxed) != isWritable else { return }
+    pipeline.fireChannelWritabilityChanged()
+  }
+}
+
+// MARK: - Options
+
+extension StreamChannel {
+  package func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> EventLoopFuture<Void> {
+    guard eventLoop.inEventLoop else { return eventLoop.submit { self.set(option, value) } }
+    set(option, value)
+    return eventLoop.makeSucceededVoidFuture()
+  }
+
+  package func getOption<Option: ChannelOption>(_ option: Option) -> EventLoopFuture<Option.Value> {
+    eventLoop.submit { try self.get(option) }
+  }
+
+  package var syncOptions: (any NIOSynchronousChannelOptions)? { Options(channel: self) }
+
+  private struct Options: NIOSynchronousChannelOptions {
+    let channel: StreamChannel
+
+    func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) throws { channel.set(option, value) }
+    func getOption<Option: ChannelOption>(_ option: Option) throws -> Option.Value { try channel.get(option) }
+  }
+
+  /// Options of sockets mean nothing here and are accepted, so that owners need not care what they have.
+  private func set<Option: ChannelOption>(_ option: Option, _ value: Option.Value) {
+    switch option {
+    case is ChannelOptions.Types.AutoReadOption:
+      let wasOn = autoRead
+      autoRead = value as? Bool ?? autoRead
+      if autoRead, !wasOn { readIfWanted() }
+    case is ChannelOptions.Types.AllowRemoteHalfClosureOption:
+      allowsRemoteHalfClosure = value as? Bool ?? allowsRemoteHalfClosure
+    default:
+      break
+    }
+  }
+
+  private func get<Option: ChannelOption>(_ option: Option) throws -> Option.Value {
+    let value: Any? =
+      switch option {
+      case is ChannelOptions.Types.AutoReadOption: autoRead
+      case is ChannelOptions.Types.AllowRemoteHalfClosureOption: allowsRemoteHalfClosure
+      default: nil
+      }
+    guard let value = value as? Option.Value else { throw ChannelError.operationUnsupported }
+    return value
+  }
+}
+
+// MARK: - ChannelCore
+
+extension StreamChannel: ChannelCore {
+  package var _channelCore: any ChannelCore { self }
+
+  package func localAddress0() throws -> SocketAddress { throw ChannelError.operationUnsupported }
+  package func remoteAddress0() throws -> SocketAddress { throw ChannelError.operationUnsupported }
+  package func register0(promise: EventLoopPromise<Void>?) { promise?.succeed() }
+  package func registerAlreadyConfigured0(promise: EventLoopPromise<Void>?) { promise?.succeed() }
+
+  package func bind0(to: SocketAddress, promise: EventLoopPromise<Void>?) {
+    promise?.fail(ChannelError.operationUnsupported)
+  }
+
+  package func connect0(to: SocketAddress, promise: EventLoopPromise<Void>?) {
+    promise?.fail(ChannelError.operationUnsupported)
+  }
+
+  package func write0(_ data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard let carrier, isActive, !isOutputClosed else {
+      promise?.fail(isOutputClosed ? ChannelError.outputClosed : ChannelError.ioOnClosedChannel)
+      return
+    }
+    guard let bytes = tryUnwrapData(data, as: ByteBuffer.self) else {
+      promise?.fail(ChannelError.operationUnsupported)
+      return
+    }
+    writtenBytes += bytes.readableBytes
+    carrier.write(bytes)
+    if let promise { unwritten.append((writtenBytes, promise)) }
+    _ = room
+  }
+
+  package func flush0() {
+    carrier?.flush()
+    drained()
+  }
+
+  package func read0() {
+    guard isActive, !isReadWanted else { return }
+    isReadWanted = true
+    // Not from within a read: a handler that reads in its read would otherwise nest as deep as there are bytes.
+    if !inbound.isEmpty || hasInputEnded { eventLoop.assumeIsolated().execute { self.passOn() } }
+  }
+
+  package func close0(error: any Error, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    guard let carrier else {
+      if phase.load(ordering: .relaxed) == Phase.closed {
+        promise?.fail(ChannelError.alreadyClosed)
+      } else {
+        // It was over already, and only had not been read to its end.
+        if let promise { closePromise.futureResult.cascade(to: promise) }
+        shut(nil)
+      }
+      return
+    }
+    switch mode {
+    case .input:
+      promise?.fail(ChannelError.operationUnsupported)
+    case .output:
+      isOutputClosed = true
+      carrier.closeOutput()
+      promise?.succeed()
+    case .all:
+      if let promise { closePromise.futureResult.cascade(to: promise) }
+      guard !isClosing else { return }
+      isClosing = true
+      isOutputClosed = true
+      let unread = inbound.reduce(0) { $0 + $1.readableBytes }
+      inbound.removeAll()
+      consumedUnread(unread)
+      carrier.close()
+    }
+  }
+
+  package func triggerUserOutboundEvent0(_ event: Any, promise: EventLoopPromise<Void>?) {
+    promise?.fail(ChannelError.operationUnsupported)
+  }
+
+  package func channelRead0(_ data: NIOAny) {}
+  package func errorCaught0(error: any Error) {}
+}

@@ -1,0 +1,92 @@
+public import Logging
+public import NIOCore
+
+/// Opens or accepts byte streams of one kind and hands each over as a NIO channel.
+///
+/// A transport knows nothing of HTTP. Who dials is independent of who serves: both calls exist on every transport,
+/// and one that cannot do one of them throws. docs/writing-a-transport.md tells how to write one;
+/// `TransportCompatibility` in BywayTesting is the test that each must pass.
+///
+/// The channel handed over:
+/// - carries `ByteBuffer`s in both directions, as they are, in order;
+/// - is active, allows the remote end to half-close (`ChannelOptions.allowRemoteHalfClosure`), and does not read yet:
+///   `ChannelOptions.autoRead` is off until its new owner has put its handlers in and turns it on;
+/// - belongs to its new owner, who closes it. `close(mode: .output)` ends the sending direction only.
+///
+/// A `Sendable` value; its calls may be made from any thread and run concurrently.
+public protocol Transport: Sendable {
+  /// In lower case: `unix`.
+  var scheme: String { get }
+
+  /// The options that an address of this scheme may carry, beside those that every link knows (``LinkOption/common``).
+  var options: [LinkOption] { get }
+
+  /// Judges an address without touching the outside world.
+  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  func check(_ address: LinkAddress) throws
+
+  /// Opens a stream. Must end by the context's deadline.
+  /// - Throws: ``BywayError`` with code `linkUnavailable`, whose message says what to try.
+  func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel
+
+  /// Starts to accept streams.
+  /// - Throws: ``BywayError`` with code `linkUnavailable`.
+  func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener
+
+  /// Where the medium is a line that damages or interrupts what it carries: what the link layer must know of it. Channels
+  /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
+  /// as the session over it can be resumed; half-closing means nothing there.
+  func line(for address: LinkAddress) throws -> LineProperties?
+}
+
+extension Transport {
+  /// A reliable stream.
+  public func line(for address: LinkAddress) throws -> LineProperties? { nil }
+}
+
+/// An option of a link address, for checks and for help.
+public struct LinkOption: Sendable, Hashable {
+  public var name: String
+  /// Half a sentence: "permission bits of the socket file, in octal".
+  public var help: String
+
+  public init(_ name: String, _ help: String) {
+    self.name = name
+    self.help = help
+  }
+
+  /// Options of every link, read by the core.
+  public static let common: [LinkOption] = [
+    LinkOption("http", "2 for a gateway at the far end (the default), 1.1 for an ordinary HTTP/1.1 server"),
+    LinkOption("line", "baud rate of the serial line that the stream leads to, behind a terminal server for example"),
+    LinkOption("open", "dial or listen: what this end does. A gateway listens, everyone else dials, unless told so"),
+  ]
+}
+
+/// What a transport may use while it opens a stream.
+public struct LinkContext: Sendable {
+  /// Where the channel, or a listener's channels, must live. An `EventLoop` is a group of one.
+  public var group: any EventLoopGroup
+  public var logger: Logger
+  /// When `connect` must have ended.
+  public var deadline: NIODeadline
+
+  public init(group: any EventLoopGroup, logger: Logger, deadline: NIODeadline) {
+    self.group = group
+    self.logger = logger
+    self.deadline = deadline
+  }
+}
+
+/// A place where streams are accepted.
+public protocol Listener: Sendable {
+  /// The address as bound: a port of 0 is replaced by the one that was given.
+  var address: LinkAddress { get }
+
+  /// The accepted channels, as ``Transport`` describes them. Iterated once. It ends after ``close()``, or when the
+  /// transport has no more to give (`stdio:` has one); it throws where accepting cannot go on.
+  var channels: AsyncThrowingStream<any Channel, any Error> { get }
+
+  /// Stops accepting and removes what was made, a socket file for example. Accepted channels live on.
+  func close() async
+}

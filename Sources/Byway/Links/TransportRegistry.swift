@@ -1,0 +1,84 @@
+/// The transports that a program knows, by scheme. Filled at the composition root.
+///
+/// An immutable value, safe on any thread.
+public struct TransportRegistry: Sendable {
+  private let transports: [String: any Transport]
+
+  /// Where two transports claim a scheme, the later one has it.
+  public init(_ transports: [any Transport]) {
+    self.transports = Dictionary(transports.map { ($0.scheme, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  /// Known schemes, sorted.
+  public var schemes: [String] { transports.keys.sorted() }
+
+  var listings: [any PortListing] { schemes.compactMap { transports[$0] as? any PortListing } }
+
+  /// Reads an address and finds its transport.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, `unknownScheme` or `unknownOption`; the latter two name what is
+  ///   known, and the nearest of it.
+  public func link(_ text: String) throws -> Link {
+    try link(LinkAddress(text))
+  }
+
+  public func link(_ address: LinkAddress) throws -> Link {
+    guard let transport = transports[address.scheme] else {
+      throw BywayError(
+        .unknownScheme,
+        "Unknown link scheme \"\(address.scheme)\".\(Spelling.hint(for: address.scheme, among: schemes))")
+    }
+    let known = (transport.options + LinkOption.common).map(\.name)
+    for option in address.options where !known.contains(option.name) {
+      throw BywayError(
+        .unknownOption,
+        "Unknown option \"\(option.name)\" of \(address.scheme):.\(Spelling.hint(for: option.name, among: known))")
+    }
+    let http = address[option: "http"] ?? "2"
+    guard let framing = Link.Framing(rawValue: http) else {
+      throw BywayError(.invalidAddress, "http=\(http) is unknown: write http=2 or http=1.1.")
+    }
+    let opening = try address[option: "open"].map { word in
+      guard let opening = Link.Opening(rawValue: word) else {
+        throw BywayError(.invalidAddress, "open=\(word) is unknown: write open=dial or open=listen.")
+      }
+      return opening
+    }
+    if framing == .http1, opening == .listen {
+      throw BywayError(.invalidAddress, "\(address): a server of HTTP/1.1 does not dial. Leave out open=listen.")
+    }
+    try transport.check(address)
+    guard let line = try line(of: address, transport) else {
+      return Link(address: address, transport: transport, framing: framing, opening: opening)
+    }
+    let reliable = LineTransport(base: transport, properties: line)
+    return Link(address: address, transport: reliable, framing: framing, opening: opening)
+  }
+
+  private func line(of address: LinkAddress, _ transport: any Transport) throws -> LineProperties? {
+    guard let text = address[option: "line"] else { return try transport.line(for: address) }
+    guard let baud = Int(text), (50...100_000_000).contains(baud) else {
+      throw BywayError(.invalidAddress, "line=\(text) is no baud rate: write line=115200, for example.")
+    }
+    return LineProperties(bytesPerSecond: baud / 10)
+  }
+}
+
+/// An address with the transport that serves it.
+public struct Link: Sendable {
+  /// What is spoken on the stream.
+  public enum Framing: String, Sendable {
+    case http2 = "2"
+    case http1 = "1.1"
+  }
+
+  /// What this end does to open the link; the other end does the other.
+  public enum Opening: String, Sendable {
+    case dial, listen
+  }
+
+  public let address: LinkAddress
+  public let transport: any Transport
+  public let framing: Framing
+  /// `nil`: as this end's role has it. A gateway listens, everyone else dials.
+  public let opening: Opening?
+}

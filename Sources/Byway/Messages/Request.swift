@@ -1,0 +1,49 @@
+public import HTTPTypes
+public import NIOCore
+
+/// A request on its way to an origin: head, body, and how long its sender will wait.
+public struct Request: Sendable {
+  public var head: HTTPRequest
+  public var body: Body
+  /// When the response's head must have arrived, queueing, retries and interceptors included. `nil`: no limit.
+  public var deadline: NIODeadline?
+  /// Called with each informational response (RFC 9110 §15.2), 103 for example, before the final one arrives. It runs
+  /// on the link's event loop and must not block.
+  public var onInformational: (@Sendable (HTTPResponse) -> Void)?
+
+  public init(_ head: HTTPRequest, body: Body = .empty, deadline: NIODeadline? = nil) {
+    self.head = head
+    self.body = body
+    self.deadline = deadline
+  }
+
+  /// A request for an `http` or `https` URL.
+  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is no absolute URL.
+  public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: TimeAmount? = nil) throws
+  {
+    guard let separator = url.firstRange(of: "://") else {
+      throw BywayError(
+        .invalidRequest, "\"\(url)\" is no absolute URL: write http://HOST/PATH.", processing: .none)
+    }
+    let rest = url[separator.upperBound...]
+    let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+    let fragment = rest.firstIndex(of: "#") ?? rest.endIndex
+    var path = end < fragment ? String(rest[end..<fragment]) : ""
+    if !path.hasPrefix("/") { path = "/" + path }
+    // Credentials have no place in a request's control data (RFC 9110 §4.2.4).
+    let authority = rest[..<end].split(separator: "@", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+    guard !authority.isEmpty else {
+      throw BywayError(.invalidRequest, "\"\(url)\" names no host: write http://HOST/PATH.", processing: .none)
+    }
+    let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+    guard isClean else {
+      throw BywayError(
+        .invalidRequest, "\"\(url)\" contains white space or control characters: percent-encode them.",
+        processing: .none)
+    }
+    self.init(
+      HTTPRequest(
+        method: method, scheme: url[..<separator.lowerBound].lowercased(), authority: authority, path: path),
+      body: body, deadline: timeout.map { .now() + $0 })
+  }
+}

@@ -1,0 +1,46 @@
+package import Logging
+package import NIOCore
+
+/// Opens byte streams to one place: an origin's address, or a link through its transport. Or waits for the far end of a link
+/// to open them.
+package struct Dialer: Sendable {
+  /// Names the place in messages: `unix:/run/app.sock`.
+  package let name: String
+  /// Where the far end dials.
+  package let inbound: InboundLink?
+  private let open: @Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>
+
+  /// - Parameter open: gives an active channel that does not read yet, on that event loop, by that deadline; fails with a
+  ///   ``BywayError``.
+  package init(
+    name: String, _ open: @escaping @Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>
+  ) {
+    self.name = name
+    inbound = nil
+    self.open = open
+  }
+
+  /// Through a link's transport. The requesting end dials, unless the address says that it listens.
+  package init(_ link: Link, logger: Logger) {
+    name = link.address.text
+    switch link.opening ?? .dial {
+    case .dial:
+      inbound = nil
+      open = { eventLoop, deadline in
+        eventLoop.makeFutureWithTask {
+          try await link.transport.connect(
+            to: link.address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))
+        }
+      }
+    case .listen:
+      let inbound = InboundLink(link, logger: logger)
+      self.inbound = inbound
+      open = { eventLoop, _ in eventLoop.makeFutureWithTask { try await inbound.next(on: eventLoop) } }
+    }
+  }
+
+  /// - Parameter deadline: means nothing where the far end dials.
+  package func dial(on eventLoop: any EventLoop, deadline: NIODeadline) -> EventLoopFuture<any Channel> {
+    open(eventLoop, deadline).hop(to: eventLoop)
+  }
+}

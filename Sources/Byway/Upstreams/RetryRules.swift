@@ -1,0 +1,29 @@
+import HTTPWire
+
+/// Whether a request that failed may be sent again (RFC 9110 §9.2.2).
+enum RetryRules {
+  /// Tries in all, the first one included.
+  static let maximumAttempts = 4
+
+  static func permit(_ error: BywayError, request: FieldSection) -> Bool {
+    switch error.processing {
+    case .none: true
+    case .possible: isRetriable(error.code) && isIdempotent(request)
+    }
+  }
+
+  private static func isRetriable(_ code: BywayError.Code) -> Bool {
+    code == .linkLost || code == .originLost || code == .refused
+  }
+
+  /// The methods that RFC 9110 §9.2 defines as idempotent; a tunnel is not.
+  static func isIdempotent(_ request: FieldSection) -> Bool {
+    request.withValue(of: .method) { method in
+      idempotentMethods.contains { name in
+        UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount).elementsEqual(method)
+      }
+    } ?? false
+  }
+
+  private static let idempotentMethods: [StaticString] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]
+}

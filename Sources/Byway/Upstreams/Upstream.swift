@@ -1,0 +1,58 @@
+import HTTP2Session
+package import LinkLayer
+package import Logging
+package import NIOCore
+
+/// A handler that sends exchanges on, over connections of its own.
+package protocol Upstream: ExchangeHandler {
+  /// Opens at once what would otherwise open with the first exchange. On its event loop.
+  func open()
+
+  /// Measures a round trip, opening a connection first where there is none. On its event loop.
+  func ping() -> EventLoopFuture<TimeAmount>
+
+  /// What the line does over which its connection goes; `nil` where there is neither. On its event loop.
+  var lineStatistics: LinkStatistics? { get }
+
+  /// Opens nothing more; what is idle closes now, the rest when its exchanges have ended. Succeeds when all has closed.
+  @discardableResult
+  func shutDown() -> EventLoopFuture<Void>
+}
+
+extension HTTP1Upstream: Upstream {
+  /// Each exchange has a connection of its own.
+  package func open() {}
+
+  package func ping() -> EventLoopFuture<TimeAmount> {
+    eventLoop.makeFailedFuture(
+      BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no such thing."))
+  }
+
+  package var lineStatistics: LinkStatistics? { nil }
+}
+
+extension HTTP2Upstream: Upstream {}
+
+extension Link {
+  /// The requesting end of this link.
+  /// - Parameters:
+  ///   - dialer: where one was made before.
+  ///   - hop: how this end names itself in `Via`; `nil` where it is no intermediary.
+  ///   - patience: how long an exchange waits while the link is down.
+  ///   - liveness: `nil` to ask never.
+  package func makeUpstream(
+    over dialer: Dialer? = nil, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
+    logger: Logger
+  ) -> any Upstream {
+    let dialer = dialer ?? Dialer(self, logger: logger)
+    switch framing {
+    case .http1:
+      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop)
+    case .http2:
+      var configuration = HTTP2Upstream.Configuration.defaults
+      configuration.patience = patience
+      configuration.http2 = HTTP2Configuration(liveness: liveness)
+      return HTTP2Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import Byway
+import Foundation
+import HTTPWire
+import Testing
+
+@Suite struct FailureResponseTests {
+  @Test("says what failed as Proxy-Status and as a problem document that parses, whatever the message holds")
+  func renders() throws {
+    let message = "Nothing \"listens\" at unix:/x\\y\u{1}é\n."
+    let response = FailureResponse(BywayError(.originUnavailable, message), hop: "byway-gateway-1")
+    #expect(response.head.status == 503)
+    let status = try #require(response.head.value(of: .proxyStatus))
+    #expect(status.hasPrefix("byway-gateway-1; error=destination_unavailable; details=\"Nothing \\\"listens\\\""))
+    #expect(status.utf8.allSatisfy { (0x20...0x7E).contains($0) })
+    let json = try JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any]
+    #expect(json?["detail"] as? String == message)
+    #expect(json?["status"] as? Int == 503)
+    #expect(response.head.value(of: .contentLength) == "\(response.body.readableBytes)")
+  }
+
+  @Test(
+    "gives each failure the status that tells whose fault it is",
+    arguments: [
+      (BywayError.Code.linkUnavailable, 503), (.linkLost, 502), (.protocolViolation, 502), (.originUnavailable, 503),
+      (.originUntrusted, 502), (.originLost, 502), (.incompleteResponse, 502), (.timedOut, 504), (.forbidden, 403),
+      (.misdirected, 421),
+      (.tooLarge, 413), (.loopDetected, 508), (.invalidRequest, 400), (.handlerFailed, 500),
+    ])
+  func statuses(_ code: BywayError.Code, _ status: Int) {
+    #expect(FailureResponse(BywayError(code, "x"), hop: "h").head.status == status)
+  }
+}

@@ -1,0 +1,72 @@
+import Byway
+import HTTPWire
+import NIOCore
+import Synchronization
+import TestWire
+
+/// An upstream whose origin is spoken byte by byte.
+struct HTTP1ClientFixture {
+  let eventLoop: any EventLoop
+  let upstream: Unshared<any ExchangeHandler>
+  let watch: Watch
+  private let dialed = Dialed()
+
+  /// The origin's ends of the connections that were opened.
+  private final class Dialed: Sendable {
+    let ends = Mutex<[WireEnd]>([])
+  }
+
+  init(_ configuration: HTTP1Upstream.Configuration = .defaults, hop: String? = "hop") async throws {
+    eventLoop = TestLoops.next()
+    watch = Watch(eventLoop)
+    let dialer = Dialer(name: "origin") { [dialed] eventLoop, _ in
+      eventLoop.makeFutureWithTask {
+        let (near, far) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+        dialed.ends.withLock { $0.append(near) }
+        return far
+      }
+    }
+    upstream = Unshared(HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration))
+  }
+
+  /// The origin's end of that connection, as soon as it was opened.
+  func origin(_ index: Int = 0) async throws -> WireEnd {
+    try await watch.until("connection \(index) was opened") { [dialed] in dialed.ends.withLock { $0.count > index } }
+    return dialed.ends.withLock { $0[index] }
+  }
+
+  var connectionCount: Int { dialed.ends.withLock(\.count) }
+
+  func begin(
+    _ request: FieldSection = FieldSection.get, isComplete: Bool = true, deadline: NIODeadline? = nil,
+    replay: String? = nil
+  ) async throws -> CollectedResponse {
+    let response = CollectedResponse(eventLoop, replay: replay)
+    try await response.begin(request, isComplete: isComplete, deadline: deadline, with: upstream)
+    return response
+  }
+
+  /// One exchange, after which its connection is idle.
+  func warmUp() async throws {
+    let response = try await begin()
+    let origin = try await origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 204 No Content\r\n\r\n")
+    _ = try await response.response()
+  }
+
+  func shutDown() async throws {
+    try await watch.run { [upstream] in _ = (upstream.value as? any Upstream)?.shutDown() }
+  }
+}
+
+extension FieldSection {
+  static var get: FieldSection { [":method": "GET", ":scheme": "http", ":authority": "device", ":path": "/"] }
+  static var post: FieldSection { [":method": "POST", ":scheme": "http", ":authority": "device", ":path": "/"] }
+  static var webSocket: FieldSection {
+    [
+      ":method": "CONNECT", ":protocol": "websocket", ":scheme": "http", ":authority": "device", ":path": "/chat",
+      "sec-websocket-protocol": "chat",
+    ]
+  }
+}

@@ -1,0 +1,186 @@
+import Byway
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+/// What an origin of HTTP/1.1 is sent, and what becomes of its answers.
+@Suite(.timeLimit(.minutes(1))) struct HTTP1ClientTests {
+  @Test("a request and its answer pass, with trailers both ways and hints in between")
+  func exchange() async throws {
+    let client = try await HTTP1ClientFixture()
+    var request = FieldSection.post
+    request.append(.te, "trailers")
+    let response = try await client.begin(request, isComplete: false)
+    try await response.send("abc")
+    try await response.end(trailers: ["x-sum": "1"])
+    let origin = try await client.origin()
+    #expect(
+      try await origin.receive(through: "3\r\nabc\r\n0\r\nx-sum: 1\r\n\r\n").hasPrefix(
+        "POST / HTTP/1.1\r\nHost: device\r\nTE: trailers\r\nConnection: TE\r\nTransfer-Encoding: chunked\r\n\r\n"))
+    try await origin.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+    try await origin.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\nX-Sum: 2\r\n\r\n")
+    let (head, body, trailers) = try await response.response()
+    #expect(head.text() == [":status: 200", "via: 1.1 hop"])
+    #expect(body == "de")
+    #expect(trailers?.text() == ["x-sum: 2"])
+    #expect(try await response.informationalResponses.map { $0.text() } == [[":status: 103", "link: </a>"]])
+  }
+
+  @Test("a connection is used again, and the credit of one exchange is not another's")
+  func reuse() async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    for _ in 0..<3 {
+      let response = try await client.begin()
+      let origin = try await client.origin()
+      _ = try await origin.receive(through: "\r\n\r\n")
+      try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      #expect(try await response.response().body == "ok")
+    }
+    #expect(client.connectionCount == 1)
+  }
+
+  @Test(
+    "a connection that is not good for more is not used again",
+    arguments: [
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+      "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n",
+    ])
+  func noReuse(answer: String) async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin()
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send(answer)
+    #expect(try await response.response().body == "ok")
+    #expect(try await origin.receiveToEnd() == "")
+    _ = try await client.begin()
+    _ = try await client.origin(1).receive(through: "\r\n\r\n")
+  }
+
+  @Test("an idle connection that the origin has closed is replaced without anybody noticing")
+  func closedWhileIdle() async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    try await client.origin().close()
+    let response = try await client.begin()
+    let origin = try await client.origin(1)
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 204 No Content\r\n\r\n")
+    #expect(try await response.response().head.status == 204)
+  }
+
+  @Test("a request that meets the close of its connection is sent again where it may be", arguments: ["GET", "POST"])
+  func closedJustThen(method: String) async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.freshness = .minutes(1)
+    let client = try await HTTP1ClientFixture(configuration)
+    try await client.warmUp()
+    var request = FieldSection.get
+    request.set(.method, method)
+    let response = try await client.begin(request)
+    let first = try await client.origin()
+    _ = try await first.receive(through: "\r\n\r\n")
+    first.close()
+    if method == "GET" {
+      let second = try await client.origin(1)
+      _ = try await second.receive(through: "\r\n\r\n")
+      try await second.send("HTTP/1.1 204 No Content\r\n\r\n")
+      #expect(try await response.response().head.status == 204)
+    } else {
+      let error = await #expect(throws: BywayError.self) { try await response.response() }
+      #expect(error?.code == .originLost)
+    }
+  }
+
+  @Test("a body that was sent twice is credited once")
+  func creditOnce() async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    var request = FieldSection.post
+    request.set(.method, "PUT")
+    let response = try await client.begin(request, isComplete: false)
+    try await response.send("body")
+    try await response.credited(4)
+    let first = try await client.origin()
+    _ = try await first.receive(through: "4\r\nbody\r\n")
+    first.close()
+    let second = try await client.origin(1)
+    _ = try await second.receive(through: "4\r\nbody\r\n")
+    try await response.end()
+    _ = try await second.receive(through: "0\r\n\r\n")
+    try await second.send("HTTP/1.1 204 No Content\r\n\r\n")
+    #expect(try await response.response().head.status == 204)
+    #expect(try await response.creditedBytes == 4)
+  }
+
+  @Test("a request that must not be sent twice does not close the connections that are only too old for it")
+  func staleForPost() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.freshness = .zero
+    let client = try await HTTP1ClientFixture(configuration)
+    try await client.warmUp()
+    _ = try await client.begin(.post)
+    _ = try await client.origin(1).receive(through: "\r\n\r\n")
+    _ = try await client.begin(.get)
+    _ = try await client.origin(0).receive(through: "\r\n\r\n")
+  }
+
+  @Test(
+    "an answer that is none, or cut short, is a failure that says so",
+    arguments: [
+      ("SSH-2.0-OpenSSH\r\n", BywayError.Code.protocolViolation),
+      ("HTTP/1.1 200 OK\r\nContent-Le", .incompleteResponse),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", .incompleteResponse), ("", .originLost),
+      ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", .incompleteResponse),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", .protocolViolation),
+      ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", .protocolViolation),
+    ])
+  func badAnswers(answer: String, code: BywayError.Code) async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin()
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    if !answer.isEmpty { try await origin.send(answer) }
+    try await origin.endOutput()
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == code)
+    #expect(error?.message.contains("origin") == true)
+    #expect(try await origin.receiveToEnd() == "")
+  }
+
+  @Test("a request that cannot be written fails before a byte of it is sent, and its connection serves the next one")
+  func unwritable() async throws {
+    let client = try await HTTP1ClientFixture()
+    var request = FieldSection.get
+    request.append(name: "x", value: "a\r\nb: c")
+    let failed = try await client.begin(request)
+    let error = await #expect(throws: BywayError.self) { try await failed.response() }
+    #expect(error?.code == .invalidRequest)
+    #expect(error?.processing == BywayError.Processing.none)
+    let response = try await client.begin()
+    let origin = try await client.origin()
+    #expect(try await origin.receive(through: "\r\n\r\n").hasPrefix("GET / HTTP/1.1\r\n"))
+    try await origin.send("HTTP/1.1 204 No Content\r\n\r\n")
+    #expect(try await response.response().head.status == 204)
+    #expect(client.connectionCount == 1)
+  }
+
+  @Test("a reader that does not consume stops the origin, and nothing piles up")
+  func slowReader() async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin()
+    try await response.setConsuming(false)
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: \(32 << 20)\r\n\r\n")
+    for _ in 0..<32 { origin.offer(ByteBuffer(repeating: 0x61, count: 1 << 20)) }
+    _ = try await response.responseHead()
+    // The limit, and what one turn of the loop may read beyond it.
+    #expect(try await response.settledBodyBytes() <= (256 + 4 * 256) * 1024)
+    try await response.setConsuming(true)
+    #expect(try await response.response().body.utf8.count == 32 << 20)
+  }
+}

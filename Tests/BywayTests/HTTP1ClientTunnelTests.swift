@@ -1,0 +1,118 @@
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// Tunnels towards an origin of HTTP/1.1.
+@Suite(.timeLimit(.minutes(1))) struct HTTP1ClientTunnelTests {
+  private func key(in head: String) throws -> String {
+    let range = try #require(head.firstRange(of: "sec-websocket-key: "))
+    return String(head[range.upperBound...].prefix(24))
+  }
+
+  private func answer(_ key: String) throws -> String {
+    var request: FieldSection = ["sec-websocket-key": key]
+    let proof = try #require(WebSocketHandshake(answering: &request)).proof
+    return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
+      + "Sec-WebSocket-Accept: \(proof)\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
+  }
+
+  @Test("an extended CONNECT becomes a handshake, whose proof is checked and stays here")
+  func webSocket() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(.webSocket, isComplete: false)
+    try await response.send("early")
+    let origin = try await client.origin()
+    let head = try await origin.receive(through: "\r\n\r\n")
+    #expect(head.hasPrefix("GET /chat HTTP/1.1\r\nHost: device\r\n"))
+    #expect(head.contains("sec-websocket-version: 13\r\n"))
+    #expect(head.contains("sec-websocket-protocol: chat\r\n"))
+    #expect(head.contains("Upgrade: websocket\r\nConnection: upgrade\r\n"))
+    // Not before the origin has agreed to what these bytes are.
+    #expect(try await origin.peek() == "")
+    #expect(try await response.creditedBytes == 0)
+    try await origin.send(answer(key(in: head)) + "welcome")
+    #expect(try await response.responseHead().text() == ["sec-websocket-protocol: chat", ":status: 200"])
+    _ = try await origin.receive(through: "early")
+    try await response.credited(5)
+    try await response.body(until: "welcome")
+    try await response.send("more")
+    try await response.end()
+    #expect(try await origin.receiveToEnd() == "more")
+    try await origin.send("last")
+    origin.close()
+    #expect(try await response.response().body == "welcomelast")
+  }
+
+  @Test("no key is used twice")
+  func freshKeys() async throws {
+    let client = try await HTTP1ClientFixture()
+    var keys: Set<String> = []
+    for index in 0..<8 {
+      _ = try await client.begin(.webSocket, isComplete: false)
+      keys.insert(try await key(in: client.origin(index).receive(through: "\r\n\r\n")))
+    }
+    #expect(keys.count == 8)
+  }
+
+  @Test(
+    "a handshake that the origin confirms wrongly fails",
+    arguments: [
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    ])
+  func wrongProof(answer: String) async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin(.webSocket, isComplete: false)
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send(answer)
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .protocolViolation)
+    #expect(try await origin.receiveToEnd() == "")
+  }
+
+  @Test("a switch to another protocol than asked for fails, whatever its proof")
+  func wrongProtocol() async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin(.webSocket, isComplete: false)
+    let origin = try await client.origin()
+    let head = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send(answer(key(in: head)).replacing("Upgrade: WebSocket", with: "Upgrade: other"))
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .protocolViolation)
+  }
+
+  @Test("a refusal passes, and what the client sent early does not; the connection serves on")
+  func refused() async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin(.webSocket, isComplete: false)
+    try await response.send("early")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+    #expect(try await response.response().body == "no")
+    _ = try await client.begin()
+    #expect(try await origin.receive(through: "\r\n\r\n").hasPrefix("GET / HTTP/1.1\r\n"))
+    #expect(client.connectionCount == 1)
+  }
+
+  @Test("CONNECT through another proxy is a tunnel, ended by either side")
+  func connect() async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin([":method": "CONNECT", ":authority": "there:443"], isComplete: false)
+    let origin = try await client.origin()
+    #expect(
+      try await origin.receive(through: "\r\n\r\n") == "CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
+    try await origin.send("HTTP/1.1 200 Connection established\r\n\r\nhello")
+    try await response.send("bytes")
+    _ = try await origin.receive(through: "bytes")
+    try await origin.endOutput()
+    #expect(try await response.response().body == "hello")
+    #expect(try await origin.receiveToEnd() == "")
+  }
+}

@@ -1,0 +1,89 @@
+import Byway
+import HTTPWire
+import Logging
+import NIOCore
+import NIOEmbedded
+import Testing
+
+/// When a connection reads, seen from its channel, without a socket and its buffers in between.
+@Suite struct HTTP1PipelineTests {
+  private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    var count = 0
+
+    func read(context: ChannelHandlerContext) {
+      count += 1
+      context.read()
+    }
+  }
+
+  private final class Handler: ExchangeHandler, RequestSink {
+    var sinks: [any ResponseSink] = []
+
+    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+      sinks.append(sink)
+      return self
+    }
+
+    func write(_ bytes: ByteBuffer) {}
+    func finish(trailers: FieldSection?) {}
+    func cancel(_ reason: BywayError) {}
+    func didConsumeResponse(_ bytes: Int) {}
+  }
+
+  private let channel = EmbeddedChannel()
+  private let reads = ReadCounter()
+  private let handler = Handler()
+  private let connection: HTTP1ServerConnection
+
+  init() throws {
+    try channel.pipeline.syncOperations.addHandler(reads)
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    connection = try HTTP1ServerConnection.start(
+      on: channel, handler: handler, configuration: ServerConfiguration(hop: "hop", logger: logger))
+    reads.count = 0
+  }
+
+  /// As a channel does with what a turn of the loop has brought: then it asks for more.
+  private func receive(_ text: String) throws {
+    try channel.writeInbound(ByteBuffer(string: text))
+    channel.pipeline.read()
+  }
+
+  @Test("what is pipelined behind a request that runs is held back, until that one is answered")
+  func heldBack() throws {
+    try receive("GET /0 HTTP/1.1\r\nHost: here\r\n\r\nGET /1 HTTP/1.1\r\nHost: h")
+    #expect(handler.sinks.count == 1)
+    #expect(reads.count == 0)
+    handler.sinks[0].head([":status": "204"], isComplete: true)
+    channel.embeddedEventLoop.run()
+    #expect(reads.count == 1)
+    try receive("ere\r\n\r\n")
+    #expect(handler.sinks.count == 2)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+
+  @Test("while nothing is pipelined a connection goes on reading: it must see its client leave")
+  func notHeldBack() throws {
+    try receive("GET /0 HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(handler.sinks.count == 1)
+    #expect(reads.count == 1)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+
+  @Test("a body that its handler does not consume is held back at a limit, and read on from half of it")
+  func unconsumed() throws {
+    try receive("PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n")
+    let chunk = String(repeating: "a", count: 128 * 1024)
+    try receive(chunk)
+    #expect(reads.count == 2)
+    try receive(chunk)
+    #expect(reads.count == 2)
+    handler.sinks[0].didConsumeRequest(128 * 1024)
+    #expect(reads.count == 2)
+    handler.sinks[0].didConsumeRequest(1)
+    #expect(reads.count == 3)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+}

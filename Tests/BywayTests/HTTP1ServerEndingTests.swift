@@ -1,0 +1,194 @@
+import Byway
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+/// How connections of HTTP/1.1 end: by their clients, by failures, by the clock.
+@Suite(.timeLimit(.minutes(1))) struct HTTP1ServerEndingTests {
+  @Test("a client that has said all still gets its response")
+  func halfClose() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\nhi")
+    try await server.client.endOutput()
+    let exchange = try await server.handler.exchange()
+    #expect(try await exchange.requestBody().body == "hi")
+    try await exchange.begin([":status": "200", "content-length": "3000000"])
+    for _ in 0..<30 { try await exchange.send(ByteBuffer(repeating: 0x61, count: 100_000)) }
+    try await exchange.end()
+    let response = try await server.client.receiveToEnd()
+    #expect(response.hasSuffix("\r\n\r\n" + String(repeating: "a", count: 3_000_000)))
+  }
+
+  @Test("a client may end its direction while the last response is still on its way")
+  func lateHalfClose() async throws {
+    let server = try await HTTP1ServerFixture("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+    try await server.client.setReading(false)
+    let size = 16 << 20
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200", "content-length": "\(size)"])
+    for _ in 0..<16 { try await exchange.send(ByteBuffer(repeating: 0x61, count: 1 << 20)) }
+    try await exchange.end()
+    try await server.client.endOutput()
+    _ = try await server.watch.settled { server.connection.value.runningExchanges }
+    try await server.client.setReading(true)
+    let response = try await server.client.receiveToEnd()
+    #expect(response.utf8.count > size)
+  }
+
+  @Test("a client that leaves without a word is let go at once")
+  func silentLeave() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.endOutput()
+    #expect(try await server.client.receiveToEnd() == "")
+  }
+
+  @Test("a client that ends within its request gets an answer that says so, and the handler is told")
+  func halfRequest() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
+    try await server.handler.exchange().requestBody(until: "half")
+    try await server.client.endOutput()
+    #expect(try await server.handler.exchange().cancelled().message.contains("4 of 9 bytes"))
+    #expect(try await server.client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+  }
+
+  @Test("a client that goes away cancels its exchange", arguments: ["", "HTTP/1.1 200 OK"])
+  func abort(after response: String) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
+    let exchange = try await server.handler.exchange()
+    try await exchange.requestBody(until: "half")
+    if !response.isEmpty {
+      try await exchange.begin([":status": "200"])
+      _ = try await server.client.receive(through: response)
+    }
+    try await server.client.reset()
+    #expect(try await exchange.cancelled().code == .cancelled)
+  }
+
+  @Test(
+    "a body that fails never ends like a whole one",
+    arguments: [
+      [":status": "200"] as FieldSection, [":status": "200", "content-length": "100"],
+    ])
+  func failedBody(head: FieldSection) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin(head)
+    try await exchange.send("part")
+    _ = try await server.client.receive(through: "part")
+    try await exchange.fail(BywayError(.linkLost, "Gone."))
+    let rest = try await server.client.receiveToEnd()
+    #expect(rest == (head.contains(.contentLength) ? "" : "\r\n"))
+  }
+
+  @Test("a failed body that only the end of the connection would end is reset")
+  func failedUntilClose() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("GET / HTTP/1.0\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    try await exchange.send("part")
+    _ = try await server.client.receive(through: "part")
+    try await exchange.fail(BywayError(.linkLost, "Gone."))
+    #expect(try await server.client.wasReset())
+  }
+
+  @Test(
+    "a response that is shorter or longer than it said is cut off, and its handler told", arguments: ["123", "12345"])
+  func wrongLength(body: String) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.answer([":status": "200", "content-length": "4"], body)
+    _ = try await exchange.cancelled()
+    #expect(try await !server.client.receiveToEnd().hasSuffix("1234"))
+  }
+
+  @Test(
+    "a response head that cannot be written becomes a failure",
+    arguments: [
+      [":status": "200", "x": "a\r\nb: c"] as FieldSection, [":status": "99"], [":status": "101"],
+      [":status": "200", "content-length": "x"],
+    ])
+  func unwritableHead(head: FieldSection) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    try await server.handler.exchange().begin(head)
+    #expect(try await server.client.receive(through: "}\n").hasPrefix("HTTP/1.1 502 Bad Gateway\r\n"))
+  }
+
+  @Test("an answer before the end of the request ends the connection, and is read whole")
+  func earlyAnswer() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 99999999\r\n\r\nfirst")
+    try await server.handler.exchange().answer([":status": "413", "content-length": "4"], "less")
+    _ = try await server.client.receive(through: "\r\n\r\nless")
+    // What comes now is read and dropped, so that no reset overtakes the answer.
+    for _ in 0..<20 { server.client.offer(ByteBuffer(repeating: 0, count: 50_000)) }
+    #expect(try await server.client.receiveToEnd() == "")
+    #expect(try await !server.client.wasReset())
+  }
+
+  @Test("a connection on which nothing happens is closed without a word")
+  func idle() async throws {
+    var timeouts = ServerConfiguration.Timeouts()
+    timeouts.idle = .milliseconds(30)
+    let server = try await HTTP1ServerFixture(timeouts: timeouts)
+    #expect(try await server.client.receiveToEnd() == "")
+  }
+
+  @Test("between two requests it is closed as well")
+  func idleAgain() async throws {
+    var timeouts = ServerConfiguration.Timeouts()
+    timeouts.idle = .milliseconds(100)
+    let request = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+    let server = try await HTTP1ServerFixture(request, timeouts: timeouts) { $0.answerNow([":status": "204"]) }
+    #expect(try await server.client.receiveToEnd() == "HTTP/1.1 204 No Content\r\n\r\n")
+  }
+
+  @Test("a head that does not arrive in time is answered with 408, however it drips")
+  func slowHead() async throws {
+    var timeouts = ServerConfiguration.Timeouts()
+    timeouts.head = .milliseconds(30)
+    let server = try await HTTP1ServerFixture(timeouts: timeouts)
+    for byte in "GET / H".utf8 { server.client.offer(ByteBuffer(bytes: [byte])) }
+    #expect(try await server.client.receiveToEnd().hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+  }
+
+  @Test("a handler and a body may take longer than the timeouts of heads")
+  func slowBody() async throws {
+    var timeouts = ServerConfiguration.Timeouts()
+    timeouts.head = .milliseconds(10)
+    let server = try await HTTP1ServerFixture(timeouts: timeouts)
+    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\na")
+    let exchange = try await server.handler.exchange()
+    let start = NIODeadline.now()
+    try await server.watch.until("60 ms passed") { NIODeadline.now() - start > .milliseconds(60) }
+    try await server.client.send("b")
+    #expect(try await exchange.requestBody().body == "ab")
+  }
+
+  @Test("draining closes an idle connection at once")
+  func drainIdle() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.drain()
+    #expect(try await server.client.receiveToEnd() == "")
+  }
+
+  @Test("draining lets the running exchange end, and begins no other")
+  func drainRunning() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    #expect(try await server.watch.run { server.connection.value.runningExchanges } == 1)
+    try await server.drain()
+    try await exchange.answer([":status": "200", "content-length": "4"], "done")
+    let response = try await server.client.receiveToEnd()
+    #expect(response.contains("Connection: close\r\n"))
+    #expect(response.hasSuffix("\r\n\r\ndone"))
+    #expect(try await server.handler.count == 1)
+  }
+}

@@ -1,0 +1,42 @@
+import Byway
+import HTTPWire
+import Logging
+import NIOCore
+import TestWire
+
+/// A served HTTP/1.1 connection: the client's end is spoken byte by byte, the handler's answers are scripted.
+struct HTTP1ServerFixture {
+  let client: WireEnd
+  let handler: ScriptedHandler
+  let connection: Unshared<HTTP1ServerConnection>
+  let watch: Watch
+
+  /// - Parameter first: sent before anybody serves the connection, so that it comes within the shortest of timeouts.
+  init(
+    _ first: String? = nil, timeouts: ServerConfiguration.Timeouts = .init(),
+    answer: (@Sendable (ScriptedExchange) -> Void)? = nil
+  ) async throws {
+    let eventLoop = TestLoops.next()
+    watch = Watch(eventLoop)
+    handler = ScriptedHandler(on: eventLoop, answer: answer)
+    let channel: any Channel
+    (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+    if let first { try await client.send(first) }
+    var configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    configuration.timeouts = timeouts
+    connection = try await watch.run { [handler, configuration] in
+      Unshared(try HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))
+    }
+  }
+
+  func drain() async throws {
+    try await watch.run { [connection] in connection.value.drain() }
+  }
+}
+
+extension FieldSection {
+  /// Every line but the ones given, as "name: value".
+  func text(without left: KnownField...) -> [String] {
+    lines.filter { !left.contains($0.field) }.map { "\(name(of: $0)): \(value(of: $0))" }
+  }
+}

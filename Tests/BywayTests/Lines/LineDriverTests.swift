@@ -1,0 +1,168 @@
+import LinkLayer
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+@Suite("Line driver") struct LineDriverTests {
+  private let rig: LineRig
+
+  init() throws {
+    rig = try LineRig()
+    for end in [rig.near, rig.far] { end.reader.events = [] }
+  }
+
+  /// Bytes that differ from place to place.
+  private func pattern(_ count: Int, seed: Int = 0) -> ByteBuffer {
+    ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed) &* 131 ^ ($0 >> 8)) })
+  }
+
+  @Test("carries a stream each way")
+  func carries() throws {
+    let (up, down) = (pattern(5000), pattern(5000, seed: 1))
+    _ = rig.near.write(up)
+    _ = rig.far.write(down)
+    try rig.run(for: .seconds(2))
+    #expect(rig.far.reader.bytes == up)
+    #expect(rig.near.reader.bytes == down)
+  }
+
+  @Test("ends one direction, and the other goes on until it ends, too")
+  func halfClosure() throws {
+    _ = rig.near.write(pattern(1000))
+    rig.near.channel?.close(mode: .output, promise: nil)
+    try rig.run(for: .seconds(1))
+    #expect(rig.far.reader.bytes == pattern(1000))
+    #expect(rig.far.reader.events.last == "input closed")
+    _ = rig.far.write(pattern(5000))
+    try rig.run(for: .seconds(1))
+    #expect(rig.near.reader.bytes == pattern(5000))
+    #expect(rig.near.ends.isEmpty && rig.far.ends.isEmpty)
+    rig.far.channel?.close(mode: .output, promise: nil)
+    try rig.run(for: .seconds(1))
+    #expect(rig.near.ends == [.finished] && rig.far.ends == [.finished])
+    #expect(rig.near.reader.events.suffix(2) == ["input closed", "inactive"])
+    #expect(rig.far.reader.events.last == "inactive")
+  }
+
+  @Test("closing sends what is written first, however long that takes")
+  func closing() throws {
+    // Four seconds' worth.
+    let bytes = pattern(46_000)
+    let written = rig.near.write(bytes)
+    rig.near.channel?.close(promise: nil)
+    #expect(written.isPending)
+    try rig.run(for: .seconds(10)) { rig.far.reader.events.last == "input closed" }
+    #expect(written.hasSucceeded)
+    #expect(rig.far.reader.bytes == bytes)
+    rig.far.channel?.close(promise: nil)
+    try rig.run(for: .seconds(1))
+    #expect(rig.near.ends == [.finished] && rig.far.ends == [.finished])
+    #expect(rig.near.reader.events.last == "inactive")
+  }
+
+  @Test("closing does not wait for a far end that goes on, and tells it")
+  func impatience() throws {
+    rig.near.channel?.close(promise: nil)
+    try rig.run(for: .seconds(5)) { !rig.far.ends.isEmpty }
+    #expect(rig.near.ends == [.abortedHere] && rig.far.ends == [.aborted])
+    #expect(rig.near.reader.events == ["inactive"])
+    #expect(rig.far.reader.events.dropLast().last?.contains("given the link up") == true)
+  }
+
+  @Test("a reader that does not read stops the writer, and loses nothing")
+  func backPressure() throws {
+    _ = rig.far.channel?.setOption(.autoRead, value: false)
+    let window = LinkConfiguration.defaults.window
+    let bytes = pattern(window + 50_000)
+    let written = rig.near.write(bytes)
+    try rig.run(for: .seconds(30))
+    #expect(written.isPending)
+    #expect(rig.near.driver.backlog >= 40_000)
+    #expect(rig.near.channel?.isWritable == false)
+    #expect(rig.far.reader.bytes.readableBytes < 4096)
+    _ = rig.far.channel?.setOption(.autoRead, value: true)
+    try rig.run(for: .seconds(30)) { rig.far.reader.bytes.readableBytes == bytes.readableBytes }
+    #expect(written.hasSucceeded)
+    #expect(rig.far.reader.bytes == bytes)
+  }
+
+  @Test("asks for bytes only when the line is about to take them")
+  func room() throws {
+    let channel = try #require(rig.near.channel)
+    #expect(channel.isWritable && channel.room > 0)
+    // Half a second's worth.
+    _ = rig.near.write(pattern(6000))
+    #expect(!channel.isWritable && channel.room == 0)
+    try rig.run(for: .milliseconds(300))
+    #expect(!channel.isWritable)
+    #expect(rig.near.reader.events.isEmpty)
+    try rig.run(for: .milliseconds(400))
+    #expect(channel.isWritable)
+    #expect(Set(rig.near.reader.events) == ["writable"])
+  }
+
+  @Test("a session goes on over the next line, exactly where it was")
+  func anotherLine() throws {
+    let (up, down) = (pattern(10_000), pattern(10_000, seed: 1))
+    _ = rig.near.write(up)
+    _ = rig.far.write(down)
+    for _ in 0..<3 {
+      try rig.run(for: .milliseconds(200))
+      try rig.unplug()
+      try rig.run(for: .seconds(5))
+      try rig.plugIn()
+    }
+    try rig.run(for: .seconds(3))
+    #expect(rig.near.losses == 3 && rig.far.losses == 3)
+    #expect(rig.far.reader.bytes == up)
+    #expect(rig.near.reader.bytes == down)
+    #expect(rig.near.ends.isEmpty)
+  }
+
+  @Test("a line that does not come back ends its session, and says why")
+  func lostLine() throws {
+    let lost = rig.near.write(pattern(10_000))
+    try rig.run(for: .milliseconds(100))
+    try rig.unplug()
+    try rig.run(for: .seconds(29))
+    #expect(rig.near.ends.isEmpty && lost.isPending)
+    try rig.run(for: .seconds(2))
+    #expect(rig.near.ends == [.lineLost] && rig.far.ends == [.lineLost])
+    #expect((lost.error as? BywayError)?.code == .linkLost)
+    #expect(rig.near.reader.events.dropLast().last?.contains("was unplugged") == true)
+    #expect(rig.near.reader.events.last == "inactive")
+  }
+
+  @Test("a line that has died before it could be used does not displace the one in use")
+  func deadLine() throws {
+    let dead = try LineRig.line(on: rig.loop)
+    dead.close(promise: nil)
+    rig.loop.run()
+    #expect(throws: (any Error).self) { try rig.far.driver.attach(dead) }
+    _ = rig.near.write(pattern(1000))
+    try rig.run(for: .seconds(1))
+    #expect(rig.far.reader.bytes == pattern(1000))
+  }
+
+  @Test("giving a session up is an error at the far end and none here")
+  func abortion() throws {
+    _ = rig.near.write(pattern(10_000))
+    rig.near.driver.abort()
+    try rig.run(for: .seconds(1))
+    #expect(rig.near.ends == [.abortedHere] && rig.far.ends == [.aborted])
+    #expect(!rig.near.reader.events.contains { $0.hasPrefix("error") })
+    #expect(rig.far.reader.events.contains { $0.hasPrefix("error") })
+  }
+
+  @Test("an idle session costs a line nothing but its questions")
+  func idle() throws {
+    try rig.run(for: .seconds(5))
+    let before = rig.near.driver.layer.statistics.sentBytes + rig.far.driver.layer.statistics.sentBytes
+    try rig.run(for: .seconds(60))
+    let after = rig.near.driver.layer.statistics.sentBytes + rig.far.driver.layer.statistics.sentBytes
+    #expect(after - before <= 60 * 6)
+    #expect(after > before)
+  }
+}

@@ -1,0 +1,101 @@
+import LinkLayer
+import Logging
+import NIOCore
+import NIOEmbedded
+
+@testable import Byway
+
+/// Two ends of a line in virtual time, whose bytes go from one to the other at once; how fast they come, their pacers decide.
+final class LineRig {
+  let loop = EmbeddedEventLoop()
+  let near: End
+  let far: End
+  private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
+
+  init(configuration: LinkConfiguration = .of(bytesPerSecond: 11_520)) throws {
+    near = try End(.dialler, configuration, on: loop)
+    far = try End(.listener(incarnation: 7), configuration, on: loop)
+    lines = try (Self.line(on: loop), Self.line(on: loop))
+    try far.driver.attach(lines.far)
+    try near.driver.attach(lines.near)
+    near.driver.open(session: 1)
+    try run(for: .milliseconds(200))
+  }
+
+  /// Passes time and bytes.
+  func run(for time: TimeAmount, until isMet: () -> Bool = { false }) throws {
+    let end = loop.now + time
+    while loop.now < end, !isMet() {
+      try pass(from: lines.near, to: lines.far)
+      try pass(from: lines.far, to: lines.near)
+      loop.advanceTime(by: .milliseconds(1))
+    }
+  }
+
+  private func pass(from sender: EmbeddedChannel, to receiver: EmbeddedChannel) throws {
+    while let bytes = try sender.readOutbound(as: ByteBuffer.self) {
+      if receiver.isActive { try receiver.writeInbound(bytes) }
+    }
+  }
+
+  /// Unplugs both ends.
+  func unplug() throws {
+    for line in [lines.near, lines.far] { line.close(promise: nil) }
+    loop.run()
+  }
+
+  func plugIn() throws {
+    lines = try (Self.line(on: loop), Self.line(on: loop))
+    try near.driver.attach(lines.near)
+    try far.driver.attach(lines.far)
+  }
+
+  static func line(on loop: EmbeddedEventLoop) throws -> EmbeddedChannel {
+    let line = EmbeddedChannel(loop: loop)
+    try line.connect(to: SocketAddress(unixDomainSocketPath: "/line")).wait()
+    return line
+  }
+
+  /// One end, with the session that it has had.
+  final class End: LineDriver.Delegate {
+    let driver: LineDriver
+    let reader = RecordingReader()
+    private(set) var channel: StreamChannel?
+    private(set) var ends: [LinkEnd] = []
+    private(set) var losses = 0
+
+    init(_ role: LinkLayer.Role, _ configuration: LinkConfiguration, on loop: EmbeddedEventLoop) throws {
+      driver = LineDriver(
+        LinkLayer(role, configuration: configuration, at: 0), address: try LinkAddress("line:test"), on: loop,
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      driver.delegate = self
+    }
+
+    func sessionOpened(_ channel: StreamChannel) {
+      self.channel = channel
+      _ = channel.setOption(.allowRemoteHalfClosure, value: true)
+      try? channel.pipeline.syncOperations.addHandler(reader)
+      channel.activate()
+    }
+
+    func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void> {
+      ends.append(end)
+      return driver.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func lineLost() { losses += 1 }
+
+    func write(_ bytes: ByteBuffer) -> Outcome {
+      guard let channel else { return Outcome(driver.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)) }
+      return Outcome(channel.writeAndFlush(bytes))
+    }
+  }
+}
+
+extension LinkConfiguration {
+  static func of(bytesPerSecond: Int) -> LinkConfiguration {
+    var configuration = defaults
+    configuration.bytesPerSecond = bytesPerSecond
+    return configuration
+  }
+}

@@ -1,0 +1,245 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+@Suite("Stream channel") struct StreamChannelTests {
+  private let loop = EmbeddedEventLoop()
+  private let carrier = RecordingCarrier()
+  private let reader = RecordingReader()
+  private let channel: StreamChannel
+
+  init() throws {
+    channel = StreamChannel(on: loop, carrier: carrier)
+    carrier.channel = channel
+    _ = channel.setOption(.allowRemoteHalfClosure, value: true)
+    try channel.pipeline.syncOperations.addHandler(reader)
+    channel.activate()
+  }
+
+  private func deliver(_ text: String) {
+    channel.deliver(ByteBuffer(string: text))
+    loop.run()
+  }
+
+  private func setAutoRead(_ isOn: Bool) {
+    _ = channel.setOption(.autoRead, value: isOn)
+    loop.run()
+  }
+
+  /// What became of a write, once it is known.
+  private func write(_ text: String) -> Outcome {
+    let promise = loop.makePromise(of: Void.self)
+    channel.writeAndFlush(ByteBuffer(string: text), promise: promise)
+    return Outcome(promise.futureResult)
+  }
+
+  private func close(_ mode: CloseMode = .all) -> Outcome {
+    let promise = loop.makePromise(of: Void.self)
+    channel.close(mode: mode, promise: promise)
+    loop.run()
+    return Outcome(promise.futureResult)
+  }
+
+  // MARK: Reading
+
+  @Test("delivers what comes, and tells the carrier that it has")
+  func delivery() {
+    deliver("one ")
+    deliver("two")
+    #expect(reader.text == "one two")
+    #expect(carrier.consumed == 7)
+  }
+
+  @Test("holds what comes while autoRead is off, and takes it at the next read")
+  func autoRead() {
+    // The read that is asked for already still gets something.
+    setAutoRead(false)
+    deliver("one")
+    #expect(reader.text == "one")
+    deliver("two")
+    deliver("three")
+    #expect(reader.text == "one")
+    #expect(carrier.consumed == 3)
+    channel.read()
+    loop.run()
+    #expect(reader.text == "onetwothree")
+    #expect(carrier.consumed == 11)
+    deliver("four")
+    #expect(reader.text == "onetwothree")
+    setAutoRead(true)
+    #expect(reader.text == "onetwothreefour")
+  }
+
+  @Test("tells that the far end has ended, and goes on sending")
+  func halfClosure() {
+    deliver("last")
+    channel.inputEnded()
+    #expect(reader.events == ["last", "input closed"])
+    #expect(channel.isActive)
+    #expect(write("more").hasSucceeded)
+    #expect(carrier.written == "more")
+  }
+
+  @Test("closes when the far end has ended, where half-closing is not allowed")
+  func noHalfClosure() {
+    _ = channel.setOption(.allowRemoteHalfClosure, value: false)
+    channel.inputEnded()
+    #expect(carrier.isClosed)
+    channel.ended(nil)
+    loop.run()
+    #expect(reader.events == ["inactive"])
+  }
+
+  @Test("tells of the far end's end after what is unread")
+  func endBehindBytes() {
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    channel.inputEnded()
+    loop.run()
+    #expect(reader.events == ["one"])
+    channel.read()
+    loop.run()
+    #expect(reader.events == ["one", "two", "input closed"])
+  }
+
+  // MARK: Writing
+
+  @Test("completes writes as they leave, in their order")
+  func writes() {
+    carrier.keeps = true
+    let (first, second) = (write("123"), write("4567"))
+    #expect(first.isPending && second.isPending)
+    carrier.leave(3)
+    #expect(first.hasSucceeded && second.isPending)
+    carrier.leave(3)
+    #expect(second.isPending)
+    carrier.leave(1)
+    #expect(second.hasSucceeded)
+  }
+
+  @Test("an empty write completes when all before it has left: so an owner waits for that")
+  func emptyWrite() {
+    carrier.keeps = true
+    _ = write("123")
+    let empty = write("")
+    #expect(empty.isPending)
+    carrier.leave(3)
+    #expect(empty.hasSucceeded)
+  }
+
+  @Test("is writable while the carrier has room, and tells when that is so again")
+  func writability() {
+    #expect(channel.isWritable)
+    carrier.room = 0
+    _ = write("full")
+    #expect(!channel.isWritable)
+    reader.events = []
+    channel.drained()
+    #expect(reader.events.isEmpty)
+    carrier.room = 100
+    channel.drained()
+    channel.drained()
+    #expect(channel.isWritable)
+    #expect(reader.events == ["writable"])
+  }
+
+  @Test("takes bytes and nothing else")
+  func wrongType() {
+    let outcome = Outcome(channel.writeAndFlush("text"))
+    #expect(outcome.error as? ChannelError == .operationUnsupported)
+  }
+
+  // MARK: Ending
+
+  @Test("ends its sending direction alone; what comes is still delivered")
+  func closingOutput() {
+    #expect(close(.output).hasSucceeded)
+    #expect(carrier.isOutputClosed && !carrier.isClosed)
+    #expect(write("late").error as? ChannelError == .outputClosed)
+    deliver("more")
+    #expect(reader.text == "more")
+  }
+
+  @Test("is closed when the carrier says so, and not before")
+  func closing() {
+    let (first, second) = (close(), close())
+    #expect(carrier.isClosed)
+    #expect(first.isPending && second.isPending)
+    #expect(write("late").error != nil)
+    channel.ended(nil)
+    loop.run()
+    #expect(first.hasSucceeded && second.hasSucceeded)
+    #expect(Outcome(channel.closeFuture).hasSucceeded)
+    #expect(!channel.isActive)
+    #expect(close().error as? ChannelError == .alreadyClosed)
+    #expect(reader.events == ["inactive"])
+  }
+
+  @Test("takes what still comes while it closes, so that the far end does not wait for room")
+  func arrivalsWhileClosing() {
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    _ = close()
+    deliver("three")
+    #expect(carrier.consumed == 11)
+    #expect(reader.events == ["one"])
+  }
+
+  @Test("what came before a good end can be read after it")
+  func goodEnd() {
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    channel.inputEnded()
+    channel.ended(nil)
+    loop.run()
+    #expect(reader.events == ["one"])
+    #expect(channel.isActive)
+    #expect(write("late").error as? ChannelError == .ioOnClosedChannel)
+    channel.read()
+    loop.run()
+    #expect(reader.events == ["one", "two", "input closed", "inactive"])
+    #expect(Outcome(channel.closeFuture).hasSucceeded)
+  }
+
+  @Test("an owner may close what is over and not read to its end")
+  func abandonedEnd() {
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    channel.inputEnded()
+    channel.ended(nil)
+    #expect(close().hasSucceeded)
+    #expect(reader.events == ["one", "inactive"])
+  }
+
+  @Test("a bad end is an error, fails what has not left, and drops what is unread")
+  func badEnd() {
+    carrier.keeps = true
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    let lost = write("lost")
+    channel.ended(BywayError(.linkLost, "gone"))
+    loop.run()
+    #expect(reader.events == ["one", "error: gone (linkLost)", "inactive"])
+    #expect((lost.error as? BywayError)?.code == .linkLost)
+    #expect(write("late").error as? ChannelError == .ioOnClosedChannel)
+    #expect(Outcome(channel.closeFuture).hasSucceeded)
+  }
+
+  @Test("a handler that reads in its read does not nest as deep as there are bytes")
+  func manualReading() {
+    setAutoRead(false)
+    reader.readsAgain = true
+    for _ in 0..<10_000 { channel.deliver(ByteBuffer(string: "x")) }
+    channel.inputEnded()
+    loop.run()
+    #expect(reader.text.count == 10_000)
+    #expect(reader.events.last == "input closed")
+  }
+}

@@ -1,0 +1,52 @@
+import Byway
+import NIOCore
+import Testing
+
+@Suite struct TransportRegistryTests {
+  private struct Pigeon: Transport {
+    let scheme: String
+    let options = [LinkOption("mode", "permission bits")]
+
+    func check(_ address: LinkAddress) throws {
+      if address.path.isEmpty { throw BywayError(.invalidAddress, "A pigeon needs a loft.") }
+    }
+    func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+      throw BywayError(.linkUnavailable, "no pigeon")
+    }
+    func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+      throw BywayError(.linkUnavailable, "no loft")
+    }
+  }
+
+  private let registry = TransportRegistry([Pigeon(scheme: "unix"), Pigeon(scheme: "serial")])
+
+  @Test("finds a transport by scheme, and reads the options of every link")
+  func finds() throws {
+    #expect(try registry.link("unix:/x").framing == .http2)
+    #expect(try registry.link("SERIAL:/x?http=1.1&mode=1").framing == .http1)
+    #expect(try registry.link("unix:/x").opening == nil)
+    #expect(try registry.link("unix:/x?open=dial").opening == .dial)
+    #expect(try registry.link("unix:/x?open=listen").opening == .listen)
+  }
+
+  @Test(
+    "names the nearest scheme or option when one is misspelt, and all that are known",
+    arguments: [
+      ("unx:/x", "Did you mean \"unix\"? Known: serial, unix."),
+      ("seriall:/x", "Did you mean \"serial\"?"),
+      ("unix:/x?mdoe=1", "Did you mean \"mode\"? Known: mode, http, line, open."),
+      ("zzzzzzzz:/x", "Known: serial, unix."),
+    ])
+  func misspelt(_ text: String, _ hint: String) {
+    let error = #expect(throws: BywayError.self) { try registry.link(text) }
+    #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+  }
+
+  @Test("lets the transport judge its address")
+  func judges() {
+    #expect(throws: BywayError.self) { try registry.link("unix:") }
+    for options in ["http=3", "open=both", "open=listen&http=1.1"] {
+      #expect(throws: BywayError.self) { try registry.link("unix:/x?\(options)") }
+    }
+  }
+}
