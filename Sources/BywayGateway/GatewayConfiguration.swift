@@ -1,0 +1,31 @@
+public import Byway
+public import Logging
+public import NIOCore
+
+/// What a gateway serves, where, and within which limits.
+public struct GatewayConfiguration: Sendable {
+  /// The links on which it accepts HTTP/2.
+  public var links: [Link]
+  public var origin: Origin
+  /// What clients may reach beside the origin.
+  public var allowed: [AllowRule] = []
+  /// Asked in this order before a request is routed.
+  public var interceptors: [any Interceptor] = []
+  /// Adds `Forwarded` (RFC 7239) to requests.
+  public var addsForwarded = false
+  public var connectTimeout = TimeAmount.seconds(10)
+  /// From the end of a request to its response's head.
+  public var responseTimeout = TimeAmount.seconds(60)
+  /// Of silence within a response's body whose length was declared; `nil`: no limit. One without may pause as it likes.
+  public var bodyTimeout: TimeAmount? = .minutes(5)
+  /// When a link counts as dead while requests run; `nil`: not before the transport says so.
+  public var liveness: Liveness? = .ofClient
+  /// The same of an origin that speaks HTTP/2.
+  public var originLiveness: Liveness? = .ofOrigin
+  public var logger = Logger(label: "byway.gateway")
+
+  public init(links: [Link], origin: Origin) {
+    self.links = links
+    self.origin = origin
+  }
+}

@@ -1,0 +1,90 @@
+public import Byway
+import NIOCore
+
+/// Where a gateway sends requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
+public struct Origin: Sendable {
+  enum Kind: Sendable {
+    case http1(Address)
+    case http2(Address)
+    case handler(@Sendable (Request) async throws -> Response)
+  }
+
+  enum Address: Sendable, Hashable {
+    case tcp(host: String, port: Int)
+    case tls(host: String, port: Int, anchors: String?)
+    case unix(path: String)
+  }
+
+  let kind: Kind
+  /// As it was written, for messages.
+  public let text: String
+
+  /// Reads `http://HOST[:PORT]`, `https://HOST[:PORT][?ca=FILE]`, `h2c://HOST[:PORT]`, `unix:PATH` or `h2c+unix:PATH`.
+  /// - Throws: ``BywayError`` with code `invalidAddress` or `unknownScheme`.
+  public init(_ text: String) throws {
+    self.text = text
+    let address = try LinkAddress(text)
+    let options = address.scheme == "https" ? ["ca"] : []
+    for option in address.options where !options.contains(option.name) {
+      throw BywayError(
+        .unknownOption,
+        "Unknown option \"\(option.name)\" of an origin.\(Spelling.hint(for: option.name, among: options))")
+    }
+    switch address.scheme {
+    case "http": kind = .http1(try Self.tcp(address, defaultPort: 80))
+    case "h2c": kind = .http2(try Self.tcp(address, defaultPort: 80))
+    case "https":
+      let target = try Self.hostPort(address)
+      kind = .http1(.tls(host: target.host, port: target.port ?? 443, anchors: address[option: "ca"]))
+    case "unix": kind = .http1(try Self.unix(address))
+    case "h2c+unix": kind = .http2(try Self.unix(address))
+    default:
+      throw BywayError(
+        .unknownScheme,
+        "Unknown origin scheme \"\(address.scheme)\"."
+          + Spelling.hint(for: address.scheme, among: ["http", "https", "h2c", "unix", "h2c+unix"]))
+    }
+  }
+
+  /// An origin that is an async function: no port, no socket. Requests run on the link's event loop and must not block.
+  public static func handler(_ respond: @escaping @Sendable (Request) async throws -> Response) -> Origin {
+    Origin(kind: .handler(respond), text: "handler")
+  }
+
+  private init(kind: Kind, text: String) {
+    self.kind = kind
+    self.text = text
+  }
+
+  /// The host and port by which a client may name this origin, where it has one.
+  var hostPort: (host: String, port: Int)? {
+    switch kind {
+    case .http1(.tcp(let host, let port)), .http2(.tcp(let host, let port)),
+      .http1(.tls(let host, let port, _)), .http2(.tls(let host, let port, _)):
+      (host.lowercased(), port)
+    default: nil
+    }
+  }
+
+  private static func tcp(_ address: LinkAddress, defaultPort: Int) throws -> Address {
+    let target = try hostPort(address)
+    return .tcp(host: target.host, port: target.port ?? defaultPort)
+  }
+
+  private static func hostPort(_ address: LinkAddress) throws -> LinkAddress.HostPort {
+    guard address.path.isEmpty || address.path == "/" else {
+      throw BywayError(
+        .invalidAddress, "An origin has no path, but \(address.text) ends in \(address.path): leave it out.")
+    }
+    return try address.hostPort()
+  }
+
+  private static func unix(_ address: LinkAddress) throws -> Address {
+    // "unix:///run/app.sock" is what many other programs write.
+    let path = (address.authority ?? "") + address.path
+    guard !path.isEmpty else {
+      throw BywayError(.invalidAddress, "\(address.text) names no socket: write unix:/run/app.sock.")
+    }
+    return .unix(path: path)
+  }
+}

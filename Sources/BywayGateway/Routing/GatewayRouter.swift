@@ -1,0 +1,104 @@
+import Byway
+import HTTPWire
+import Logging
+import NIOCore
+
+/// Sends each request of a gateway's links to its target, over connections that it keeps. One for each event loop.
+final class GatewayRouter: ExchangeHandler {
+  /// Targets beside the origin whose connections are kept.
+  private static let targetLimit = 64
+
+  private let rules: RoutingRules
+  private let configuration: GatewayConfiguration
+  private let hop: String
+  private let eventLoop: any EventLoop
+  private let origin: any ExchangeHandler
+  private var servers: [Target: any Upstream] = [:]
+
+  init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
+    self.configuration = configuration
+    self.hop = hop
+    self.eventLoop = eventLoop
+    rules = RoutingRules(origin: configuration.origin.hostPort, allowed: configuration.allowed)
+    origin = try Self.handler(for: configuration.origin, configuration, hop: hop, on: eventLoop)
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    var request = request
+    do {
+      let target = try rules.target(of: request.fields)
+      request.fields.remove(.targetForm)
+      if configuration.addsForwarded { addForwarded(to: &request.fields) }
+      return try handler(for: target).begin(request, respondingTo: sink)
+    } catch {
+      sink.fail(BywayError(error))
+      return DiscardingRequestSink()
+    }
+  }
+
+  func shutDown() {
+    (origin as? any Upstream)?.shutDown()
+    for server in servers.values { server.shutDown() }
+    servers = [:]
+  }
+
+  private func handler(for target: Target) throws -> any ExchangeHandler {
+    switch target {
+    case .origin:
+      return origin
+    case .tunnel(let host, let port):
+      let dialer = try Dialer(.tcp(host: host, port: port), name: "\(host):\(port)")
+      return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
+    case .server(let scheme, let host, let port):
+      if let server = servers[target] { return server }
+      if servers.count >= Self.targetLimit, let old = servers.keys.first {
+        servers.removeValue(forKey: old)?.shutDown()
+      }
+      let address: Origin.Address =
+        scheme == "https" ? .tls(host: host, port: port, anchors: nil) : .tcp(host: host, port: port)
+      let server = try Self.http1(address, name: "\(scheme)://\(host):\(port)", configuration, hop: hop, on: eventLoop)
+      servers[target] = server
+      return server
+    }
+  }
+
+  /// RFC 7239; the client at the far end of a link has no address, so it is `unknown`.
+  private func addForwarded(to fields: inout FieldSection) {
+    let host = fields.value(of: .authority) ?? fields.value(of: .host) ?? ""
+    let scheme = fields.value(of: .scheme) ?? "http"
+    let quoted = host.replacing("\\", with: "").replacing("\"", with: "")
+    fields.append(.forwarded, "for=unknown;host=\"\(quoted)\";proto=\(scheme)")
+  }
+
+  private static func handler(
+    for origin: Origin, _ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop
+  ) throws -> any ExchangeHandler {
+    switch origin.kind {
+    case .handler(let respond):
+      return AsyncExchangeHandler(on: LoopExecutor(eventLoop), respond)
+    case .http1(let address):
+      return try http1(address, name: origin.text, configuration, hop: hop, on: eventLoop)
+    case .http2(let address):
+      var http2 = HTTP2Upstream.Configuration.defaults
+      http2.patience = .zero
+      http2.connectTimeout = configuration.connectTimeout
+      http2.unavailable = .originUnavailable
+      http2.http2 = .init(liveness: configuration.originLiveness)
+      return HTTP2Upstream(
+        dialer: try Dialer(address, name: origin.text), on: eventLoop, hop: hop, configuration: http2,
+        logger: configuration.logger)
+    }
+  }
+
+  private static func http1(
+    _ address: Origin.Address, name: String, _ configuration: GatewayConfiguration, hop: String,
+    on eventLoop: any EventLoop
+  ) throws -> HTTP1Upstream {
+    var http1 = HTTP1Upstream.Configuration.defaults
+    http1.connectTimeout = configuration.connectTimeout
+    http1.responseTimeout = configuration.responseTimeout
+    http1.bodyTimeout = configuration.bodyTimeout
+    return HTTP1Upstream(
+      dialer: try Dialer(address, name: name), on: eventLoop, hop: hop, configuration: http1)
+  }
+}

@@ -1,0 +1,67 @@
+import Byway
+import HTTPWire
+
+/// Keeps web pages from reaching the device behind the user's back.
+///
+/// A page of `evil.example` may make that name resolve to 127.0.0.1 and then talk to this proxy as if to its own server:
+/// DNS rebinding. What it cannot change is the Host that its browser sends, so a request in origin form must name this
+/// proxy. A page may also use the proxy's right name; then ``PageRules`` ask the browser where the page is from.
+///
+/// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges those.
+struct HostRules: Sendable {
+  private struct Name {
+    let host: HostName
+    /// `nil`: any.
+    let port: Int?
+  }
+
+  private let names: [Name]
+
+  /// - Parameter names: `HOST` or `HOST:PORT`, beside the loopback names and addresses.
+  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  init(names: [String]) throws {
+    self.names = try names.map { name in
+      guard let hostPort = LinkAddress.HostPort(name), hostPort.user == nil else {
+        throw BywayError(.invalidAddress, "\"\(name)\" is no name for a proxy: write HOST or HOST:PORT.")
+      }
+      return Name(host: HostName(hostPort.host), port: hostPort.port)
+    }
+  }
+
+  /// - Parameter port: where this proxy listens.
+  /// - Throws: why the request is not answered.
+  func admit(_ request: inout FieldSection, port: Int) throws(BywayError) {
+    if request.contains(.targetForm) {
+      // Under its own address the proxy means what stands behind it.
+      if namesThisProxy(request, port: port) { request.remove(.targetForm) }
+      return
+    }
+    if request.asksForTunnel { return }
+    let authority = request.value(of: .authority) ?? request.value(of: .host) ?? ""
+    guard isOwn(authority) else { throw Self.misdirected(authority) }
+    try PageRules.admit(request, isOwn: isOwn)
+  }
+
+  private func isOwn(_ authority: String) -> Bool {
+    // User information may look like the host of a URL, and is none.
+    guard let named = LinkAddress.HostPort(authority), named.user == nil else { return false }
+    let host = HostName(named.host)
+    return host.isLoopback || names.contains { $0.host == host && ($0.port == nil || $0.port == named.port) }
+  }
+
+  private func namesThisProxy(_ request: FieldSection, port: Int) -> Bool {
+    guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http",
+      let authority = request.value(of: .authority), isOwn(authority)
+    else { return false }
+    return LinkAddress.HostPort(authority)?.port ?? 80 == port
+  }
+
+  private static func misdirected(_ authority: String) -> BywayError {
+    let advice = "use 127.0.0.1 or localhost, or start it with --name"
+    let message =
+      authority.isEmpty
+      ? "The request names no host, so this proxy does not answer it: \(advice)."
+      : "This proxy does not answer for \"\(authority)\": \(advice) \(authority) if it should."
+    return BywayError(.misdirected, message, processing: .none)
+  }
+}

@@ -1,0 +1,95 @@
+import Byway
+import NIOCore
+
+/// A connection whose first bytes tell which HTTP it speaks: HTTP/2 begins with a preface that is no request of HTTP/1.1
+/// (RFC 9113 §3.4).
+///
+/// Steps out of the way once that is told. Lives on its channel's event loop.
+final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
+  typealias InboundIn = ByteBuffer
+
+  private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+  private let channel: any Channel
+  private let handler: any ExchangeHandler
+  private let configuration: ServerConfiguration
+  private var received = ByteBuffer()
+  private var connection: (any ServedConnection)?
+  private var timer: Scheduled<Void>?
+
+  static func start(
+    on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
+  ) throws -> IngressConnection {
+    let connection = IngressConnection(channel, handler, configuration)
+    try channel.pipeline.syncOperations.addHandler(connection)
+    channel.startReading()
+    return connection
+  }
+
+  private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
+    self.channel = channel
+    self.handler = handler
+    self.configuration = configuration
+  }
+
+  // MARK: ServedConnection
+
+  var runningExchanges: Int { connection?.runningExchanges ?? 0 }
+
+  func drain() {
+    if let connection { connection.drain() } else { channel.close(promise: nil) }
+  }
+
+  // MARK: ChannelInboundHandler
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let channel = context.channel
+    timer = context.eventLoop.scheduleTask(in: configuration.timeouts.idle) { channel.close(promise: nil) }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard connection == nil else {
+      context.fireChannelRead(data)
+      return
+    }
+    received.writeImmutableBuffer(unwrapInboundIn(data))
+    let beginning = received.readableBytesView.prefix(Self.preface.count)
+    guard Self.preface.starts(with: beginning) else { return start(isHTTP2: false, context) }
+    if beginning.count == Self.preface.count { start(isHTTP2: true, context) }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    let isEnd = (event as? ChannelEvent) == .inputClosed
+    if isEnd, connection == nil { start(isHTTP2: false, context) }
+    context.fireUserInboundEventTriggered(event)
+    if isEnd { stepAside(context) }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    context.fireChannelReadComplete()
+    if connection != nil { stepAside(context) }
+  }
+
+  private func start(isHTTP2: Bool, _ context: ChannelHandlerContext) {
+    timer?.cancel()
+    do {
+      connection =
+        isHTTP2
+        ? try HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+        : try HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+    } catch {
+      context.close(promise: nil)
+      return
+    }
+    if received.readableBytes > 0 { context.fireChannelRead(NIOAny(received)) }
+    received = ByteBuffer()
+  }
+
+  private func stepAside(_ context: ChannelHandlerContext) {
+    context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+  }
+}

@@ -1,0 +1,107 @@
+public import Byway
+package import LinkLayer
+import Logging
+public import NIOCore
+public import NIOPosix
+
+/// Runs beside the user: takes HTTP/1.1, HTTP/2 with prior knowledge, CONNECT and WebSocket on one address, and sends
+/// each request over the link.
+///
+/// The link and every connection that uses it live on one event loop. Safe on any thread.
+public final class Proxy: Sendable {
+  private let acceptor: Acceptor
+  private let wayOut: WayOut
+
+  /// The address at which it listens, as bound.
+  public let address: LinkAddress
+  /// The link's; as bound where the gateway dials it.
+  public let linkAddress: LinkAddress
+
+  /// Listens. The link is opened by the first request, or by the gateway.
+  /// - Throws: ``BywayError`` where the address cannot be listened on, or a name is none.
+  public static func start(
+    _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+  ) async throws -> Proxy {
+    let rules = try HostRules(names: configuration.names)
+    let hop = Hop.pseudonym("proxy")
+    let leadsToGateway = configuration.link.framing == .http2
+    let eventLoop = group.next()
+    let dialer = Dialer(configuration.link, logger: configuration.logger)
+    let linkAddress = try await dialer.inbound?.listen(on: eventLoop) ?? configuration.link.address
+    let wayOut = WayOut(configuration, over: dialer, hop: hop, on: eventLoop)
+    let acceptor = try await Acceptor.start(
+      on: [configuration.listen], group: wayOut.eventLoop, logger: configuration.logger
+    ) { channel, _, logger in
+      // What does not come over TCP, no web page can have sent.
+      let port = channel.localAddress?.port
+      let handler = ProxyHandler(rules, port: port, leadsToGateway: leadsToGateway, before: wayOut.handler)
+      return try IngressConnection.start(
+        on: channel, handler: handler, configuration: ServerConfiguration(hop: hop, logger: logger))
+    }
+    let address = acceptor.addresses.first ?? configuration.listen.address
+    if let host = try? address.hostPort().host, !HostName(host).isLoopback {
+      configuration.logger.warning(
+        "Whoever reaches this address can use the link", metadata: ["address": "\(address)"])
+    }
+    wayOut.open()
+    return Proxy(acceptor, wayOut, address, linkAddress)
+  }
+
+  private init(_ acceptor: Acceptor, _ wayOut: WayOut, _ address: LinkAddress, _ linkAddress: LinkAddress) {
+    self.acceptor = acceptor
+    self.wayOut = wayOut
+    self.address = address
+    self.linkAddress = linkAddress
+  }
+
+  /// Returns after ``stop(within:)``.
+  /// - Throws: why it cannot accept connections any more.
+  public func waitUntilEnded() async throws {
+    try await acceptor.waitUntilEnded()
+  }
+
+  /// Measures a round trip over the link.
+  package func ping() async throws -> TimeAmount { try await wayOut.upstream.ping() }
+
+  /// What the line of its link does; `nil` where it has none, or is down.
+  package func lineStatistics() async -> LinkStatistics? { await wayOut.upstream.lineStatistics() }
+
+  /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
+  public func stop(within patience: TimeAmount) async {
+    await acceptor.stop(within: patience)
+    await wayOut.shutDown()
+  }
+}
+
+/// The way to the gateway that all connections of a proxy share.
+///
+/// `@unchecked Sendable`: what is not Sendable is touched on `eventLoop` only.
+private final class WayOut: @unchecked Sendable {
+  let eventLoop: any EventLoop
+  let handler: any ExchangeHandler
+  let upstream: OwnedUpstream
+  private let dialer: Dialer
+
+  init(_ configuration: ProxyConfiguration, over dialer: Dialer, hop: String, on eventLoop: any EventLoop) {
+    self.eventLoop = eventLoop
+    self.dialer = dialer
+    let upstream = configuration.link.makeUpstream(
+      over: dialer, on: eventLoop, hop: hop, patience: configuration.patience, liveness: configuration.liveness,
+      logger: configuration.logger)
+    self.upstream = OwnedUpstream(upstream, on: eventLoop)
+    handler =
+      configuration.interceptors.isEmpty
+      ? upstream
+      : InterceptingHandler(configuration.interceptors, before: upstream, on: LoopExecutor(eventLoop))
+  }
+
+  /// A gateway that dials is answered at once.
+  func open() {
+    if dialer.inbound != nil { upstream.open() }
+  }
+
+  func shutDown() async {
+    await upstream.shutDown()
+    await dialer.inbound?.close()
+  }
+}

@@ -1,0 +1,26 @@
+public import Byway
+public import Logging
+public import NIOCore
+
+/// What a proxy listens on, which link it uses, and whom it answers.
+public struct ProxyConfiguration: Sendable {
+  /// The link to the gateway.
+  public var link: Link
+  /// Where local clients connect: `unix:` or `tcp:`.
+  public var listen: Link
+  /// Names of this proxy, `HOST` or `HOST:PORT`, beside `localhost` and the loopback addresses. A request in origin form
+  /// that names another host is answered with 421. Not looked at where `listen` is no TCP address.
+  public var names: [String] = []
+  /// Asked in this order before a request goes over the link.
+  public var interceptors: [any Interceptor] = []
+  /// How long a request waits for a link that is down; then it is answered with 503.
+  public var patience = TimeAmount.seconds(5)
+  /// When the link counts as dead while requests run; `nil`: not before the transport says so.
+  public var liveness: Liveness? = .ofServer
+  public var logger = Logger(label: "byway.proxy")
+
+  public init(link: Link, listen: Link) {
+    self.link = link
+    self.listen = listen
+  }
+}

@@ -1,0 +1,146 @@
+import Byway
+import HTTPWire
+import Testing
+
+@testable import BywayProxy
+
+/// Which requests a proxy on TCP answers, and for whom.
+@Suite struct HostRulesTests {
+  private let rules: HostRules
+
+  init() throws {
+    rules = try HostRules(names: ["device.example", "other.example:9000", "192.168.7.1", "[fd00::1]"])
+  }
+
+  private func admit(_ request: FieldSection, port: Int = 8080) throws -> FieldSection {
+    var request = request
+    try rules.admit(&request, port: port)
+    return request
+  }
+
+  private func refusal(_ request: FieldSection) -> BywayError.Code? {
+    do {
+      _ = try admit(request)
+      return nil
+    } catch {
+      return (error as? BywayError)?.code
+    }
+  }
+
+  @Test(
+    "loopback names and addresses are always its own, whatever the port",
+    arguments: [
+      "localhost", "LOCALHOST", "localhost.", "localhost:8080", "localhost.:8080", "localhost:1",
+      "127.0.0.1", "127.0.0.1:8080", "127.1.2.3:80", "127.0.0.1.", "[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]:8080",
+    ])
+  func loopback(host: String) throws {
+    #expect(refusal(["host": host]) == nil)
+    #expect(refusal([":authority": host]) == nil)
+  }
+
+  @Test(
+    "names that the user gave are its own",
+    arguments: [
+      "device.example", "Device.Example:8080", "device.example.", "other.example:9000", "192.168.7.1:8080",
+      "[fd00:0::1]:8080",
+    ])
+  func named(host: String) throws {
+    #expect(refusal([":authority": host]) == nil)
+  }
+
+  @Test(
+    "any other host is misdirected, also one that looks nearly right",
+    arguments: [
+      "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "evil.localhost",
+      "127.0.0.1.evil.example:8080", "localhost@evil.example", "evil.example@localhost", "localhost:8080@evil.example",
+      "localhost:80:80", "localhost:", "localhost:x", "localhost..", "localhost%2eevil", " localhost", "", ".", ":8080",
+      "127.0.0.1:99999", "127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "0.0.0.0", "128.0.0.1", "[::]",
+      "[::ffff:127.0.0.1]", "[::1", "::1", "[::1]evil", "[::1%lo]", "device.example.evil", "xdevice.example",
+      "other.example", "other.example:8080", "192.168.7.2",
+    ])
+  func misdirected(host: String) throws {
+    #expect(refusal([":authority": host]) == .misdirected)
+  }
+
+  @Test("a request without a host is misdirected")
+  func absent() {
+    #expect(refusal([":method": "GET", ":path": "/"]) == .misdirected)
+  }
+
+  @Test("the refusal says what to do")
+  func message() throws {
+    let error = #expect(throws: BywayError.self) { try admit([":authority": "evil.example"]) }
+    #expect(error?.message.contains("\"evil.example\"") == true)
+    #expect(error?.message.contains("--name evil.example") == true)
+  }
+
+  @Test("absolute form passes with its mark, for the gateway to judge")
+  func absoluteForm() throws {
+    let request: FieldSection = [":scheme": "http", ":authority": "evil.example", "byway-target-form": "absolute"]
+    #expect(try admit(request).contains(.targetForm))
+  }
+
+  @Test(
+    "by its own name and port in absolute form, the proxy means what stands behind it",
+    arguments: [
+      ("http", "localhost:8080", 8080), ("HTTP", "127.0.0.1:8080", 8080), ("http", "localhost", 80),
+      ("http", "device.example:8080", 8080),
+    ])
+  func ownAbsoluteForm(scheme: String, authority: String, port: Int) throws {
+    let request: FieldSection = [":scheme": scheme, ":authority": authority, "byway-target-form": "absolute"]
+    #expect(try !admit(request, port: port).contains(.targetForm))
+  }
+
+  @Test(
+    "another port or scheme in absolute form is another server's",
+    arguments: [
+      ("http", "localhost:3000"), ("http", "localhost"), ("https", "localhost:8080"),
+    ])
+  func foreignAbsoluteForm(scheme: String, authority: String) throws {
+    let request: FieldSection = [":scheme": scheme, ":authority": authority, "byway-target-form": "absolute"]
+    #expect(try admit(request).contains(.targetForm))
+  }
+
+  @Test("CONNECT names a target, not this proxy; a WebSocket does not")
+  func tunnels() {
+    #expect(refusal([":method": "CONNECT", ":authority": "evil.example:443"]) == nil)
+    #expect(
+      refusal([":method": "CONNECT", ":protocol": "websocket", ":authority": "evil.example"]) == .misdirected)
+  }
+
+  @Test(
+    "a page from elsewhere is refused, by whichever field the browser tells it",
+    arguments: [
+      ["origin": "http://evil.example"], ["origin": "null"], ["origin": "http://localhost@evil.example"],
+      ["origin": "http://localhost.evil.example:8080"], ["origin": ""], ["origin": "localhost"],
+      ["sec-fetch-site": "cross-site"], ["sec-fetch-site": "cross-site", "sec-fetch-dest": "image"],
+      ["sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"],
+    ])
+  func foreignPage(fields: [String: String]) {
+    #expect(refusal(request(with: fields)) == .forbidden)
+  }
+
+  @Test(
+    "the device's own pages, other programs and the user's own navigation pass",
+    arguments: [
+      [:], ["origin": "http://localhost:8080"], ["origin": "https://127.0.0.1"], ["origin": "http://device.example"],
+      ["sec-fetch-site": "same-origin"], ["sec-fetch-site": "none", "sec-fetch-dest": "document"],
+      ["sec-fetch-site": "cross-site", "sec-fetch-dest": "document"],
+      ["sec-fetch-site": "cross-site", "origin": "http://localhost:3000"],
+    ])
+  func ownPage(fields: [String: String]) {
+    #expect(refusal(request(with: fields)) == nil)
+  }
+
+  private func request(with fields: [String: String]) -> FieldSection {
+    var request: FieldSection = [":authority": "localhost:8080"]
+    for (name, value) in fields { request.append(name: name, value: value) }
+    return request
+  }
+
+  @Test("what is no name is told when the proxy starts", arguments: ["", "a b", "user@host", "host:port", "[::1"])
+  func badNames(name: String) {
+    let error = #expect(throws: BywayError.self) { try HostRules(names: [name]) }
+    #expect(error?.code == .invalidAddress)
+  }
+}
