@@ -1,0 +1,16 @@
+/// A transport did not do what its contract asks for.
+public struct CompatibilityFailure: Error, CustomStringConvertible {
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+
+  func naming(_ check: TransportCompatibility.Check, of scheme: String) -> CompatibilityFailure {
+    CompatibilityFailure("\(scheme): \"\(check)\": \(description)")
+  }
+}
+
+func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(CompatibilityFailure) {
+  if !condition { throw CompatibilityFailure(message()) }
+}

@@ -1,0 +1,63 @@
+internal import CPseudoTerminal
+internal import Glibc
+
+/// A terminal in raw mode without hardware: programs open its name, and this end plays the cable.
+///
+/// Both sides are held open, so that a program may close the device and open it again as it could a real port; that all goes
+/// away is a hang-up, and happens when this object does. Not for several threads.
+final class PseudoTerminal {
+  /// `/dev/pts/7`.
+  let name: String
+  let descriptor: CInt
+  /// Whether programs are kept from writing.
+  private(set) var isStopped = false
+  private let held: CInt
+
+  init() throws(LineFailure) {
+    // Not inherited: a child that held this end would keep the device from hanging up.
+    descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system("Cannot make a pseudo-terminal") }
+    let number = pseudo_terminal_unlock(descriptor)
+    name = "/dev/pts/\(number)"
+    held = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    guard held >= 0, Self.makeRaw(held) else {
+      defer {
+        if held >= 0 { close(held) }
+        close(descriptor)
+      }
+      throw .system("Cannot open \(name)")
+    }
+  }
+
+  deinit {
+    close(held)
+    close(descriptor)
+  }
+
+  /// What programs have written; empty where there is nothing.
+  func read(atMost limit: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      count = max(0, Glibc.read(descriptor, buffer.baseAddress, limit))
+    }
+  }
+
+  /// - Returns: how many bytes there was room for.
+  func write(_ bytes: ArraySlice<UInt8>) -> Int {
+    bytes.withUnsafeBytes { max(0, Glibc.write(descriptor, $0.baseAddress, $0.count)) }
+  }
+
+  /// Lets programs write, or has them told EAGAIN: as after XOFF, but where nobody sees it.
+  func stop(_ isStopped: Bool) {
+    guard isStopped != self.isStopped else { return }
+    self.isStopped = isStopped
+    tcflow(held, isStopped ? TCOOFF : TCOON)
+  }
+
+  /// A new one would echo, and turn line ends about.
+  private static func makeRaw(_ descriptor: CInt) -> Bool {
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { return false }
+    cfmakeraw(&settings)
+    return tcsetattr(descriptor, TCSANOW, &settings) == 0
+  }
+}

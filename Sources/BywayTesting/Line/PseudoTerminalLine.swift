@@ -1,0 +1,112 @@
+internal import Glibc
+public import LineEmulation
+internal import Synchronization
+
+/// A serial line between two pseudo-terminals, at the rate and with the faults of a real one: for programs that open a
+/// device.
+///
+///     let line = try PseudoTerminalLine(LineConfiguration(faults: [BitFlips(rate: 1e-5)]), paths: ("/tmp/a", "/tmp/b"))
+///     defer { line.close() }
+///     print("seed", line.seed)
+///
+/// The devices are in raw mode, whatever baud rate a program sets on them. A program may close its device and open it again;
+/// what arrives meanwhile waits for it, as stale bytes do. Safe on any thread.
+public final class PseudoTerminalLine: Sendable {
+  public typealias End = VirtualLink.End
+
+  public enum Event: Sendable {
+    /// The device is gone, and its path with it.
+    case hungUp(End)
+    /// It is back.
+    case opened(End, path: String)
+    /// It should be back, but cannot yet; it is tried again.
+    case failed(End, LineFailure)
+  }
+
+  /// Gives the same decisions again, though not the same bytes if programs write at other times.
+  public let seed: UInt64
+  private let pump: LinePump
+  private let thread: Mutex<pthread_t?>
+
+  /// - Parameters:
+  ///   - configuration: of both directions, or of the one from a to b.
+  ///   - back: of the one from b to a, where it differs.
+  ///   - seed: a random one by default.
+  ///   - paths: of ends a and b. Symbolic links that appear here, and are removed when the line is closed.
+  ///   - observer: called on the line's own thread.
+  /// - Throws: `LineConfigurationError`, or ``LineFailure``.
+  public init(
+    _ configuration: LineConfiguration,
+    back: LineConfiguration? = nil,
+    seed: UInt64? = nil,
+    paths: (a: String, b: String),
+    observer: @escaping @Sendable (Event) -> Void = { _ in }
+  ) throws {
+    try configuration.check()
+    try back?.check()
+    guard paths.a != paths.b else { throw LineFailure("Both ends are called \(paths.a): name two paths.") }
+    // Short, so that it can be typed.
+    self.seed = seed ?? .random(in: 1..<1_000_000)
+    let a = try LineDevice(end: .a, path: paths.a)
+    do {
+      let b = try LineDevice(end: .b, path: paths.b)
+      pump = try LinePump(
+        link: VirtualLink(configuration, back: back, seed: self.seed), devices: [a, b],
+        transmitLimits: [.a: configuration.transmitQueue, .b: (back ?? configuration).transmitQueue],
+        observer: observer)
+    } catch {
+      a.close()
+      throw error
+    }
+    thread = Mutex(nil)
+    try start()
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Where the device of an end is, or will be again.
+  public func path(of end: End) -> String { pump.path(of: end) }
+
+  /// Of the direction that begins at this end.
+  public func counters(from end: End) -> LineCounters { pump.counters(from: end) }
+
+  /// Cuts the line until ``restore()``. Takes effect at once, but a program hears of it a moment later.
+  ///
+  /// - Parameter end: whose device is gone; `nil` for both.
+  public func cut(_ kind: Cut.Kind, at end: End? = nil) { pump.cut(kind, at: end) }
+
+  public func restore() { pump.restore() }
+
+  /// Hangs up both devices, and removes their paths. Returns when that is done; later calls do nothing.
+  public func close() {
+    pump.close()
+    guard let running = thread.withLock({ $0.take() }) else { return }
+    if pthread_equal(running, pthread_self()) == 0 {
+      pthread_join(running, nil)
+    } else {
+      // By its observer: it ends when that returns.
+      pthread_detach(running)
+    }
+  }
+
+  private func start() throws(LineFailure) {
+    var running = pthread_t()
+    let retained = Unmanaged.passRetained(pump)
+    let status = pthread_create(
+      &running, nil,
+      { context in
+        guard let context else { return nil }
+        Unmanaged<LinePump>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+      }, retained.toOpaque())
+    guard status == 0 else {
+      retained.release()
+      pump.closeDevices()
+      throw LineFailure("Cannot start a thread: \(String(cString: strerror(status))).")
+    }
+    let started = running
+    thread.withLock { $0 = started }
+  }
+}

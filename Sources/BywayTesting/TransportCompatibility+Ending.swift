@@ -1,0 +1,94 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+
+/// How a link ends.
+extension TransportCompatibility {
+  /// The echo has the end of its input to tell that it must end too.
+  func checkEndOfSending() async throws {
+    try await withEchoLink { near in
+      try await near.write(Pattern(), count: 10_000)
+      try await near.end()
+      try await near.read(Pattern(), count: 10_000)
+      try await near.readEnd()
+    }
+  }
+
+  func checkAnswerAfterEnd() async throws {
+    try await withPair { near, far in
+      try await near.end()
+      try await far.readEnd()
+      try await sendToTheEnd(from: far, to: near, seed: 1)
+    }
+    try await withPair { near, far in
+      try await far.end()
+      try await near.readEnd()
+      try await sendToTheEnd(from: near, to: far, seed: 2)
+    }
+  }
+
+  private func sendToTheEnd(from sender: LinkEnd, to receiver: LinkEnd, seed: Int) async throws {
+    async let sent: Void = sender.write(Pattern(seed: seed), count: 1_000_000)
+    try await receiver.read(Pattern(seed: seed), count: 1_000_000)
+    try await sent
+    try await sender.end()
+    try await receiver.readEnd()
+  }
+
+  func checkDeath() async throws {
+    switch farEnd {
+    case .listener:
+      try await withPair { near, far in
+        // Unread bytes make the far end's close an abortion where the medium knows such a thing.
+        try await near.write(Pattern(), count: 10_000)
+        far.channel.close(promise: nil)
+        try await expectAnEnd(of: near)
+      }
+    case .echo:
+      guard let dying else { return }
+      let near = try await LinkEnd.own(connect(to: dying), limit: stepLimit)
+      try await near.write(Pattern(), count: 1)
+      try await expectAnEnd(of: near)
+      try await near.close()
+    }
+  }
+
+  /// An error is as good an end as any; that it comes in time is checked by what waits.
+  private func expectAnEnd(of near: LinkEnd) async throws {
+    do {
+      while try await near.next() != nil {}
+    } catch let error as CompatibilityFailure {
+      throw error
+    } catch {}
+  }
+
+  func checkRelease() async throws {
+    try await withEcho { address in
+      try await openAndClose(address)
+      // Other tests of the process open and close descriptors too; a leak shows in every round, they do not.
+      var growth: [Int] = []
+      for _ in 0..<5 {
+        let before = openDescriptors()
+        for _ in 0..<100 { try await openAndClose(address) }
+        growth.append(openDescriptors() - before)
+        if growth.contains(where: { $0 < 50 }) { return }
+      }
+      throw CompatibilityFailure("kept descriptors: 100 links, opened and closed, left \(growth) more each time")
+    }
+  }
+
+  private func openAndClose(_ address: LinkAddress) async throws {
+    let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)
+    try await near.write(Pattern(), count: 1)
+    try await near.read(Pattern(), count: 1)
+    try await near.close()
+  }
+
+  private func openDescriptors() -> Int {
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(directory) }
+    var count = 0
+    while readdir(directory) != nil { count += 1 }
+    return count
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// A device as a program has it: opened without waiting, read with a deadline.
+final class OpenDevice {
+  let descriptor: CInt
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    try #require(descriptor >= 0, "\(path): \(String(cString: strerror(errno)))")
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// - Returns: how many bytes the terminal took at once.
+  func write(_ bytes: [UInt8]) -> Int {
+    max(0, Glibc.write(descriptor, bytes, bytes.count))
+  }
+
+  /// Reads until there are so many bytes, the device hangs up, or ten seconds are over.
+  func read(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count, waits(for: POLLIN) {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      let got = Glibc.read(descriptor, &buffer, min(buffer.count, count - bytes.count))
+      if got <= 0 { break }
+      bytes += buffer.prefix(got)
+    }
+    return bytes
+  }
+
+  /// Writes everything, waiting where the terminal takes no more.
+  func writeAll(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard waits(for: POLLOUT) else { return false }
+      rest = rest.dropFirst(write(Array(rest)))
+    }
+    return true
+  }
+
+  /// Whether reading says that the device is gone.
+  func isHungUp() -> Bool {
+    var interest = pollfd(fd: descriptor, events: 0, revents: 0)
+    guard poll(&interest, 1, 10_000) > 0, interest.revents & Int16(POLLHUP) != 0 else { return false }
+    var byte: UInt8 = 0
+    return Glibc.read(descriptor, &byte, 1) <= 0
+  }
+
+  private func waits(for event: Int32) -> Bool {
+    var interest = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    return poll(&interest, 1, 10_000) > 0 && interest.revents & Int16(event) != 0
+  }
+}
+
+/// A folder of its own, removed with it.
+final class Folder {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/byway-line-XXXXXX".utf8CString)
+    try #require(mkdtemp(&template) != nil)
+    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  subscript(name: String) -> String { "\(path)/\(name)" }
+
+  var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+}
+
+func pattern(_ count: Int) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+}
+
+/// Waits for another thread; `false` after ten seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while !condition() {
+    guard ContinuousClock.now < deadline else { return false }
+    usleep(200)
+  }
+  return true
+}

@@ -1,0 +1,106 @@
+import Byway
+import BywayTesting
+import Foundation
+import LoopbackTransport
+import ProcessTransport
+import TCPTransport
+import TestPeers
+import Testing
+import TransportTestSupport
+import UnixTransport
+
+/// A transport and what the kit needs to test it.
+struct TransportSubject: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
+
+  static let all = [unix, tcp, tls, loopback, line, exec, stdio, example]
+
+  static let unix = TransportSubject(testDescription: "unix") { body in
+    try await withTemporaryFolder { folder in
+      var kit = TransportCompatibility(
+        UnixTransport(), farEnd: .listener { try LinkAddress("unix:\(folder)/socket?mode=0600") })
+      kit.refusing = try LinkAddress("unix:\(folder)/nobody")
+      kit.bulkByteCount = 1 << 30
+      try await body(kit)
+    }
+  }
+
+  static let tcp = TransportSubject(testDescription: "tcp") { body in
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    var kit = TransportCompatibility(TCPTransport(), farEnd: .listener { try LinkAddress("tcp://127.0.0.1:0") })
+    kit.refusing = try LinkAddress("tcp://127.0.0.1:\(refusing.port)")
+    kit.silent = try LinkAddress("tcp://127.0.0.1:\(silent.port)")
+    kit.bulkByteCount = 1 << 30
+    try await body(kit)
+    withExtendedLifetime((silent, refusing)) {}
+  }
+
+  static let tls = TransportSubject(testDescription: "tls") { body in
+    let authority = try await Certificates()
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    let keys = "ca=\(authority.authority)&\(authority.client.options)"
+    var kit = TransportCompatibility(
+      TLSTransport(),
+      farEnd: .listener { try LinkAddress("tls://127.0.0.1:0?ca=\(authority.authority)&\(authority.server.options)") })
+    kit.dialOptions = keys
+    kit.refusing = try LinkAddress("tls://127.0.0.1:\(refusing.port)?\(keys)")
+    kit.silent = try LinkAddress("tls://127.0.0.1:\(silent.port)?\(keys)")
+    kit.bulkByteCount = 1 << 30
+    try await body(kit)
+    withExtendedLifetime((authority, silent, refusing)) {}
+  }
+
+  static let loopback = TransportSubject(testDescription: "loopback") { body in
+    var kit = TransportCompatibility(
+      LoopbackTransport(names: LoopbackNames()), farEnd: .listener { try LinkAddress("loopback:matrix") })
+    kit.refusing = try LinkAddress("loopback:nobody")
+    kit.bulkByteCount = 1 << 30
+    try await body(kit)
+  }
+
+  /// The link layer over a socket that leads to a line.
+  static let line = TransportSubject(testDescription: "a line behind unix") { body in
+    try await withTemporaryFolder { folder in
+      // What waits in a queue that nobody takes from never answers.
+      let mute = try await UnixTransport().listen(on: LinkAddress("unix:\(folder)/mute"), context: .test())
+      let link = try TransportRegistry([UnixTransport()]).link("unix:\(folder)/socket?line=100000000")
+      var kit = TransportCompatibility(
+        link.transport,
+        // Not the same for two checks: what is meant for a listener is not for its successor.
+        farEnd: .listener { try LinkAddress("unix:\(folder)/\(UInt32.random(in: 0 ... .max))?line=100000000") })
+      kit.refusing = try LinkAddress("unix:\(folder)/nobody?line=100000000")
+      kit.silent = try LinkAddress("unix:\(folder)/mute?line=100000000")
+      kit.linksAtOnce = 1
+      kit.bulkByteCount = 1 << 23
+      try await body(kit)
+      await mute.close()
+    }
+  }
+
+  static let exec = TransportSubject(testDescription: "exec") { body in
+    var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:cat")))
+    kit.refusing = try LinkAddress("exec:/no/such/program")
+    kit.dying = try LinkAddress("exec:sh -c 'head -c 1 >/dev/null; kill -9 $$'")
+    kit.bulkByteCount = 1 << 30
+    try await body(kit)
+  }
+
+  /// A child process of this transport's own making is at the far end; exec: is only the way to it.
+  static let stdio = TransportSubject(testDescription: "stdio") { body in
+    let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/StdioEcho"
+    var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:'\(program)'")))
+    kit.bulkByteCount = 1 << 30
+    try await body(kit)
+  }
+
+  /// The example of docs/writing-a-transport.md.
+  static let example = TransportSubject(testDescription: "the documented example") { body in
+    let name = "byway-\(getpid())"
+    var kit = TransportCompatibility(AbstractTransport(), farEnd: .listener { try LinkAddress("abstract:\(name)") })
+    kit.refusing = try LinkAddress("abstract:\(name)-nobody")
+    try await body(kit)
+  }
+}

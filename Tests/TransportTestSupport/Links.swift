@@ -1,0 +1,127 @@
+package import Byway
+package import Logging
+package import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+extension LinkContext {
+  /// What a test opens its links with.
+  package static func test(
+    logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), limit: TimeAmount = .seconds(10)
+  ) -> LinkContext {
+    LinkContext(group: MultiThreadedEventLoopGroup.singleton, logger: logger, deadline: .now() + limit)
+  }
+}
+
+/// The error of an operation that must fail; `nil` where it does not, or throws something else.
+package func bywayError<Value>(_ operation: () async throws -> Value) async -> BywayError? {
+  do {
+    _ = try await operation()
+    return nil
+  } catch {
+    return error as? BywayError
+  }
+}
+
+/// The next channel that a listener accepts.
+package func nextChannel(of listener: any Listener) async throws -> (any Channel)? {
+  for try await channel in listener.channels { return channel }
+  return nil
+}
+
+/// What a channel delivered until its end.
+package struct Received: Sendable {
+  package var bytes = ByteBuffer()
+  package var error: (any Error)?
+
+  package var text: String { String(buffer: bytes) }
+}
+
+extension Channel {
+  /// Owns the channel and reads it to the end of the far end's direction, or to `count` bytes.
+  ///
+  /// - Parameter reads: `false` to wait only for what is delivered unasked.
+  package func received(
+    count: Int = .max, reads: Bool = true, limit: TimeAmount = .seconds(10)
+  ) async throws -> Received {
+    let promise = eventLoop.makePromise(of: Received.self)
+    eventLoop.execute {
+      let timeout = self.eventLoop.scheduleTask(in: limit) { promise.fail(FixtureError("nothing came in time")) }
+      promise.futureResult.whenComplete { _ in timeout.cancel() }
+      do {
+        try self.pipeline.syncOperations.addHandler(Receiver(promise: promise, count: count, reads: reads))
+        if reads { self.read() }
+      } catch {
+        promise.fail(error)
+      }
+    }
+    return try await promise.futureResult.get()
+  }
+}
+
+private final class Receiver: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let promise: EventLoopPromise<Received>
+  private let count: Int
+  private let reads: Bool
+  private var received = Received()
+
+  init(promise: EventLoopPromise<Received>, count: Int, reads: Bool) {
+    self.promise = promise
+    self.count = count
+    self.reads = reads
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    received.bytes.writeImmutableBuffer(unwrapInboundIn(data))
+    if received.bytes.readableBytes >= count { finish(context) }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if reads { context.read() }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if received.error == nil { received.error = error }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent { finish(context) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { finish(context) }
+
+  private func finish(_ context: ChannelHandlerContext) {
+    promise.succeed(received)
+    context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+  }
+}
+
+/// Keeps what is logged.
+package final class LogRecord: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  package init() {}
+
+  /// "level message key=value …", in the order logged.
+  package var all: [String] { lines.withLock { $0 } }
+
+  package var logger: Logger { Logger(label: "test") { _ in Handler(record: self) } }
+
+  private struct Handler: LogHandler {
+    let record: LogRecord
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+      record.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs)") }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import Byway
+internal import Glibc
+public import NIOCore
+internal import NIOPosix
+
+/// Links inside one process: `loopback:NAME`. Real channels over a socket pair, with the kernel's back-pressure.
+public struct LoopbackTransport: Transport {
+  public let scheme = "loopback"
+  public let options: [LinkOption] = []
+  private let names: LoopbackNames
+
+  /// - Parameter names: where listeners are found; two transports meet where they share it.
+  public init(names: LoopbackNames = .process) {
+    self.names = names
+  }
+
+  public func check(_ address: LinkAddress) throws {
+    guard address.authority == nil, !address.path.isEmpty else {
+      throw BywayError(.invalidAddress, "\(address) names nothing: write loopback:NAME.")
+    }
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    try check(address)
+    guard let listener = names[address.path] else {
+      let known = names.all.isEmpty ? "none is" : names.all.joined(separator: ", ")
+      throw unavailable(
+        "Nobody listens on \(address) in this process; known names: \(known). Start the listener first.")
+    }
+    let (near, far) = try socketPair()
+    let channel = try await open(near, on: context.group, queue: nil)
+    guard let accepted = try? await open(far, on: listener.group, queue: listener.queue), accepted.isActive else {
+      channel.close(promise: nil)
+      throw unavailable("\(address) takes no more connections: it is closing, or too many wait to be accepted.")
+    }
+    return channel
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    try check(address)
+    let name = address.path
+    let listener = LoopbackNames.Listener(group: context.group, queue: ChannelQueue())
+    guard names.add(listener, as: name) else {
+      throw unavailable("\(address) is already in use in this process: close that listener, or choose another name.")
+    }
+    return QueueListener(address: address, queue: listener.queue) { [names] in names.remove(listener, as: name) }
+  }
+
+  private func socketPair() throws -> (CInt, CInt) {
+    var pair: [CInt] = [-1, -1]
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else {
+      throw unavailable("Cannot make a socket pair: \(String(cString: strerror(errno))).")
+    }
+    return (pair[0], pair[1])
+  }
+
+  private func open(_ socket: CInt, on group: any EventLoopGroup, queue: ChannelQueue?) async throws -> any Channel {
+    try await ClientBootstrap(group: group)
+      .channelInitializer { $0.prepareForHandover(to: queue) }
+      .withConnectedSocket(socket).get()
+  }
+
+  private func unavailable(_ message: String) -> BywayError {
+    BywayError(.linkUnavailable, message, processing: .none)
+  }
+}

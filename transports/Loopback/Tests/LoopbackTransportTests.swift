@@ -1,0 +1,66 @@
+import Byway
+import LoopbackTransport
+import NIOCore
+import Testing
+import TransportTestSupport
+
+@Suite struct LoopbackTransportTests {
+  let transport = LoopbackTransport(names: LoopbackNames())
+
+  @Test("names those who listen where the name is unknown")
+  func nobody() async throws {
+    let listener = try await transport.listen(on: LinkAddress("loopback:hub"), context: .test())
+    let error = await bywayError { try await transport.connect(to: LinkAddress("loopback:hup"), context: .test()) }
+    #expect(error?.code == .linkUnavailable)
+    #expect(error?.message.contains("Nobody listens on loopback:hup in this process; known names: hub.") == true)
+    await listener.close()
+    let none = await bywayError { try await transport.connect(to: LinkAddress("loopback:hub"), context: .test()) }
+    #expect(none?.message.contains("known names: none") == true)
+  }
+
+  @Test("gives a name to one listener at a time, and frees it on close")
+  func taken() async throws {
+    let address = try LinkAddress("loopback:hub")
+    let first = try await transport.listen(on: address, context: .test())
+    let error = await bywayError { try await transport.listen(on: address, context: .test()) }
+    #expect(error?.message.contains("already in use in this process") == true)
+    await first.close()
+    let second = try await transport.listen(on: address, context: .test())
+    await first.close()
+    try await transport.connect(to: address, context: .test()).close().get()
+    await second.close()
+  }
+
+  @Test("is found from everywhere in the process by default")
+  func shared() async throws {
+    let address = try LinkAddress("loopback:found from everywhere")
+    let listener = try await LoopbackTransport().listen(on: address, context: .test())
+    try await LoopbackTransport().connect(to: address, context: .test()).close().get()
+    await listener.close()
+  }
+
+  @Test("refuses connections that nobody takes, once many wait")
+  func flood() async throws {
+    let address = try LinkAddress("loopback:hub")
+    let listener = try await transport.listen(on: address, context: .test())
+    var open: [any Channel] = []
+    var failure: BywayError?
+    while failure == nil, open.count < 1_000 {
+      do {
+        open.append(try await transport.connect(to: address, context: .test()))
+      } catch {
+        failure = error as? BywayError
+      }
+    }
+    #expect(open.count == 256)
+    #expect(failure?.message.contains("too many wait to be accepted") == true)
+    await listener.close()
+    // Those that nobody took were closed with the listener.
+    for channel in open { try await channel.closeFuture.get() }
+  }
+
+  @Test("refuses an address without a name", arguments: ["loopback:", "loopback://hub"])
+  func noName(_ text: String) {
+    #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
+  }
+}

@@ -1,0 +1,138 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+
+/// Ties a channel and a child to each other: the channel ends when the child does and says why, the child ends when
+/// the channel does.
+final class ChildHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+
+  /// How long the end of the child's output waits for its exit and its last words to become known.
+  private static let patience = TimeAmount.milliseconds(250)
+
+  private enum Phase {
+    case running
+    /// The child's output has ended, its owner does not know yet.
+    case ending(timeout: Scheduled<Void>)
+    /// Its owner knows.
+    case ended
+  }
+
+  private let name: String
+  private let child: ChildProcess
+  private let exitFuture: EventLoopFuture<ChildProcess.Exit>
+  private let inputReader: CInt
+  private let log: StandardErrorLog
+  private let logEnd: EventLoopFuture<Void>
+  private let grace: TimeAmount
+
+  private var phase = Phase.running
+  private var hasOwner = false
+  private var hasSent = false
+  private var exit: ChildProcess.Exit?
+  private var logHasEnded = false
+  private var isLate = false
+
+  init(
+    name: String, child: ChildProcess, exit: EventLoopFuture<ChildProcess.Exit>, inputReader: CInt,
+    log: StandardErrorLog, logEnd: EventLoopFuture<Void>, grace: TimeAmount
+  ) {
+    self.name = name
+    self.child = child
+    self.exitFuture = exit
+    self.inputReader = inputReader
+    self.log = log
+    self.logEnd = logEnd
+    self.grace = grace
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    exitFuture.assumeIsolated().whenSuccess { exit in
+      self.exit = exit
+      self.conclude(context)
+    }
+    logEnd.assumeIsolated().whenComplete { _ in
+      self.logHasEnded = true
+      self.conclude(context)
+    }
+    context.fireChannelActive()
+  }
+
+  /// Only an owner reads; the end is not told before there is one, as it closes the channel.
+  func read(context: ChannelHandlerContext) {
+    context.read()
+    guard !hasOwner else { return }
+    hasOwner = true
+    conclude(context)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    hasSent = true
+    context.fireChannelRead(data)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case ChannelEvent.inputClosed? = event as? ChannelEvent, case .running = phase else {
+      return context.fireUserInboundEventTriggered(event)
+    }
+    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+      self.isLate = true
+      self.conclude(context)
+    }
+    phase = .ending(timeout: timeout)
+    conclude(context)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if case .ending(let timeout) = phase { timeout.cancel() }
+    phase = .ended
+    Glibc.close(inputReader)
+    terminate(on: context.eventLoop)
+    context.fireChannelInactive()
+  }
+
+  /// Tells the owner of the end, with its reason if that is known by now, or must be told without.
+  private func conclude(_ context: ChannelHandlerContext) {
+    switch phase {
+    case .running:
+      return
+    case .ending(let timeout):
+      guard hasOwner, isLate || (exit != nil && logHasEnded) else { return }
+      timeout.cancel()
+      phase = .ended
+      if let failure { context.fireErrorCaught(failure) }
+      context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    case .ended:
+      guard context.channel.isActive, exit != nil else { return }
+      if let failure { context.fireErrorCaught(failure) }
+    }
+    // Nobody is left to write to.
+    if exit != nil { context.close(promise: nil) }
+  }
+
+  private var failure: BywayError? {
+    guard let exit, exit != .status(0) || !hasSent else { return nil }
+    let how =
+      switch exit {
+      case .status(let status): "exited with status \(status)"
+      case .signal(let signal): "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+      }
+    let words = log.lastLine.map { " Its last words: \($0)" } ?? ""
+    return hasSent
+      ? BywayError(.linkLost, "\(name) \(how).\(words)")
+      : BywayError(.linkUnavailable, "\(name) \(how) before it sent a byte.\(words)")
+  }
+
+  /// Its standard input is closed by now, which most programs take as their end.
+  private func terminate(on loop: any EventLoop) {
+    guard exit == nil else { return }
+    let (child, grace) = (child, grace)
+    let kill = loop.scheduleTask(in: grace * 2) { child.signal(SIGKILL) }
+    let term = loop.scheduleTask(in: grace) { child.signal(SIGTERM) }
+    exitFuture.whenComplete { _ in
+      term.cancel()
+      kill.cancel()
+    }
+  }
+}

@@ -1,0 +1,85 @@
+public import Byway
+internal import Glibc
+public import NIOCore
+internal import NIOPosix
+
+/// Links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Anything can be a transport.
+///
+/// Both directions start the command: to listen is to serve whoever it connects to.
+public struct ExecTransport: Transport {
+  public let scheme = "exec"
+  public let options: [LinkOption] = []
+  private let grace: TimeAmount
+
+  /// - Parameter grace: what a child has after its standard input was closed until SIGTERM, and again until SIGKILL.
+  public init(grace: Duration = .seconds(2)) {
+    self.grace = TimeAmount(grace)
+  }
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try CommandLineWords(address.path)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    try await start(address, context: context, queue: nil)
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let queue = ChannelQueue(limit: 1)
+    _ = try await start(address, context: context, queue: queue)
+    queue.end()
+    return QueueListener(address: address, queue: queue) {}
+  }
+
+  private func start(_ address: LinkAddress, context: LinkContext, queue: ChannelQueue?) async throws -> any Channel {
+    let command = try CommandLineWords(address.path)
+    let loop = context.group.next()
+    let exit = loop.makePromise(of: ChildProcess.Exit.self)
+    let child: ChildProcess
+    let pipes: ChildProcess.Pipes
+    do {
+      (child, pipes) = try ChildProcess.spawn(command.words) { exit.succeed($0) }
+    } catch {
+      exit.fail(error)
+      throw Self.notStarted(command, error)
+    }
+    var unowned = [pipes.error, pipes.input, pipes.output, pipes.inputReader]
+    do {
+      let log = StandardErrorLog(name: command.name, logger: context.logger)
+      let errors = try await NIOPipeBootstrap(group: loop)
+        .channelInitializer { $0.addStandardErrorHandler(log) }
+        .takingOwnershipOfDescriptor(input: pipes.error).get()
+      unowned.removeFirst()
+      let channel = try await NIOPipeBootstrap(group: loop)
+        .channelInitializer { [grace] channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(
+              ChildHandler(
+                name: command.name, child: child, exit: exit.futureResult, inputReader: pipes.inputReader, log: log,
+                logEnd: errors.closeFuture, grace: grace))
+          }
+          .flatMap { channel.prepareForHandover(to: queue) }
+        }
+        .takingOwnershipOfDescriptors(input: pipes.output, output: pipes.input).get()
+      return channel
+    } catch {
+      for descriptor in unowned { close(descriptor) }
+      child.signal(SIGKILL)
+      throw BywayError(
+        .linkUnavailable, "Cannot use the pipes of \(command.name).", processing: .none, cause: error)
+    }
+  }
+
+  private static func notStarted(_ command: CommandLineWords, _ failure: ChildProcess.SpawnFailure) -> BywayError {
+    let program = command.words[0]
+    let message =
+      switch failure.code {
+      case ENOENT where program.contains("/"): "There is no program \(program): check the path."
+      case ENOENT: "Command not found: \(program). Install it, or write its whole path."
+      case EACCES: "\(program) is not executable: check its permissions (chmod +x), and that it is a program."
+      case ENOEXEC: "\(program) is no program of this machine; a script must begin with #!."
+      case let code: "Cannot start \(program): \(String(cString: strerror(code)))."
+      }
+    return BywayError(.linkUnavailable, message, processing: .none, cause: failure)
+  }
+}

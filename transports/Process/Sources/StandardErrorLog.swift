@@ -1,0 +1,71 @@
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Logs what a child writes to its standard error, line by line, and remembers the last line: it tells most often why
+/// the child ended. Safe on any thread.
+final class StandardErrorLog: Sendable {
+  /// The rest of a longer line is dropped.
+  static let lineLimit = 1_000
+
+  private let name: String
+  private let logger: Logger
+  private let last = Mutex<String?>(nil)
+
+  init(name: String, logger: Logger) {
+    self.name = name
+    self.logger = logger
+  }
+
+  var lastLine: String? { last.withLock { $0 } }
+
+  func append(_ line: String) {
+    guard !line.isEmpty else { return }
+    last.withLock { $0 = line }
+    logger.notice("\(name): \(line)")
+  }
+}
+
+extension Channel {
+  func addStandardErrorHandler(_ log: StandardErrorLog) -> EventLoopFuture<Void> {
+    eventLoop.makeCompletedFuture {
+      try pipeline.syncOperations.addHandler(StandardErrorHandler(log: log))
+    }
+  }
+}
+
+private final class StandardErrorHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let log: StandardErrorLog
+  private var line: [UInt8] = []
+  private var isCut = false
+
+  init(log: StandardErrorLog) {
+    self.log = log
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    for byte in unwrapInboundIn(data).readableBytesView {
+      switch byte {
+      case UInt8(ascii: "\n"): finishLine()
+      case UInt8(ascii: "\r"): break
+      case _ where line.count == StandardErrorLog.lineLimit: isCut = true
+      // A terminal that shows the log must not obey the child.
+      case 0..<0x20, 0x7F: line.append(UInt8(ascii: "?"))
+      default: line.append(byte)
+      }
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    finishLine()
+    context.fireChannelInactive()
+  }
+
+  private func finishLine() {
+    log.append(String(decoding: line, as: UTF8.self) + (isCut ? "…" : ""))
+    line.removeAll(keepingCapacity: true)
+    isCut = false
+  }
+}

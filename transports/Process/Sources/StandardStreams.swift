@@ -1,0 +1,93 @@
+internal import Byway
+internal import Glibc
+internal import Synchronization
+
+/// The descriptors of standard input and output, which can be taken once. Safe on any thread.
+final class StandardStreams: Sendable {
+  static let process = StandardStreams(input: 0, output: 1)
+
+  struct Taken: Sendable {
+    enum Kind {
+      /// Both are the same socket, as sshd and inetd have it: half of it is closed by a shutdown, not by a close.
+      case oneSocket(CInt)
+      case two(input: CInt, output: CInt)
+    }
+    let kind: Kind
+    let restorers: BlockingModeHandler.Restorers
+  }
+
+  private let input: CInt
+  private let output: CInt
+  private let isTaken = Mutex(false)
+
+  init(input: CInt, output: CInt) {
+    self.input = input
+    self.output = output
+  }
+
+  /// Moves both to descriptors of their own.
+  ///
+  /// What stays behind is /dev/null to read from, and standard error to write to: a stray `print` must not end up in
+  /// the link, and the link must end when its channel does.
+  func take() throws -> Taken {
+    let inputKind = try check(input, "input")
+    let outputKind = try check(output, "output")
+    try isTaken.withLock { isTaken in
+      guard !isTaken else {
+        throw unavailable("Standard input and output are in use as a link already: stdio: can be given once only.")
+      }
+      isTaken = true
+    }
+    let isOneSocket = inputKind.isSocket && inputKind == outputKind
+    let restorers = BlockingModeHandler.Restorers(
+      input: try BlockingMode(of: input), output: isOneSocket ? nil : try BlockingMode(of: output))
+    let movedInput = try duplicate(input)
+    let movedOutput = try duplicate(output)
+    let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+    if null >= 0 {
+      dup2(null, input)
+      if output != input { dup2(output == 1 ? 2 : null, output) }
+      close(null)
+    }
+    guard isOneSocket else { return Taken(kind: .two(input: movedInput, output: movedOutput), restorers: restorers) }
+    close(movedOutput)
+    return Taken(kind: .oneSocket(movedInput), restorers: restorers)
+  }
+
+  private struct File: Equatable {
+    let device: dev_t
+    let inode: ino_t
+    let isSocket: Bool
+  }
+
+  private func check(_ descriptor: CInt, _ name: String) throws -> File {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw unavailable("Standard \(name) is closed: start this under a program that connects it, such as sshd.")
+    }
+    guard isatty(descriptor) == 0 else {
+      throw unavailable(
+        "Standard \(name) is a terminal, nobody is at its other end: start this under sshd, inetd or exec:, or choose "
+          + "another link.")
+    }
+    let kind = status.st_mode & S_IFMT
+    guard kind == S_IFIFO || kind == S_IFSOCK else {
+      throw unavailable("Standard \(name) is a file or a device: a link needs a pipe or a socket there.")
+    }
+    return File(device: status.st_dev, inode: status.st_ino, isSocket: kind == S_IFSOCK)
+  }
+
+  private func unavailable(_ message: String) -> BywayError {
+    BywayError(.linkUnavailable, message, processing: .none)
+  }
+}
+
+/// A copy that no child inherits.
+func duplicate(_ descriptor: CInt) throws -> CInt {
+  let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+  guard copy >= 0 else {
+    throw BywayError(
+      .linkUnavailable, "Cannot copy a standard stream: \(String(cString: strerror(errno))).", processing: .none)
+  }
+  return copy
+}

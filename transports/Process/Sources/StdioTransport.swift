@@ -1,0 +1,64 @@
+public import Byway
+internal import Glibc
+public import NIOCore
+internal import NIOPosix
+
+/// The link over this process's own standard input and output: `stdio:`, under sshd, inetd or another program.
+///
+/// There is one, so it is given once, to whichever of connect and listen comes first.
+public struct StdioTransport: Transport {
+  public let scheme = "stdio"
+  public let options: [LinkOption] = []
+  private let streams: StandardStreams
+
+  public init() {
+    self.init(streams: .process)
+  }
+
+  init(streams: StandardStreams) {
+    self.streams = streams
+  }
+
+  public func check(_ address: LinkAddress) throws {
+    guard address.authority == nil, address.path.isEmpty else {
+      throw BywayError(.invalidAddress, "\(address) has something after the colon: write stdio: and no more.")
+    }
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    try await open(address, context: context, queue: nil)
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let queue = ChannelQueue(limit: 1)
+    _ = try await open(address, context: context, queue: queue)
+    queue.end()
+    return QueueListener(address: address, queue: queue) {}
+  }
+
+  private func open(_ address: LinkAddress, context: LinkContext, queue: ChannelQueue?) async throws -> any Channel {
+    try check(address)
+    let taken = try streams.take()
+    let initializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(BlockingModeHandler(taken.restorers))
+      }
+      .flatMap { channel.prepareForHandover(to: queue) }
+    }
+    do {
+      switch taken.kind {
+      case .oneSocket(let socket):
+        return try await ClientBootstrap(group: context.group)
+          .channelInitializer(initializer)
+          .withConnectedSocket(socket).get()
+      case .two(let input, let output):
+        return try await NIOPipeBootstrap(group: context.group)
+          .channelInitializer(initializer)
+          .takingOwnershipOfDescriptors(input: input, output: output).get()
+      }
+    } catch {
+      throw BywayError(
+        .linkUnavailable, "Cannot use standard input and output as a link.", processing: .none, cause: error)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Byway
+import Foundation
+import Glibc
+import NIOCore
+import Testing
+import TransportTestSupport
+
+@testable import ProcessTransport
+
+@Suite struct ExecTransportTests {
+  let transport = ExecTransport(grace: .milliseconds(100))
+
+  @Test("names the command that cannot be started")
+  func notStarted() async throws {
+    try await withTemporaryFolder { folder in
+      try "no program".write(toFile: "\(folder)/text", atomically: true, encoding: .utf8)
+      #expect(
+        await failure("no-such-command-here x")
+          == "Command not found: no-such-command-here. Install it, or write its whole path.")
+      #expect(await failure("\(folder)/none") == "There is no program \(folder)/none: check the path.")
+      #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not executable") == true)
+      chmod("\(folder)/text", 0o755)
+      #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is no program of this machine") == true)
+    }
+  }
+
+  @Test("says with which status and which last words a command ended before it sent a byte")
+  func earlyExit() async throws {
+    let received = try await run("sh -c 'echo first >&2; echo no route to host >&2; exit 3'")
+    let error = try #require(received.error as? BywayError)
+    #expect(error.code == .linkUnavailable)
+    #expect(error.message == "sh exited with status 3 before it sent a byte. Its last words: no route to host")
+    let silent = try await run("true").error as? BywayError
+    #expect(silent?.message == "true exited with status 0 before it sent a byte.")
+  }
+
+  @Test("tells a command that failed midway from one that ended")
+  func lateExit() async throws {
+    let failed = try await run("sh -c 'echo data; exit 4'")
+    #expect(failed.text == "data\n")
+    #expect((failed.error as? BywayError)?.code == .linkLost)
+    #expect((failed.error as? BywayError)?.message == "sh exited with status 4.")
+    let killed = try await run("sh -c 'echo data; kill -9 $$'")
+    #expect((killed.error as? BywayError)?.message == "sh was ended by signal 9 (Killed).")
+    let ended = try await run("echo data")
+    #expect(ended.text == "data\n")
+    #expect(ended.error == nil)
+  }
+
+  @Test("logs standard error line by line, harmless and bounded")
+  func standardError() async throws {
+    let log = LogRecord()
+    let long = String(repeating: "x", count: 3_000)
+    _ = try await run(#"sh -c 'printf "one\r\n\n\033[2Jtwo\n\#(long)\nend" >&2; echo'"#, log: log)
+    #expect(
+      log.all == [
+        "notice sh: one", "notice sh: ?[2Jtwo", "notice sh: \(String(repeating: "x", count: 1_000))…", "notice sh: end",
+      ])
+  }
+
+  @Test("ends the whole group of processes with its channel, and reaps the child")
+  func ends() async throws {
+    // Neither ends at the end of its input; the second ignores the polite signal too.
+    for command in [
+      "sh -c 'sleep 1000 & echo $$ $!; wait'", "sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done'",
+    ] {
+      let channel = try await connect(command)
+      let text = try await channel.received(count: 2).text
+      try await channel.close().get()
+      for process in text.split(whereSeparator: \.isWhitespace) {
+        #expect(try await eventually { !Self.isRunning(String(process)) }, "process \(process) still runs")
+      }
+    }
+  }
+
+  @Test("lets a command end by itself when its input ends")
+  func politeEnd() async throws {
+    try await withTemporaryFolder { folder in
+      let patient = ExecTransport(grace: .seconds(60))
+      let channel = try await patient.connect(
+        to: LinkAddress("exec:sh -c 'cat >/dev/null; echo done > \(folder)/done'"), context: .test())
+      try await channel.close().get()
+      #expect(try await eventually { FileManager.default.fileExists(atPath: "\(folder)/done") })
+    }
+  }
+
+  @Test("gives the command a process group, default signals and no descriptors of ours")
+  func cleanChild() async throws {
+    let leak = open("/dev/null", O_RDONLY)
+    defer { close(leak) }
+    let text = try await run("sh -c 'ps -o pgid= -p $$; echo $$; ls /proc/$$/fd; sh -c \"kill -PIPE \\$\\$\"; echo $?'")
+      .text
+    let words = text.split(whereSeparator: \.isWhitespace)
+    #expect(words.count > 2 && words[0] == words[1])
+    #expect(Array(words.dropFirst(2)) == ["0", "1", "2", "141"])
+  }
+
+  @Test("serves on a command that it has started, once")
+  func listens() async throws {
+    let listener = try await transport.listen(on: LinkAddress("exec:echo hello"), context: .test())
+    var channels = listener.channels.makeAsyncIterator()
+    #expect(try await channels.next()?.received().text == "hello\n")
+    #expect(try await channels.next() == nil)
+    await listener.close()
+  }
+
+  @Test("leaves other children of the program to their parents")
+  func otherChildren() async throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", "exit 7"]
+    try process.run()
+    _ = try await run("echo")
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 7)
+  }
+
+  private func connect(_ command: String, log: LogRecord = LogRecord()) async throws -> any Channel {
+    try await transport.connect(to: LinkAddress("exec:\(command)"), context: .test(logger: log.logger))
+  }
+
+  private func run(_ command: String, log: LogRecord = LogRecord()) async throws -> Received {
+    let channel = try await connect(command, log: log)
+    let received = try await channel.received()
+    try? await channel.close().get()
+    return received
+  }
+
+  private func failure(_ command: String) async -> String? {
+    await bywayError { try await connect(command) }?.message
+  }
+
+  /// A zombie counts as running: it was not reaped.
+  private static func isRunning(_ process: String) -> Bool {
+    FileManager.default.fileExists(atPath: "/proc/\(process)")
+  }
+}

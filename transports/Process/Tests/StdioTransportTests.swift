@@ -1,0 +1,122 @@
+import Byway
+import Glibc
+import NIOCore
+import Testing
+import TransportTestSupport
+
+@testable import ProcessTransport
+
+/// On descriptors that stand for standard input and output; the matrix has a process with real ones.
+@Suite struct StdioTransportTests {
+  @Test("explains what cannot be a link")
+  func unusable() async throws {
+    let pipe = try await Ends.pipe()
+    let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    let file = open("/proc/self/exe", O_RDONLY)
+    let null = open("/dev/null", O_RDWR)
+    #expect(await failure(terminal, pipe.write)?.hasPrefix("Standard input is a terminal") == true)
+    #expect(await failure(pipe.read, terminal)?.hasPrefix("Standard output is a terminal") == true)
+    #expect(await failure(file, pipe.write)?.hasPrefix("Standard input is a file or a device") == true)
+    #expect(await failure(pipe.read, null)?.hasPrefix("Standard output is a file or a device") == true)
+    #expect(await failure(-1, pipe.write)?.hasPrefix("Standard input is closed") == true)
+    for descriptor in [terminal, file, null, pipe.read, pipe.write] { close(descriptor) }
+  }
+
+  @Test("gives the link once")
+  func once() async throws {
+    let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
+    let transport = StdioTransport(streams: StandardStreams(input: input.read, output: output.write))
+    let listener = try await transport.listen(on: LinkAddress("stdio:"), context: .test())
+    let channel = try #require(try await nextChannel(of: listener))
+    let again = try await Ends.pipe()
+    dup2(again.read, input.read)
+    dup2(again.write, output.write)
+    let error = await bywayError { try await transport.connect(to: LinkAddress("stdio:"), context: .test()) }
+    #expect(error?.message.contains("can be given once only") == true)
+    try await channel.close().get()
+    for end in [input, output, again] { end.close() }
+  }
+
+  @Test("restores the mode of pipes, and leaves nothing of them open", arguments: [false, true])
+  func restoresPipes(_ closesOutputFirst: Bool) async throws {
+    let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
+    // Copies share the open file, as a shell's would.
+    let copies = [try duplicate(input.read), try duplicate(output.write)]
+    let transport = StdioTransport(streams: StandardStreams(input: input.read, output: output.write))
+    let channel = try await transport.connect(to: LinkAddress("stdio:"), context: .test())
+    #expect(copies.allSatisfy { fcntl($0, F_GETFL) & O_NONBLOCK != 0 })
+    close(copies[1])
+    if closesOutputFirst {
+      try await channel.close(mode: .output).get()
+      // Nobody else has the writing end any more, so the reader sees its end.
+      #expect(try await hasEnded(output.read))
+    }
+    try await channel.close().get()
+    #expect(fcntl(copies[0], F_GETFL) & O_NONBLOCK == 0)
+    #expect(try await hasEnded(output.read))
+    close(copies[0])
+    input.close()
+    output.close()
+  }
+
+  @Test("ends one direction alone where both are the same socket")
+  func oneSocket() async throws {
+    var pair: [CInt] = [-1, -1]
+    socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
+    let input = pair[0]
+    let output = try duplicate(input)
+    let copy = try duplicate(input)
+    let transport = StdioTransport(streams: StandardStreams(input: input, output: output))
+    let channel = try await transport.connect(to: LinkAddress("stdio:"), context: .test())
+    try await channel.close(mode: .output).get()
+    #expect(try await hasEnded(pair[1]))
+    write(pair[1], "answer", 6)
+    #expect(try await channel.received(count: 6).text == "answer")
+    try await channel.close().get()
+    #expect(fcntl(copy, F_GETFL) & O_NONBLOCK == 0)
+    for descriptor in [pair[1], input, output, copy] { close(descriptor) }
+  }
+
+  @Test("refuses an address with something after the colon")
+  func check() {
+    #expect(throws: BywayError.self) { try StdioTransport().check(LinkAddress("stdio:x")) }
+  }
+
+  private func failure(_ input: CInt, _ output: CInt) async -> String? {
+    let transport = StdioTransport(streams: StandardStreams(input: input, output: output))
+    return await bywayError { try await transport.connect(to: LinkAddress("stdio:"), context: .test()) }?.message
+  }
+}
+
+// A descriptor that a child of another test inherited would hold its file open, so all of these are closed on exec from
+// their first moment.
+
+/// Waits without blocking a thread that other tests need.
+private func hasEnded(_ descriptor: CInt) async throws -> Bool {
+  var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+  guard try await eventually({ poll(&readiness, 1, 0) == 1 }) else { return false }
+  var byte: UInt8 = 0
+  return read(descriptor, &byte, 1) == 0
+}
+
+private struct Ends {
+  let read: CInt
+  let write: CInt
+
+  /// pipe2(2) has no name in Swift, and pipe(2) leaves a moment for a child to inherit both ends.
+  static func pipe() async throws -> Ends {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/pipe"
+      guard mkfifo(path, 0o600) == 0 else { throw FixtureError("mkfifo") }
+      let read = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+      let write = open(path, O_WRONLY | O_CLOEXEC)
+      guard read >= 0, write >= 0, fcntl(read, F_SETFL, 0) == 0 else { throw FixtureError("open") }
+      return Ends(read: read, write: write)
+    }
+  }
+
+  func close() {
+    Glibc.close(read)
+    Glibc.close(write)
+  }
+}

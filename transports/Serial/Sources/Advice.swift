@@ -1,0 +1,10 @@
+internal import Synchronization
+
+/// Remembers what has been said, so that a port that comes and goes does not fill the log. Safe on any thread.
+final class Advice: Sendable {
+  private let given = Mutex<Set<String>>([])
+
+  func giveOnce(_ topic: String, _ say: () -> Void) {
+    if given.withLock({ $0.insert(topic).inserted }) { say() }
+  }
+}

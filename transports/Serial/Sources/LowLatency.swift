@@ -1,0 +1,38 @@
+internal import CSerialPort
+internal import Glibc
+internal import Logging
+
+/// Adapters collect received bytes before they hand them up, FTDI's for 16 ms, which would be most of a round trip.
+enum LowLatency {
+  static let wanted = 1
+
+  /// Asks the driver, then the system's file, then the reader of the log.
+  static func request(
+    of path: String, descriptor: CInt, logger: Logger, advice: Advice, sysfs: String = "/sys/class/tty"
+  ) {
+    setFlag(descriptor)
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let file = "\(sysfs)/\(name)/device/latency_timer"
+    guard let current = milliseconds(file), current > wanted else { return }
+    guard !SystemFiles.write("\(wanted)\n", to: file) else { return }
+    advice.giveOnce("latency \(path)") {
+      logger.notice(
+        """
+        \(path) holds received bytes for up to \(current) ms: install the udev rule 70-byway-serial.rules, or run \
+        \"echo \(wanted) | sudo tee \(file)\" after each plugging.
+        """)
+    }
+  }
+
+  /// FTDI's driver takes this from anyone who may open the port; others ignore or refuse it.
+  private static func setFlag(_ descriptor: CInt) {
+    var settings = serial_struct()
+    guard ioctl(descriptor, UInt(TIOCGSERIAL), &settings) == 0, settings.flags & LOW_LATENCY == 0 else { return }
+    settings.flags |= LOW_LATENCY
+    _ = ioctl(descriptor, UInt(TIOCSSERIAL), &settings)
+  }
+
+  private static func milliseconds(_ file: String) -> Int? {
+    SystemFiles.text(of: file).flatMap { Int($0.prefix { $0.isNumber }) }
+  }
+}

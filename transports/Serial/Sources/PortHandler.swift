@@ -1,0 +1,77 @@
+internal import NIOCore
+
+/// Ends the channel with the line, and the port with the channel.
+///
+/// A line has no half: when its input ends, the device is gone.
+final class PortHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+
+  /// How long a closing channel waits for bytes that are not on the wire yet.
+  private static let patience = TimeAmount.seconds(1)
+  private static let interval = TimeAmount.milliseconds(5)
+
+  private let port: SerialPort
+  private let format: LineFormat
+  private var closing: EventLoopPromise<Void>?
+
+  init(_ port: SerialPort, _ format: LineFormat) {
+    self.port = port
+    self.format = format
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    context.channel.closeFuture.whenComplete { [port] _ in port.release() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+      context.close(promise: nil)
+    } else {
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    // However it was closed: a loop that shuts down runs no step that is still due.
+    closing?.succeed()
+    context.fireChannelInactive()
+  }
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    guard mode == .all else {
+      promise?.fail(ChannelError.operationUnsupported)
+      return
+    }
+    let isFirst = closing == nil
+    let closing = self.closing ?? context.eventLoop.makePromise()
+    closing.futureResult.cascade(to: promise)
+    self.closing = closing
+    if isFirst { drain(context, until: .now() + Self.patience) }
+  }
+
+  /// What was written last may be a goodbye: a close that comes at once would cut it off.
+  private func drain(_ context: ChannelHandlerContext, until deadline: NIODeadline) {
+    guard !port.isPseudoTerminal, context.channel.isActive else { return finish(context) }
+    guard port.pendingOutput > 0, .now() < deadline else {
+      // The hardware has a queue of its own, up to a few hundred bytes, which nobody counts.
+      let queued = TimeAmount.milliseconds(Int64(min(100, 128_000 / max(format.bytesPerSecond, 1))))
+      return after(queued, context) { $0.finish($1) }
+    }
+    after(Self.interval, context) { $0.drain($1, until: deadline) }
+  }
+
+  private func finish(_ context: ChannelHandlerContext) {
+    // Before the close, so that whoever waits for it can open the port again.
+    port.release()
+    context.close(promise: closing)
+  }
+
+  private func after(
+    _ delay: TimeAmount, _ context: ChannelHandlerContext,
+    _ step: @escaping @Sendable (PortHandler, ChannelHandlerContext) -> Void
+  ) {
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.scheduleTask(in: delay) { step(bound.value.0, bound.value.1) }
+  }
+}

@@ -1,0 +1,62 @@
+internal import Glibc
+
+/// The serial ports that the system knows.
+///
+/// Read from sysfs, and only then asked of libserialport one by one: its own list opens every UART, and to open one is to
+/// raise DTR, which resets many boards.
+struct PortList: Sendable {
+  var classes = "/sys/class/tty"
+  var devices = "/dev"
+
+  /// In the order of their names, `ttyUSB2` before `ttyUSB10`.
+  func all() -> [PortDescription] {
+    let aliases = aliases()
+    return names().map { name in
+      let path = "\(devices)/\(name)"
+      return PortDescription(path: path, usb: ModemPort.usbIdentity(of: path), alias: aliases[path])
+    }
+  }
+
+  /// The port of the adapter that a pattern describes.
+  /// - Throws: ``SerialFailure`` where there is none, or more than one.
+  func path(of pattern: USBPattern) throws -> String {
+    let paths = names().map { "\(devices)/\($0)" }
+    let matches = paths.filter { ModemPort.usbIdentity(of: $0).map(pattern.matches) ?? false }
+    guard let match = matches.first else { throw SerialFailure.noAdapter(pattern) }
+    guard matches.count == 1 else { throw SerialFailure.ambiguous(pattern, all().filter { matches.contains($0.path) }) }
+    return match
+  }
+
+  func names() -> [String] {
+    SystemFiles.names(in: classes).filter(isPort).sorted { Self.sortKey($0) < Self.sortKey($1) }
+  }
+
+  private func isPort(_ name: String) -> Bool {
+    guard access("\(devices)/\(name)", F_OK) == 0 else { return false }
+    // A kernel has four 16550s whether the board has them or not; those that it lacks are of type 0, unknown.
+    if SystemFiles.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true { return false }
+    // Consoles and the like have no hardware. The device side of a USB gadget and Bluetooth's lines have it elsewhere.
+    let isVirtual = SystemFiles.target(of: "\(classes)/\(name)").map { $0.contains("/virtual/") } ?? true
+    return !isVirtual || name.hasPrefix("ttyGS") || name.hasPrefix("rfcomm")
+  }
+
+  /// udev's stable names, by what they lead to. One by serial number is worth more than one by socket, which is worth
+  /// more than none; where two adapters without a serial number are alike, only the socket tells them apart.
+  private func aliases() -> [String: String] {
+    var aliases: [String: String] = [:]
+    for folder in ["\(devices)/serial/by-path", "\(devices)/serial/by-id"] {
+      for name in SystemFiles.names(in: folder).sorted() {
+        let alias = "\(folder)/\(name)"
+        guard let path = try? SystemFiles.resolved(alias) else { continue }
+        let tellsApart = folder.hasSuffix("by-path") || ModemPort.usbIdentity(of: path)?.serial != nil
+        if tellsApart || aliases[path] == nil { aliases[path] = alias }
+      }
+    }
+    return aliases
+  }
+
+  private static func sortKey(_ name: String) -> (String, Int) {
+    let letters = name.prefix { !$0.isNumber }
+    return (String(letters), Int(name[letters.endIndex...]) ?? 0)
+  }
+}

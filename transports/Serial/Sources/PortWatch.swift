@@ -1,0 +1,80 @@
+internal import Byway
+internal import Logging
+internal import NIOCore
+
+/// The listening side: one channel after another, each as soon as the device can be opened.
+///
+/// It looks four times a second. The kernel would tell of a new device file, but not when udev has finished with it,
+/// and a pseudo-terminal's name does not go away.
+struct PortWatch: Sendable {
+  static let interval = Duration.milliseconds(250)
+
+  let opener: ChannelOpener
+
+  /// - Throws: ``SerialFailure`` where waiting would not help.
+  func listen(on address: LinkAddress) async throws -> any Listener {
+    let queue = ChannelQueue(limit: 1)
+    var waiting = Waiting(opener.address.device, opener.logger)
+    var first: (any Channel)?
+    do {
+      first = try await opener.open(to: queue)
+    } catch let failure as SerialFailure where failure.isAbsence {
+      waiting.goOn(failure, atOnce: true)
+    }
+    let watch = Task { [first, waiting] in await run(first, waiting, queue) }
+    return QueueListener(address: address, queue: queue) { watch.cancel() }
+  }
+
+  private func run(_ first: (any Channel)?, _ waiting: Waiting, _ queue: ChannelQueue) async {
+    var channel = first
+    var waiting = waiting
+    while !Task.isCancelled {
+      if let opened = channel {
+        try? await opened.closeFuture.get()
+        waiting.end()
+      }
+      // Before each attempt, so that a line that ends at once does not make this a busy loop.
+      do { try await Task.sleep(for: Self.interval) } catch { break }
+      do {
+        channel = try await opener.open(to: queue)
+      } catch {
+        channel = nil
+        if !Task.isCancelled { waiting.goOn(error) }
+      }
+    }
+    queue.end()
+  }
+}
+
+/// Says once why there is no channel, and nothing of what is over at the next look: a new device gets its permissions a
+/// moment after its name.
+private struct Waiting {
+  private let device: SerialAddress.Device
+  private let logger: Logger
+  private var seen: String?
+  private var said: String?
+
+  init(_ device: SerialAddress.Device, _ logger: Logger) {
+    self.device = device
+    self.logger = logger
+  }
+
+  /// Nothing that happens while it waits ends the wait.
+  mutating func goOn(_ error: any Error, atOnce: Bool = false) {
+    let failure = error as? SerialFailure
+    // The list of other ports in the message changes while an adapter comes and goes.
+    let reason = failure.map { $0.isAbsence ? "absent" : $0.message } ?? "\(error)"
+    if atOnce || reason == seen, reason != said {
+      logger.notice("Waiting for \(device). \(failure?.message ?? reason)")
+      said = reason
+    } else {
+      logger.trace("Still waiting for \(device)")
+    }
+    seen = reason
+  }
+
+  mutating func end() {
+    seen = nil
+    said = nil
+  }
+}

@@ -1,0 +1,54 @@
+internal import Byway
+
+/// A serial link's address, checked: which device, and how characters look on the wire.
+struct SerialAddress: Sendable, Hashable {
+  enum Device: Sendable, Hashable {
+    case path(String)
+    /// Looked for each time, as its name depends on the order of plugging.
+    case usb(USBPattern)
+  }
+
+  let device: Device
+  let format: LineFormat
+
+  init(_ address: LinkAddress) throws {
+    device = try Device(address)
+    format = try LineFormat(address)
+  }
+}
+
+extension SerialAddress.Device {
+  fileprivate init(_ address: LinkAddress) throws {
+    let path = address.path
+    if address.authority == nil, path.hasPrefix("usb:") {
+      guard let pattern = USBPattern(path.dropFirst(4)) else {
+        throw BywayError(
+          .invalidAddress,
+          "\(address) names no USB adapter: write serial:usb:VID:PID or serial:usb:VID:PID:SERIAL with VID and PID in "
+            + "four hexadecimal digits, such as serial:usb:0403:6001. \"byway ports\" lists what is there.")
+      }
+      self = .usb(pattern)
+      return
+    }
+    guard address.authority ?? "" == "" else {
+      throw BywayError(.invalidAddress, "\(address) has a host in it: write serial:/dev/ttyUSB0, with one slash.")
+    }
+    guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+      let example = path.isEmpty || path.utf8.contains(where: { $0 <= 0x20 }) ? "ttyUSB0" : path
+      throw BywayError(
+        .invalidAddress,
+        "\(address) names no device: write serial:/dev/\(example), or serial:usb:VID:PID. \"byway ports\" lists what is "
+          + "there.")
+    }
+    self = .path(path)
+  }
+}
+
+extension SerialAddress.Device: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .path(let path): path
+    case .usb(let pattern): "USB adapter \(pattern)"
+    }
+  }
+}

@@ -1,0 +1,101 @@
+internal import Byway
+internal import Glibc
+
+/// Why a port is not open, and what that means for the person who reads it.
+enum SerialFailure: Error {
+  /// No such file, or nothing behind it.
+  case missing(String)
+  case noAdapter(USBPattern)
+  case ambiguous(USBPattern, [PortDescription])
+  case noPermission(String, group: DeviceGroup)
+  case inUse(String, by: PortHolder?)
+  /// It stays so until somebody changes the address or the device: "/dev/null is not a terminal".
+  case unusable(String, String)
+
+  /// Whether the port may appear by itself.
+  var isAbsence: Bool {
+    switch self {
+    case .missing, .noAdapter: true
+    default: false
+    }
+  }
+
+  init(opening path: String, _ error: SystemError) {
+    switch error.code {
+    case ENOENT, ENOTDIR, ENXIO, ENODEV, EIO: self = .missing(path)
+    case EACCES, EPERM: self = .noPermission(path, group: DeviceGroup(of: path))
+    case EBUSY: self = .inUse(path, by: PortHolder(of: path))
+    default: self = .unusable(path, "it cannot be opened: \(error)")
+    }
+  }
+}
+
+extension SerialFailure {
+  var message: String { message(ports: PortList().all()) }
+
+  func message(ports: [PortDescription]) -> String {
+    switch self {
+    case .missing(let path):
+      "There is no serial port \(path): plug it in, or choose another.\(Self.hint(for: path, ports))"
+    case .noAdapter(let pattern):
+      "No USB adapter \(pattern) is plugged in.\(Self.list(ports))"
+    case .ambiguous(let pattern, let matches):
+      "There is more than one USB adapter \(pattern): choose one. \(Self.addresses(of: matches, among: ports))"
+    case .noPermission(let path, let group):
+      "Permission denied on \(path). \(group.advice)"
+    case .inUse(let path, let holder):
+      "\(path) is in use by \(holder?.description ?? "another program"): stop that one, or choose another port."
+        + (holder == nil || holder?.name == "ModemManager" ? " \(Self.modemManager)" : "")
+    case .unusable(let path, let reason):
+      "\(path) cannot be used as a link: \(reason)."
+    }
+  }
+
+  private static let modemManager =
+    "ModemManager tries new ports for about 10 s: the udev rule 70-byway-serial.rules keeps it away."
+
+  private static func hint(for path: String, _ ports: [PortDescription]) -> String {
+    guard let nearest = Spelling.nearest(to: path, among: ports.map(\.path)) else { return list(ports) }
+    return " Did you mean \(nearest)?\(list(ports))"
+  }
+
+  private static func list(_ ports: [PortDescription]) -> String {
+    ports.isEmpty
+      ? " There are no serial ports here; \"dmesg\" tells whether the system has seen one."
+      : " \(addresses(of: ports, among: ports))"
+  }
+
+  private static func addresses(of some: [PortDescription], among ports: [PortDescription]) -> String {
+    let limit = 8
+    let shown = some.prefix(limit).map { "\($0.address(among: ports)) (\($0.path))" }.joined(separator: ", ")
+    return "There are: \(shown)\(some.count > limit ? ", …" : "")."
+  }
+}
+
+/// The group that may open a device.
+struct DeviceGroup: Sendable, Hashable {
+  /// `nil` where the device gives nothing to a group.
+  let name: String?
+
+  init(name: String?) {
+    self.name = name
+  }
+
+  init(of path: String) {
+    guard let status = try? SystemFiles.status(of: path), status.st_gid != 0, status.st_mode & 0o060 == 0o060 else {
+      self.init(name: nil)
+      return
+    }
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var bytes = [CChar](repeating: 0, count: 4096)
+    getgrgid_r(status.st_gid, &entry, &bytes, bytes.count, &found)
+    self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(status.st_gid))
+  }
+
+  var advice: String {
+    let join = "Run \"sudo usermod -aG \(name ?? "dialout") $USER\" and log in again."
+    return name == nil
+      ? "No group may open it: install the udev rule 70-byway-serial.rules, which gives it to dialout. \(join)" : join
+  }
+}

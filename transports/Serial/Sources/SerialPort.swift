@@ -1,0 +1,154 @@
+internal import CSerialPort
+internal import Glibc
+internal import Logging
+internal import Synchronization
+
+/// An open port: locked, raw, at its rate; as it was before, once released.
+///
+/// Whose descriptor is whose: this one is for control and is closed by ``release()``; ``duplicates()`` are the channel's.
+/// Safe on any thread. Opening may wait for a USB adapter's answers: not for event loops.
+final class SerialPort: Sendable {
+  private struct Control {
+    let descriptor: CInt
+    var before: LineSettings?
+    var isExclusive = false
+  }
+
+  /// Without symbolic links: `/dev/ttyUSB0`.
+  let path: String
+  /// Without hardware: it follows no rate, and tells nothing of what waits in it.
+  let isPseudoTerminal: Bool
+  private let control: Mutex<Control?>
+
+  /// - Throws: ``SerialFailure``.
+  init(path: String, format: LineFormat) throws {
+    let (resolved, descriptor) = try Self.open(path)
+    self.path = resolved
+    control = Mutex(Control(descriptor: descriptor))
+    isPseudoTerminal = Self.isPseudoTerminal(descriptor)
+    // From here on the lock and the settings are undone with the object.
+    try prepare(descriptor, format)
+  }
+
+  deinit { release() }
+
+  /// Undoes everything. Only the first call counts.
+  func release() {
+    guard let control = control.withLock({ $0.take() }) else { return }
+    let descriptor = control.descriptor
+    if let before = control.before {
+      // What the far end never took would hold up the close for half a minute. A pseudo-terminal would lose what its
+      // other end has not read yet.
+      if !isPseudoTerminal { tcflush(descriptor, TCOFLUSH) }
+      try? before.apply(to: descriptor)
+    }
+    if control.isExclusive { _ = ioctl(descriptor, UInt(TIOCNXCL)) }
+    // Copies live as long as the channel.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+
+  /// Descriptors of the same open port, for a channel.
+  func duplicates() throws -> (input: CInt, output: CInt) {
+    try control.withLock { control in
+      let input = fcntl(control?.descriptor ?? -1, F_DUPFD_CLOEXEC, 3)
+      let output = fcntl(control?.descriptor ?? -1, F_DUPFD_CLOEXEC, 3)
+      guard input >= 0, output >= 0 else {
+        let error = SystemError(code: errno)
+        for descriptor in [input, output] where descriptor >= 0 { close(descriptor) }
+        throw SerialFailure.unusable(path, "it cannot be opened: \(error)")
+      }
+      return (input, output)
+    }
+  }
+
+  /// Bytes that wait for the wire; always 0 on a pseudo-terminal.
+  var pendingOutput: Int {
+    control.withLock { control in
+      var count: CInt = 0
+      guard let control, ioctl(control.descriptor, UInt(TIOCOUTQ), &count) == 0 else { return 0 }
+      return Int(count)
+    }
+  }
+
+  func requestLowLatency(logger: Logger, advice: Advice) {
+    control.withLock { control in
+      guard let control else { return }
+      LowLatency.request(of: path, descriptor: control.descriptor, logger: logger, advice: advice)
+    }
+  }
+
+  private static func open(_ path: String) throws -> (path: String, descriptor: CInt) {
+    do {
+      let resolved = try SystemFiles.resolved(path)
+      guard try SystemFiles.status(of: resolved).st_mode & S_IFMT == S_IFCHR else {
+        throw SerialFailure.unusable(path, "it is not a terminal device")
+      }
+      // Neither wait for a carrier, nor become the process's terminal, whose hang-up would end the process.
+      let descriptor = Glibc.open(resolved, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      try SystemError.check(descriptor)
+      return (resolved, descriptor)
+    } catch let error as SystemError {
+      throw SerialFailure(opening: path, error)
+    }
+  }
+
+  /// By the device numbers that Linux gives to Unix 98 pseudo-terminals.
+  private static func isPseudoTerminal(_ descriptor: CInt) -> Bool {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return false }
+    return (136...143).contains((status.st_rdev >> 8) & 0xFFF)
+  }
+
+  private func prepare(_ descriptor: CInt, _ format: LineFormat) throws {
+    guard isatty(descriptor) == 1 else {
+      // A UART that the board does not have says EIO.
+      throw errno == ENOTTY
+        ? SerialFailure.unusable(path, "it is not a terminal device")
+        : SerialFailure(opening: path, SystemError(code: errno))
+    }
+    guard tcgetsid(descriptor) != getsid(0) else {
+      throw SerialFailure.unusable(path, "it is the terminal that this was started from; for a login use stdio:")
+    }
+    try PortLock.take(descriptor, path: path)
+    do {
+      var before = try LineSettings(of: descriptor)
+      before.keepControlLinesAtClose()
+      control.withLock { [before] in $0?.before = before }
+      let isConfigured = try !isPseudoTerminal && ModemPort.configure(path, format)
+      var settings = try LineSettings(of: descriptor)
+      settings.makeRaw()
+      settings.setFlowControl(format.flow)
+      if !isConfigured { settings.setFormat(format) }
+      try settings.apply(to: descriptor)
+      try check(LineSettings(of: descriptor), format)
+    } catch let error as SystemError {
+      throw SerialFailure(opening: path, error)
+    }
+    if !isPseudoTerminal {
+      // On a pseudo-terminal it would outlive this process, and lock out everyone until both ends are closed.
+      let isExclusive = ioctl(descriptor, UInt(TIOCEXCL)) == 0
+      control.withLock { $0?.isExclusive = isExclusive }
+    }
+    // What came before belongs to nobody.
+    tcflush(descriptor, TCIFLUSH)
+  }
+
+  /// Drivers may take settings and not follow them.
+  private func check(_ settings: LineSettings, _ format: LineFormat) throws {
+    guard settings.isRaw else { throw SerialFailure.unusable(path, "its driver does not pass all bytes unchanged") }
+    guard !isPseudoTerminal else { return }
+    // Two ends may differ by about 4 % in all before characters are cut wrongly.
+    guard abs(settings.baud - format.baud) * 50 <= format.baud else {
+      throw SerialFailure.unusable(
+        path, "its driver makes baud=\(format.baud) \(settings.baud); set a rate that it has, at both ends")
+    }
+    guard settings.parity == format.parity, settings.stopBits == format.stopBits else {
+      throw SerialFailure.unusable(
+        path, "its driver does not do \(format); set parity=none and stopbits=1 at both ends")
+    }
+    guard settings.hasHardwareFlowControl == (format.flow == .rtscts) else {
+      throw SerialFailure.unusable(path, "its driver does not do flow=\(format.flow.rawValue)")
+    }
+  }
+}

@@ -1,0 +1,45 @@
+public import Byway
+internal import Logging
+public import NIOCore
+internal import NIOPosix
+
+/// Links over serial lines: `serial:/dev/ttyUSB0?baud=921600`, `serial:usb:0403:6001:A50285BI`.
+///
+/// A line has two ends and no server: whoever connects and whoever listens open the same kind of device, and a
+/// listener opens it again whenever it was lost.
+public struct SerialTransport: Transport {
+  public let scheme = "serial"
+  public let options = LineFormat.options
+  private let advice = Advice()
+
+  public init() {}
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try SerialAddress(address)
+  }
+
+  public func line(for address: LinkAddress) throws -> LineProperties? {
+    LineProperties(bytesPerSecond: try SerialAddress(address).format.bytesPerSecond)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    try await bywayErrors { try await opener(for: address, context).open() }
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    try await bywayErrors { try await PortWatch(opener: opener(for: address, context)).listen(on: address) }
+  }
+
+  private func opener(for address: LinkAddress, _ context: LinkContext) throws -> ChannelOpener {
+    ChannelOpener(
+      address: try SerialAddress(address), group: context.group, logger: context.logger, advice: advice)
+  }
+
+  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let failure as SerialFailure {
+      throw BywayError(.linkUnavailable, failure.message, processing: .none)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Byway
+import Foundation
+import NIOCore
+import Testing
+import TransportTestSupport
+
+@testable import SerialTransport
+
+@Suite struct PortLockTests {
+  let transport = SerialTransport()
+
+  @Test("gives a port to one only, and names who has it")
+  func conflict() async throws {
+    let terminal = try PseudoTerminal()
+    let address = try LinkAddress("serial:\(terminal.path)")
+    let before = try terminal.settings
+    let channel = try await transport.connect(to: address, context: .test())
+    let during = try terminal.settings
+    let error = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(error?.code == .linkUnavailable)
+    #expect(error?.processing == BywayError.Processing.none)
+    #expect(error?.message.hasPrefix("\(terminal.path) is in use by process \(getpid()) (") == true)
+    // Whoever came second has not touched the line.
+    #expect(try terminal.settings == during)
+    try await channel.writeAndFlush(ByteBuffer(bytes: everyByte))
+    #expect(try terminal.read(256) == everyByte)
+    try await channel.close()
+    #expect(try terminal.settings == before)
+    try await transport.connect(to: address, context: .test()).close()
+  }
+
+  @Test("respects another program's lock, which ends with that program however it ends")
+  func foreignLock() async throws {
+    let terminal = try PseudoTerminal()
+    let address = try LinkAddress("serial:\(terminal.path)")
+    let holder = Process()
+    holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+    holder.arguments = ["--no-fork", terminal.path, "sh", "-c", "echo locked; exec sleep 60"]
+    let output = Pipe()
+    holder.standardOutput = output
+    try holder.run()
+    #expect(output.fileHandleForReading.readData(ofLength: 6) == Data("locked".utf8))
+
+    let error = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(error?.message.hasPrefix("\(terminal.path) is in use by process \(holder.processIdentifier) (") == true)
+    kill(holder.processIdentifier, SIGKILL)
+    holder.waitUntilExit()
+    try await transport.connect(to: address, context: .test()).close()
+  }
+
+  @Test("finds who has a port open without a lock")
+  func openers() throws {
+    let terminal = try PseudoTerminal()
+    #expect(PortHolder.others(withOpen: terminal.path).isEmpty)
+    let reader = Process()
+    reader.executableURL = URL(fileURLWithPath: "/bin/sh")
+    reader.arguments = ["-c", "exec 5<>\(terminal.path); echo open; exec sleep 60"]
+    let output = Pipe()
+    reader.standardOutput = output
+    try reader.run()
+    #expect(output.fileHandleForReading.readData(ofLength: 4) == Data("open".utf8))
+    #expect(PortHolder.others(withOpen: terminal.path).map(\.processID) == [reader.processIdentifier])
+    kill(reader.processIdentifier, SIGKILL)
+    reader.waitUntilExit()
+  }
+
+  @Test("reads the kernel's list of locks, and nothing into what is not one")
+  func lockList() async throws {
+    try await withTemporaryFolder { folder in
+      let status = try SystemFiles.status(of: "/dev/null")
+      let device = String(UInt64(status.st_dev) >> 8 & 0xFFF, radix: 16)
+      let minor = String(UInt64(status.st_dev) & 0xFF, radix: 16)
+      let text = """
+        1: POSIX  ADVISORY  WRITE 11 \(device):\(minor):\(status.st_ino) 0 EOF
+        2: FLOCK  ADVISORY  WRITE 12 \(device):\(minor):\(status.st_ino + 1) 0 EOF
+        3: FLOCK
+        4: FLOCK  ADVISORY  WRITE -1 \(device):\(minor):\(status.st_ino) 0 EOF
+        5: -> FLOCK  ADVISORY  WRITE 13 \(device):\(minor):\(status.st_ino) 0 EOF
+        6: FLOCK  ADVISORY  WRITE 99999999 \(device):\(minor):\(status.st_ino) 0 EOF
+        """
+      try text.write(toFile: "\(folder)/locks", atomically: true, encoding: .utf8)
+      let holder = PortHolder.ofLock(on: "/dev/null", locks: "\(folder)/locks")
+      #expect(holder?.description == "process 99999999")
+      #expect(PortHolder.ofLock(on: "/dev/null", locks: "\(folder)/missing") == nil)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+internal import Byway
+internal import NIOCore
+
+/// The host and port of an address that has nothing else.
+struct Endpoint {
+  let host: String
+  let port: Int
+
+  init(_ address: LinkAddress) throws {
+    let hostPort = try address.hostPort()
+    guard hostPort.user == nil, address.path.isEmpty || address.path == "/" else {
+      throw BywayError(
+        .invalidAddress, "\(address) has more than a host and a port: write \(address.scheme)://HOST:PORT.")
+    }
+    guard let port = hostPort.port else {
+      throw BywayError(.invalidAddress, "\(address) names no port: write \(address.scheme)://HOST:PORT.")
+    }
+    host = hostPort.host
+    self.port = port
+  }
+
+  /// `localhost` is not looked up: a resolver that answers something else must not open a way out (RFC 6761 §6.3).
+  var loopbackAddresses: [SocketAddress] {
+    let candidates = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
+    return candidates.compactMap { try? SocketAddress(ipAddress: $0, port: port) }.filter(\.isLoopback)
+  }
+}
+
+/// An endpoint on this machine, or beyond it for a listener whose user has said so.
+struct LoopbackEndpoint {
+  /// At least one.
+  let addresses: [SocketAddress]
+  let port: Int
+
+  /// - Parameter mayBeOpen: `insecure=yes` counts.
+  init(_ address: LinkAddress, mayBeOpen: Bool = false) throws {
+    let endpoint = try Endpoint(address)
+    port = endpoint.port
+    let isInsecure = try address.isInsecure()
+    let loopback = endpoint.loopbackAddresses
+    if loopback.isEmpty, mayBeOpen, isInsecure {
+      guard let open = try? SocketAddress(ipAddress: endpoint.host, port: endpoint.port) else {
+        throw BywayError(.invalidAddress, "\(endpoint.host) is no IP address: write one of this machine, or 0.0.0.0.")
+      }
+      addresses = [open]
+      return
+    }
+    addresses = loopback
+    guard !addresses.isEmpty else {
+      throw BywayError(
+        .invalidAddress,
+        "\(address) is not on this machine, and plain TCP protects nothing: use tls://\(endpoint.host):\(endpoint.port)"
+          + "?ca=…&cert=…&key=…, or 127.0.0.1, [::1] or localhost.")
+    }
+  }
+}
+
+extension LinkAddress {
+  fileprivate func isInsecure() throws -> Bool {
+    switch self[option: "insecure"] {
+    case nil: return false
+    case "yes": return true
+    case let value?:
+      throw BywayError(.invalidAddress, "insecure=\(value) is unknown: write insecure=yes, or leave it out.")
+    }
+  }
+}
+
+extension SocketAddress {
+  /// 127.0.0.0/8 and ::1 (RFC 6890 §2.2).
+  var isLoopback: Bool {
+    switch self {
+    case .v4(let address): UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
+    case .v6(let address):
+      withUnsafeBytes(of: address.address.sin6_addr) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+    default: false
+    }
+  }
+}

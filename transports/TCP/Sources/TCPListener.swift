@@ -1,0 +1,37 @@
+internal import Byway
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// What listening for TCP and for TLS have in common.
+enum TCPListener {
+  static func listen(
+    on address: LinkAddress, at endpoint: SocketAddress, queue: ChannelQueue, context: LinkContext,
+    initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+  ) async throws -> any Listener {
+    let logger = context.logger
+    let server: any Channel
+    do {
+      server = try await ServerBootstrap(group: context.group)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelInitializer { $0.logAcceptFailures(of: address, to: logger) }
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelInitializer(initializer)
+        .bind(to: endpoint).get()
+    } catch {
+      throw TCPFailure.listening(on: address, error)
+    }
+    server.closeFuture.whenComplete { _ in queue.end() }
+    let bound = try server.localAddress?.port.map(address.replacingPort) ?? address
+    return QueueListener(address: bound, queue: queue) { try? await server.close() }
+  }
+}
+
+extension LinkAddress {
+  /// The same address with the port that the system chose.
+  fileprivate func replacingPort(_ port: Int) throws -> LinkAddress {
+    let host = try hostPort().host
+    let query = text.firstIndex(of: "?").map { text[$0...] } ?? ""
+    return try LinkAddress("\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(query)")
+  }
+}

@@ -1,0 +1,46 @@
+public import Byway
+public import NIOCore
+internal import NIOPosix
+
+/// Links over TCP on this machine: `tcp://127.0.0.1:7000`.
+///
+/// Plain TCP has no way to tell who is at the other end, so it does not leave the machine: `tls:` does. Only a listener can
+/// be told otherwise, with `insecure=yes`.
+public struct TCPTransport: Transport {
+  public let scheme = "tcp"
+  public let options: [LinkOption] = [
+    LinkOption("insecure", "yes: listen on an address that other machines reach, without any protection")
+  ]
+
+  public init() {}
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try LoopbackEndpoint(address, mayBeOpen: true)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    let endpoint = try LoopbackEndpoint(address)
+    guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
+    var failure: any Error = ChannelError.connectTimeout(.zero)
+    for candidate in endpoint.addresses {
+      do {
+        return try await ClientBootstrap(group: context.group)
+          .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+          .connectTimeout(context.deadline - .now())
+          .channelInitializer { $0.prepareForHandover() }
+          .connect(to: candidate).get()
+      } catch {
+        failure = error
+      }
+    }
+    throw TCPFailure.connecting(to: address, failure)
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let endpoint = try LoopbackEndpoint(address, mayBeOpen: true)
+    let queue = ChannelQueue()
+    return try await TCPListener.listen(on: address, at: endpoint.addresses[0], queue: queue, context: context) {
+      $0.prepareForHandover(to: queue)
+    }
+  }
+}

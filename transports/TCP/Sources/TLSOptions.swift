@@ -1,0 +1,101 @@
+internal import Byway
+internal import Glibc
+internal import NIOSSL
+
+/// The files that an address names, and the TLS configuration that they make.
+struct TLSOptions {
+  static let all = [
+    LinkOption("ca", "PEM file of the authorities that the other end's certificate must come from"),
+    LinkOption("cert", "PEM file of this end's certificate chain"),
+    LinkOption("key", "PEM file of this end's private key"),
+    LinkOption("name", "name to verify in the listener's certificate; the host where not given"),
+  ]
+
+  let ca: String?
+  let identity: (cert: String, key: String)?
+  let name: String?
+  private let address: LinkAddress
+  private let protocolName: String
+
+  init(_ address: LinkAddress) throws {
+    for option in ["ca", "cert", "key", "name"] where address[option: option] == "" {
+      throw BywayError(.invalidAddress, "\(option)= in \(address) is empty: give it a value, or leave it out.")
+    }
+    ca = address[option: "ca"]
+    switch (address[option: "cert"], address[option: "key"]) {
+    case (let cert?, let key?): identity = (cert, key)
+    case (nil, nil): identity = nil
+    default: throw BywayError(.invalidAddress, "\(address) needs both cert=FILE and key=FILE, or neither.")
+    }
+    name = address[option: "name"]
+    // RFC 7301 §6, RFC 9113 §3.2.
+    protocolName = address[option: "http"] == "1.1" ? "http/1.1" : "h2"
+    self.address = address
+  }
+
+  func clientContext() throws -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    if let ca { configuration.trustRoots = .certificates(try certificates("ca", ca)) }
+    if let identity {
+      configuration.certificateChain = try certificates("cert", identity.cert).map { .certificate($0) }
+      configuration.privateKey = .privateKey(try privateKey(identity.key))
+    }
+    return try context(configuration)
+  }
+
+  /// A client must have a certificate whenever there is an authority to verify it against.
+  func serverContext() throws -> NIOSSLContext {
+    guard let identity else {
+      throw BywayError(.invalidAddress, "\(address) needs cert=FILE and key=FILE to listen with.")
+    }
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: try certificates("cert", identity.cert).map { .certificate($0) },
+      privateKey: .privateKey(try privateKey(identity.key)))
+    if let ca {
+      configuration.trustRoots = .certificates(try certificates("ca", ca))
+      configuration.certificateVerification = .noHostnameVerification
+    }
+    return try context(configuration)
+  }
+
+  private func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
+    var configuration = configuration
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = [protocolName]
+    // A far end that does not answer our close_notify has this long.
+    configuration.shutdownTimeout = .seconds(1)
+    do {
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw unusable("The certificate in cert= and the key in key= of \(address) do not belong together.", error)
+    }
+  }
+
+  private func certificates(_ option: String, _ path: String) throws -> [NIOSSLCertificate] {
+    try checkReadable(option, path)
+    let certificates = Result { try NIOSSLCertificate.fromPEMFile(path) }
+    guard case .success(let certificates) = certificates, !certificates.isEmpty else {
+      throw unusable("\(option)=\(path) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
+    }
+    return certificates
+  }
+
+  private func privateKey(_ path: String) throws -> NIOSSLPrivateKey {
+    try checkReadable("key", path)
+    do {
+      return try NIOSSLPrivateKey(file: path, format: .pem)
+    } catch {
+      throw unusable("key=\(path) holds no private key in PEM form without a passphrase.", error)
+    }
+  }
+
+  private func checkReadable(_ option: String, _ path: String) throws {
+    guard access(path, R_OK) == 0 else {
+      throw unusable("Cannot read \(option)=\(path): \(String(cString: strerror(errno))).", nil)
+    }
+  }
+
+  private func unusable(_ message: String, _ cause: (any Error)?) -> BywayError {
+    BywayError(.linkUnavailable, message, processing: .none, cause: cause)
+  }
+}

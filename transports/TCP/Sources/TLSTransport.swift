@@ -1,0 +1,93 @@
+public import Byway
+internal import Logging
+public import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+
+/// Links over TCP protected by TLS, both ends known by certificate: `tls://host:port?ca=…&cert=…&key=…`.
+///
+/// A channel is handed over when its handshake is done. Half-close works: a direction ends by a close_notify alert
+/// (RFC 8446 §6.1), and one that ends without it is an error, as it may have been cut.
+public struct TLSTransport: Transport {
+  public let scheme = "tls"
+  public let options = TLSOptions.all
+  private let handshakeLimit: TimeAmount
+
+  /// - Parameter handshakeLimit: what an accepted connection has for its handshake; whoever only connects must not
+  ///   hold a descriptor for long. Whoever dials has a deadline of their own.
+  public init(handshakeLimit: Duration = .seconds(10)) {
+    self.handshakeLimit = TimeAmount(handshakeLimit)
+  }
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try Endpoint(address)
+    _ = try TLSOptions(address)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    let endpoint = try Endpoint(address)
+    guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
+    let options = try TLSOptions(address)
+    let tls = try options.clientContext()
+    let name = options.name ?? endpoint.host
+    let deadline = context.deadline
+    do {
+      return try await ClientBootstrap(group: context.group)
+        .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .connectTimeout(deadline - .now())
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            // An address is verified against the certificate without being sent as a name (RFC 6066 §3).
+            let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
+            let gate = HandoverGate()
+            let failure = TLSFailure(address, verifying: name, isDialling: true)
+            try channel.pipeline.syncOperations.addHandlers(
+              gate, handler, TLSLinkHandler(failure: failure, gate: gate, until: deadline))
+          }
+          .flatMap { channel.prepareForHandover() }
+        }
+        .connect(host: endpoint.host, port: endpoint.port)
+        .flatMap { $0.finishedHandshake() }
+        .get()
+    } catch let error as BywayError {
+      throw error
+    } catch {
+      throw TCPFailure.connecting(to: address, error)
+    }
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let endpoint = try Endpoint(address)
+    let options = try TLSOptions(address)
+    guard options.ca != nil || !endpoint.loopbackAddresses.isEmpty else {
+      throw BywayError(
+        .invalidAddress,
+        "\(address) would serve anyone who reaches it: add ca=FILE, so that only clients with a certificate of that "
+          + "authority come in, or listen on 127.0.0.1.")
+    }
+    guard
+      let bind = endpoint.loopbackAddresses.first ?? (try? SocketAddress(ipAddress: endpoint.host, port: endpoint.port))
+    else {
+      throw BywayError(
+        .invalidAddress, "\(address) names a host: listen on an address of this machine, such as 0.0.0.0 or [::].")
+    }
+    let tls = try options.serverContext()
+    let queue = ChannelQueue()
+    let logger = context.logger
+    return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context) {
+      [handshakeLimit] channel in
+      channel.eventLoop.makeCompletedFuture {
+        let failure = TLSFailure(address, verifying: nil, isDialling: false)
+        let gate = HandoverGate()
+        try channel.pipeline.syncOperations.addHandlers(
+          gate, NIOSSLServerHandler(context: tls),
+          TLSLinkHandler(failure: failure, gate: gate, until: .now() + handshakeLimit, logger: logger))
+      }
+      .flatMap { channel.prepareForHandover(to: queue) }
+    }
+  }
+}
+
+extension SocketAddress {
+  fileprivate static func isIP(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+}

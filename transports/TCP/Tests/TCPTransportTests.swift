@@ -1,0 +1,116 @@
+import Byway
+import Glibc
+import NIOCore
+import NIOPosix
+import Testing
+import TransportTestSupport
+
+@testable import TCPTransport
+
+@Suite struct TCPTransportTests {
+  let transport = TCPTransport()
+
+  @Test(
+    "stays on this machine, and points to tls:",
+    arguments: ["192.0.2.1", "0.0.0.0", "[::]", "[2001:db8::1]", "example.com", "localhost.example.com", "128.0.0.1"])
+  func refusesOthers(_ host: String) async throws {
+    let address = try LinkAddress("tcp://\(host):7000")
+    let error = await bywayError { try transport.check(address) }
+    #expect(error?.code == .invalidAddress)
+    #expect(error?.message.contains("use tls://") == true)
+    #expect(await bywayError { try await transport.connect(to: address, context: .test()) }?.code == .invalidAddress)
+    #expect(await bywayError { try await transport.listen(on: address, context: .test()) }?.code == .invalidAddress)
+  }
+
+  @Test("listens beyond this machine when told that this is insecure, and never connects there")
+  func insecure() async throws {
+    let address = try LinkAddress("tcp://0.0.0.0:0?insecure=yes")
+    try transport.check(address)
+    let listener = try await transport.listen(on: address, context: .test())
+    #expect(listener.address.text.hasPrefix("tcp://0.0.0.0:"))
+    await listener.close()
+    #expect(await bywayError { try await transport.connect(to: address, context: .test()) }?.code == .invalidAddress)
+  }
+
+  @Test(
+    "takes no other word for insecure, and no name", arguments: ["0.0.0.0:1?insecure=1", "example.com:1?insecure=yes"])
+  func insecureAddresses(_ rest: String) throws {
+    #expect(throws: BywayError.self) { try transport.check(LinkAddress("tcp://\(rest)")) }
+  }
+
+  @Test(
+    "takes every way to write this machine", arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "[::1]"])
+  func acceptsLoopback(_ host: String) throws {
+    try transport.check(LinkAddress("tcp://\(host):7000"))
+  }
+
+  @Test(
+    "refuses what is no host and port",
+    arguments: ["tcp:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:99999", "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x"])
+  func badAddress(_ text: String) {
+    #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
+  }
+
+  @Test("tells which port it was given, and keeps the options")
+  func anyPort() async throws {
+    let listener = try await transport.listen(on: LinkAddress("tcp://localhost:0?http=1.1"), context: .test())
+    let bound = listener.address
+    #expect(bound.text.hasPrefix("tcp://localhost:") && bound.text.hasSuffix("?http=1.1"))
+    #expect(try bound.hostPort().port != 0)
+    try await transport.connect(to: bound, context: .test()).close().get()
+    await listener.close()
+  }
+
+  @Test("does not wait to fill segments, at either end")
+  func noDelay() async throws {
+    let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
+    let near = try await transport.connect(to: listener.address, context: .test())
+    let far = try #require(try await nextChannel(of: listener))
+    #expect(try await near.getOption(.tcpOption(.tcp_nodelay)).get() != 0)
+    #expect(try await far.getOption(.tcpOption(.tcp_nodelay)).get() != 0)
+    try await near.close().get()
+    try await far.close().get()
+    await listener.close()
+  }
+
+  @Test("says that nobody listens, or that nobody answers")
+  func noAnswer() async throws {
+    let unused = try UnusedPort()
+    let unusedAddress = try LinkAddress("tcp://127.0.0.1:\(unused.port)")
+    let refused = await bywayError { try await transport.connect(to: unusedAddress, context: .test()) }
+    #expect(refused?.message.hasPrefix("Nobody listens on \(unusedAddress)") == true)
+    #expect(refused?.processing == BywayError.Processing.none)
+
+    let silent = try SilentPort()
+    let silentAddress = try LinkAddress("tcp://127.0.0.1:\(silent.port)")
+    let late = await bywayError {
+      try await transport.connect(to: silentAddress, context: .test(limit: .milliseconds(100)))
+    }
+    #expect(late?.message.hasPrefix("\(silentAddress) did not answer in time") == true)
+    withExtendedLifetime((unused, silent)) {}
+  }
+
+  @Test("says that a port is taken, or cannot be dialled")
+  func badPort() async throws {
+    let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
+    let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }
+    #expect(taken?.message.hasPrefix("\(listener.address) is already in use") == true)
+    await listener.close()
+    let zero = await bywayError { try await transport.connect(to: LinkAddress("tcp://[::1]:0"), context: .test()) }
+    #expect(zero?.code == .invalidAddress)
+  }
+
+  @Test(
+    "explains what the system says",
+    arguments: [
+      (ENETUNREACH, "There is no route to"), (EHOSTUNREACH, "There is no route to"), (ENOBUFS, "Cannot connect"),
+    ])
+  func systemErrors(_ code: CInt, _ start: String) throws {
+    let address = try LinkAddress("tls://192.0.2.1:1")
+    #expect(TCPFailure.connecting(to: address, IOError(errnoCode: code, reason: "")).message.hasPrefix(start))
+    #expect(TCPFailure.listening(on: address, IOError(errnoCode: EACCES, reason: "")).message.contains("below 1024"))
+    #expect(
+      TCPFailure.listening(on: address, IOError(errnoCode: EADDRNOTAVAIL, reason: "")).message
+        .contains("no address of this machine"))
+  }
+}

@@ -1,0 +1,39 @@
+import Byway
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import TCPTransport
+
+/// The files that an address names.
+@Suite struct TLSOptionsTests {
+  @Test("wants certificate and key together, and no empty values", arguments: ["cert=a", "key=a", "ca=", "name="])
+  func incomplete(_ options: String) {
+    #expect(throws: BywayError.self) { try TLSTransport().check(LinkAddress("tls://h:1?\(options)")) }
+  }
+
+  @Test("needs a certificate to listen")
+  func listenerWithout() async throws {
+    let error = await bywayError { try await TLSTransport().listen(on: LinkAddress("tls://[::1]:0"), context: .test()) }
+    #expect(error?.message.contains("needs cert=FILE and key=FILE to listen") == true)
+  }
+
+  @Test("says which file cannot be used, and why")
+  func files() async throws {
+    let ca = try await Certificates()
+    let (one, two) = (ca.server, ca.client)
+    #expect(throws: Never.self) { try client("ca=\(ca.authority)&\(one.options)") }
+    let missing = await bywayError { try client("ca=\(ca.folder["missing.pem"])") }
+    #expect(missing?.message == "Cannot read ca=\(ca.folder["missing.pem"]): No such file or directory.")
+    let noCertificate = await bywayError { try client("ca=\(one.key)") }
+    #expect(noCertificate?.message.contains("ca=\(one.key) holds no certificate") == true)
+    let noKey = await bywayError { try client("cert=\(one.cert)&key=\(one.cert)") }
+    #expect(noKey?.message.contains("key=\(one.cert) holds no private key") == true)
+    let mismatch = await bywayError { try client("cert=\(one.cert)&key=\(two.key)") }
+    #expect(mismatch?.message.contains("do not belong together") == true)
+  }
+
+  private func client(_ options: String) throws {
+    _ = try TLSOptions(LinkAddress("tls://h:1?\(options)")).clientContext()
+  }
+}

@@ -1,0 +1,64 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+
+/// The path of a link address, checked to fit into a socket address.
+struct SocketPath {
+  let text: String
+
+  /// What `sockaddr_un.sun_path` takes, its ending zero left out (unix(7)).
+  static let limit = 107
+
+  init(_ address: LinkAddress) throws {
+    guard address.authority ?? "" == "" else {
+      throw BywayError(
+        .invalidAddress, "\(address.text) has a host in it: write unix:/PATH, with one slash, or unix:PATH.")
+    }
+    guard !address.path.isEmpty, !address.path.utf8.contains(0) else {
+      throw BywayError(.invalidAddress, "\(address.text) names no socket: write unix:/run/byway.sock.")
+    }
+    let count = address.path.utf8.count
+    guard count <= Self.limit else {
+      throw BywayError(
+        .invalidAddress,
+        "The socket path \(address.path) has \(count) bytes, \(Self.limit) are possible: use a shorter directory, or a "
+          + "path relative to the working directory.")
+    }
+    text = address.path
+  }
+
+  /// NIO's own way to make one takes four bytes less.
+  var socketAddress: SocketAddress { SocketAddress(systemAddress) }
+
+  var systemAddress: sockaddr_un {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }
+    return address
+  }
+
+  var directory: String {
+    guard let slash = text.lastIndex(of: "/") else { return "." }
+    return slash == text.startIndex ? "/" : String(text[..<slash])
+  }
+
+  /// What stands at the path, a symbolic link followed.
+  var kind: FileKind { FileKind(of: text) }
+}
+
+enum FileKind {
+  case missing, socket, directory, other, hidden
+
+  init(of path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      self = errno == ENOENT || errno == ENOTDIR ? .missing : .hidden
+      return
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFSOCK: self = .socket
+    case S_IFDIR: self = .directory
+    default: self = .other
+    }
+  }
+}

@@ -1,0 +1,62 @@
+public import Byway
+internal import Glibc
+public import NIOCore
+internal import NIOPosix
+
+/// Links over Unix domain sockets: `unix:/run/byway.sock`.
+public struct UnixTransport: Transport {
+  public let scheme = "unix"
+  public let options = [LinkOption("mode", "permission bits of the socket file, in octal; the umask's where not given")]
+
+  public init() {}
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try SocketPath(address)
+    _ = try mode(of: address)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    let path = try SocketPath(address)
+    do {
+      return try await ClientBootstrap(group: context.group)
+        .connectTimeout(context.deadline - .now())
+        .channelInitializer { $0.prepareForHandover() }
+        .connect(to: path.socketAddress).get()
+    } catch {
+      throw UnixFailure.connecting(to: path, error)
+    }
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let path = try SocketPath(address)
+    let (descriptor, file) = try await SocketFile.bind(path, mode: mode(of: address))
+    let queue = ChannelQueue()
+    let logger = context.logger
+    do {
+      let server = try await ServerBootstrap(group: context.group)
+        .serverChannelInitializer { $0.logAcceptFailures(of: address, to: logger) }
+        .childChannelInitializer { channel in
+          channel.logPeerCredentials(of: address, to: logger)
+          return channel.prepareForHandover(to: queue)
+        }
+        .withBoundSocket(descriptor).get()
+      server.closeFuture.whenComplete { _ in queue.end() }
+      return QueueListener(address: address, queue: queue) {
+        // First the name, then the socket: nobody finds a file that no longer answers.
+        file.removeIfOurs()
+        try? await server.close()
+      }
+    } catch {
+      file.removeIfOurs()
+      throw UnixFailure.listening(on: path, error)
+    }
+  }
+
+  private func mode(of address: LinkAddress) throws -> mode_t? {
+    guard let text = address[option: "mode"] else { return nil }
+    guard let mode = mode_t(text, radix: 8), mode <= 0o777, text.first != "+" else {
+      throw BywayError(.invalidAddress, "mode=\(text) is no permission: write octal digits up to 777, such as 0660.")
+    }
+    return mode
+  }
+}

@@ -1,0 +1,114 @@
+import Byway
+import Foundation
+import Glibc
+import NIOCore
+import Testing
+import TransportTestSupport
+
+@testable import UnixTransport
+
+/// Each failure has a message of its own that says what to try.
+@Suite struct UnixFailureTests {
+  let transport = UnixTransport()
+
+  @Test("says how long a path may be")
+  func tooLong() async throws {
+    let path = "/" + String(repeating: "a", count: SocketPath.limit)
+    let error = await bywayError { try transport.check(LinkAddress("unix:\(path)")) }
+    #expect(error?.code == .invalidAddress)
+    #expect(error?.message.contains("has 108 bytes, 107 are possible") == true)
+  }
+
+  @Test("takes a path of exactly the limit")
+  func longest() async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/" + String(repeating: "a", count: SocketPath.limit - folder.utf8.count - 1)
+      let listener = try await transport.listen(on: LinkAddress("unix:\(path)"), context: .test())
+      try await transport.connect(to: LinkAddress("unix:\(path)"), context: .test()).close().get()
+      await listener.close()
+    }
+  }
+
+  @Test("refuses an address without a path, or with a host", arguments: ["unix:", "unix://run/s", "unix:?mode=600"])
+  func noPath(_ text: String) {
+    #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
+  }
+
+  @Test("tells a missing directory from a missing socket")
+  func missing() async throws {
+    try await withTemporaryFolder { folder in
+      #expect(await connecting("\(folder)/s")?.hasPrefix("There is no socket \(folder)/s") == true)
+      #expect(await connecting("\(folder)/d/s")?.hasPrefix("There is no directory \(folder)/d") == true)
+      #expect(await listening("\(folder)/d/s")?.hasPrefix("There is no directory \(folder)/d") == true)
+    }
+  }
+
+  @Test("tells a socket that nobody listens on from a file that is no socket")
+  func notListening() async throws {
+    try await withTemporaryFolder { folder in
+      close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
+      #expect(await connecting("\(folder)/s")?.hasPrefix("Nobody listens on \(folder)/s") == true)
+      try "".write(toFile: "\(folder)/f", atomically: true, encoding: .utf8)
+      #expect(await connecting("\(folder)/f")?.hasPrefix("\(folder)/f exists and is not a socket") == true)
+      #expect(await listening("\(folder)/f")?.hasPrefix("\(folder)/f exists and is not a socket") == true)
+      #expect(FileManager.default.fileExists(atPath: "\(folder)/f"))
+    }
+  }
+
+  @Test("recognises the socket of another kind of program")
+  func datagram() async throws {
+    try await withTemporaryFolder { folder in
+      let socket = try RawSocket.bind("\(folder)/s", type: SOCK_DGRAM)
+      #expect(await connecting("\(folder)/s")?.contains("is not a stream socket") == true)
+      #expect(await listening("\(folder)/s")?.contains("already in use") == true)
+      close(socket)
+    }
+  }
+
+  @Test("says that a busy socket may be tried again")
+  func busy() async throws {
+    try await withTemporaryFolder { folder in
+      let socket = try RawSocket.bind("\(folder)/s", type: SOCK_STREAM)
+      listen(socket, 0)
+      let first = try await transport.connect(to: LinkAddress("unix:\(folder)/s"), context: .test())
+      #expect(await connecting("\(folder)/s")?.contains("is busy") == true)
+      #expect(await listening("\(folder)/s")?.contains("already in use") == true)
+      try await first.close().get()
+      close(socket)
+    }
+  }
+
+  @Test("says what to do about a lack of permission")
+  func permission() throws {
+    // The superuser, whom tests may run as, is never refused: the explanation alone is tested.
+    let path = try SocketPath(LinkAddress("unix:/run/s"))
+    let connecting = UnixFailure.connecting(to: path, IOError(errnoCode: EACCES, reason: "connect"))
+    #expect(connecting.message.hasPrefix("Permission denied on /run/s: ask its owner"))
+    #expect(UnixFailure.binding(path, EACCES).message.hasPrefix("Permission denied on /run/s: choose a directory"))
+    #expect(UnixFailure.binding(path, EROFS).message.hasPrefix("/run is read-only"))
+  }
+
+  private func connecting(_ path: String) async -> String? {
+    await bywayError { try await transport.connect(to: LinkAddress("unix:\(path)"), context: .test()) }?.message
+  }
+
+  private func listening(_ path: String) async -> String? {
+    await bywayError { try await transport.listen(on: LinkAddress("unix:\(path)"), context: .test()) }?.message
+  }
+}
+
+enum RawSocket {
+  static func bind(_ path: String, type: __socket_type) throws -> CInt {
+    let socket = Glibc.socket(AF_UNIX, CInt(type.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else { throw FixtureError("cannot bind \(path)") }
+    return socket
+  }
+}
