@@ -1,0 +1,170 @@
+"""The servers under comparison and their origins, each one process on a core of its choice, ended by its id."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+ORIGIN_SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Support" / "origin.py"
+
+NGINX = """
+worker_processes 1;
+daemon off;
+pid {folder}/pid;
+error_log stderr error;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  sendfile on;
+  client_max_body_size 0;
+  keepalive_requests 1000000000;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  {http}
+}}
+"""
+
+NGINX_ORIGIN = """
+  server {{
+    listen unix:{socket};
+    root {files};
+    location = / {{ default_type text/plain; return 200 "hello, byway\\n"; }}
+  }}
+"""
+
+NGINX_GATEWAY = """
+  upstream origin {{ server unix:{origin}; keepalive 128; keepalive_requests 1000000000; }}
+  server {{
+    listen unix:{socket} http2;
+    http2_max_concurrent_streams 256;
+    location / {{
+      proxy_pass http://origin;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_request_buffering off;
+      proxy_max_temp_file_size 0;
+    }}
+  }}
+"""
+
+HAPROXY = """
+global
+  nbthread 1
+defaults
+  mode http
+  option http-keep-alive
+  http-reuse always
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend front
+  bind unix@{socket} proto h2
+  default_backend origin
+backend origin
+  server origin unix@{origin}
+"""
+
+
+class Process:
+    """A program pinned to a core. `folder` holds its files and its socket."""
+
+    def __init__(self, core, folder, command, socket_path):
+        self.socket = socket_path
+        self.log = open(folder / "log", "wb")
+        self.child = subprocess.Popen(
+            ["taskset", "-c", str(core), *map(str, command)], stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=self.log, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        try:
+            self.wait_until_reachable(folder)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait_until_reachable(self, folder):
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                with socket.socket(socket.AF_UNIX) as attempt:
+                    attempt.connect(str(self.socket))
+                return
+            except OSError:
+                if self.child.poll() is not None or time.monotonic() > deadline:
+                    sys.exit(f"{self.child.args} does not listen:\n{(folder / 'log').read_text()}")
+                time.sleep(0.01)
+
+    def worker(self):
+        """nginx works in a child of its master, the others by themselves."""
+        children = pathlib.Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
+        return int(children[0]) if children else self.child.pid
+
+    def memory(self):
+        """(resident, peak) in MiB."""
+        status = pathlib.Path(f"/proc/{self.worker()}/status").read_text()
+        sizes = {line.split(":")[0]: int(line.split()[1]) for line in status.splitlines() if line.endswith(" kB")}
+        return sizes["VmRSS"] / 1024, sizes["VmHWM"] / 1024
+
+    def busy(self):
+        """Processor seconds so far."""
+        fields = pathlib.Path(f"/proc/{self.worker()}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGTERM)
+            try:
+                self.child.wait(5)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+        self.log.close()
+
+
+def program(name, package):
+    path = shutil.which(name) or shutil.which(f"/usr/sbin/{name}")
+    if not path:
+        sys.exit(f"{name} is not installed: apt install {package}")
+    return path
+
+
+def fresh(folder, name):
+    place = folder / name
+    place.mkdir()
+    return place
+
+
+def nginx(core, folder, configuration):
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, http=configuration))
+    command = [program("nginx", "nginx-light"), "-c", folder / "nginx.conf", "-e", "stderr"]
+    return Process(core, folder, command, folder / "s")
+
+
+def nginx_origin(core, folder, files):
+    return nginx(core, folder, NGINX_ORIGIN.format(socket=folder / "s", files=files))
+
+
+def sink_origin(core, folder):
+    command = ["/usr/bin/python3", ORIGIN_SCRIPT, "--listen", f"unix:{folder / 's'}"]
+    return Process(core, folder, command, folder / "s")
+
+
+def nginx_gateway(core, folder, origin):
+    return nginx(core, folder, NGINX_GATEWAY.format(socket=folder / "s", origin=origin))
+
+
+def haproxy_gateway(core, folder, origin):
+    (folder / "haproxy.cfg").write_text(HAPROXY.format(socket=folder / "s", origin=origin))
+    command = [program("haproxy", "haproxy"), "-db", "-f", folder / "haproxy.cfg"]
+    return Process(core, folder, command, folder / "s")
+
+
+def byway_gateway(byway):
+    def start(core, folder, origin):
+        command = [byway, "gateway", "--link", f"unix:{folder / 's'}", "--origin", f"unix:{origin}"]
+        return Process(core, folder, command, folder / "s")
+    return start

@@ -1,0 +1,145 @@
+"""A request's whole way over an emulated line: client → byway proxy → serial → byway line → serial → byway gateway → nginx."""
+import contextlib
+import hashlib
+import http.client
+import os
+import pathlib
+import re
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class Rig:
+    """The programs, and what there is to fetch. `line` has options of `byway line` beside the rate."""
+
+    def __init__(self, byway, baud, line=(), seed=1):
+        self.byway, self.baud, self.rate = byway, baud, baud / 10
+        self.line_options = [*line, "--seed", str(seed)]
+        self.children = []
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bw-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for child in reversed(self.children):
+            child.terminate()
+        for child in reversed(self.children):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(10)
+            child.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self):
+        files = self.folder / "files"
+        files.mkdir()
+        for name, size in (("small", 100), ("medium", 8192), ("large", 1 << 20)):
+            (files / name).write_bytes(os.urandom(size))
+        self.digests = {path.name: digest(path.read_bytes()) for path in files.iterdir()}
+        self.start_nginx(files)
+        ends = [self.folder / "a", self.folder / "b"]
+        self.line = self.spawn([self.byway, "line", "--baud", str(self.baud), *self.line_options, *map(str, ends)],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.wait_for(ends[1].exists, "the line")
+        self.gateway = self.spawn([self.byway, "gateway", "--link", f"serial:{ends[1]}?baud={self.baud}",
+                                   "--origin", f"unix:{self.folder}/nginx.sock"], log="gateway.log")
+        self.port = free_port()
+        self.proxy = self.spawn([self.byway, "proxy", "--link", f"serial:{ends[0]}?baud={self.baud}",
+                                 "--listen", f"127.0.0.1:{self.port}"], log="proxy.log")
+        self.wait_for(lambda: connects(self.port), "the proxy")
+
+    def start_nginx(self, files):
+        configuration = self.folder / "nginx.conf"
+        configuration.write_text(f"""
+            daemon off; pid {self.folder}/nginx.pid; error_log {self.folder}/nginx.log; events {{ }}
+            http {{ access_log off; client_max_body_size 0; client_body_temp_path {self.folder}/bodies;
+                server {{ listen unix:{self.folder}/nginx.sock; root {files}; }} }}""")
+        self.spawn([shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", str(configuration)])
+        self.wait_for((self.folder / "nginx.sock").exists, "nginx")
+
+    def spawn(self, command, log=None, **streams):
+        output = open(self.folder / log, "wb") if log else subprocess.DEVNULL
+        streams.setdefault("stdin", subprocess.DEVNULL)
+        child = subprocess.Popen(command, stderr=output, **{"stdout": output, **streams})
+        self.children.append(child)
+        return child
+
+    def wait_for(self, condition, what, limit=20):
+        deadline = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > deadline:
+                logs = "".join(path.read_text() for path in self.folder.glob("*.log"))
+                sys.exit(f"{what} did not start within {limit} s\n{logs}")
+            time.sleep(0.02)
+
+    # What is measured
+
+    def get(self, name="small", connection=None, limit=120):
+        """Seconds that a request took; ends the run where its body is not exact."""
+        own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
+        begun = time.monotonic()
+        own.request("GET", f"/{name}")
+        response = own.getresponse()
+        body = response.read()
+        seconds = time.monotonic() - begun
+        if response.status != 200 or digest(body) != self.digests[name]:
+            sys.exit(f"GET /{name}: status {response.status}, {len(body)} bytes, not what the origin has: {body[:300]!r}")
+        if connection is None:
+            own.close()
+        return seconds
+
+    def connection(self, limit=120):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
+
+    def carried(self):
+        """Bytes that each end has sent so far."""
+        self.order("statistics")
+        lines = [self.read_line() for _ in range(2)]
+        return [int(re.search(r"([\d,]+) bytes sent", line)[1].replace(",", "")) for line in lines]
+
+    def order(self, word):
+        self.line.stdin.write(f"{word}\n".encode())
+        self.line.stdin.flush()
+
+    def read_line(self, limit=10):
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([self.line.stdout], [], [], limit)[0]:
+                sys.exit("the line does not answer")
+            text += os.read(self.line.stdout.fileno(), 1)
+        return text.decode()
+
+    def busy(self):
+        """Processor seconds of the two ends so far."""
+        return sum(processor_seconds(child.pid) for child in (self.gateway, self.proxy))
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def processor_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def connects(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What a serial line carries with Byway, on an emulated line: the table of the link layer's targets, and a plot.
+
+    python3 Benchmarks/serial.py --byway .build/release/byway --plot docs/goodput.svg
+
+Everything is end to end: an HTTP client, `byway proxy`, the line, `byway gateway`, nginx. Every body is verified. Goodput
+is body bytes by time by line rate. Each figure is one run for each seed; medians are shown.
+"""
+import argparse
+import os
+import statistics
+import threading
+import time
+
+import goodputplot
+from linerig import Rig
+
+RATES = [0, 1e-6, 1e-5, 1e-4]
+TARGETS = {0: 0.98, 1e-6: 0.97, 1e-5: 0.92, 1e-4: 0.78}
+FAST, SLOW = 921_600, 115_200
+
+
+def main():
+    options = parse()
+    rows, points = [], {}
+    for rate in RATES:
+        points[rate] = statistics.median(goodput(options, rate, seed) for seed in range(1, options.seeds + 1))
+        rows.append((f"goodput at {FAST}, bit error rate {rate:g}", f"≥ {TARGETS[rate]}", f"{points[rate]:.3f}"))
+        show(rows)
+    for name, line, scale in VARIANTS:
+        rows.append((f"goodput at {FAST}, {name}", "", f"{goodput(options, 0, 1, line, scale):.3f}"))
+        show(rows)
+    for part in (latencies, pulled_cable, bad_lines, idle, processor):
+        for row in part(options):
+            rows.append(row)
+            show(rows)
+    print("\n| measure | target | measured |\n|---|---|---|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    if options.plot:
+        with open(options.plot, "w") as file:
+            file.write(goodputplot.svg(points))
+
+
+VARIANTS = [
+    ("a tty that queues 20 KiB", ["--queue", "20480"], 1),
+    ("read every 16 ms", ["--batch", "16ms"], 1),
+    ("clocks 2 % slow", ["--clock", "-2%"], 0.98),
+    ("clocks 2 % fast", ["--clock", "2%"], 1.02),
+]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each error rate (default: 3)")
+    parser.add_argument("--plot", metavar="FILE", help="where to write goodput over bit error rate, as SVG")
+    return parser.parse_args()
+
+
+def show(rows):
+    print(f"{rows[-1][0]}: {rows[-1][2]} {rows[-1][1]}", flush=True)
+
+
+def warmed(rig):
+    for _ in range(5):
+        rig.get()
+    time.sleep(0.5)
+    return rig
+
+
+def goodput(options, errors, seed, line=(), scale=1):
+    line = [*line, "--bit-errors", f"{errors:.9f}"] if errors else line
+    with Rig(options.byway, FAST, line, seed) as rig:
+        seconds = warmed(rig).get("large")
+        return (1 << 20) / seconds / (rig.rate * scale)
+
+
+def latencies(options):
+    with Rig(options.byway, SLOW) as rig:
+        warmed(rig)
+        connection = rig.connection()
+        rig.get(connection=connection)
+        before, count = rig.carried(), 50
+        idle = []
+        for _ in range(count):
+            idle.append(rig.get(connection=connection))
+            time.sleep(0.05)
+        own = (sum(rig.carried()) - sum(before)) / count / rig.rate
+        rest = statistics.median(idle)
+        yield ("small GET on an idle line, by the time of its own bytes", "≤ 1.3",
+               f"{rest / own:.2f} ({rest * 1e3:.1f} ms for {own * rig.rate:.0f} bytes)")
+        bulk = threading.Thread(target=rig.get, args=("large",))
+        bulk.start()
+        time.sleep(2)
+        busy = []
+        while bulk.is_alive():
+            busy.append(rig.get(connection=connection))
+            time.sleep(0.1)
+        busy = sorted(busy[:-1])
+        for name, share, target in (("median", 0.5, 30), ("p99", 0.99, 60)):
+            extra = (busy[int(len(busy) * share)] - rest) * 1e3
+            yield f"small GET while 1 MiB downloads, {name} beyond idle", f"≤ {target} ms", f"{extra:.1f} ms"
+
+
+def pulled_cable(options):
+    with Rig(options.byway, SLOW * 2) as rig:
+        warmed(rig)
+        requests = [threading.Thread(target=rig.get, args=("medium",)) for _ in range(20)]
+        for request in requests:
+            request.start()
+        time.sleep(0.5)
+        rig.order("cut lose")
+        time.sleep(5)
+        running = sum(request.is_alive() for request in requests)
+        rig.order("restore")
+        begun = time.monotonic()
+        for request in requests:
+            request.join()
+        yield ("cable pulled for 5 s in the middle of 20 requests of 8 KiB", "all complete",
+               f"all; {running} ran then, and were done {time.monotonic() - begun:.1f} s after it was back")
+
+
+def bad_lines(options):
+    for name, line in (("1 % of bytes dropped", ["--drop", "1%"]),
+                       ("Gilbert-Elliott bursts", ["--bursts", "50/10000@0.1"]),
+                       ("a log line every second", ["--log-line-every", "1s"])):
+        with Rig(options.byway, FAST, line) as rig:
+            seconds = warmed(rig).get("large")
+            yield f"1 MiB at {FAST}, {name}", "complete, exact", f"goodput {(1 << 20) / seconds / rig.rate:.3f}"
+
+
+def idle(options):
+    with Rig(options.byway, SLOW) as rig:
+        warmed(rig)
+        time.sleep(2)
+        before = rig.carried()
+        time.sleep(40)
+        each = [(after - start) / 4 for start, after in zip(before, rig.carried())]
+        yield "bytes on an idle line in 10 s, each way", "≤ 30", " and ".join(f"{count:.0f}" for count in each)
+
+
+def processor(options):
+    with Rig(options.byway, 3_000_000) as rig:
+        warmed(rig)
+        before, begun = rig.busy(), time.monotonic()
+        for _ in range(4):
+            rig.get("large")
+        share = (rig.busy() - before) / (time.monotonic() - begun)
+        yield "both processes at 3,000,000 baud, of one core", "< 10 %", f"{share * 100:.1f} %"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("SWIFT_BACKTRACE", "enable=no")
+    main()

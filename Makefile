@@ -1,0 +1,66 @@
+# What people do with this repository. Swift 6.3 and Debian 12 or newer, or what is like it.
+
+# Here warnings of this package are errors; Package.swift looks at this.
+check release: export WARNINGS_AS_ERRORS := 1
+
+SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
+
+# A small command: the Swift libraries inside, what nobody calls left out, relocations packed where the C library can
+# read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
+GLIBC := $(lastword $(shell getconf GNU_LIBC_VERSION))
+RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -Xlinker pack-relative-relocs)
+RELEASE := -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
+  -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
+
+.PHONY: build test test-device demo format lint check release bench bench-serial examples dependencies clean
+
+build: dependencies
+	swift build
+
+# make demo ARGUMENTS=--once
+demo: dependencies
+	swift run byway demo $(ARGUMENTS)
+
+# make test ARGUMENTS='--filter Ping'
+# What runs as a process is the command that users get: how much memory it takes is tested too.
+test: release
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" scripts/test $(ARGUMENTS)
+
+# On real drivers, in a PC in software: docs/testing-with-a-device.md.
+test-device: release
+	@scripts/install-dependencies device
+	python3 Tests/Device/run.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
+
+format:
+	swift format -i -r -p $(SOURCES)
+
+lint:
+	swift format lint -r -p --strict $(SOURCES)
+
+check: lint dependencies
+	swift build --build-tests
+
+release: dependencies
+	swift build $(RELEASE)
+	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# make bench ARGUMENTS='--seconds 5'
+bench: release
+	python3 Benchmarks/gateway.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
+
+# make bench-serial ARGUMENTS='--seeds 1'
+bench-serial: release
+	python3 Benchmarks/serial.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --plot docs/goodput.svg $(ARGUMENTS)
+
+# Each folder is an executable of this package, or has a script of its own.
+examples: dependencies
+	@set -e; for folder in $(wildcard examples/*/); do \
+	  name=$$(basename $$folder); echo "--- $$name"; \
+	  if [ -x $$folder/run ]; then timeout 1800 $$folder/run; else timeout 1800 swift run $$name; fi </dev/null; \
+	done
+
+dependencies:
+	@scripts/install-dependencies
+
+clean:
+	swift package clean

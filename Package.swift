@@ -1,0 +1,197 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Arrows point inward: command → gateway, proxy, transports → core → engines. docs/architecture.md draws them.
+
+// Set by the Makefile, so that it never concerns those who depend on this package.
+let strictness: [SwiftSetting] =
+  Context.environment["WARNINGS_AS_ERRORS"] == nil ? [] : [.unsafeFlags(["-warnings-as-errors"])]
+
+let settings: [SwiftSetting] =
+  strictness + [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
+
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioConcurrencyHelpers: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+func source(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func transport(_ folder: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: "transports/\(folder)/Sources", swiftSettings: settings)
+}
+
+func example(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: folder, dependencies: dependencies, path: "examples/\(folder)", swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "byway",
+  products: [
+    .library(name: "Byway", targets: ["Byway"]),
+    .library(name: "BywayGateway", targets: ["BywayGateway"]),
+    .library(name: "BywayProxy", targets: ["BywayProxy"]),
+    .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
+    .library(name: "BywayCommand", targets: ["BywayCommand"]),
+    .library(name: "UnixTransport", targets: ["UnixTransport"]),
+    .library(name: "TCPTransport", targets: ["TCPTransport"]),
+    .library(name: "ProcessTransport", targets: ["ProcessTransport"]),
+    .library(name: "SerialTransport", targets: ["SerialTransport"]),
+    .library(name: "LoopbackTransport", targets: ["LoopbackTransport"]),
+    .executable(name: "byway", targets: ["byway"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    // Engines: state machines without I/O, clock or lock.
+    .systemLibrary(
+      name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    source("LinkLayer", []),
+    source("HTTPWire", [nioCore, httpTypes]),
+    source("HTTP1Session", ["HTTPWire", nioCore]),
+    source("HTTP2Session", ["HTTPWire", "CNGHTTP2", nioCore]),
+    source("LineEmulation", []),
+
+    // Core: what people import.
+    source(
+      "Byway", ["LinkLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", nioCore, nioPosix, httpTypes, logging, crypto]),
+
+    // Ends.
+    source(
+      "BywayGateway",
+      ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, nioSSL, nioTLS, httpTypes, logging]),
+    source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
+    .systemLibrary(name: "CPseudoTerminal"),
+    source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
+
+    // Transports: one folder each; none imports another.
+    transport("Unix", "UnixTransport", ["Byway", nioCore, nioPosix, logging]),
+    transport("TCP", "TCPTransport", ["Byway", nioCore, nioPosix, nioSSL, nioTLS, logging]),
+    transport("Process", "ProcessTransport", ["Byway", nioCore, nioPosix, logging]),
+    .systemLibrary(
+      name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
+    transport("Serial", "SerialTransport", ["Byway", "CSerialPort", nioCore, nioPosix, logging]),
+    transport("Loopback", "LoopbackTransport", ["Byway", nioCore, nioPosix]),
+
+    // Composition root.
+    source(
+      "BywayCommand",
+      [
+        "Byway", "BywayGateway", "BywayProxy", "BywayTesting", "LineEmulation", "LinkLayer", nioCore, nioPosix,
+        httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
+      ]),
+    .executableTarget(
+      name: "byway",
+      dependencies: [
+        "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "LoopbackTransport",
+      ],
+      swiftSettings: settings),
+
+    // What several test targets share.
+    .target(
+      name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",
+      swiftSettings: settings),
+
+    // Examples that need no package of their own.
+    example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
+    example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
+    example("handler-without-a-port", ["Byway", "BywayGateway", "UnixTransport", httpTypes]),
+
+    tests(
+      "BywayTests", ["Byway", "LinkLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
+    tests(
+      "BywayProxyTests",
+      [
+        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "TestWire", "LoopbackTransport", "TCPTransport",
+        "UnixTransport",
+        nioCore, nioPosix, httpTypes, logging,
+      ]),
+    tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
+    tests(
+      "ClientGatewayTests", ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", nioCore, httpTypes]),
+    .testTarget(
+      name: "LinkLayerTests", dependencies: ["LinkLayer", "LineEmulation"], exclude: ["Vectors"],
+      swiftSettings: settings),
+    tests("HTTPWireTests", ["HTTPWire", nioCore, httpTypes]),
+    tests("HTTP2SessionTests", ["HTTP2Session", "HTTPWire", nioCore]),
+    // Tests of the transports.
+    .target(
+      name: "TransportTestSupport", dependencies: ["Byway", nioCore, nioPosix, logging],
+      path: "Tests/TransportTestSupport", swiftSettings: settings),
+    .executableTarget(
+      name: "StdioEcho", dependencies: ["Byway", "ProcessTransport", nioCore, nioPosix, logging],
+      path: "Tests/StdioEcho", swiftSettings: settings),
+    tests(
+      "UnixTransportTests", ["Byway", "UnixTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      path: "transports/Unix/Tests"),
+    tests(
+      "TCPTransportTests", ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", nioCore, nioPosix, logging],
+      path: "transports/TCP/Tests"),
+    tests(
+      "ProcessTransportTests", ["Byway", "ProcessTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      path: "transports/Process/Tests"),
+    tests(
+      "SerialTransportTests", ["Byway", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      path: "transports/Serial/Tests"),
+    tests(
+      "LoopbackTransportTests", ["Byway", "LoopbackTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      path: "transports/Loopback/Tests"),
+    tests(
+      "TransportMatrixTests",
+      [
+        "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
+        "ProcessTransport", "LoopbackTransport", nioCore, nioPosix, nioEmbedded, logging,
+      ]),
+    tests("LineEmulationTests", ["LineEmulation"]),
+    tests("BywayTestingTests", ["BywayTesting", "LineEmulation"]),
+    // What must hold for any bytes: fuzzed, and run by the tests.
+    .target(
+      name: "HTTP1Checks", dependencies: ["HTTP1Session", "HTTPWire", nioCore], path: "Fuzz/HTTP1",
+      swiftSettings: settings),
+    tests("HTTP1SessionTests", ["HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
+    // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
+    .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),
+    tests("InteropTests", ["TestPeers", "byway"]),
+    tests("EndToEndTests", ["TestPeers", "BywayTesting", "LineEmulation", "byway"]),
+    tests(
+      "BywayCommandTests",
+      [
+        "Byway", "BywayCommand", "LineEmulation", "LinkLayer", "TestPeers", "byway", "LoopbackTransport",
+        "TCPTransport",
+        "UnixTransport", nioCore, httpTypes, argumentParser,
+      ]),
+  ]
+)
+
+// Fuzz/run sets this: what libFuzzer calls is of no use to anybody else.
+if Context.environment["FUZZ"] != nil {
+  package.products.append(.library(name: "FuzzHTTP1", type: .static, targets: ["FuzzHTTP1"]))
+  package.targets.append(
+    .target(
+      name: "FuzzHTTP1", dependencies: ["HTTP1Checks"], path: "Fuzz/Targets/HTTP1", swiftSettings: settings))
+}

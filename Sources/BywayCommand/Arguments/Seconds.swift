@@ -1,0 +1,20 @@
+import ArgumentParser
+import NIOCore
+
+/// A time as people type it: seconds, with a fraction if they like.
+struct Seconds: ExpressibleByArgument, Sendable, Hashable {
+  let amount: TimeAmount
+
+  init(_ seconds: Int64) {
+    amount = .seconds(seconds)
+  }
+
+  /// `nil` where it is no number from 0 to 10⁹.
+  init?(argument: String) {
+    let isDecimal = argument.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+    guard isDecimal, let seconds = Double(argument), seconds <= 1e9 else { return nil }
+    amount = .nanoseconds(Int64(seconds * 1e9))
+  }
+
+  var defaultValueDescription: String { "\(amount.nanoseconds / 1_000_000_000)" }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+public import Byway
+import Glibc
+
+/// The `byway` command, for a `main` of one's own with further transports:
+///
+///     @main enum Main {
+///       static func main() async {
+///         await BywayCommand.run(transports: [UnixTransport(), MyTransport()])
+///       }
+///     }
+public enum BywayCommand {
+  /// Runs the command that the process was started with, and ends the process with its exit status.
+  public static func run(transports: [any Transport]) async -> Never {
+    // A reader that went away is an error of one write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    exit(await status(of: arguments, transports: TransportRegistry(transports)).rawValue)
+  }
+
+  /// Runs a command and tells its exit status; what went wrong is said on standard error in one line.
+  static func status(of arguments: [String], transports: TransportRegistry) async -> ExitStatus {
+    await CommandContext.$transports.withValue(transports) {
+      do {
+        try await run(arguments)
+        return .success
+      } catch {
+        return ErrorReport(error).print()
+      }
+    }
+  }
+
+  private static func run(_ arguments: [String]) async throws {
+    try RootCommand.checkName(in: arguments)
+    var command = try RootCommand.parseAsRoot(arguments)
+    if var command = command as? any AsyncParsableCommand {
+      try await command.run()
+    } else {
+      try command.run()
+    }
+  }
+}
+
+/// What commands find around them, because ArgumentParser makes them out of nothing but arguments.
+enum CommandContext {
+  @TaskLocal static var transports = TransportRegistry([])
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import BywayGateway
+
+/// `byway gateway`
+struct GatewayCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "gateway",
+    abstract: "Runs on the device: accepts HTTP on its links and forwards it to an origin.",
+    discussion: """
+      Without --allow, a client can reach the origin and nothing else. SIGTERM and SIGINT stop it gracefully, a second \
+      one at once.
+      """)
+
+  @OptionGroup var options: GatewayOptions
+
+  @Option(help: "Read options from a file of \"name = value\" lines; those given here count more.")
+  var config: String?
+
+  init() {}
+
+  func run() async throws {
+    let merged = try config.map { try options.over(GatewayOptions(ConfigurationFile(path: $0))) } ?? options
+    let configuration = try merged.configuration(transports: CommandContext.transports)
+    let service = DaemonService(drain: merged.drain ?? Seconds(10)) {
+      let gateway = try await Gateway.start(configuration)
+      let links = gateway.addresses.map(\.text).joined(separator: " ")
+      return (gateway, "byway: gateway ready on \(links)")
+    }
+    try await service.runToEnd(logger: configuration.logger)
+  }
+}
+
+extension Gateway: Daemon {}

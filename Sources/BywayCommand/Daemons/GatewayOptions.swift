@@ -1,0 +1,95 @@
+import ArgumentParser
+import Byway
+import BywayGateway
+
+/// What a gateway is told, on the command line or in a file.
+struct GatewayOptions: ParsableArguments {
+  @Option(help: "Accept HTTP on this link; may be repeated.")
+  var link: [String] = []
+
+  @Option(help: "Forward to http://HOST:PORT, https://HOST:PORT, h2c://HOST:PORT or unix:PATH.")
+  var origin: String?
+
+  @Option(help: ArgumentHelp("What clients may reach beside the origin; may be repeated.", valueName: "host:port"))
+  var allow: [String] = []
+
+  @Flag(help: "Add Forwarded (RFC 7239) to requests.")
+  var forwarded = false
+
+  @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
+  var drain: Seconds?
+
+  @Option(help: ArgumentHelp("How long a connection to the origin may take. (default: 10)", valueName: "seconds"))
+  var connectTimeout: Seconds?
+
+  @Option(help: ArgumentHelp("How long the origin may take to answer. (default: 60)", valueName: "seconds"))
+  var responseTimeout: Seconds?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long the origin may pause within a body of declared length. (default: 300)", valueName: "seconds"))
+  var bodyTimeout: Seconds?
+
+  @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
+  var logLevel: LogLevel?
+
+  init() {}
+
+  private static let optionNames = [
+    "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
+  ]
+  private static let flagNames = ["forwarded"]
+
+  /// - Throws: ``CommandFailure``, which names the line.
+  init(_ file: ConfigurationFile) throws {
+    let arguments = try file.arguments(options: Self.optionNames, flags: Self.flagNames) { arguments in
+      _ = try Self.parse(arguments)
+    }
+    self = try Self.parse(arguments)
+  }
+
+  /// These options, and where they are silent, those.
+  func over(_ file: GatewayOptions) -> GatewayOptions {
+    var merged = self
+    if link.isEmpty { merged.link = file.link }
+    merged.origin = origin ?? file.origin
+    if allow.isEmpty { merged.allow = file.allow }
+    merged.forwarded = forwarded || file.forwarded
+    merged.drain = drain ?? file.drain
+    merged.connectTimeout = connectTimeout ?? file.connectTimeout
+    merged.responseTimeout = responseTimeout ?? file.responseTimeout
+    merged.bodyTimeout = bodyTimeout ?? file.bodyTimeout
+    merged.logLevel = logLevel ?? file.logLevel
+    return merged
+  }
+
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
+  func configuration(transports: TransportRegistry) throws -> GatewayConfiguration {
+    guard !link.isEmpty else {
+      throw CommandFailure(.usage, "A gateway needs a link: add --link, for example --link unix:/run/byway.sock.")
+    }
+    guard let origin else {
+      throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
+    }
+    let links = try link.map { try transports.link($0) }
+    try links.forEach(Self.check)
+    var configuration = GatewayConfiguration(links: links, origin: try Origin(origin))
+    configuration.allowed = try allow.map(AllowRule.init)
+    configuration.addsForwarded = forwarded
+    if let connectTimeout { configuration.connectTimeout = connectTimeout.amount }
+    if let responseTimeout { configuration.responseTimeout = responseTimeout.amount }
+    if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.amount }
+    configuration.logger = (logLevel ?? .info).logger("byway.gateway")
+    return configuration
+  }
+
+  private static func check(_ link: Link) throws {
+    if link.framing == .http1 {
+      throw CommandFailure(
+        .usage, "\(link.address): a gateway speaks HTTP/2 on its links, http=1.1 is for the other end. Leave it out.")
+    }
+    if link.address[option: "insecure"] != nil {
+      throw CommandFailure(.usage, "\(link.address): a gateway is not offered to everyone. Use tls:// with ?ca=….")
+    }
+  }
+}

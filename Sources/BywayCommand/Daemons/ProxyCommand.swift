@@ -1,0 +1,69 @@
+import ArgumentParser
+import Byway
+import BywayProxy
+
+/// `byway proxy`
+struct ProxyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "proxy",
+    abstract: "Runs beside the user: what comes to one port goes over the link.",
+    discussion: """
+      Serves HTTP/1.1 and HTTP/2 with prior knowledge, CONNECT and WebSocket. A URL on the proxy itself means the \
+      gateway's origin; as an HTTP proxy it reaches what the gateway allows.
+      """)
+
+  @OptionGroup var link: LinkOptions
+
+  @Option(help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT or unix:PATH. (required)", valueName: "address"))
+  var listen: String?
+
+  @Flag(help: "Let --listen be an address beyond this machine. Whoever reaches it can use the link.")
+  var listenAnywhere = false
+
+  @Option(
+    help: ArgumentHelp(
+      "A name by which users reach the proxy, beside localhost; any other Host is refused. May be repeated.",
+      valueName: "host[:port]"))
+  var name: [String] = []
+
+  @Option(help: ArgumentHelp("How long a request waits for a link that is down.", valueName: "seconds"))
+  var linkTimeout = Seconds(5)
+
+  @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM.", valueName: "seconds"))
+  var drain = Seconds(10)
+
+  @Option(help: ArgumentHelp("How much to log.", valueName: "level"))
+  var logLevel = LogLevel.info
+
+  init() {}
+
+  func run() async throws {
+    let configuration = try proxyConfiguration(transports: CommandContext.transports)
+    let service = DaemonService(drain: drain) {
+      let proxy = try await Proxy.start(configuration)
+      return (proxy, "byway: proxy ready on \(ListenAddress.url(proxy.address)) → \(proxy.linkAddress)")
+    }
+    try await service.runToEnd(logger: configuration.logger)
+  }
+
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
+  func proxyConfiguration(transports: TransportRegistry) throws -> ProxyConfiguration {
+    let link = try link.link(in: transports)
+    guard let listen else {
+      throw CommandFailure(
+        .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
+    }
+    var configuration = ProxyConfiguration(
+      link: link,
+      listen: try ListenAddress(listen).link(in: transports, anywhere: listenAnywhere))
+    if configuration.listen.opening == .dial {
+      throw CommandFailure(.usage, "--listen \(listen): clients dial, a proxy cannot. open=dial is for links.")
+    }
+    configuration.names = name
+    configuration.patience = linkTimeout.amount
+    configuration.logger = logLevel.logger("byway.proxy")
+    return configuration
+  }
+}
+
+extension Proxy: Daemon {}

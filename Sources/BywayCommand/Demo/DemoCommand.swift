@@ -1,0 +1,69 @@
+import ArgumentParser
+import Byway
+import Glibc
+import Logging
+
+/// `byway demo`
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Shows it all on this machine: a service without a port, a bad serial line, and a proxy to try it with.",
+    discussion: """
+      In one process: an origin that is a Swift function, a gateway, an emulated serial line with errors, and a proxy on \
+      127.0.0.1. Every request is shown as it passes, and what the line does. On a terminal p pulls the cable and plugs it \
+      in again, e makes more errors, q quits. With --once it takes a tour by itself and exits with 0 if all went well.
+      """)
+
+  @Flag(help: "Take a tour, tell what it shows, and exit.")
+  var once = false
+
+  @Option(help: ArgumentHelp("Make the line's errors of an earlier run. A random one by default.", valueName: "number"))
+  var seed: UInt64?
+
+  @Option(help: ArgumentHelp("Where the proxy listens.", valueName: "address"))
+  var listen = "127.0.0.1:0"
+
+  @Option(help: ArgumentHelp("How much to log.", valueName: "level"))
+  var logLevel = LogLevel.error
+
+  init() {}
+
+  func run() async throws {
+    if once { try await tour() } else { try await show() }
+  }
+
+  private func tour() async throws {
+    let transports = CommandContext.transports
+    let stage = try await stage(transports, observer: nil)
+    do {
+      try await DemoTour(stage: stage, transports: transports, style: TextStyle(for: .output)).run()
+      await stage.stop(within: .seconds(1))
+    } catch {
+      await stage.stop(within: .zero)
+      throw error
+    }
+  }
+
+  private func show() async throws {
+    let transports = CommandContext.transports
+    let style = TextStyle(for: .output)
+    let display = StatusLine(on: .output)
+    let keys = display.stream.isTerminal ? KeyInput() : nil
+    defer { keys?.close() }
+    // A terminal window that is closed ends the demo in good order.
+    signal(SIGHUP) { _ in kill(getpid(), SIGTERM) }
+    let service = DaemonService(drain: Seconds(1)) {
+      let stage = try await stage(transports, observer: ExchangePrinter { display.writeLine($0.line(style)) })
+      for line in stage.introduction(style) { display.writeLine(line) }
+      let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
+      return (DemoShow(stage: stage, console: console), "byway: demo ready on \(stage.url)")
+    }
+    try await service.runToEnd(logger: logLevel.logger("byway.demo"))
+  }
+
+  private func stage(_ transports: TransportRegistry, observer: (any Interceptor)?) async throws -> DemoStage {
+    try await DemoStage.start(
+      listen: try ListenAddress(listen).link(in: transports), seed: seed, transports: transports, observer: observer,
+      logger: logLevel.logger("byway.demo"))
+  }
+}

@@ -1,0 +1,64 @@
+import BywayTesting
+import LineEmulation
+import NIOCore
+import Synchronization
+
+/// The demo's cable: an emulated serial line between two terminals, noisy, shared with a boot log, and easily pulled.
+///
+/// Safe on any thread.
+final class DemoLine: Sendable {
+  static let baud = 115_200
+  static let bytesPerSecond = baud / 10
+  static let logInterval = Duration.seconds(5)
+
+  let noise: DemoNoise
+  private let line: PseudoTerminalLine
+  private let folder: PrivateFolder
+  private let pulled = Mutex<NIODeadline?>(nil)
+
+  /// - Parameter seed: a random one where there is none.
+  init(seed: UInt64?) throws {
+    let folder = try PrivateFolder()
+    let noise = DemoNoise()
+    let configuration = LineConfiguration(
+      baud: Self.baud, faults: [noise.fault(), ForeignLogLine(every: Self.logInterval)])
+    do {
+      line = try PseudoTerminalLine(
+        configuration, seed: seed, paths: ("\(folder.path)/host", "\(folder.path)/device"))
+    } catch {
+      folder.remove()
+      throw CommandFailure(.cannotCreate, "\(error)")
+    }
+    self.folder = folder
+    self.noise = noise
+  }
+
+  var seed: UInt64 { line.seed }
+  /// The proxy's end and the gateway's, as link addresses.
+  var hostLink: String { "serial:\(folder.path)/host?baud=\(Self.baud)" }
+  var deviceLink: String { "serial:\(folder.path)/device?baud=\(Self.baud)" }
+
+  /// Of both directions.
+  var wrongBits: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).flippedBits } }
+  var foreignBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).foreign } }
+  var sentBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).sent } }
+
+  /// For how long the cable has been out; `nil` while it is in.
+  var pulledFor: TimeAmount? { pulled.withLock { $0.map { .now() - $0 } } }
+
+  /// Both devices are gone, as with a USB cable, and all that was on its way.
+  func pull() {
+    pulled.withLock { $0 = $0 ?? .now() }
+    line.cut(.hangUp)
+  }
+
+  func plug() {
+    pulled.withLock { $0 = nil }
+    line.restore()
+  }
+
+  func close() {
+    line.close()
+    folder.remove()
+  }
+}

@@ -1,0 +1,41 @@
+import LineEmulation
+import Synchronization
+
+/// How many bits the demo's line gets wrong, which the user may change while it is in use.
+final class DemoNoise: Sendable {
+  struct Level: Sendable {
+    let name: String
+    let rate: Double
+  }
+
+  static let levels = [
+    Level(name: "1e-5", rate: 1e-5), Level(name: "1e-4", rate: 1e-4), Level(name: "1e-3", rate: 1e-3),
+    Level(name: "none", rate: 0),
+  ]
+
+  private let index = Atomic(0)
+
+  var level: Level { Self.levels[index.load(ordering: .relaxed) % Self.levels.count] }
+
+  /// More errors; after the most, none.
+  func advance() {
+    index.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  func fault() -> any LineFault { Fault(noise: self) }
+
+  private struct Fault: LineFault {
+    static let name = BitFlips.name
+
+    let noise: DemoNoise
+    private var flips = DemoNoise.levels.map { BitFlips(rate: $0.rate) }
+
+    init(noise: DemoNoise) {
+      self.noise = noise
+    }
+
+    mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {
+      flips[noise.index.load(ordering: .relaxed) % flips.count].carry(&bytes, using: &random)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Byway
+import BywayGateway
+import BywayProxy
+import LinkLayer
+import Logging
+import NIOCore
+
+/// Everything that the demo runs: an origin without a port, a gateway, a bad serial line, and a proxy.
+struct DemoStage: Daemon {
+  let line: DemoLine
+  /// Where the proxy answers, without a slash at the end.
+  let url: String
+  let proxyAddress: LinkAddress
+  private let gateway: Gateway
+  private let proxy: Proxy
+
+  static func start(
+    listen: Link, seed: UInt64?, transports: TransportRegistry, observer: (any Interceptor)?, logger: Logger
+  ) async throws -> DemoStage {
+    let line = try DemoLine(seed: seed)
+    do {
+      let origin = DemoOrigin()
+      var gatewayConfiguration = GatewayConfiguration(
+        links: [try transports.link(line.deviceLink)], origin: .handler { try await origin.respond(to: $0) })
+      gatewayConfiguration.logger = logger
+      let gateway = try await Gateway.start(gatewayConfiguration)
+      do {
+        var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
+        // At this end of the line, so that its time counts.
+        proxyConfiguration.interceptors = observer.map { [$0] } ?? []
+        proxyConfiguration.logger = logger
+        let proxy = try await Proxy.start(proxyConfiguration)
+        return DemoStage(
+          line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway, proxy: proxy
+        )
+      } catch {
+        await gateway.stop(within: .zero)
+        throw error
+      }
+    } catch {
+      line.close()
+      throw error
+    }
+  }
+
+  func waitUntilEnded() async throws {
+    try await gateway.waitUntilEnded()
+  }
+
+  /// The client's side first, so that the link is idle when the gateway lets go of it.
+  func stop(within patience: TimeAmount) async {
+    await proxy.stop(within: patience)
+    await gateway.stop(within: patience)
+    line.close()
+  }
+
+  /// A round trip between proxy and gateway.
+  func ping() async throws -> TimeAmount { try await proxy.ping() }
+
+  /// What the link layers at both ends of the line say of it; `nil` while there is no session.
+  func lineStatistics() async -> (host: LinkStatistics?, device: LinkStatistics?) {
+    (await proxy.lineStatistics(), await gateway.lineStatistics().first)
+  }
+
+  /// No line is longer than a terminal of 80 columns, unless the address is.
+  func introduction(_ style: TextStyle) -> [String] {
+    [
+      style.bold("A service without a network, as if it were on it:"),
+      "",
+      "  curl, browser ─► proxy \(style.accent(url)) ─► serial line ─► gateway",
+      "",
+      "The service is a Swift function. The line is emulated: \(DemoLine.baud) baud, one bit",
+      "in 100,000 arrives wrong, and every \(DemoLine.logInterval.components.seconds) s a boot log writes into it.",
+      "Run it with --seed \(line.seed) to have the same errors again.",
+      "",
+      "  open  \(style.accent(url + "/"))",
+      "  try   curl \(url)/status",
+      "        curl -N \(url)/events",
+      "        curl -o /dev/null '\(url)/big?bytes=200000'",
+      "        curl -T FILE \(url)/upload",
+      "  keys  p  pull the cable; p again, and what was under way goes on",
+      "        e  more errors: \(DemoNoise.levels.map(\.name).joined(separator: ", "))",
+      "        q  quit",
+      "",
+      style.faint("Every request as it passes. The last line is the serial one: what it carries of"),
+      style.faint("what it could, its delay, bits that arrived wrong, frames that were sent again."),
+      "",
+      style.faint(ExchangeRecord.heading),
+    ]
+  }
+}

@@ -1,0 +1,48 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// Reports every exchange when it has ended, the response's body included. Bodies pass through as they are.
+struct ExchangePrinter: Interceptor {
+  let report: @Sendable (ExchangeRecord) -> Void
+
+  func intercept(_ request: Request, next: Next) async throws -> Response {
+    let start = NIODeadline.now()
+    let watch = ExchangeWatch(request.head, start: start, report: report)
+    var response = try await next(request)
+    watch.status = response.status.code
+    response.body = watch.following(response.body)
+    return response
+  }
+}
+
+/// One exchange; reported with its last reference, however it ends.
+///
+/// `@unchecked Sendable`: interceptors and bodies of an exchange run as one task at a time, on its event loop.
+private final class ExchangeWatch: @unchecked Sendable {
+  var status: Int?
+  private var bytes = 0
+  private var isComplete = false
+  private let head: HTTPRequest
+  private let start: NIODeadline
+  private let report: @Sendable (ExchangeRecord) -> Void
+
+  init(_ head: HTTPRequest, start: NIODeadline, report: @escaping @Sendable (ExchangeRecord) -> Void) {
+    self.head = head
+    self.start = start
+    self.report = report
+  }
+
+  deinit {
+    report(
+      ExchangeRecord(
+        method: head.method.rawValue, path: head.path ?? "*", status: status, bytes: bytes, time: .now() - start,
+        isComplete: isComplete))
+  }
+
+  func following(_ body: Body) -> Body {
+    body.measured { bytes in
+      if let bytes { self.bytes += bytes } else { self.isComplete = true }
+    }
+  }
+}

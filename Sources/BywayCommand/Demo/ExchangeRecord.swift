@@ -1,0 +1,41 @@
+import NIOCore
+
+/// One exchange as the demo shows it.
+struct ExchangeRecord: Sendable {
+  var method: String
+  var path: String
+  /// `nil` where there was no response.
+  var status: Int?
+  /// Of the response's body.
+  var bytes: Int
+  var time: TimeAmount
+  /// The body came to its end.
+  var isComplete: Bool
+
+  init(method: String, path: String, status: Int?, bytes: Int, time: TimeAmount, isComplete: Bool) {
+    self.method = method
+    self.path = path
+    self.status = status
+    self.bytes = bytes
+    self.time = time
+    self.isComplete = isComplete
+  }
+
+  private static let pathWidth = 32
+
+  static let heading =
+    "method".padded(8) + "path".padded(pathWidth) + "  status" + "bytes".padded(12, alignRight: true)
+    + "time".padded(12, alignRight: true)
+
+  func line(_ style: TextStyle) -> String {
+    // Control characters of a request must not reach the terminal.
+    let printable = String(
+      String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+    let shown = printable.count > Self.pathWidth ? printable.prefix(Self.pathWidth - 1) + "…" : printable[...]
+    let status = status.map(style.status) ?? style.bad("---")
+    return method.padded(8) + String(shown).padded(Self.pathWidth) + "  \(status)   "
+      + ByteCount.text(bytes).padded(12, alignRight: true)
+      + "\(Decimal.text(Double(time.nanoseconds) / 1e6, digits: 1)) ms".padded(12, alignRight: true)
+      + (isComplete ? "" : style.bad("  cut off"))
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Byway
+
+/// What a user hears of an error: one line, and an exit status.
+struct ErrorReport {
+  private enum Text {
+    /// A line on standard error.
+    case failure(String)
+    /// Text that was asked for, such as help.
+    case answer(String)
+    case none
+  }
+
+  let status: ExitStatus
+  private let text: Text
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as CommandFailure:
+      status = error.status
+      text = .failure(error.message)
+    case let error as BywayError:
+      status = ExitStatus(error.code)
+      text = .failure(error.message)
+    case is BrokenPipe:
+      status = .success
+      text = .none
+    default:
+      (status, text) = Self.parsing(error)
+    }
+  }
+
+  func print() -> ExitStatus {
+    switch text {
+    case .failure(let message): StandardStream.error.writeLine("byway: \(message)")
+    case .answer(let answer): try? StandardStream.output.write(answer + "\n")
+    case .none: break
+    }
+    return status
+  }
+
+  /// Errors of ArgumentParser, whose help is one of them.
+  private static func parsing(_ error: any Error) -> (ExitStatus, Text) {
+    switch RootCommand.exitCode(for: error) {
+    case .success:
+      (.success, .answer(RootCommand.fullMessage(for: error)))
+    case .validationFailure:
+      (.usage, .failure(sentence(RootCommand.message(for: error)) + " Try: byway help"))
+    default:
+      (.software, .failure("Internal error: \(error)"))
+    }
+  }
+
+  private static func sentence(_ message: String) -> String {
+    let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return ".?!".contains(line.last ?? " ") ? line : line + "."
+  }
+}

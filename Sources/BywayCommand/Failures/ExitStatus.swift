@@ -1,0 +1,29 @@
+import Byway
+
+/// What the process ends with: sysexits.h where it has a number, and curl's 22.
+enum ExitStatus: Int32, Sendable {
+  case success = 0
+  /// `--fail`, and the server answered with 400 or more.
+  case httpFailure = 22
+  /// EX_USAGE: the command line is wrong, link addresses included.
+  case usage = 64
+  /// EX_NOINPUT: a file to be read cannot be.
+  case noInput = 66
+  /// EX_UNAVAILABLE: no complete answer came, because of the link, the gateway or the origin.
+  case unavailable = 69
+  /// EX_SOFTWARE: a fault of this program.
+  case software = 70
+  /// EX_CANTCREAT: the output file cannot be made.
+  case cannotCreate = 73
+  /// EX_IOERR: what was received cannot be written.
+  case ioFailure = 74
+
+  init(_ code: BywayError.Code) {
+    self =
+      switch code {
+      case .invalidAddress, .unknownScheme, .unknownOption, .invalidRequest: .usage
+      case .handlerFailed: .software
+      default: .unavailable
+      }
+  }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import NIOCore
+
+/// Where a response's body goes: standard output, or a file that appears under its name only when it is complete.
+///
+/// Until then it is `FILE.part`, which stays behind where the body was cut short.
+final class OutputFile {
+  private enum Target {
+    case standardOutput
+    /// A device or a pipe, which nothing can be renamed over.
+    case special(String)
+    case file(String)
+  }
+
+  private let target: Target
+  /// Opened with the first byte, so that a request that fails before leaves nothing.
+  private var descriptor: CInt?
+
+  /// - Parameter path: `nil` or `-` for standard output.
+  /// - Throws: ``CommandFailure`` where it is clear already that the file cannot be made.
+  init(_ path: String?) throws {
+    guard let path, path != "-" else {
+      target = .standardOutput
+      return
+    }
+    switch Self.kind(of: path) {
+    case S_IFDIR: throw Self.notCreated(path, EISDIR)
+    case nil, S_IFREG: target = .file(path)
+    default: target = .special(path)
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    if case .file = target, access(folder, W_OK | X_OK) != 0 { throw Self.notCreated(path, errno) }
+  }
+
+  deinit {
+    if let descriptor { close(descriptor) }
+  }
+
+  func write(_ bytes: ByteBuffer) throws {
+    guard let writingPath else { return try StandardStream.output.write(bytes) }
+    let descriptor = try open()
+    do {
+      try Descriptor.write(bytes, to: descriptor)
+    } catch {
+      throw CommandFailure(.ioFailure, "Cannot write to \(writingPath): \(error).")
+    }
+  }
+
+  /// The body is complete: the file takes its name.
+  func finish() throws {
+    guard case .file(let path) = target, let writingPath else { return }
+    _ = try open()
+    if rename(writingPath, path) != 0 { throw Self.notCreated(path, errno) }
+  }
+
+  private var writingPath: String? {
+    switch target {
+    case .standardOutput: nil
+    case .special(let path): path
+    case .file(let path): path + ".part"
+    }
+  }
+
+  private func open() throws -> CInt {
+    if let descriptor { return descriptor }
+    let path = writingPath ?? ""
+    do {
+      let opened = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+      descriptor = opened
+      return opened
+    } catch {
+      throw Self.notCreated(path, error.code)
+    }
+  }
+
+  /// `nil` where there is nothing of that name.
+  private static func kind(of path: String) -> mode_t? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+  }
+
+  private static func notCreated(_ path: String, _ code: CInt) -> CommandFailure {
+    CommandFailure(.cannotCreate, "Cannot create \(path): \(Descriptor.Failure(code: code)).")
+  }
+}

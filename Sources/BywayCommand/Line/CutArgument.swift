@@ -1,0 +1,16 @@
+import ArgumentParser
+import LineEmulation
+
+/// `hang-up@3s+5s`: a kind of cut, its time, and its length; without a length it lasts.
+struct CutArgument: ExpressibleByArgument, Sendable, Hashable {
+  let cut: Cut
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count == 2, let kind = Cut.Kind(rawValue: String(parts[0])) else { return nil }
+    let times = parts[1].split(separator: "+", omittingEmptySubsequences: false)
+    let spans = times.compactMap { Span(argument: String($0)) }
+    guard (1...2).contains(times.count), spans.count == times.count else { return nil }
+    cut = Cut(kind, at: spans[0].duration, for: spans.count == 2 ? spans[1].duration : nil)
+  }
+}

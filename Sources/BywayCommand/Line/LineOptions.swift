@@ -1,0 +1,114 @@
+import ArgumentParser
+import LineEmulation
+
+/// What is known of a line, and what is wrong with it.
+struct LineOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Bits per second; a byte takes ten of them.", valueName: "rate"))
+  var baud = 115_200
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("How far the transmitters' clocks are off: +2%.", valueName: "share"))
+  var clock = Share(0)
+
+  @Option(
+    help: ArgumentHelp(
+      "Bytes that a device takes before it makes a program wait: 4096 and 20480 exist.", valueName: "bytes"))
+  var queue = 4096
+
+  @Option(
+    help: ArgumentHelp("Hand up what has arrived only so often, as an FTDI adapter does: 16ms.", valueName: "time"))
+  var batch = Span(.zero)
+
+  @Option(help: ArgumentHelp("Bits that arrive the wrong way round: 1e-5.", valueName: "share"))
+  var bitErrors = Share(0)
+
+  @Option(
+    help: ArgumentHelp(
+      "Bit errors in bursts: 50/10000@0.1 has 50 bytes in a row, of 10,000, in which a tenth of the bits is wrong.",
+      valueName: "length/every@share"))
+  var bursts: BurstArgument?
+
+  @Option(help: ArgumentHelp("Bytes that never arrive: 0.1%.", valueName: "share"))
+  var drop = Share(0)
+
+  @Option(help: ArgumentHelp("Bytes that arrive twice.", valueName: "share"))
+  var duplicate = Share(0)
+
+  @Option(help: ArgumentHelp("Bytes that nobody sent, for each that somebody did.", valueName: "share"))
+  var insert = Share(0)
+
+  @Option(help: ArgumentHelp("How much later every byte arrives: 5ms.", valueName: "time"))
+  var latency = Span(.zero)
+
+  @Option(help: ArgumentHelp("Up to so much later still, another time for each byte.", valueName: "time"))
+  var jitter = Span(.zero)
+
+  @Option(help: ArgumentHelp("A kernel logs a line on the same wire: 1s.", valueName: "time"))
+  var logLineEvery = Span(.zero)
+
+  @Option(
+    help: ArgumentHelp("Readers take no more than so many bytes a second, and lose the rest.", valueName: "bytes"))
+  var slowReader: Int?
+
+  @Option(help: ArgumentHelp("Let only what this end sends suffer: a or b.", valueName: "end"))
+  var onlyFrom: LineEnd?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Cut the line by itself: hang-up@3s+5s, three seconds from now for five. Kinds: stall (bytes wait), lose (they are \
+      lost), hang-up (the devices are gone), rename (they come back under other names). May be repeated.
+      """,
+      valueName: "kind@time[+length]"))
+  var cut: [CutArgument] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Whose device a hang-up takes, a or b; what the other end sends meanwhile is lost. Both by default.",
+      valueName: "end"))
+  var cutEnd: LineEnd?
+
+  @Option(help: ArgumentHelp("Make the decisions of an earlier run. A random one by default.", valueName: "number"))
+  var seed: UInt64?
+
+  init() {}
+
+  /// What end a sends over, and what end b does.
+  /// - Throws: ``CommandFailure``.
+  func configurations() throws(CommandFailure) -> (a: LineConfiguration, b: LineConfiguration) {
+    let both = (a: configuration(from: .a), b: configuration(from: .b))
+    do {
+      try both.a.check()
+      try both.b.check()
+    } catch {
+      throw CommandFailure(.usage, "The \(error.description)")
+    }
+    return both
+  }
+
+  private func configuration(from end: LineEnd) -> LineConfiguration {
+    LineConfiguration(
+      baud: baud, clockError: clock.value, transmitQueue: queue, batch: batch.duration,
+      cuts: cut.map { Cut($0.cut.kind.seen(by: end.end, of: cutEnd?.end), at: $0.cut.start, for: $0.cut.length) },
+      faults: onlyFrom.map { $0 == end } ?? true ? faults : [])
+  }
+
+  private var faults: [any LineFault] {
+    var faults: [any LineFault] = [
+      BitFlips(rate: bitErrors.value), DroppedBytes(rate: drop.value), DuplicatedBytes(rate: duplicate.value),
+      InsertedBytes(rate: insert.value), ForeignLogLine(every: logLineEvery.duration),
+      Latency(latency.duration, jitter: jitter.duration),
+    ]
+    if let bursts { faults.append(bursts.fault) }
+    if let slowReader { faults.append(SlowReader(bytesPerSecond: slowReader)) }
+    return faults
+  }
+}
+
+/// An end of a line on the command line.
+enum LineEnd: String, ExpressibleByArgument, CaseIterable, Sendable {
+  case a, b
+
+  var end: VirtualLink.End { self == .a ? .a : .b }
+}

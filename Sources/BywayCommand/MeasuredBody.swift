@@ -1,0 +1,29 @@
+import Byway
+import NIOCore
+
+extension Body {
+  /// The same body, watched as it is read: `report` is told of each chunk's size, and `nil` at the end.
+  func measured(_ report: @escaping @Sendable (Int?) -> Void) -> Body {
+    Body(
+      MeasuredBody(body: self, report: report), length: length, isReplayable: isReplayable,
+      trailers: { await self.trailers() })
+  }
+}
+
+private struct MeasuredBody: AsyncSequence, Sendable {
+  let body: Body
+  let report: @Sendable (Int?) -> Void
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator(), report: report) }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var chunks: Body.AsyncIterator
+    let report: @Sendable (Int?) -> Void
+
+    mutating func next() async throws -> ByteBuffer? {
+      let chunk = try await chunks.next()
+      report(chunk?.readableBytes)
+      return chunk
+    }
+  }
+}

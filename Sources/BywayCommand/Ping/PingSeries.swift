@@ -1,0 +1,45 @@
+import Byway
+import NIOCore
+
+/// Round trips one after another, each told as it ends.
+struct PingSeries: Sendable {
+  /// What is not back by then is lost.
+  private static let patience = TimeAmount.seconds(10)
+
+  let client: BywayClient
+  let name: String
+  let count: Int?
+  let interval: TimeAmount
+
+  /// Ends with the count, or early when cancelled.
+  /// - Throws: why the first one failed. A link that never opened has nothing to measure.
+  func run() async throws -> PingStatistics {
+    var statistics = PingStatistics()
+    while !Task.isCancelled {
+      let number = statistics.sent + 1
+      do {
+        let roundTrip = try await ping()
+        statistics.add(roundTrip)
+        let milliseconds = PingStatistics.milliseconds(roundTrip)
+        try StandardStream.output.write("reply from \(name): seq=\(number) time=\(milliseconds) ms\n")
+      } catch let error as BywayError {
+        if number == 1 { throw error }
+        statistics.addLoss()
+        try StandardStream.output.write("no reply from \(name): seq=\(number) \(error.message)\n")
+      } catch is CancellationError {
+        break
+      }
+      // Asked each time, because a session that is over tells nothing.
+      statistics.line = await client.lineStatistics() ?? statistics.line
+      if statistics.sent == count { break }
+      try? await Task.sleep(for: .nanoseconds(interval.nanoseconds))
+    }
+    return statistics
+  }
+
+  private func ping() async throws -> TimeAmount {
+    let timedOut = BywayError(
+      .timedOut, "\(name) did not answer a ping within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
+    return try await withTimeLimit(Self.patience, timedOut) { try await client.ping() }
+  }
+}

@@ -1,0 +1,43 @@
+import Byway
+import LinkLayer
+import NIOCore
+
+/// What a series of pings amounts to.
+struct PingStatistics: Sendable, Equatable {
+  private(set) var sent = 0
+  private(set) var received = 0
+  /// Where the link is a line: what that did, as it was last heard.
+  var line: LinkStatistics?
+  private var least: TimeAmount?
+  private var greatest: TimeAmount?
+  private var sum = TimeAmount.zero
+
+  init() {}
+
+  mutating func add(_ roundTrip: TimeAmount) {
+    sent += 1
+    received += 1
+    least = min(least ?? roundTrip, roundTrip)
+    greatest = max(greatest ?? roundTrip, roundTrip)
+    sum = sum + roundTrip
+  }
+
+  mutating func addLoss() {
+    sent += 1
+  }
+
+  func summary(of name: String) -> [String] {
+    let lost = sent == 0 ? 0 : (sent - received) * 100 / sent
+    var lines = ["--- \(name) ---", "\(sent) sent, \(received) received, \(lost)% lost"]
+    if let least, let greatest {
+      let average = TimeAmount.nanoseconds(sum.nanoseconds / Int64(received))
+      let times = [least, average, greatest].map(Self.milliseconds).joined(separator: "/")
+      lines.append("round trip min/avg/max = \(times) ms")
+    }
+    return lines + (line?.facts ?? []).map { "line: \($0)" }
+  }
+
+  static func milliseconds(_ time: TimeAmount) -> String {
+    Decimal.text(Double(time.nanoseconds) / 1e6, digits: 3)
+  }
+}

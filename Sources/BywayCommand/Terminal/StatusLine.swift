@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Lines that stay, and on a terminal below them one that is written over again and again.
+///
+/// Safe on any thread.
+final class StatusLine: Sendable {
+  private static let erase = "\r\u{1B}[K"
+
+  let stream: StandardStream
+  /// As it is on the terminal now.
+  private let shown = Mutex("")
+
+  init(on stream: StandardStream) {
+    self.stream = stream
+  }
+
+  /// Writes a line that stays.
+  func writeLine(_ line: String) {
+    shown.withLock { shown in
+      stream.writeText(shown.isEmpty ? line + "\n" : Self.erase + line + "\n" + shown)
+    }
+  }
+
+  /// Changes the line below; an empty one goes away.
+  func show(_ text: String) {
+    shown.withLock { shown in
+      guard text != shown else { return }
+      stream.writeText(Self.erase + text)
+      shown = text
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import BywayCommand
+import LoopbackTransport
+import ProcessTransport
+import SerialTransport
+import TCPTransport
+import UnixTransport
+
+/// The composition root: the only file that knows every transport.
+@main enum Main {
+  static func main() async {
+    await BywayCommand.run(transports: [
+      UnixTransport(), TCPTransport(), TLSTransport(), SerialTransport(), StdioTransport(), ExecTransport(),
+      LoopbackTransport(),
+    ])
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TestPeers
+import Testing
+
+/// How gateways and proxies start and stop.
+@Suite("Daemons") struct DaemonTests {
+  @Test("say where they are ready, with the port that was chosen")
+  func ready() async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try await BywayProcess.gateway([
+      "--link", "tcp://127.0.0.1:0", "--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1",
+    ])
+    let words = gateway.ready.split(separator: " ")
+    #expect(words.count == 2)
+    #expect(words.first?.hasPrefix("tcp://127.0.0.1:") == true && words.first?.hasSuffix(":0") == false)
+    #expect(words.last == "unix:\(folder["l"])")
+
+    let proxy = try await BywayProcess.proxy(["--link", "unix:\(folder["l"])", "--listen", "unix:\(folder["p"])"])
+    #expect(proxy.ready == "unix:\(folder["p"]) → unix:\(folder["l"])")
+    await proxy.process.stop()
+    await gateway.process.stop()
+  }
+
+  @Test("stop with 0 on SIGTERM and SIGINT, and remove their socket", arguments: [SIGTERM, SIGINT])
+  func stop(_ signal: Int32) async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"])
+    gateway.process.send(signal)
+    #expect(await gateway.process.waitForExit(within: .seconds(5)) == .code(0))
+    #expect(!FileManager.default.fileExists(atPath: folder["l"]))
+  }
+
+  @Test("let a running request end")
+  func drain() async throws {
+    let gateway = try await BareGateway(["--drain", "10"])
+    let client = try await gateway.eventStream("ms=500&count=2")
+    gateway.gateway.terminate()
+    #expect(await client.waitForExit(within: .seconds(5)) == .code(0))
+    _ = try await client.outputLine(containing: "id: 1", within: .seconds(5))
+    #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(0))
+    await gateway.stop()
+  }
+
+  @Test("end with 0 when a request outlasts the drain, and log it")
+  func cut() async throws {
+    let gateway = try await BareGateway(["--drain", "0.2"])
+    let client = try await gateway.eventStream("ms=20000&count=2")
+    gateway.gateway.terminate()
+    #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(0))
+    #expect(await client.waitForExit(within: .seconds(5)) != .code(0))
+    #expect(gateway.gateway.log.contains("requests=1"))
+    await gateway.stop()
+  }
+
+  @Test("a second signal ends it at once")
+  func secondSignal() async throws {
+    let gateway = try await BareGateway(["--drain", "60"])
+    let client = try await gateway.eventStream("ms=20000&count=2")
+    gateway.gateway.terminate()
+    try await gateway.waitUntilUnreachable()
+    gateway.gateway.process.send(SIGINT)
+    #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(128 + SIGINT))
+    #expect(await client.waitForExit(within: .seconds(5)) != .code(0))
+    await gateway.stop()
+  }
+
+  @Test("a gateway on stdio ends with 0 when its input does")
+  func stdio() async throws {
+    let script = #"printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' | "$1" gateway --link stdio: --origin http://127.0.0.1:1"#
+    let result = try await Program.bash.run([
+      "-o", "pipefail", "-c", "\(script) | cat >/dev/null", "test", BywayProcess.command(),
+    ])
+    #expect(result.exitCode == 0)
+    #expect(result.errorText.contains("byway: gateway ready on stdio:"))
+  }
+
+  @Test("the file's options count where the command line is silent")
+  func configuration() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("link = unix:\(folder["file"])\norigin = http://127.0.0.1:1\n", to: "g.conf")
+    let gateway = try await BywayProcess.gateway(["--config", file, "--link", "unix:\(folder["flag"])"])
+    #expect(gateway.ready == "unix:\(folder["flag"])")
+    await gateway.process.stop()
+  }
+
+  @Test("warn about an address that others reach")
+  func anywhere() async throws {
+    let proxy = try await BywayProcess.proxy([
+      "--link", "unix:/nowhere/l", "--listen", "0.0.0.0:0", "--listen-anywhere",
+    ])
+    #expect(proxy.log.contains("Whoever reaches this address can use the link"))
+    #expect(proxy.ready.hasPrefix("http://0.0.0.0:"))
+    await proxy.process.stop()
+  }
+}
+
+extension BareGateway {
+  /// curl in the middle of an answer: the first event is here, the others are not.
+  fileprivate func eventStream(_ query: String) async throws -> ChildProcess {
+    let curl = try ChildProcess(
+      Program.curl.path(),
+      ["-q", "-sN", "--http2-prior-knowledge", "--unix-socket", socket, "http://device/events?\(query)"])
+    _ = try await curl.outputLine(containing: "id: 0", within: .seconds(10))
+    return curl
+  }
+
+  /// Until the socket file is gone: the first signal has been heard.
+  fileprivate func waitUntilUnreachable() async throws {
+    let deadline = ContinuousClock.now + .seconds(5)
+    while FileManager.default.fileExists(atPath: socket) {
+      guard ContinuousClock.now < deadline else { throw PeerFailure("the gateway still listens") }
+      await Task.yield()
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import TestPeers
+import Testing
+
+/// The built command, as a shell sees it.
+@Suite("Exit status") struct ExitStatusTests {
+  private func errorLine(_ arguments: [String], status: Int32) async throws -> String {
+    let result = try await BywayProcess.run(arguments)
+    #expect(result.exitCode == status)
+    #expect(result.text.isEmpty)
+    let lines = result.errorText.split(separator: "\n")
+    #expect(lines.count == 1, "one line, not: \(result.errorText)")
+    #expect(lines.first?.hasPrefix("byway: ") == true)
+    return result.errorText
+  }
+
+  @Test(
+    "a wrong command line is 64, and names what is near",
+    arguments: [
+      (["gatway"], "Did you mean \"gateway\"?"),
+      (["ping", "--lnk", "unix:/x"], "--link"),
+      (["ping", "--link", "unx:/x"], "Did you mean \"unix\"?"),
+      (["ping", "--link", "unix:/x?mod=0600"], "Did you mean \"mode\"?"),
+      (["ping", "--link", "unix:/x", "-c", "0"], "-c is at least 1"),
+      (["ping", "--link", "unix:/x", "-c", "many"], "many"),
+      (["ping"], "--link"),
+      (["gateway", "--link", "unix:/x"], "--origin"),
+      (["gateway", "--origin", "http://127.0.0.1:1"], "--link"),
+      (["gateway", "--link", "unix:/x", "--origin", "htp://x"], "Did you mean \"http\"?"),
+      (["gateway", "--link", "unix:/x", "--origin", "http://x", "--drain", "soon"], "soon"),
+      (["gateway", "--link", "unix:/x", "--origin", "http://x", "--log-level", "loud"], "trace"),
+      (["proxy", "--link", "unix:/x", "--listen", "0.0.0.0:0"], "--listen-anywhere"),
+      (["proxy", "--link", "unix:/x", "--listen", "8080"], "HOST:PORT"),
+      (["request", "--link", "unix:/x", "http://"], "names no host"),
+      (["request", "--link", "unix:/x", "-H", "nonsense", "/"], "-H 'Name: value'"),
+    ])
+  func usage(_ arguments: [String], _ hint: String) async throws {
+    let line = try await errorLine(arguments, status: 64)
+    #expect(line.contains(hint), "\(line)")
+  }
+
+  @Test("a link that is not there is 69", arguments: [["ping", "-c", "1"], ["request", "/"]])
+  func noLink(_ arguments: [String]) async throws {
+    let line = try await errorLine(arguments + ["--link", "unix:/nowhere/l"], status: 69)
+    #expect(line.contains("/nowhere"))
+  }
+
+  @Test("a gateway whose link cannot be listened on is 69")
+  func noListener() async throws {
+    let line = try await errorLine(
+      ["gateway", "--link", "unix:/nowhere/l", "--origin", "http://127.0.0.1:1"], status: 69)
+    #expect(line.contains("/nowhere"))
+  }
+
+  @Test("files that cannot be read are 66, those that cannot be made are 73")
+  func files() async throws {
+    _ = try await errorLine(["gateway", "--config", "/nowhere/c"], status: 66)
+    _ = try await errorLine(["request", "--link", "unix:/x", "-T", "/nowhere/f", "/"], status: 66)
+    _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/nowhere/f", "/"], status: 73)
+    _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/", "/"], status: 73)
+  }
+
+  @Test("help is no error", arguments: [["--help"], [], ["help", "gateway"], ["request", "--help"]])
+  func help(_ arguments: [String]) async throws {
+    let result = try await BywayProcess.run(arguments)
+    #expect(result.exitCode == 0)
+    #expect(result.text.contains("USAGE: byway"))
+    #expect(result.errorText.isEmpty)
+  }
+}

@@ -1,0 +1,148 @@
+import ArgumentParser
+import Byway
+import LoopbackTransport
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Gateway options") struct GatewayOptionsTests {
+  private let transports = TransportRegistry([LoopbackTransport()])
+
+  private func options(_ arguments: String...) throws -> GatewayOptions {
+    try GatewayOptions.parse(arguments)
+  }
+
+  private func options(file text: String) throws -> GatewayOptions {
+    try GatewayOptions(ConfigurationFile(text, path: "g.conf"))
+  }
+
+  @Test("every long option can stand in the file")
+  func everyName() throws {
+    let file = try options(
+      file: """
+        # the device
+        link = loopback:a
+          link=loopback:b?http=2
+
+        origin = http://127.0.0.1:80
+        allow = *.example.com:443
+        forwarded = yes
+        drain = 2.5
+        connect-timeout = 3
+        response-timeout = 4
+        body-timeout = 5
+        log-level = debug
+        """)
+    #expect(file.link == ["loopback:a", "loopback:b?http=2"])
+    #expect(file.origin == "http://127.0.0.1:80")
+    #expect(file.allow == ["*.example.com:443"])
+    #expect(file.forwarded)
+    #expect(file.drain?.amount == .milliseconds(2500))
+    #expect(file.connectTimeout?.amount == .seconds(3))
+    #expect(file.responseTimeout?.amount == .seconds(4))
+    #expect(file.bodyTimeout?.amount == .seconds(5))
+    #expect(file.logLevel == .debug)
+  }
+
+  @Test("the command line counts more than the file, option by option")
+  func precedence() throws {
+    let file = try options(
+      file: """
+        link = loopback:file
+        origin = unix:/file
+        allow = file:1
+        drain = 1
+        connect-timeout = 1
+        response-timeout = 1
+        body-timeout = 1
+        log-level = error
+        """)
+    let flags = try options(
+      "--link", "loopback:flag", "--origin", "unix:/flag", "--allow", "flag:1", "--drain", "2", "--connect-timeout",
+      "2", "--response-timeout", "2", "--body-timeout", "2", "--log-level", "trace")
+    let merged = flags.over(file)
+    #expect(merged.link == ["loopback:flag"])
+    #expect(merged.origin == "unix:/flag")
+    #expect(merged.allow == ["flag:1"])
+    let mergedTimes = [merged.drain, merged.connectTimeout, merged.responseTimeout, merged.bodyTimeout]
+    #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
+    #expect(merged.logLevel == .trace)
+
+    let silent = try options().over(file)
+    #expect(silent.link == file.link && silent.origin == file.origin && silent.allow == file.allow)
+    let silentTimes = [silent.drain, silent.connectTimeout, silent.responseTimeout, silent.bodyTimeout]
+    #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
+    #expect(silent.logLevel == .error)
+  }
+
+  @Test(
+    "a wrong line is named, with what may have been meant",
+    arguments: [
+      ("link = x:\norgin = y", "g.conf, line 2: Unknown option \"orgin\". Did you mean \"origin\"?"),
+      ("drain = soon", "g.conf, line 1: \"soon\" is no value for drain."),
+      ("log-level = loud", "g.conf, line 1: \"loud\" is no value for log-level."),
+      ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
+      ("link", "g.conf, line 1: \"link\" is no setting: write name = value."),
+      ("link =", "g.conf, line 1: \"link =\" is no setting: write name = value."),
+      ("= x", "g.conf, line 1: \"= x\" is no setting: write name = value."),
+      ("config = other", "g.conf, line 1: Unknown option \"config\"."),
+      ("help = x", "g.conf, line 1: Unknown option \"help\"."),
+    ])
+  func wrongLines(_ text: String, _ message: String) throws {
+    let failure = try #require(throws: CommandFailure.self) { try options(file: text) }
+    #expect(failure.status == .usage)
+    #expect(failure.message.hasPrefix(message))
+  }
+
+  @Test("no stands for a flag that is not given, and line ends of other systems do no harm")
+  func forwardedOff() throws {
+    let file = try options(file: "forwarded = no\r\ndrain = 7\r\n")
+    #expect(!file.forwarded)
+    #expect(file.drain == Seconds(7))
+  }
+
+  @Test("options become the gateway's configuration")
+  func configuration() throws {
+    let configuration = try options(
+      "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
+      "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
+      "0.25"
+    ).configuration(transports: transports)
+    #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
+    #expect(configuration.origin.text == "http://127.0.0.1:80")
+    #expect(configuration.allowed.map(\.description) == ["printer:631"])
+    #expect(configuration.addsForwarded)
+    #expect(configuration.connectTimeout == .seconds(3))
+    #expect(configuration.responseTimeout == .milliseconds(500))
+    #expect(configuration.bodyTimeout == .milliseconds(250))
+  }
+
+  @Test(
+    "what is missing or contradicts itself is a usage error",
+    arguments: [
+      [], ["--link", "loopback:a"], ["--origin", "unix:/x"],
+      ["--link", "lopback:a", "--origin", "unix:/x"], ["--link", "loopback:a?x=1", "--origin", "unix:/x"],
+      ["--link", "loopback:a?http=1.1", "--origin", "unix:/x"], ["--link", "loopback:a", "--origin", "htp://x"],
+      ["--link", "loopback:a", "--origin", "unix:/x", "--allow", "everything"],
+    ])
+  func unusable(_ arguments: [String]) throws {
+    #expect {
+      _ = try GatewayOptions.parse(arguments).configuration(transports: transports)
+    } throws: { error in
+      let status = (error as? CommandFailure)?.status ?? (error as? BywayError).map { ExitStatus($0.code) }
+      return status == .usage
+    }
+  }
+
+  @Test(
+    "seconds are decimal numbers of a sensible size", arguments: [("10", 10_000), ("0.25", 250), ("0", 0), (".5", 500)])
+  func seconds(_ text: String, _ milliseconds: Int) {
+    #expect(Seconds(argument: text)?.amount == .milliseconds(Int64(milliseconds)))
+  }
+
+  @Test(
+    "nothing else is", arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
+  func noSeconds(_ text: String) {
+    #expect(Seconds(argument: text) == nil)
+  }
+}

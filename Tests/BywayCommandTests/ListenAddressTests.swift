@@ -1,0 +1,42 @@
+import Byway
+import TCPTransport
+import Testing
+import UnixTransport
+
+@testable import BywayCommand
+
+@Suite("Listening addresses") struct ListenAddressTests {
+  private let transports = TransportRegistry([UnixTransport(), TCPTransport()])
+
+  @Test(
+    "people write a host and a port, a path, or a link address",
+    arguments: [
+      ("127.0.0.1:8080", "tcp://127.0.0.1:8080"), ("[::1]:0", "tcp://[::1]:0"), ("localhost:80", "tcp://localhost:80"),
+      ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), ("unix:/run/p.sock", "unix:/run/p.sock"),
+      ("unix:/run/p.sock?mode=0600", "unix:/run/p.sock?mode=0600"),
+    ])
+  func forms(_ text: String, _ link: String) throws {
+    #expect(try ListenAddress(text).link(in: transports).address.text == link)
+  }
+
+  @Test("an address that others reach needs its flag", arguments: ["0.0.0.0:8080", "192.0.2.1:80", "[::]:80"])
+  func anywhere(_ text: String) throws {
+    let failure = try #require(throws: CommandFailure.self) { try ListenAddress(text).link(in: transports) }
+    #expect(failure.status == .usage)
+    #expect(failure.message.contains("--listen-anywhere"))
+    let open = try ListenAddress(text).link(in: transports, anywhere: true).address
+    #expect(open[option: "insecure"] == "yes")
+  }
+
+  @Test(
+    "anything else is refused", arguments: ["8080", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
+  func refused(_ text: String) {
+    #expect(throws: (any Error).self) { try ListenAddress(text).link(in: transports) }
+  }
+
+  @Test("the ready line shows a URL")
+  func url() throws {
+    #expect(ListenAddress.url(try LinkAddress("tcp://127.0.0.1:80?insecure=yes")) == "http://127.0.0.1:80")
+    #expect(ListenAddress.url(try LinkAddress("unix:/run/p.sock")) == "unix:/run/p.sock")
+  }
+}

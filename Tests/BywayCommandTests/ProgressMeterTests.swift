@@ -1,0 +1,79 @@
+import NIOCore
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Progress") struct ProgressMeterTests {
+  private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+  private func line(_ bytes: Int, of total: Int?, after time: TimeAmount, width: Int = 100) -> String {
+    var meter = ProgressMeter(total: total, width: width, at: start)
+    _ = meter.add(bytes, at: start)
+    return meter.line(at: start + time)
+  }
+
+  @Test("shows share, bytes, rate and what is left")
+  func known() {
+    #expect(
+      line(30 << 20, of: 120 << 20, after: .seconds(10))
+        == " 25% [##########------------------------------]  30.0 MiB of 120.0 MiB  3.0 MiB/s  00:30 left")
+  }
+
+  @Test("says nothing of the rest when there is none")
+  func complete() {
+    #expect(
+      line(1 << 20, of: 1 << 20, after: .seconds(2))
+        == "100% [########################################]  1.0 MiB of 1.0 MiB  512.0 KiB/s")
+  }
+
+  @Test("a body of unknown length has bytes, rate and time")
+  func unknown() {
+    #expect(line(3 << 20, of: nil, after: .seconds(75)) == "3.0 MiB  41.0 KiB/s  01:15")
+    #expect(line(1, of: nil, after: .hours(2)) == "1 B  0 B/s  02:00:00")
+  }
+
+  @Test("never reaches the last column", arguments: [1, 2, 10, 20, 40, 60, 80, 120])
+  func narrow(_ width: Int) {
+    #expect(line(30 << 20, of: 120 << 20, after: .seconds(10), width: width).count < width)
+    #expect(line(30 << 20, of: nil, after: .seconds(10), width: width).count < width)
+  }
+
+  @Test("a body that yields more than it said does no harm")
+  func excess() {
+    #expect(line(4, of: 2, after: .seconds(2)).hasPrefix("100% [####"))
+    #expect(line(0, of: 0, after: .zero) == "0 B  0 B/s  00:00")
+  }
+
+  @Test("short transfers show nothing; a mebibyte or a second does")
+  func appearance() {
+    var small = ProgressMeter(total: 1000, width: 80, at: start)
+    #expect(small.add(1000, at: start + .milliseconds(999)) == nil)
+    #expect(!small.isShown)
+    #expect(small.add(0, at: start + .seconds(1)) != nil)
+    var large = ProgressMeter(total: nil, width: 80, at: start)
+    #expect(large.add(1 << 20, at: start) != nil)
+    #expect(large.isShown)
+  }
+
+  @Test("is drawn ten times a second at most")
+  func interval() {
+    var meter = ProgressMeter(total: nil, width: 80, at: start)
+    let drawn = (0..<1000).filter { meter.add(1 << 20, at: start + .milliseconds(Int64($0))) != nil }
+    #expect(drawn == [0, 100, 200, 300, 400, 500, 600, 700, 800, 900])
+  }
+
+  @Test(
+    "bytes read as people say them",
+    arguments: [
+      (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_048_575, "1.0 MiB"), (1_536_000, "1.5 MiB"),
+      (1 << 30, "1.0 GiB"), (Int.max, "8388608.0 TiB"),
+    ])
+  func bytes(_ count: Int, _ text: String) {
+    #expect(ByteCount.text(count) == text)
+  }
+
+  @Test("decimals are rounded", arguments: [(1.25, 1, "1.3"), (0.999, 2, "1.00"), (2.5, 0, "3"), (-0.001, 2, "0.00")])
+  func decimals(_ value: Double, _ digits: Int, _ text: String) {
+    #expect(Decimal.text(value, digits: digits) == text)
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import TestPeers
+import Testing
+
+/// `byway request` through a gateway to a real origin.
+@Suite("byway request") struct RequestCommandTests {
+  /// The same in a shell, for what pipes do.
+  private func shell(_ script: String, _ gateway: BareGateway) async throws -> CommandResult {
+    try await Program.bash.run([
+      "-o", "pipefail", "-c", script, "test", BywayProcess.command(), "unix:\(gateway.socket)", gateway.folder.path,
+    ])
+  }
+
+  @Test("writes the body to standard output, and nothing else anywhere")
+  func body() async throws {
+    let gateway = try await BareGateway()
+    let result = try await gateway.request("/")
+    #expect(result.exitCode == 0)
+    #expect(result.text == "hello, byway\n")
+    #expect(result.errorText.isEmpty)
+    await gateway.stop()
+  }
+
+  @Test("-i puts the head before the body")
+  func include() async throws {
+    let gateway = try await BareGateway()
+    let text = try await gateway.request("-i", "/cookies").text
+    #expect(text.hasPrefix("HTTP/2 200"))
+    #expect(text.contains("set-cookie: a=1; Path=/\r\nset-cookie: b=2, c; Path=/\r\n"))
+    #expect(text.hasSuffix("\r\n\r\ntwo\n"))
+    await gateway.stop()
+  }
+
+  @Test("-v tells both heads, informational ones and trailers")
+  func verbose() async throws {
+    let gateway = try await BareGateway()
+    let hinted = try await gateway.request("-v", "/early-hints")
+    #expect(hinted.text == "hinted\n")
+    #expect(hinted.errorText.hasPrefix("> GET /early-hints HTTP/2\n> host: localhost\n"))
+    #expect(hinted.errorText.contains("< HTTP/2 103"))
+    #expect(try await gateway.request("-v", "/trailers").errorText.contains("< x-digest: abc\n"))
+    await gateway.stop()
+  }
+
+  @Test("--fail makes 400 and more an exit status, and shows no body")
+  func fail() async throws {
+    let gateway = try await BareGateway()
+    let result = try await gateway.request("--fail", "/nothing")
+    #expect(result.exitCode == 22)
+    #expect(result.text.isEmpty)
+    #expect(result.errorText == "byway: The server answered 404.\n")
+    #expect(try await gateway.request("/nothing").exitCode == 0)
+    await gateway.stop()
+  }
+
+  @Test("-o makes the file when it is complete")
+  func output() async throws {
+    let gateway = try await BareGateway()
+    let path = gateway.folder["out"]
+    #expect(try await gateway.request("-o", path, "/bytes?size=3000000").exitCode == 0)
+    #expect(try Data(contentsOf: URL(filePath: path)).count == 3_000_000)
+    #expect(!FileManager.default.fileExists(atPath: path + ".part"))
+    await gateway.stop()
+  }
+
+  @Test(
+    "a body that is cut short is 69, and the old file stays", arguments: ["/truncated", "/truncated-chunks", "/reset"])
+  func truncated(_ path: String) async throws {
+    let gateway = try await BareGateway()
+    let file = try gateway.folder.write("old", to: "out")
+    let result = try await gateway.request("-o", file, path)
+    #expect(result.exitCode == 69)
+    #expect(result.errorText.hasPrefix("byway: "))
+    #expect(result.errorText.split(separator: "\n").count == 1)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
+    await gateway.stop()
+  }
+
+  @Test("what has come of a body stays as .part")
+  func part() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("--max-time", "1", "-o", gateway.folder["out"], "/stall").exitCode == 69)
+    #expect(try !Data(contentsOf: URL(filePath: gateway.folder["out.part"])).isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: gateway.folder["out"]))
+    await gateway.stop()
+  }
+
+  @Test("a request that failed leaves no file at all")
+  func nothing() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("-o", gateway.folder["out"], "/hang-up").exitCode == 69)
+    #expect(!FileManager.default.fileExists(atPath: gateway.folder["out"]))
+    #expect(!FileManager.default.fileExists(atPath: gateway.folder["out.part"]))
+    await gateway.stop()
+  }
+
+  @Test("an origin that is down is 69, in the gateway's words")
+  func originDown() async throws {
+    let gateway = try await BareGateway(to: "unix:/nowhere/o")
+    let result = try await gateway.request("/")
+    #expect(result.exitCode == 69)
+    #expect(result.text.isEmpty)
+    #expect(result.errorText.contains("unix:/nowhere/o does not exist"))
+    await gateway.stop()
+  }
+
+  @Test("a time that runs out before the first byte leaves no file either")
+  func nothingInTime() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("--max-time", "0.2", "-o", gateway.folder["out"], "/silent").exitCode == 69)
+    #expect(!FileManager.default.fileExists(atPath: gateway.folder["out.part"]))
+    await gateway.stop()
+  }
+
+  @Test("an empty body makes an empty file")
+  func empty() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("-o", gateway.folder["out"], "/status?code=204").exitCode == 0)
+    #expect(try Data(contentsOf: URL(filePath: gateway.folder["out"])).isEmpty)
+    await gateway.stop()
+  }
+
+  @Test("--max-time ends a request that hangs, before the head and within the body", arguments: ["/silent", "/stall"])
+  func maxTime(_ path: String) async throws {
+    let gateway = try await BareGateway()
+    let result = try await gateway.request("--max-time", "0.3", path)
+    #expect(result.exitCode == 69)
+    #expect(result.errorText == "byway: The request did not end within --max-time.\n")
+    #expect(result.duration < .seconds(5))
+    await gateway.stop()
+  }
+
+  @Test("-T and -d send what is in the file, or comes from a pipe, whatever its size")
+  func uploads() async throws {
+    let gateway = try await BareGateway()
+    let file = gateway.folder["in"]
+    try Data(repeating: 7, count: 5_000_000).write(to: URL(filePath: file))
+    struct Digest: Decodable { let length: Int }
+    for arguments in [["-T", file], ["-d", "@\(file)"]] {
+      let answer = try await gateway.request(arguments + ["/digest"])
+      #expect(try JSONDecoder().decode(Digest.self, from: answer.output).length == 5_000_000)
+    }
+    let piped = try await shell(#"head -c 5000000 /dev/zero | "$1" request --link "$2" -T - /digest"#, gateway)
+    #expect(try JSONDecoder().decode(Digest.self, from: piped.output).length == 5_000_000)
+    await gateway.stop()
+  }
+
+  @Test("a reader who has seen enough ends it quietly")
+  func brokenPipe() async throws {
+    let gateway = try await BareGateway()
+    let result = try await shell(
+      #""$1" request --link "$2" '/bytes?size=100000000' | head -c 10 >"$3/head""#, gateway)
+    #expect(result.exitCode == 0)
+    #expect(result.errorText.isEmpty)
+    await gateway.stop()
+  }
+
+  @Test("a disk that is full is an error")
+  func fullDisk() async throws {
+    let gateway = try await BareGateway()
+    let result = try await gateway.request("-o", "/dev/full", "/bytes?size=100000")
+    #expect(result.exitCode == 74)
+    #expect(result.errorText == "byway: Cannot write to /dev/full: No space left on device.\n")
+    await gateway.stop()
+  }
+
+  @Test("ping tells each round trip and sums up")
+  func ping() async throws {
+    let gateway = try await BareGateway()
+    let result = try await BywayProcess.run(["ping", "--link", "unix:\(gateway.socket)", "-c", "3", "-i", "0.01"])
+    #expect(result.exitCode == 0)
+    let lines = result.text.split(separator: "\n")
+    try #require(lines.count == 6)
+    for number in 1...3 { #expect(lines[number - 1].contains("seq=\(number) time=")) }
+    #expect(lines[4] == "3 sent, 3 received, 0% lost")
+    #expect(lines[5].hasPrefix("round trip min/avg/max = "))
+    await gateway.stop()
+  }
+
+  @Test("ping over a line tells what that did, too")
+  func pingOverLine() async throws {
+    let folder = try TemporaryFolder()
+    let line = try ChildProcess(
+      BywayProcess.command(), ["line", "--drop", "1%", "--seed", "7", folder["a"], folder["b"]])
+    _ = try await line.errorLine(containing: "byway: line ready on ", within: .seconds(10))
+    let gateway = try await BywayProcess.gateway(["--link", "serial:\(folder["b"])", "--origin", "http://127.0.0.1:1"])
+    let result = try await BywayProcess.run([
+      "ping", "--link", "serial:\(folder["a"])?baud=115200", "-c", "20", "-i", "0.01",
+    ])
+    #expect(result.exitCode == 0, "\(result.errorText)")
+    let told = result.text.split(separator: "\n").filter { $0.hasPrefix("line: ") }
+    try #require(told.count == 4)
+    #expect(told[0].contains("round trip "))
+    #expect(told[1].hasSuffix(", nominal 11520"))
+    #expect(told[2].contains(" frames sent, "))
+    #expect(told[3].contains(" errors in a million bytes"))
+    await gateway.process.stop()
+    await line.stop()
+  }
+
+  @Test("ping without a count goes on until it is interrupted, and sums up then")
+  func pingInterrupted() async throws {
+    let gateway = try await BareGateway()
+    let ping = try ChildProcess(BywayProcess.command(), ["ping", "--link", "unix:\(gateway.socket)", "-i", "0.01"])
+    _ = try await ping.outputLine(containing: "seq=3", within: .seconds(5))
+    ping.send(SIGINT)
+    #expect(await ping.waitForExit(within: .seconds(5)) == .code(0))
+    _ = try await ping.outputLine(containing: "0% lost", within: .seconds(5))
+    await gateway.stop()
+  }
+}
+
+extension BareGateway {
+  fileprivate func request(_ arguments: String...) async throws -> CommandResult {
+    try await request(arguments)
+  }
+
+  fileprivate func request(_ arguments: [String]) async throws -> CommandResult {
+    try await BywayProcess.run(["request", "--link", "unix:\(socket)"] + arguments)
+  }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Byway
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Request options") struct RequestOptionsTests {
+  private func request(_ arguments: String...) throws -> Request {
+    try RequestOptions.parse(arguments).request()
+  }
+
+  @Test("a path alone is a path of the origin, byte for byte", arguments: ["/status", "/a%2Fb/?q=1&q=%20", "/"])
+  func barePath(_ path: String) throws {
+    let head = try request(path).head
+    #expect(head.path == path)
+    #expect(head.scheme == "http" && head.authority == "localhost")
+  }
+
+  @Test("the method follows from the body, unless it is given")
+  func methods() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("x", to: "f")
+    #expect(try request("/").head.method == .get)
+    #expect(try request("/", "-d", "a=b").head.method == .post)
+    #expect(try request("/", "-T", file).head.method == .put)
+    #expect(try request("/", "-d", "a", "-X", "PATCH").head.method == .patch)
+    #expect(try request("/", "-XDELETE").head.method == .delete)
+    #expect(throws: CommandFailure.self) { try request("/", "-X", "GE T") }
+    #expect(throws: CommandFailure.self) { try request("/", "-X", "CONNECT") }
+  }
+
+  @Test("fields replace defaults, may be repeated, and may leave a default out")
+  func fields() throws {
+    let fields = try request(
+      "/", "-H", "Accept: text/html", "-H", "X-A: 1", "-H", "x-a:2", "-H", "User-Agent:", "-H", "Host: device:8080"
+    ).head
+    #expect(fields.headerFields[values: .accept] == ["text/html"])
+    #expect(fields.headerFields[.userAgent] == nil)
+    let name = try #require(HTTPField.Name("x-a"))
+    #expect(fields.headerFields[values: name] == ["1", "2"])
+    #expect(fields.authority == "device:8080")
+  }
+
+  @Test(
+    "what is no field, or not the user's, is refused",
+    arguments: ["X", "a b: c", ": c", "X: a\r\nY: b", "Connection: close", "Transfer-Encoding: chunked", "upgrade: x"])
+  func badFields(_ field: String) throws {
+    let failure = try #require(throws: CommandFailure.self) { try request("/", "-H", field) }
+    #expect(failure.status == .usage)
+  }
+
+  @Test("data is text, or a file as it is")
+  func data() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("line\n\n", to: "f")
+    #expect(try await request("/", "-d", "a\nb").body.collect(upTo: 100) == ByteBuffer(string: "a\nb"))
+    #expect(try await request("/", "-d", "-x").body.collect(upTo: 100) == ByteBuffer(string: "-x"))
+    #expect(try await request("/", "-d", "@\(file)").body.collect(upTo: 100) == ByteBuffer(string: "line\n\n"))
+  }
+
+  @Test("a file is sent with its length, and can be sent again")
+  func file() async throws {
+    let folder = try TemporaryFolder()
+    let text = String(repeating: "0123456789", count: 50_000)
+    let body = try request("/", "-T", folder.write(text, to: "f")).body
+    #expect(body.length == 500_000)
+    #expect(body.isReplayable)
+    for _ in 1...2 { #expect(try await body.collect(upTo: 1 << 20) == ByteBuffer(string: text)) }
+  }
+
+  @Test("what is no file to read is told before anything is sent", arguments: ["/nowhere/f", "/"])
+  func noFile(_ path: String) throws {
+    for option in [["-T", path], ["-d", "@\(path)"]] {
+      let failure = try #require(throws: CommandFailure.self) { try RequestOptions.parse(["/"] + option).request() }
+      #expect(failure.status == .noInput)
+      #expect(failure.message.contains(path))
+    }
+  }
+
+  @Test("two bodies are one too many")
+  func twoBodies() throws {
+    #expect(throws: CommandFailure.self) { try request("/", "-d", "a", "-T", "/dev/null") }
+  }
+
+  @Test(
+    "a URL without a host or with spaces is the caller's mistake", arguments: ["status", "http://", "http://h/a b"])
+  func badURLs(_ url: String) throws {
+    #expect(throws: BywayError.self) { try request(url) }
+  }
+}

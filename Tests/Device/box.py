@@ -1,0 +1,112 @@
+"""The device, what runs at the ends of its lines, and what is tried with them, in order."""
+import contextlib
+import os
+
+import disturbances
+import initramfs
+import ports
+import traffic
+from guest import Gateway
+from host import Proxy, ping
+from machine import Machine
+from report import expect
+
+SERIAL = "BYWAY001"
+# Takes 9 s at 115200 baud.
+RANDOM = os.urandom(100_000)
+
+
+class Box:
+    def __init__(self, byway, kernel, folder, report):
+        self.byway = byway
+        self.kernel = kernel
+        self.folder = folder
+        self.report = report
+        self.parts = contextlib.ExitStack()
+        self.upload = folder / "upload"
+        self.upload.write_bytes(RANDOM)
+
+    def __enter__(self):
+        image = self.folder / "initramfs"
+        image.write_bytes(initramfs.build(self.byway, self.kernel / "modules", RANDOM))
+        self.machine = Machine(self.folder, self.kernel / "vmlinuz", image)
+        self.parts.callback(self.machine.stop)
+        self.report.add_log(self.machine.log_text)
+        self.shell = self.machine.shell
+        return self
+
+    def __exit__(self, *_):
+        self.parts.close()
+
+    def run(self):
+        check = self.report.check
+        if check("the device boots", self.machine.boot) and check("byway starts there", self.starts):
+            self.try_uart()
+            self.try_adapter()
+
+    def starts(self):
+        text = self.shell.run("byway help", 30)
+        expect("gateway" in text, text)
+
+    def try_uart(self):
+        check, shell, device = self.report.check, self.shell, "/dev/ttyS1"
+        line = self.machine.terminal("uart")
+        check("16550: byway ports lists it, and no port without hardware", ports.lists_uart, shell)
+        ports.make_fresh(shell, device)
+        gateway = Gateway(shell, "uart", f"serial:{device}?baud=115200")
+        if not check("16550: a gateway opens it", gateway.start):
+            return
+        self.report.add_log(gateway.text)
+        check("16550: it is raw, at the address's rate",
+              ports.is_set, shell, device, 115200, parenb=False, cstopb=False, crtscts=False)
+        check("16550: a second gateway is refused, and told who has it", ports.is_refused, shell, device, gateway)
+        link = f"serial:{line}?baud=115200"
+        check("16550: byway ping gets answers", ping, self.byway, link)
+        with self.proxy("uart", link) as proxy:
+            self.try_traffic("16550", proxy)
+            check("16550: kernel log lines on the same line damage nothing",
+                  disturbances.survives_kernel_log, proxy, shell, self.folder, RANDOM)
+            check("16550: the gateway stops when told, and leaves the port as it was",
+                  ports.is_restored, shell, gateway, device)
+            check("16550: a gateway that was stopped or killed starts again, and the proxy finds it",
+                  ports.starts_again, gateway, proxy)
+
+    def try_adapter(self):
+        check, shell, device = self.report.check, self.shell, "/dev/ttyUSB0"
+        line = self.machine.terminal("adapter")
+        gateway = Gateway(shell, "adapter", f"{ports.address(SERIAL)}?baud=230400&parity=even&stopbits=2&flow=rtscts")
+        if not check("FTDI: a gateway waits for its adapter", gateway.start):
+            return
+        self.report.add_log(gateway.text)
+        self.machine.plug("adapter", SERIAL)
+        check("FTDI: byway ports lists the adapter by its USB identity", ports.lists_adapter, shell, SERIAL)
+        check("FTDI: it is raw, with the address's rate, parity, stop bits and flow control",
+              ports.is_set, shell, device, 230400, parenb=True, parodd=False, cstopb=True, crtscts=True)
+        check("FTDI: it hands up received bytes at once", ports.hands_up_at_once, shell)
+        link = f"serial:{line}?baud=230400"
+        with self.proxy("adapter", link) as proxy:
+            self.try_traffic("FTDI", proxy)
+            check("FTDI: unplugged in the middle of a download and 20 requests, all complete, none twice",
+                  disturbances.survives_replug, proxy, self.machine, gateway, self.folder, RANDOM, SERIAL)
+            check("FTDI: unplugged in the middle of an upload, it completes",
+                  disturbances.survives_replug_of_upload, proxy, self.machine, self.upload, RANDOM, SERIAL)
+            check("FTDI: unplugged while idle, the next request is answered",
+                  disturbances.answers_after_idle_replug, proxy, self.machine, initramfs.PAGE, SERIAL)
+        check("FTDI: the gateway stops when told, and leaves the port as it was",
+              ports.is_restored, shell, gateway, "/dev/ttyUSB1")
+
+    def try_traffic(self, name, proxy):
+        check = self.report.check
+        check(f"{name}: a page", traffic.answers, proxy, initramfs.PAGE)
+        check(f"{name}: {traffic.AT_ONCE} requests at once, none twice", traffic.answers_many, proxy, self.shell, name)
+        check(f"{name}: 100 KB down", traffic.downloads, proxy, RANDOM)
+        check(f"{name}: 100 KB up", traffic.uploads, proxy, self.upload, RANDOM)
+
+    @contextlib.contextmanager
+    def proxy(self, name, link):
+        proxy = Proxy(self.byway, link, self.folder / f"{name}-proxy.log")
+        self.report.add_log(proxy.text)
+        try:
+            yield proxy
+        finally:
+            proxy.stop()

@@ -1,0 +1,47 @@
+"""byway in the device: gateways, each on one link, in front of the device's web server."""
+import time
+
+ORIGIN = "http://127.0.0.1:80"
+
+
+class Gateway:
+    """Runs in the device, and logs there."""
+
+    def __init__(self, shell, name, link):
+        self.shell = shell
+        self.link = link
+        self.log = f"/tmp/{name}.log"
+        self.process = None
+
+    def start(self):
+        command = f"byway gateway --link '{self.link}' --origin {ORIGIN} >{self.log} 2>&1 & echo $!"
+        self.process = self.shell.run(command).strip()
+        wait_for(self.shell, f"grep 'gateway ready' {self.log}", 20)
+
+    def end(self, signal):
+        """A shell knows a child's status."""
+        return self.shell.run(f"kill -{signal} {self.process}; wait {self.process}; echo $?", 15).strip()
+
+    def text(self):
+        return self.shell.run(f"cat {self.log}", check=False)
+
+
+def wait_for(shell, command, seconds):
+    """Until a command succeeds in the device. Its output."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return shell.run(command)
+        except TimeoutError:
+            raise
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
+
+
+def settings(shell, device):
+    """What stty says of a port: ({"parenb": True, "icanon": False…}, speed)."""
+    words = shell.run(f"stty -a -F {device}").replace(";", " ").split()
+    flags = {word.removeprefix("-"): not word.startswith("-") for word in words}
+    return flags, int(words[words.index("speed") + 1])

@@ -1,0 +1,115 @@
+"""The device: a PC in software. Its 16550 and its FTDI adapter end as pseudo-terminals of this machine."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import termios
+import time
+
+from qmp import Monitor
+from shell import Shell
+
+PROGRAM = "qemu-system-x86_64"
+# Long enough for a loaded machine; an idle one takes 7 s.
+BOOT_SECONDS = 120
+STEP_SECONDS = 10
+
+
+class Machine:
+    def __init__(self, folder, kernel, initramfs):
+        self.console = folder / "console.log"
+        self.errors = folder / "qemu.log"
+        if not shutil.which(PROGRAM):
+            raise FileNotFoundError(f"{PROGRAM} is not installed: apt install qemu-system-x86")
+        with open(self.errors, "w") as log:
+            self.process = subprocess.Popen(
+                command(folder, kernel, initramfs), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.monitor = self.shell = None
+        self.plugged = set()
+        try:
+            wait_for([folder / "monitor", folder / "shell"], self.process)
+            self.monitor = Monitor(folder / "monitor", STEP_SECONDS)
+            self.shell = Shell(folder / "shell")
+        except BaseException:
+            self.stop()
+            raise
+
+    def boot(self):
+        self.shell.wait_until_ready(BOOT_SECONDS)
+
+    def terminal(self, chardev):
+        """The pseudo-terminal at this machine's end of a line."""
+        for entry in self.monitor.command("query-chardev"):
+            if entry["label"] == chardev:
+                return entry["filename"].removeprefix("pty:")
+        raise OSError(f"QEMU has no {chardev}")
+
+    def plug(self, name, serial):
+        """Plugs in an FTDI adapter whose line is the chardev of the same name, unless it is in."""
+        if name not in self.plugged:
+            # Otherwise it would follow its line's other end, and unplug itself whenever nobody has that open.
+            self.monitor.command(
+                "device_add", driver="usb-serial", id=name, chardev=name, serial=serial, always_plugged=True)
+            self.plugged.add(name)
+
+    def unplug(self, name):
+        if name in self.plugged:
+            # QEMU 7.2 crashes if bytes come from the line while it takes the device apart.
+            with held(self.terminal(name)):
+                self.monitor.command("device_del", id=name)
+                self.monitor.wait_for("DEVICE_DELETED", name)
+            self.plugged.remove(name)
+
+    def log_text(self):
+        """What the kernel said, and QEMU."""
+        text = "".join(path.read_text(errors="replace") for path in [self.console, self.errors] if path.exists())
+        status = self.process.poll()
+        return text if status is None else f"{text}\nQEMU has ended with status {status}\n"
+
+    def stop(self):
+        for part in [self.monitor, self.shell]:
+            if part:
+                part.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def command(folder, kernel, initramfs):
+    def socket(name):
+        return ["-chardev", f"socket,id={name},path={folder / name},server=on,wait=off"]
+
+    # Without KVM: it runs in a container, and on a processor of another kind.
+    machine = ["-accel", "tcg", "-machine", "pc", "-cpu", "max", "-smp", "1", "-m", "256"]
+    nothing_else = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    # A driver has one console, which is the link's line here; what the kernel says from the start on goes to the first.
+    arguments = "console=ttyS1,115200 earlyprintk=serial,ttyS0,115200,keep panic=-1"
+    boot = ["-kernel", kernel, "-initrd", initramfs, "-append", arguments]
+    first = ["-chardev", f"file,id=console,path={folder / 'console.log'}", "-device", "isa-serial,chardev=console"]
+    second = ["-chardev", "pty,id=uart", "-device", "isa-serial,chardev=uart"]
+    control = [*socket("shell"), "-device", "pci-serial,chardev=shell", *socket("monitor")]
+    control += ["-mon", "monitor,mode=control"]
+    usb = ["-device", "qemu-xhci", "-chardev", "pty,id=adapter", "-chardev", "null,id=other"]
+    parts = [machine, nothing_else, boot, first, second, control, usb]
+    return [PROGRAM, *(str(word) for part in parts for word in part)]
+
+
+@contextlib.contextmanager
+def held(terminal):
+    """Nobody can write to a pseudo-terminal meanwhile; what was written before gets a moment to leave."""
+    descriptor = os.open(terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        termios.tcflow(descriptor, termios.TCOOFF)
+        time.sleep(0.05)
+        yield
+    finally:
+        termios.tcflow(descriptor, termios.TCOON)
+        os.close(descriptor)
+
+
+def wait_for(paths, process):
+    deadline = time.monotonic() + STEP_SECONDS
+    while not all(map(pathlib.Path.exists, paths)):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise OSError("QEMU does not start")
+        time.sleep(0.02)

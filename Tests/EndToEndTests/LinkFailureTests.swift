@@ -1,0 +1,64 @@
+import Foundation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Links that break, lead nowhere or carry something else; clients that go away.
+  @Suite("Failures of the link") struct LinkFailureTests {
+    @Test("a gateway killed in the middle of a download is an error, and the next one is used")
+    func killedGateway() async throws {
+      let passage = try await Passage(over: .unix)
+      let body = passage.folder["body"]
+      let download = try ChildProcess(
+        Program.curl.path(), ["-q", "-sS", "--limit-rate", "20M", "-o", body, passage.url + "/bytes?size=1000000000"])
+      try await EndToEnd.waitUntil("the download has begun") { size(of: body) > 0 }
+      passage.gateway?.process.send(SIGKILL)
+      let exit = await download.waitForExit(within: .seconds(10))
+      #expect(exit == .code(18) || exit == .code(56))
+
+      let next = try await BywayProcess.gateway(["--link", passage.link, "--origin", "\(passage.origin.endpoint)"])
+      #expect(try await Curl.fetch(passage.url + "/").text == "hello, byway\n")
+      await next.process.stop()
+      await passage.stop()
+    }
+
+    @Test("a client that goes away in the middle of its upload ends it at the origin", arguments: LinkKind.allCases)
+    func vanishedClient(_ kind: LinkKind) async throws {
+      let passage = try await Passage(over: kind)
+      let file = try MarkedFile(at: passage.folder["f"], size: 64 << 20)
+      let client = try ChildProcess(
+        Program.curl.path(), ["-q", "-sS", "--limit-rate", "1M", "-T", file.path, passage.url + "/digest"])
+      let begun = try await Curl.fetch(passage.url + "/uploads?count=1").json([UploadRecord].self)
+      #expect(begun.map(\.complete) == [false])
+      client.send(SIGKILL)
+      _ = await client.waitForExit(within: .seconds(10))
+      let uploads = try await Curl.fetch(passage.url + "/uploads").json([UploadRecord].self)
+      #expect(uploads.map(\.complete) == [false])
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      await passage.stop()
+    }
+
+    @Test(
+      "what is not HTTP/2 at the far end is quoted",
+      arguments: [("/bin/echo SSH-2.0-OpenSSH_9.2", "SSH-2.0"), ("/bin/echo HTTP/1.1 400 Bad Request", "HTTP/1.1")])
+    func notHTTP2(_ command: String, _ quote: String) async throws {
+      let proxy = try await BywayProcess.proxy(["--link", "exec:\(command)", "--listen", "127.0.0.1:0"])
+      let problem = try await Curl.fetch("http://\(proxy.endpoint())/").problem()
+      #expect([502, 503].contains(problem.status))
+      #expect(problem.words.contains(quote), "\(problem.words)")
+      await proxy.process.stop()
+    }
+
+    @Test("a far end that says nothing is given up") func mute() async throws {
+      let result = try await BywayProcess.run(
+        ["request", "--link", "exec:/bin/sleep 600", "--max-time", "2", "http://device/"], within: .seconds(20))
+      #expect(result.exitCode != 0)
+      #expect(result.duration < .seconds(10))
+      #expect(result.errorText.hasPrefix("byway: "))
+    }
+
+    private func size(of path: String) -> Int {
+      (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    }
+  }
+}

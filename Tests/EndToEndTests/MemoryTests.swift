@@ -1,0 +1,42 @@
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// In megabytes of resident memory, which is what a small device has little of.
+  @Suite("Memory") struct MemoryTests {
+    @Test("an idle gateway takes 16 MiB at most") func idle() async throws {
+      let bare = try await BareGateway()
+      #expect(try await bare.curl("http://device/").status == 200)
+      let memory = try bare.gateway.memory()
+      #expect(memory.resident <= 16 * ProcessMemory.mebibyte, "\(memory.resident / 1024) KiB")
+      await bare.stop()
+    }
+
+    @Test("a gibibyte to a slow reader takes 48 MiB at most in each process", arguments: [LinkKind.unix, .tcp])
+    func slowReader(_ kind: LinkKind) async throws {
+      let passage = try await Passage(over: kind)
+      let answer = try await Script.http1.run(
+        "crawl", passage.host, "/bytes?size=\(MarkedFile.gibibyte)", "--host", passage.host, "--ms", "5000",
+        as: CrawlAnswer.self, within: .seconds(180))
+      #expect(answer.sha256 == MarkedFile.gibibyteDigest)
+      try expectSmall(passage)
+      await passage.stop()
+    }
+
+    @Test("a gibibyte up takes 48 MiB at most in each process") func upload() async throws {
+      let passage = try await Passage(over: .unix)
+      let file = try MarkedFile(at: passage.folder["f"], size: MarkedFile.gibibyte)
+      let answer = try await Curl.fetch("-T", file.path, passage.url + "/digest", within: .seconds(180))
+      #expect(try answer.json(Upload.self).sha256 == MarkedFile.gibibyteDigest)
+      try expectSmall(passage)
+      await passage.stop()
+    }
+
+    private func expectSmall(_ passage: Passage) throws {
+      for process in [passage.gateway, passage.proxy].compactMap(\.self) {
+        let peak = try process.memory().peak
+        #expect(peak <= 48 * ProcessMemory.mebibyte, "\(process.process.name) \(process.ready): \(peak / 1024) KiB")
+      }
+    }
+  }
+}

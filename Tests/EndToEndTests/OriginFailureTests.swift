@@ -1,0 +1,85 @@
+import Foundation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Origins on a bad day. Every failure is an answer that names it, or an error at the client; never a short success.
+  @Suite("Failures of the origin") struct OriginFailureTests {
+    static let beforeTheHead = [
+      "/hang-up", "/half-head", "/reset?after=-1", "/garbage", "/conflicting-lengths", "/length-and-chunked",
+      "/control-in-field", "/folded-field", "/endless-head", "/endless-informational",
+    ]
+    static let inTheBody = ["/truncated", "/truncated-chunks", "/reset?after=100", "/bad-chunk-size"]
+
+    @Test("an answer that cannot be used becomes 502", arguments: LinkKind.allCases)
+    func badAnswers(_ kind: LinkKind) async throws {
+      let passage = try await Passage(over: kind)
+      for path in Self.beforeTheHead {
+        let answer = try await Curl.fetch(passage.url + path)
+        #expect(try answer.problem().status == 502, "\(path)")
+      }
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      await passage.stop()
+    }
+
+    @Test("a body that breaks off is an error of curl's in HTTP/1.1", arguments: inTheBody)
+    func brokenBody(_ path: String) async throws {
+      let passage = try await Passage(over: .unix)
+      let answer = try await Curl.fetch(passage.url + path)
+      // A fault that comes together with the head may still be told as one.
+      #expect([18, 56].contains(answer.exitCode) || answer.status == 502, "\(answer.exitCode) \(answer.status)")
+      await passage.stop()
+    }
+
+    @Test("and a reset stream in HTTP/2", arguments: inTheBody) func brokenStream(_ path: String) async throws {
+      let bare = try await BareGateway()
+      #expect(try await bare.curl("http://device" + path).exitCode == 92)
+      #expect(try await bare.curl("http://device/").status == 200)
+      await bare.stop()
+    }
+
+    @Test("and a failed command, which leaves no file under the wanted name", arguments: inTheBody)
+    func brokenFile(_ path: String) async throws {
+      let bare = try await BareGateway()
+      let file = bare.folder["out"]
+      let result = try await BywayProcess.run(["request", "--link", "unix:\(bare.socket)", "-o", file, path])
+      #expect(result.exitCode != 0)
+      #expect(!result.errorText.isEmpty)
+      #expect((try? String(contentsOfFile: file, encoding: .utf8)) == nil)
+      await bare.stop()
+    }
+
+    @Test("an origin that is down", arguments: LinkKind.allCases) func down(_ kind: LinkKind) async throws {
+      let port = try Endpoint.freePort()
+      let passage = try await Passage(over: kind, to: "http://127.0.0.1:\(port)")
+      let problem = try await Curl.fetch(passage.url + "/").problem()
+      #expect(problem.status == 503)
+      #expect(problem.words.contains("127.0.0.1:\(port)"))
+      await passage.stop()
+    }
+
+    @Test("an origin that does not answer in time") func silent() async throws {
+      let passage = try await Passage(over: .unix, gateway: ["--response-timeout", "1"])
+      let answer = try await Curl.fetch(passage.url + "/silent")
+      #expect(try answer.problem().status == 504)
+      #expect(answer.total < 10)
+      await passage.stop()
+    }
+
+    @Test("an origin that stops in the middle of its answer") func stalled() async throws {
+      let passage = try await Passage(over: .unix, gateway: ["--body-timeout", "1"])
+      let answer = try await Curl.fetch(passage.url + "/stall")
+      #expect(answer.exitCode == 18 || answer.exitCode == 56, "\(answer.exitCode)")
+      #expect(answer.total < 10)
+      await passage.stop()
+    }
+
+    @Test("a POST is sent once, even where the connection breaks after it") func once() async throws {
+      let passage = try await Passage(over: .unix)
+      for _ in 0..<3 { #expect(try await Curl.fetch("-d", "x", passage.url + "/count").status == 200) }
+      _ = try await Curl.fetch("-d", "x", passage.url + "/hang-up")
+      #expect(try await Curl.fetch(passage.url + "/count").json(Count.self).posts == 3)
+      await passage.stop()
+    }
+  }
+}

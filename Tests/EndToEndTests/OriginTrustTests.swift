@@ -1,0 +1,66 @@
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Origins of https: that cannot be trusted, each told for what it is.
+  @Suite("TLS of the origin") struct OriginTrustTests {
+    @Test("a certificate that has expired") func expired() async throws {
+      let authority = try await Certificates()
+      let old = try await authority.issue("old", days: -1)
+      try await expect("has expired", from: old, trusting: authority)
+    }
+
+    @Test("one for another name") func wrongName() async throws {
+      let authority = try await Certificates()
+      let other = try await authority.issue("other", names: "DNS:elsewhere.example")
+      try await expect("is for another name", from: other, trusting: authority)
+    }
+
+    @Test("one of an authority that nobody named") func unknownAuthority() async throws {
+      let authority = try await Certificates()
+      let other = try await Certificates()
+      try await expect("no authority in \(other.authority)", from: authority.server, trusting: other)
+      try await expect("no authority that this machine trusts", from: authority.server, trusting: nil)
+    }
+
+    @Test("no TLS at all") func plain() async throws {
+      let nginx = try await NginxServer(in: TemporaryFolder())
+      try await expect("does not speak TLS", of: "https://\(nginx.endpoint)")
+      await nginx.stop()
+      let origin = try await OriginServer()
+      try await expect("does it speak TLS there?", of: "https://\(origin.endpoint)")
+      await origin.stop()
+    }
+
+    @Test("one that is right") func trusted() async throws {
+      let authority = try await Certificates()
+      let nginx = try await NginxServer(in: authority.folder, tls: authority.server)
+      let bare = try await BareGateway(to: "https://\(nginx.endpoint)?ca=\(authority.authority)")
+      #expect(try await bare.curl("http://device/hello").text == "hello, byway\n")
+      await bare.stop()
+      await nginx.stop()
+    }
+
+    private func expect(
+      _ words: String, from identity: Certificates.Identity, trusting authority: Certificates?,
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+      let folder = try TemporaryFolder()
+      let nginx = try await NginxServer(in: folder, tls: identity)
+      let anchors = authority.map { "?ca=\($0.authority)" } ?? ""
+      try await expect(words, of: "https://\(nginx.endpoint)\(anchors)", sourceLocation: sourceLocation)
+      await nginx.stop()
+    }
+
+    private func expect(_ words: String, of origin: String, sourceLocation: SourceLocation = #_sourceLocation)
+      async throws
+    {
+      let bare = try await BareGateway(to: origin)
+      let problem = try await bare.curl("http://device/").problem()
+      #expect(problem.status == 502, sourceLocation: sourceLocation)
+      #expect(problem.words.contains(words), "\(problem.words)", sourceLocation: sourceLocation)
+      #expect(problem.proxyStatus.contains("error=tls_certificate_error"), sourceLocation: sourceLocation)
+      await bare.stop()
+    }
+  }
+}

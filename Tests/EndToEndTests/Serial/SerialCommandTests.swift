@@ -1,0 +1,146 @@
+import Foundation
+import LineEmulation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Commands over lines, good and bad: what a user sees.
+  @Suite("Commands over a line") struct SerialCommandTests {
+    @Test("a request over a serial line") func request() async throws {
+      let passage = try await SerialLineWithGateway()
+      for _ in 0..<2 {
+        let result = try await BywayProcess.run(["request", "--link", passage.line.near, "-d", "x", "/held"])
+        #expect(result.exitCode == 0, "\(result.errorText)")
+        #expect(result.text == "x")
+      }
+      await passage.stop()
+    }
+
+    @Test("a line behind a socket, as a terminal server gives it") func lineOption() async throws {
+      let folder = try TemporaryFolder()
+      let origin = try await OriginServer(on: .unix(folder["o"]))
+      let link = "unix:\(folder["l"])?line=115200"
+      let gateway = try await SerialPassage.gateway(on: link, to: origin)
+      for _ in 0..<2 {
+        let result = try await BywayProcess.run(["request", "--link", link, "/"])
+        #expect(result.exitCode == 0, "\(result.errorText)")
+        #expect(result.text == "hello, byway\n")
+      }
+      let proxy = try await SerialPassage.proxy(on: link)
+      #expect(try await Curl.fetch(proxy.url + "/").text == "hello, byway\n")
+      let wrong = try await BywayProcess.run(["request", "--link", "unix:\(folder["l"])?line=fast", "/"])
+      EndToEnd.expect(wrong, code: 64, words: ["line=fast", "line=115200"])
+      await proxy.process.stop()
+      await gateway.process.stop()
+      await origin.stop()
+    }
+
+    @Test("nobody at the far end") func nobody() async throws {
+      let line = try SerialLine(LineConfiguration())
+      let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "Not one byte arrives", "byway gateway"])
+      #expect(result.duration < .seconds(20))
+    }
+
+    @Test("nobody at the far end: the proxy says so, too") func nobodyBehindProxy() async throws {
+      let line = try SerialLine(LineConfiguration())
+      let proxy = try await SerialPassage.proxy(on: line.near)
+      let answer = try await Curl.fetch(proxy.url + "/")
+      let problem = try answer.problem()
+      #expect(problem.status == 503)
+      #expect(problem.words.contains("Nobody answers on serial:"), "\(problem.words)")
+      #expect(answer.total < 20)
+      await proxy.process.stop()
+    }
+
+    @Test("another baud rate at the far end: the bits arrive, in no order") func wrongRate() async throws {
+      let bad = LineConfiguration(faults: [BitFlips(rate: 0.4)])
+      let passage = try await SerialLineWithGateway(bad, back: LineConfiguration())
+      let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "same baud rate"])
+      #expect(result.duration < .seconds(20))
+      await passage.stop()
+    }
+
+    @Test("only noise arrives") func noise() async throws {
+      let passage = try await SerialLineWithGateway(
+        LineConfiguration(), back: LineConfiguration(faults: [BitFlips(rate: 0.4)]))
+      let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "same baud rate"])
+      #expect(!result.errorText.contains("Not one byte"))
+      await passage.stop()
+    }
+
+    @Test("a login prompt is at the far end") func foreign() async throws {
+      let line = try SerialLine(
+        LineConfiguration(),
+        back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ndevice login: ")]))
+      let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "not from a gateway", "byway gateway"])
+    }
+
+    @Test("both ends dial") func bothDial() async throws {
+      let line = try SerialLine(LineConfiguration())
+      let proxy = try await SerialPassage.proxy(on: line.far)
+      async let answer = Curl.fetch(proxy.url + "/")
+      let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
+      EndToEnd.expect(result, code: 69, words: ["Both ends of serial:", "byway gateway"])
+      let problem = try await answer.problem()
+      #expect(problem.status == 503)
+      await proxy.process.stop()
+    }
+
+    @Test("no such port") func absent() async throws {
+      let result = try await BywayProcess.run(["request", "--link", "serial:/dev/ttyNowhere0", "/"])
+      EndToEnd.expect(result, code: 69, words: ["There is no serial port /dev/ttyNowhere0", "There are"])
+    }
+
+    @Test("the port is in use") func inUse() async throws {
+      let passage = try await SerialLineWithGateway()
+      let result = try await BywayProcess.run(["request", "--link", passage.line.far, "/"])
+      EndToEnd.expect(result, code: 69, words: ["in use by process \(passage.gateway.process.id)"])
+      await passage.stop()
+    }
+
+    @Test("a boot log before, and a log line each second between: bodies are exact") func bootLog() async throws {
+      let log = (0..<60).map { "[    0.\(100_000 + $0)] Booting Linux, and saying so at length\r\n" }.joined()
+      let noisy = LineConfiguration(faults: [ForeignLogLine(every: .seconds(1))])
+      let line = try SerialLine(noisy)
+      // What a program finds that opens the device later, and what still arrives while it does.
+      try line.write(log, at: .a)
+      try line.write(log, at: .b)
+      let passage = try await SerialPassage(over: line)
+      let before = line.toClient.foreign
+      for seed in 0..<5 {
+        let target = "/noise?seed=\(seed)&size=10000"
+        let answer = try await Curl.fetch(passage.url + target)
+        let expected = try await passage.direct(target)
+        #expect(answer.status == 200 && answer.body == expected.body, "\(answer.errorText)")
+        let body = String(repeating: "\(seed)", count: 5000)
+        #expect(try await Curl.fetch("-d", body, passage.url + "/held").text == body)
+      }
+      #expect(line.toClient.foreign > before)
+      await passage.stop()
+    }
+  }
+}
+
+/// A gateway on a line, for clients of its own kind.
+private struct SerialLineWithGateway {
+  let line: SerialLine
+  let folder: TemporaryFolder
+  let origin: OriginServer
+  let gateway: BywayProcess
+
+  init(_ configuration: LineConfiguration = LineConfiguration(), back: LineConfiguration? = nil) async throws {
+    line = try SerialLine(configuration, back: back)
+    folder = try TemporaryFolder()
+    origin = try await OriginServer(on: .unix(folder["o"]))
+    gateway = try await SerialPassage.gateway(on: line.far, to: origin)
+  }
+
+  func stop() async {
+    await gateway.process.stop()
+    await origin.stop()
+  }
+}

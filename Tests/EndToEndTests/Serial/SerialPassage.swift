@@ -1,0 +1,62 @@
+import Foundation
+import LineEmulation
+import TestPeers
+import Testing
+
+/// Origin, gateway, emulated line and proxy, all running. What is killed can be started again on the same line.
+struct SerialPassage: Sendable {
+  let line: SerialLine
+  let folder: TemporaryFolder
+  let origin: OriginServer
+  let gateway: BywayProcess
+  let proxy: BywayProcess
+
+  init(_ configuration: LineConfiguration, back: LineConfiguration? = nil) async throws {
+    try await self.init(over: SerialLine(configuration, back: back))
+  }
+
+  init(over line: SerialLine) async throws {
+    self.line = line
+    folder = try TemporaryFolder()
+    origin = try await OriginServer(on: .unix(folder["o"]))
+    gateway = try await Self.gateway(on: line.far, to: origin)
+    proxy = try await Self.proxy(on: line.near)
+  }
+
+  static func gateway(on link: String, to origin: OriginServer) async throws -> BywayProcess {
+    try await .gateway(["--link", link, "--origin", "\(origin.endpoint)"])
+  }
+
+  static func proxy(on link: String) async throws -> BywayProcess {
+    try await .proxy(["--link", link, "--listen", "127.0.0.1:0"])
+  }
+
+  var url: String { get throws { try proxy.url } }
+
+  /// What came to the origin's /held and /noise, once so many have.
+  func arrivals(atLeast count: Int = 0) async throws -> [String] {
+    try await direct("/arrivals?count=\(count)").json()
+  }
+
+  /// A body without any link, to compare with.
+  func direct(_ target: String) async throws -> CurlAnswer {
+    try await Curl.fetch("--unix-socket", folder["o"], "http://origin\(target)")
+  }
+
+  func stop() async {
+    await proxy.process.stop()
+    await gateway.process.stop()
+    await origin.stop()
+  }
+}
+
+extension BywayProcess {
+  /// Where a proxy is reached.
+  var url: String { get throws { try "http://\(endpoint())" } }
+
+  /// As a power cut does it.
+  func kill() async {
+    process.send(SIGKILL)
+    _ = await process.waitForExit(within: .seconds(5))
+  }
+}

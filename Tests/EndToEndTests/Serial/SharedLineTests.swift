@@ -1,0 +1,63 @@
+import Foundation
+import LineEmulation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Much at once on a line of 115,200 baud.
+  @Suite("A shared line") struct SharedLineTests {
+    @Test("two hundred small requests at once all complete") func burst() async throws {
+      let passage = try await SerialPassage(LineConfiguration())
+      let host = try "\(passage.proxy.endpoint())"
+      let answer = try await Script.http1.run(
+        "burst", host, "/", "--host", host, "--count", "200", "--deadline", "100", as: BurstAnswer.self,
+        within: .seconds(120))
+      #expect(answer.statuses == [200])
+      #expect(answer.answers == 200)
+      #expect(answer.bodies == 1)
+      await passage.stop()
+    }
+
+    @Test("an upload, a download and small requests share it, and the small ones do not wait for the large")
+    func sharing() async throws {
+      let passage = try await SerialPassage(LineConfiguration())
+      let url = try passage.url
+      let file = passage.folder["file"]
+      let size = 80_000
+      try await passage.direct("/noise?seed=1&size=\(size)").body.write(to: URL(filePath: file))
+      let digest = try await Program.openssl.run(["dgst", "-sha256", "-r", file]).text.prefix(64)
+
+      async let upload = Curl.fetch("-T", file, url + "/digest", within: .seconds(100))
+      async let download = Curl.fetch(url + "/noise?seed=1&size=\(size)", within: .seconds(100))
+      try await EndToEnd.waitUntil("both have begun") {
+        passage.line.toGateway.delivered > 3000 && passage.line.toClient.delivered > 3000
+      }
+      var times: [Double] = []
+      while passage.line.toGateway.delivered < size * 9 / 10, passage.line.toClient.delivered < size * 9 / 10 {
+        let small = try await Curl.fetch(url + "/", within: .seconds(60))
+        #expect(small.text == "hello, byway\n")
+        times.append(small.total)
+      }
+      #expect(try await upload.json(Upload.self) == Upload(length: size, sha256: String(digest)))
+      let downloaded = try await download
+      #expect(downloaded.body == (try Data(contentsOf: URL(filePath: file))))
+      // About 50 ms where nothing else runs; all that waits in front of them would be seven seconds.
+      #expect(times.count >= 5)
+      #expect(times.sorted()[times.count / 2] < 1, "\(times)")
+      await passage.stop()
+    }
+
+    @Test("an idle line carries at most 30 bytes in 10 s each way") func idle() async throws {
+      let passage = try await SerialPassage(LineConfiguration())
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      // The last acknowledgements, and what is measured of a line at rest.
+      try await Task.sleep(for: .seconds(3))
+      let before = (passage.line.toGateway.sent, passage.line.toClient.sent)
+      try await Task.sleep(for: .seconds(20))
+      let sent = (passage.line.toGateway.sent - before.0, passage.line.toClient.sent - before.1)
+      #expect(sent.0 <= 60 && sent.1 <= 60, "\(sent)")
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      await passage.stop()
+    }
+  }
+}

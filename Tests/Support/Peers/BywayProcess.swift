@@ -1,0 +1,57 @@
+import Foundation
+
+/// The `byway` command as its users run it.
+package final class BywayProcess: Sendable {
+  /// What it printed as its address, after "ready on".
+  package let ready: String
+  package let process: ChildProcess
+
+  /// The built command: beside the test bundle, or where the environment variable BYWAY points.
+  package static func command() throws -> String {
+    let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "byway").path
+    let path = ProcessInfo.processInfo.environment["BYWAY"] ?? beside
+    guard FileManager.default.isExecutableFile(atPath: path) else {
+      throw PeerFailure("\(path) is missing: swift build --product byway, or set BYWAY to the command's path")
+    }
+    return path
+  }
+
+  /// Runs a command to its end.
+  package static func run(_ arguments: [String], within limit: Duration = .seconds(30)) async throws -> CommandResult {
+    try await Program.run(command(), arguments, within: limit)
+  }
+
+  /// A gateway or a proxy, once it says that it is ready.
+  package static func gateway(_ arguments: [String]) async throws -> BywayProcess {
+    try await BywayProcess("gateway", arguments)
+  }
+
+  package static func proxy(_ arguments: [String]) async throws -> BywayProcess {
+    try await BywayProcess("proxy", arguments)
+  }
+
+  private init(_ role: String, _ arguments: [String]) async throws {
+    process = try ChildProcess(Self.command(), [role] + arguments)
+    let mark = "byway: \(role) ready on "
+    let line = try await process.errorLine(containing: mark, within: .seconds(10))
+    ready = line.components(separatedBy: mark).last ?? ""
+  }
+
+  /// Where it listens: a port that was asked for as 0 is known only from here.
+  package func endpoint() throws -> Endpoint {
+    let word = ready.split(whereSeparator: { " ,".contains($0) }).first ?? ""
+    guard let endpoint = Endpoint(word) else { throw PeerFailure("no address in \"ready on \(ready)\"") }
+    return endpoint
+  }
+
+  package var log: String { process.errorText }
+
+  package func terminate() {
+    process.send(SIGTERM)
+  }
+
+  package func memory() throws -> ProcessMemory {
+    try ProcessMemory(of: process.id)
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+extension ChildProcess {
+  /// A socket pair and no pipe: it is closed on exec from its first moment, so that no other child inherits it, and
+  /// the output ends when this child does.
+  static func pipe() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+      throw PeerFailure("no socket pair: \(String(cString: strerror(errno)))")
+    }
+    return (ends[0], ends[1])
+  }
+
+  /// Not Foundation's `Process`, which offers no process group.
+  static func spawn(
+    _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32
+  ) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, error, 2)
+    // Listening sockets of other tests in this process, for example: NIO's are not closed on exec.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+      guard let descriptor = Int32(name), descriptor > 2, fcntl(descriptor, F_GETFD) == 0 else { continue }
+      posix_spawn_file_actions_addclose(&actions, descriptor)
+    }
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+    var noSignals = sigset_t()
+    sigemptyset(&noSignals)
+    posix_spawnattr_setsigmask(&attributes, &noSignals)
+
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+    let argv = ([path] + arguments).map { strdup($0) } + [nil]
+    let envp = variables.map { strdup($0) } + [nil]
+    defer { (argv + envp).forEach { free($0) } }
+    var id: pid_t = 0
+    let code = posix_spawn(&id, path, &actions, &attributes, argv, envp)
+    guard code == 0 else { throw PeerFailure("\(path) does not start: \(String(cString: strerror(code)))") }
+    return id
+  }
+}

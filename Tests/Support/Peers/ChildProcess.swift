@@ -1,0 +1,85 @@
+package import Foundation
+
+/// A real program at the other end of a test, in a process group of its own; ended when the last user lets go of it.
+package final class ChildProcess: Sendable {
+  /// How a process ended.
+  package enum Exit: Sendable, Equatable {
+    case code(Int32)
+    case signal(Int32)
+  }
+
+  package let name: String
+  private let life: ProcessLife
+  private let standardOutput: CapturedOutput
+  private let standardError: CapturedOutput
+
+  /// Starts a program with nothing on its standard input.
+  package init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    name = URL(filePath: path).lastPathComponent
+    let output = try Self.pipe()
+    let error = try Self.pipe()
+    defer {
+      close(output.write)
+      close(error.write)
+    }
+    standardOutput = CapturedOutput(reading: output.read)
+    standardError = CapturedOutput(reading: error.read)
+    life = try ProcessLife(
+      of: Self.spawn(path, arguments, environment, output: output.write, error: error.write))
+  }
+
+  deinit {
+    life.killGroup()
+  }
+
+  package var id: pid_t { life.id }
+  package var exit: Exit? { life.exit }
+  package var output: Data { standardOutput.bytes }
+  package var errorText: String { standardError.text }
+
+  package func send(_ signal: Int32) {
+    life.send(signal)
+  }
+
+  /// The exit, or `nil` where the process still runs after that time.
+  package func waitForExit(within limit: Duration) async -> Exit? {
+    await life.wait(within: limit)
+  }
+
+  /// SIGTERM, and SIGKILL to the whole group where that does not end it in time.
+  @discardableResult
+  package func stop(within limit: Duration = .seconds(5)) async -> Exit? {
+    send(SIGTERM)
+    if let exit = await waitForExit(within: limit) { return exit }
+    life.killGroup()
+    return await waitForExit(within: limit)
+  }
+
+  /// Waits for a line on standard error and answers it.
+  package func errorLine(containing text: String, within limit: Duration) async throws -> String {
+    try await line(of: standardError, containing: text, within: limit)
+  }
+
+  /// Waits for a line on standard output and answers it.
+  package func outputLine(containing text: String, within limit: Duration) async throws -> String {
+    try await line(of: standardOutput, containing: text, within: limit)
+  }
+
+  /// Waits until both outputs are complete.
+  package func waitForOutput(within limit: Duration) async {
+    await standardOutput.waitForEnd(within: limit)
+    await standardError.waitForEnd(within: limit)
+  }
+
+  private func line(of output: CapturedOutput, containing text: String, within limit: Duration) async throws -> String {
+    @Sendable func find(in all: String) -> String? {
+      all.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first { $0.contains(text) }.map(
+        String.init)
+    }
+    await output.wait(within: limit) { find(in: $0) != nil }
+    guard let line = find(in: output.text) else {
+      throw PeerFailure("\(name) did not print \"\(text)\". It printed: \(output.text) \(errorText)")
+    }
+    return line
+  }
+}

@@ -1,0 +1,103 @@
+package import Foundation
+
+/// What curl got.
+package struct CurlAnswer: Sendable {
+  /// curl's own: 0 success, 18 partial body, 92 a stream that was reset, …
+  package let exitCode: Int32
+  package let status: Int
+  /// "1.1" or "2".
+  package let version: String
+  /// Every head it saw, informational ones first; trailers stand in ``trailers``.
+  package let heads: [Head]
+  package let trailers: [Field]
+  package let body: Data
+  /// To the first byte of the answer, and to its end.
+  package let timeToFirstByte: Double
+  package let total: Double
+  package let errorText: String
+
+  package struct Field: Sendable, Equatable {
+    package let name: String
+    package let value: String
+  }
+
+  package struct Head: Sendable {
+    package let status: Int
+    package let fields: [Field]
+  }
+
+  package var text: String { String(decoding: body, as: UTF8.self) }
+
+  /// Values of a field of the final head, in order. The name in lower case.
+  package func values(_ name: String) -> [String] {
+    (heads.last?.fields ?? []).filter { $0.name == name }.map(\.value)
+  }
+
+  package func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: body)
+    } catch {
+      throw PeerFailure("no \(type) in answer \(status), curl exit \(exitCode) \(errorText): \(text.prefix(500))")
+    }
+  }
+}
+
+/// curl, with its answer taken apart.
+package enum Curl {
+  /// - Parameter arguments: as on its command line, URL included; output, heads and verbosity are seen to.
+  package static func fetch(_ arguments: String..., within limit: Duration = .seconds(30)) async throws -> CurlAnswer {
+    try await fetch(arguments, within: limit)
+  }
+
+  package static func fetch(_ arguments: [String], within limit: Duration = .seconds(30)) async throws -> CurlAnswer {
+    let folder = try TemporaryFolder()
+    let own = ["-q", "-sS", "--noproxy", "", "-D", folder["heads"], "-o", folder["body"], "-w", "%{json}"]
+    let result = try await Program.curl.run(own + arguments, within: limit)
+    let heads = (try? Data(contentsOf: URL(filePath: folder["heads"]))) ?? Data()
+    let (parsed, trailers) = read(heads: String(decoding: heads, as: UTF8.self))
+    let facts = try? JSONDecoder().decode(Facts.self, from: result.output)
+    return CurlAnswer(
+      exitCode: result.exitCode, status: facts?.http_code ?? 0, version: facts?.http_version ?? "", heads: parsed,
+      trailers: trailers, body: (try? Data(contentsOf: URL(filePath: folder["body"]))) ?? Data(),
+      timeToFirstByte: facts?.time_starttransfer ?? 0, total: facts?.time_total ?? 0, errorText: result.errorText)
+  }
+
+  /// Downloads and keeps only the SHA-256 in hexadecimal.
+  package static func digest(_ arguments: String..., within limit: Duration = .seconds(120)) async throws -> String {
+    let script = #"openssl=$1; curl=$2; shift 2; "$curl" -q -sS "$@" | "$openssl" dgst -sha256 -r"#
+    let result = try await Program.bash.run(
+      ["-o", "pipefail", "-c", script, "digest", Program.openssl.path(), Program.curl.path()] + arguments,
+      within: limit)
+    guard result.exitCode == 0 else { throw PeerFailure("curl ended with \(result.exitCode): \(result.errorText)") }
+    return String(result.text.prefix(64))
+  }
+
+  /// curl's own names.
+  private struct Facts: Decodable {
+    let http_code: Int
+    let http_version: String
+    let time_starttransfer: Double
+    let time_total: Double
+  }
+
+  /// curl dumps head after head, and trailers last, without a status line of their own.
+  private static func read(heads text: String) -> (heads: [CurlAnswer.Head], trailers: [CurlAnswer.Field]) {
+    var heads: [CurlAnswer.Head] = []
+    var trailers: [CurlAnswer.Field] = []
+    for block in text.replacing("\r\n", with: "\n").split(separator: "\n\n") {
+      var lines = block.split(separator: "\n")
+      var status: Int?
+      if let first = lines.first, first.hasPrefix("HTTP/") {
+        status = first.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        lines.removeFirst()
+      }
+      let fields = lines.compactMap { line -> CurlAnswer.Field? in
+        guard let colon = line.firstIndex(of: ":") else { return nil }
+        let value = line[line.index(after: colon)...].drop { $0 == " " }
+        return CurlAnswer.Field(name: line[..<colon].lowercased(), value: String(value))
+      }
+      if let status { heads.append(.init(status: status, fields: fields)) } else { trailers += fields }
+    }
+    return (heads, trailers)
+  }
+}

@@ -1,0 +1,14 @@
+import Dispatch
+
+/// One place for the clocks of this target.
+enum Deadline {
+  static func after(_ limit: Duration, _ body: @escaping @Sendable () -> Void) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds, execute: body)
+  }
+}
+
+extension Duration {
+  package var seconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) * 1e-18
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// Where a peer listens.
+package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
+  case unix(String)
+  case tcp(Int)
+
+  /// As `byway --origin` and the scripts read it: `unix:PATH` or `127.0.0.1:PORT`.
+  package var description: String {
+    switch self {
+    case .unix(let path): "unix:\(path)"
+    case .tcp(let port): "127.0.0.1:\(port)"
+    }
+  }
+
+  package init?(_ text: some StringProtocol) {
+    if text.hasPrefix("unix:") {
+      self = .unix(String(text.dropFirst(5)))
+    } else if let port = text.split(separator: ":").last.flatMap({ Int($0) }) {
+      self = .tcp(port)
+    } else {
+      return nil
+    }
+  }
+
+  /// A port that nobody listens on at this moment; another process may still take it first.
+  package static func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port: 0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, size) == 0 ? getsockname(descriptor, address, &size) : -1
+      }
+    }
+    guard code == 0 else { throw PeerFailure("no free port: \(String(cString: strerror(errno)))") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// Returns when somebody accepts here.
+  package func waitUntilReachable(by child: ChildProcess, within limit: Duration = .seconds(10)) async throws {
+    let deadline = ContinuousClock.now + limit
+    while !accepts() {
+      if let exit = child.exit { throw PeerFailure("\(child.name) ended (\(exit)): \(child.errorText)") }
+      guard ContinuousClock.now < deadline else {
+        throw PeerFailure("\(child.name) does not listen on \(self) after \(limit): \(child.errorText)")
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  private func accepts() -> Bool {
+    switch self {
+    case .unix(let path):
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      defer { close(descriptor) }
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      let bytes = Array(path.utf8)
+      guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+      return Self.connects(descriptor, &address)
+    case .tcp(let port):
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      defer { close(descriptor) }
+      var address = Self.loopback(port: port)
+      return Self.connects(descriptor, &address)
+    }
+  }
+
+  private static func connects<Address>(_ descriptor: Int32, _ address: inout Address) -> Bool {
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) == 0
+      }
+    }
+  }
+
+  private static func loopback(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    return address
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Synchronization
+
+/// A process from its start to its reaping.
+///
+/// Signals are sent under the same lock as the reaping is done, so that the id is never somebody else's.
+final class ProcessLife: Sendable {
+  private struct State {
+    var exit: ChildProcess.Exit?
+    var waiters: [Int: CheckedContinuation<ChildProcess.Exit?, Never>] = [:]
+    var nextWaiter = 0
+  }
+
+  let id: pid_t
+  private let state = Mutex(State())
+
+  init(of id: pid_t) {
+    self.id = id
+    Thread.detachNewThread {
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
+      self.reap()
+    }
+  }
+
+  var exit: ChildProcess.Exit? { state.withLock { $0.exit } }
+
+  func send(_ signal: Int32) {
+    state.withLock { if $0.exit == nil { _ = kill(id, signal) } }
+  }
+
+  func killGroup() {
+    state.withLock { if $0.exit == nil { _ = kill(-id, SIGKILL) } }
+  }
+
+  func wait(within limit: Duration) async -> ChildProcess.Exit? {
+    await withCheckedContinuation { continuation in
+      let (exit, number) = state.withLock { state in
+        state.nextWaiter += 1
+        if state.exit == nil { state.waiters[state.nextWaiter] = continuation }
+        return (state.exit, state.nextWaiter)
+      }
+      if let exit { return continuation.resume(returning: exit) }
+      Deadline.after(limit) {
+        self.state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
+      }
+    }
+  }
+
+  private func reap() {
+    let (exit, waiters) = state.withLock { state in
+      var status: Int32 = 0
+      waitpid(id, &status, 0)
+      let exit: ChildProcess.Exit = status & 0x7F == 0 ? .code(status >> 8 & 0xFF) : .signal(status & 0x7F)
+      defer { state.waiters = [:] }
+      state.exit = exit
+      return (exit, state.waiters.values)
+    }
+    for waiter in waiters { waiter.resume(returning: exit) }
+  }
+}

@@ -1,0 +1,21 @@
+package import Foundation
+
+/// Resident memory of a process, from /proc. In bytes.
+package struct ProcessMemory: Sendable {
+  package let resident: Int
+  package let peak: Int
+
+  package static let mebibyte = 1 << 20
+
+  package init(of id: pid_t) throws {
+    let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+    func kibibytes(_ name: String) throws -> Int {
+      guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("\(name):") }),
+        let number = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
+      else { throw PeerFailure("no \(name) of process \(id)") }
+      return number
+    }
+    resident = try kibibytes("VmRSS") << 10
+    peak = try kibibytes("VmHWM") << 10
+  }
+}

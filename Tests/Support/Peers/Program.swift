@@ -1,0 +1,34 @@
+import Foundation
+
+/// A program that a test needs, and the Debian package that brings it.
+package struct Program: Sendable {
+  package let name: String
+  let package: String
+  /// Tried before the search path.
+  var preferred: [String] = []
+
+  package static let nginx = Program(name: "nginx", package: "nginx-light", preferred: ["/usr/sbin/nginx"])
+  package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
+  package static let curl = Program(name: "curl", package: "curl")
+  package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
+  package static let openssl = Program(name: "openssl", package: "openssl")
+  package static let bash = Program(name: "bash", package: "bash")
+  package static let setpriv = Program(name: "setpriv", package: "util-linux")
+  /// Debian's own, because python3-h2 is installed for that one.
+  package static let python = Program(name: "python3", package: "python3-h2", preferred: ["/usr/bin/python3"])
+
+  /// - Throws: ``PeerFailure``, which names the package to install.
+  package func path() throws -> String {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+    let candidates = preferred + folders.map { "\($0)/\(name)" }
+    guard let path = candidates.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+      throw PeerFailure("\(name) is not installed: apt install \(package)")
+    }
+    return path
+  }
+
+  /// A file beside this folder's parent: the scripts in Tests/Support.
+  static func script(_ name: String) -> String {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: name).path
+  }
+}

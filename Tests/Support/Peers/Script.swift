@@ -1,0 +1,38 @@
+import Foundation
+
+/// The clients in Tests/Support, each of which prints what it saw as one JSON object.
+package enum Script: String, Sendable {
+  /// HTTP/1.1 and WebSocket, standard library only.
+  case http1 = "h1client.py"
+  /// HTTP/2 with the stock `h2` package.
+  case http2 = "h2client.py"
+  /// HTTP/2 frames by hand, for hostile peers.
+  case raw = "h2raw.py"
+  /// Presses the keys of a terminal.
+  case terminal = "terminal.py"
+
+  /// Runs it and decodes its answer.
+  package func run<Answer: Decodable>(
+    _ arguments: String..., as type: Answer.Type = Answer.self, within limit: Duration = .seconds(60)
+  ) async throws -> Answer {
+    try await run(arguments, as: type, within: limit)
+  }
+
+  package func run<Answer: Decodable>(
+    _ arguments: [String], as type: Answer.Type = Answer.self, within limit: Duration = .seconds(60)
+  ) async throws -> Answer {
+    let result = try await Program.python.run(
+      [Program.script(rawValue)] + arguments, within: limit, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+    do {
+      return try JSONDecoder().decode(type, from: result.output)
+    } catch {
+      throw PeerFailure("\(rawValue) \(arguments) ended with \(result.exitCode): \(result.text) \(result.errorText)")
+    }
+  }
+
+  /// Starts it without waiting.
+  package func start(_ arguments: String...) throws -> ChildProcess {
+    try ChildProcess(
+      Program.python.path(), [Program.script(rawValue)] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+  }
+}

@@ -1,0 +1,23 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Somebody else's package: it depends on Byway and adds a transport of its own.
+let package = Package(
+  name: "custom-transport",
+  dependencies: [
+    .package(name: "byway", path: "../.."),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "mybyway",
+      dependencies: [
+        .product(name: "Byway", package: "byway"),
+        .product(name: "BywayCommand", package: "byway"),
+        .product(name: "UnixTransport", package: "byway"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Sources", swiftSettings: [.swiftLanguageMode(.v6)])
+  ]
+)
