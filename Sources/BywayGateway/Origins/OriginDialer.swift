@@ -56,24 +56,37 @@ extension Origin.Address {
   private func open(
     on eventLoop: any EventLoop, tls: NIOSSLContext?, by deadline: NIODeadline
   ) -> EventLoopFuture<any Channel> {
-    let agreed = tls.map { _ in eventLoop.makePromise(of: Void.self) }
-    let bootstrap = ClientBootstrap(group: eventLoop)
-      .channelOption(.autoRead, value: tls != nil)
+    switch self {
+    case .unix(let path):
+      return bootstrap(on: eventLoop, by: deadline).connect(unixDomainSocketPath: path)
+    case .tcp(let host, let port):
+      return bootstrap(on: eventLoop, by: deadline).overTCP().connect(host: host, port: port)
+    case .tls(let host, let port, _):
+      guard let tls else { return eventLoop.makeFailedFuture(ChannelError.operationUnsupported) }
+      return eventLoop.makeFutureWithTask {
+        // A name may have several addresses; each connection has a handshake of its own, and one is chosen.
+        let (channel, agreed) = try await bootstrap(on: eventLoop, by: deadline).overTCP()
+          .connect(host: host, port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+              try (channel, TLSHandshake.add(to: channel, tls, host: host, deadline: deadline))
+            }
+          }
+        do {
+          try await agreed.get()
+        } catch {
+          channel.close(promise: nil)
+          throw error
+        }
+        return channel
+      }
+    }
+  }
+
+  private func bootstrap(on eventLoop: any EventLoop, by deadline: NIODeadline) -> ClientBootstrap {
+    ClientBootstrap(group: eventLoop)
+      .channelOption(.autoRead, value: false)
       .channelOption(.allowRemoteHalfClosure, value: true)
       .connectTimeout(max(deadline - .now(), .nanoseconds(1)))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try addTLS(tls, to: channel, agreed, deadline: deadline) }
-      }
-    let connected =
-      switch self {
-      case .tcp(let host, let port), .tls(let host, let port, _):
-        bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).keepingAlive().connect(host: host, port: port)
-      case .unix(let path):
-        bootstrap.connect(unixDomainSocketPath: path)
-      }
-    guard let agreed else { return connected }
-    connected.whenFailure { agreed.fail($0) }
-    return connected.flatMap { channel in agreed.futureResult.map { channel } }
   }
 
   /// The file of authorities that was given.
@@ -96,14 +109,10 @@ extension Origin.Address {
       throw BywayError(.invalidAddress, "The trust anchors in \(anchors ?? "the system") cannot be read.", cause: error)
     }
   }
+}
 
-  private func addTLS(
-    _ context: NIOSSLContext?, to channel: any Channel, _ agreed: EventLoopPromise<Void>?, deadline: NIODeadline
-  ) throws {
-    guard let context, let agreed, case .tls(let host, _, _) = self else { return }
-    // Server Name Indication takes names only (RFC 6066 §3); an address is verified without it.
-    let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
-    let handler = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
-    try channel.pipeline.syncOperations.addHandlers(handler, TLSHandshake(agreed, deadline: deadline))
+extension ClientBootstrap {
+  fileprivate func overTCP() -> ClientBootstrap {
+    channelOption(.tcpOption(.tcp_nodelay), value: 1).keepingAlive()
   }
 }

@@ -11,39 +11,32 @@ final class TLSLinkHandler: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
 
   private enum Phase {
-    case handshaking(waiting: EventLoopPromise<Void>?)
-    case open
-    case failed(BywayError)
+    case handshaking, open, failed
   }
 
   private let failure: TLSFailure
   private let gate: HandoverGate
   private let deadline: NIODeadline
   private let logger: Logger?
-  private var phase = Phase.handshaking(waiting: nil)
+  private let agreed: EventLoopPromise<Void>?
+  private var phase = Phase.handshaking
   private var timeout: Scheduled<Void>?
   private var isClosing = false
 
   /// - Parameters:
   ///   - gate: in front of the TLS handler. What comes after the handshake waits there for the owner: in TLS 1.3 that
   ///     may be an alert, with which the TLS handler closes the channel.
+  ///   - agreed: succeeds once bytes may be sent.
   ///   - logger: told about a failed handshake where nobody waits for it.
-  init(failure: TLSFailure, gate: HandoverGate, until deadline: NIODeadline, logger: Logger? = nil) {
+  init(
+    failure: TLSFailure, gate: HandoverGate, until deadline: NIODeadline, agreed: EventLoopPromise<Void>? = nil,
+    logger: Logger? = nil
+  ) {
     self.failure = failure
     self.gate = gate
     self.deadline = deadline
+    self.agreed = agreed
     self.logger = logger
-  }
-
-  func finished(on loop: any EventLoop) -> EventLoopFuture<Void> {
-    switch phase {
-    case .open: return loop.makeSucceededVoidFuture()
-    case .failed(let error): return loop.makeFailedFuture(error)
-    case .handshaking:
-      let promise = loop.makePromise(of: Void.self)
-      phase = .handshaking(waiting: promise)
-      return promise.futureResult
-    }
   }
 
   func channelActive(context: ChannelHandlerContext) {
@@ -61,14 +54,14 @@ final class TLSLinkHandler: ChannelDuplexHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    guard case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent, case .handshaking(let waiting) = phase else {
+    guard case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent, case .handshaking = phase else {
       return context.fireUserInboundEventTriggered(event)
     }
     phase = .open
     timeout?.cancel()
     gate.hold()
     context.fireChannelActive()
-    waiting?.succeed()
+    agreed?.succeed()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -97,23 +90,18 @@ final class TLSLinkHandler: ChannelDuplexHandler {
     context.read()
   }
 
+  /// Of several addresses all but one are given up, perhaps before anything happened.
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timeout?.cancel()
+    agreed?.fail(failure.end)
+  }
+
   private func fail(_ error: BywayError, _ context: ChannelHandlerContext) {
     timeout?.cancel()
-    guard case .handshaking(let waiting) = phase else { return }
-    phase = .failed(error)
+    guard case .handshaking = phase else { return }
+    phase = .failed
     logger?.warning("\(error.message)", metadata: ["peer": "\(context.remoteAddress.map(String.init) ?? "unknown")"])
-    waiting?.fail(error)
+    agreed?.fail(error)
     context.close(promise: nil)
-  }
-}
-
-extension Channel {
-  /// To be called on the event loop, as soon as the channel is connected.
-  func finishedHandshake() -> EventLoopFuture<any Channel> {
-    do {
-      return try pipeline.syncOperations.handler(type: TLSLinkHandler.self).finished(on: eventLoop).map { self }
-    } catch {
-      return eventLoop.makeFailedFuture(error)
-    }
   }
 }

@@ -32,23 +32,25 @@ public struct TLSTransport: Transport {
     let name = options.name ?? endpoint.host
     let deadline = context.deadline
     do {
-      return try await ClientBootstrap(group: context.group)
+      let (channel, agreed) = try await ClientBootstrap(group: context.group)
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .connectTimeout(deadline - .now())
-        .channelInitializer { channel in
+        .connect(host: endpoint.host, port: endpoint.port) { channel in
           channel.eventLoop.makeCompletedFuture {
             // An address is verified against the certificate without being sent as a name (RFC 6066 §3).
             let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
             let gate = HandoverGate()
             let failure = TLSFailure(address, verifying: name, isDialling: true)
+            let agreed = channel.eventLoop.makePromise(of: Void.self)
             try channel.pipeline.syncOperations.addHandlers(
-              gate, handler, TLSLinkHandler(failure: failure, gate: gate, until: deadline))
+              gate, handler, TLSLinkHandler(failure: failure, gate: gate, until: deadline, agreed: agreed))
+            return (channel, agreed.futureResult)
           }
-          .flatMap { channel.prepareForHandover() }
+          .flatMap { opened in channel.prepareForHandover().map { opened } }
         }
-        .connect(host: endpoint.host, port: endpoint.port)
-        .flatMap { $0.finishedHandshake() }
-        .get()
+      // The handshake may have failed by now, and the channel with all its handlers be gone.
+      try await agreed.get()
+      return channel
     } catch let error as BywayError {
       throw error
     } catch {
