@@ -95,7 +95,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     isRequestSent = exchange.head.isComplete || encoder.framing == .tunnel
     output.forgetCredit()
     parser.begin(exchange.kind)
-    output.send(head)
+    output.send(head, isLast: isRequestSent)
     watch()
   }
 
@@ -224,8 +224,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     }
   }
 
-  private func handle(_ event: ResponseEvent, for exchange: HTTP1Exchange) {
-    switch event {
+  private func handle(_ event: consuming ResponseEvent, for exchange: HTTP1Exchange) {
+    switch consume event {
     case .informational(let fields):
       exchange.informational(fields)
     case .head(let head):
@@ -241,7 +241,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     }
   }
 
-  private func responded(_ head: ResponseHead, to exchange: HTTP1Exchange) {
+  private func responded(_ head: consuming ResponseHead, to exchange: HTTP1Exchange) {
     if exchange.kind == .upgrade, (200..<300).contains(head.status) {
       // To a client over HTTP/2 this status would mean that the tunnel is open (RFC 8441 §5).
       let name = upstream.dialer.name

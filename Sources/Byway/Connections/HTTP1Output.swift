@@ -18,8 +18,10 @@ final class HTTP1Output {
     self.channel = channel
   }
 
-  func send(_ bytes: ByteBuffer) {
+  /// - Parameter isLast: nothing more is on its way, so nothing is gained by waiting.
+  func send(_ bytes: ByteBuffer, isLast: Bool = false) {
     channel.write(bytes, promise: nil)
+    guard !isLast else { return channel.flush() }
     guard !isFlushScheduled else { return }
     isFlushScheduled = true
     channel.eventLoop.assumeIsolated().execute {

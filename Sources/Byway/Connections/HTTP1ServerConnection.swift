@@ -22,6 +22,8 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   let channel: any Channel
   let output: HTTP1Output
   let configuration: ServerConfiguration
+  /// The line that each request from here gets.
+  let via: String
   private let handler: any ExchangeHandler
   private var context: ChannelHandlerContext?
   private var parser: RequestParser
@@ -50,6 +52,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
     output = HTTP1Output(channel)
     self.handler = handler
     self.configuration = configuration
+    via = "1.1 \(configuration.hop)"
     parser = RequestParser(configuration: configuration.http1)
   }
 

@@ -50,7 +50,8 @@ final class HTTP1ServerExchange: ResponseSink {
   func begin(_ head: RequestHead, with handler: any ExchangeHandler) {
     var fields = head.fields
     let configuration = connection.configuration
-    if let rejection = RequestRules.admit(&fields, configuration, version: head.version == .v1_1 ? "1.1" : "1.0") {
+    let via = head.version == .v1_1 ? connection.via : "1.0 \(configuration.hop)"
+    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       fail(rejection)
       return
     }

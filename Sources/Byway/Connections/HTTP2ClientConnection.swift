@@ -88,8 +88,8 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
 
   // MARK: HTTP2Driver.Delegate
 
-  func handle(_ event: HTTP2Event) {
-    switch event {
+  func handle(_ event: consuming HTTP2Event) {
+    switch consume event {
     case .head(let id, let fields, let endStream):
       exchanges[id]?.responseBegan(fields, isComplete: endStream)
     case .informational(let id, let fields):

@@ -12,7 +12,7 @@ final class HTTP2Driver: ChannelInboundHandler {
 
   /// What a connection's role makes of the session's events. Called on the event loop.
   protocol Delegate: AnyObject {
-    func handle(_ event: HTTP2Event)
+    func handle(_ event: consuming HTTP2Event)
     /// The last call. `error` tells why, where the connection did not end in good order.
     func connectionEnded(_ error: BywayError?)
     /// The peer has ended its sending direction.

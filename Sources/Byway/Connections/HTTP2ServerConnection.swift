@@ -11,6 +11,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   private let session: HTTP2Session
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
+  private let via: String
   private var streams: [StreamID: HTTP2ServerStream] = [:]
   private var isDraining = false
 
@@ -31,6 +32,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     driver = HTTP2Driver(session, on: channel.eventLoop)
     self.handler = handler
     self.configuration = configuration
+    via = "2.0 \(configuration.hop)"
     driver.delegate = self
   }
 
@@ -55,8 +57,8 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
 
   // MARK: HTTP2Driver.Delegate
 
-  func handle(_ event: HTTP2Event) {
-    switch event {
+  func handle(_ event: consuming HTTP2Event) {
+    switch consume event {
     case .head(let id, let fields, let endStream):
       begin(id, fields, isComplete: endStream)
     case .data(let id, let bytes, let endStream):
@@ -89,11 +91,10 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     closeIfDrained()
   }
 
-  private func begin(_ id: StreamID, _ fields: FieldSection, isComplete: Bool) {
+  private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
     let stream = HTTP2ServerStream(id, session: session, driver: driver, hop: configuration.hop)
     streams[id] = stream
-    var fields = fields
-    if let rejection = RequestRules.admit(&fields, configuration, version: "2.0") {
+    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       stream.fail(rejection)
       return
     }

@@ -3,9 +3,10 @@ import HTTPWire
 /// What a hop checks and changes in every request that it takes in, whichever HTTP it came by.
 enum RequestRules {
   /// Prepares a request's head for forwarding.
+  /// - Parameter via: the line that tells how the request came (RFC 9110 §7.6.3).
   /// - Returns: why it must not be forwarded, or `nil`.
   static func admit(
-    _ fields: inout FieldSection, _ configuration: ServerConfiguration, version: StaticString
+    _ fields: inout FieldSection, _ configuration: ServerConfiguration, via: String
   ) -> BywayError? {
     let hop = configuration.hop
     if !configuration.trustsTargetForm { fields.remove(.targetForm) }
@@ -13,7 +14,7 @@ enum RequestRules {
       return BywayError(
         .loopDetected, "The request has passed \(hop) before: a link or an origin leads back to it.", processing: .none)
     }
-    fields.append(.via, "\(version) \(hop)")
+    fields.append(.via, via)
     return nil
   }
 

@@ -59,9 +59,8 @@ final class HTTP2Exchange: RequestSink {
     sink?.informational(fields)
   }
 
-  func responseBegan(_ fields: FieldSection, isComplete: Bool) {
+  func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
     request.responseBegan()
-    var fields = fields
     if let via = upstream.via { fields.append(.via, via) }
     sink?.head(fields, isComplete: isComplete)
     if isComplete { ended() }
