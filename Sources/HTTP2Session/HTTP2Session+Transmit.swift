@@ -11,7 +11,8 @@ extension HTTP2Session {
       || (!scheduler.isEmpty && nghttp2_session_get_remote_window_size(engine) > 0)
   }
 
-  /// Appends what goes on the wire next, about `maximum` bytes: DATA frames are cut to fit, other frames are not.
+  /// Appends what goes on the wire next, about `maximum` bytes: DATA frames are cut to fit, other frames are not. However
+  /// little that is, an empty buffer gets a frame if there is one: an owner that was given nothing waits for an event.
   ///
   /// Ask for no more than the link takes now: what is not asked for can still be overtaken.
   package func nextTransmit(maximum: Int, into buffer: inout ByteBuffer, at now: NIODeadline) {
@@ -45,7 +46,8 @@ extension HTTP2Session {
 
   /// Wakes the stream whose turn it is; nghttp2 has nothing else to send.
   private func resumeNext() -> Bool {
-    guard output.readableBytes < outputLimit - FrameHeader.size, let stream = takeTurn() else { return false }
+    let hasRoom = output.readableBytes == 0 || output.readableBytes < outputLimit - FrameHeader.size
+    guard hasRoom, let stream = takeTurn() else { return false }
     return nghttp2_session_resume_data(engine, stream.id) == 0
   }
 
@@ -91,15 +93,18 @@ extension HTTP2Session {
     case full
   }
 
+  /// Bytes of a body that are worth a frame of their own.
+  private static let smallestPiece = 64
+
   /// How much of a stream's body goes into the next DATA frame.
   func nextBody(_ id: StreamID, limit: Int) -> BodyAnswer {
     guard let stream = streams[id], !stream.isDone else { return .wait }
     let room = outputLimit - output.readableBytes - FrameHeader.size
     // A runt at the end of a full buffer costs more than it brings.
-    if room < min(64, stream.body.byteCount), output.readableBytes > 0 { return .full }
+    if room < min(Self.smallestPiece, stream.body.byteCount), output.readableBytes > 0 { return .full }
     guard takeTurn() === stream else { return .wait }
     turn = nil
-    let count = min(limit, max(1, room), stream.body.byteCount)
+    let count = min(limit, max(Self.smallestPiece, room), stream.body.byteCount)
     let isLast = stream.isFinishing && count == stream.body.byteCount
     scheduler.charge(stream, count + FrameHeader.size)
     rules.sentData(count, isCut: count < stream.body.byteCount)

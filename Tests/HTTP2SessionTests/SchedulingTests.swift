@@ -127,6 +127,15 @@ import Testing
     #expect(parts(pair.toClient).count >= 20)
   }
 
+  @Test("gives an empty buffer a frame, however little the link takes", arguments: [1, 9, 10, 60])
+  func smallRoom(_ maximum: Int) throws {
+    let (pair, _) = try responses([nil])
+    pair.carry(from: pair.server, to: pair.client, 200)
+    var bytes = ByteBuffer()
+    pair.server.nextTransmit(maximum: maximum, into: &bytes, at: pair.now)
+    #expect((10...100).contains(bytes.readableBytes))
+  }
+
   @Test("serves lower urgency numbers first, whatever the order of requests") func urgency() throws {
     let (pair, ids) = try responses(["u=7", "u=3", "u=0", nil], bytes: 40_000)
     pair.exchange()
