@@ -85,10 +85,10 @@ struct ConfigOracleTests {
     """,
     "tokens": """
     Host *
-      HostName %h.inner%%
+      HostName %h.inner
       UserKnownHostsFile ~/kh "/tmp/a b/%h" /tmp/%r-%n-%p-%u-%i-%d ${HOME}/x
       GlobalKnownHostsFile /g1 /g2
-      IdentityAgent ~/agent-%r.sock
+      IdentityAgent ~/agent-%r%%.sock
       User me
       Port 77
     """,

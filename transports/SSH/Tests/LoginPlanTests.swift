@@ -47,7 +47,7 @@ struct LoginPlanTests {
   ) -> LoginPlan {
     let group = MultiThreadedEventLoopGroup.singleton
     return LoginPlan(
-      settings, group: group, logger: log.logger, deadline: .now() + .seconds(20),
+      settings, group: group, logger: log.logger, deadline: .now() + .seconds(120),
       sources: LoginSources(group: group, prompter: person, variable: { variables[$0] }))
   }
 
