@@ -43,12 +43,13 @@ struct LoginPlanTests {
   }
 
   private func plan(
-    _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:]
+    _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:],
+    memory: LoginMemory = LoginMemory()
   ) -> LoginPlan {
     let group = MultiThreadedEventLoopGroup.singleton
     return LoginPlan(
       settings, group: group, logger: log.logger, deadline: .now() + .seconds(120),
-      sources: LoginSources(group: group, prompter: person, variable: { variables[$0] }))
+      sources: LoginSources(group: group, prompter: person, memory: memory, variable: { variables[$0] }))
   }
 
   /// The names of all steps, as far as the server goes on offering the same.
@@ -185,6 +186,47 @@ struct LoginPlanTests {
     #expect(asked.questions.isEmpty)
     let error = await bywayError { try await plan(settings).next(serverOffers: offers) }
     #expect(error?.message.contains("PASS, which password= names, is not set") == true)
+  }
+
+  @Test("what was typed is not asked for again, until it is refused, and never sent to another host")
+  func memory() async throws {
+    let memory = LoginMemory()
+    let person = FalsePerson("old", "new")
+    let offers = ["password"]
+    func first(_ settings: HostSettings) async throws -> [String] {
+      guard case .password(let password) = try await plan(settings, person, memory: memory).next(serverOffers: offers)
+      else { return [] }
+      return [password.text]
+    }
+    #expect(try await first(settings()) == ["old"])
+    #expect(try await first(settings()) == ["old"])
+    #expect(person.questions.count == 1)
+    #expect(try await steps(plan(settings(), person, memory: memory), offers) == ["password old", "password new"])
+    // The last one was refused as well.
+    #expect(try await first(settings()).isEmpty)
+    memory["me@[host.test]:22"] = Secret(Array("kept".utf8))
+    #expect(try await first(settings()) == ["kept"])
+    var other = settings()
+    other.host = "elsewhere.test"
+    #expect(try await first(other).isEmpty)
+  }
+
+  @Test("a passphrase is asked for once for all connections")
+  func passphraseMemory() async throws {
+    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "right", in: folder)
+    let memory = LoginMemory()
+    let person = FalsePerson("right")
+    for _ in 0..<2 {
+      guard
+        case .publicKey(let login) = try await plan(settings(), person, memory: memory)
+          .next(serverOffers: ["publickey"])
+      else {
+        Issue.record("no key was offered")
+        return
+      }
+      _ = try await login.sign([1])
+    }
+    #expect(person.questions.count == 1)
   }
 
   @Test("without a terminal and a variable, the error says how to give a password")

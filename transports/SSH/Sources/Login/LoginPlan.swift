@@ -5,7 +5,7 @@ internal import NIOCore
 /// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
 /// answers. Made anew for each connection.
 actor LoginPlan {
-  /// As many as servers allow by default (`MaxAuthTries`), less one.
+  /// As ssh does (`NumberOfPasswordPrompts`).
   private static let maximumQuestions = 3
 
   private let settings: HostSettings
@@ -119,14 +119,18 @@ actor LoginPlan {
     return KeyboardLogin { _, prompts in conversation.answer(prompts) }
   }
 
-  /// From the variable, once; or from a person.
+  /// From the variable, once; or from a person, who is asked again only where the last answer was wrong.
   private func password(attempt: Int) async throws(BywayError) -> Secret? {
     if let source = settings.password {
       return attempt == 1 ? try sources.secret(source, for: "password") : nil
     }
+    let purpose = "\(settings.user)@[\(settings.host)]:\(settings.port)"
+    if attempt == 1, let password = sources.memory[purpose] { return password }
+    sources.memory[purpose] = nil
     guard attempt <= Self.maximumQuestions else { return nil }
     let question = "\(settings.user)@\(settings.alias)'s password: "
     let answer = try await sources.prompter.ask(question, echo: false, until: deadline)
+    sources.memory[purpose] = answer
     if answer == nil { report.lacksPassword = true }
     return answer
   }

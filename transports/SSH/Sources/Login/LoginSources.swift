@@ -6,6 +6,7 @@ internal import NIOCore
 struct LoginSources: Sendable {
   var group: any EventLoopGroup
   var prompter: any Prompter = TerminalPrompter()
+  var memory = LoginMemory.process
   var variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
 
   /// - Parameter option: the address's option that names the variable.
