@@ -151,6 +151,15 @@ struct TrustJudgeTests {
     #expect(none?.message.contains("known_hosts=FILE") == true)
   }
 
+  @Test(
+    "a name that would be a pattern is not written down",
+    arguments: ["*", "h?", "a,b", "!h", "|1|x", "@revoked", "# h"])
+  func patterns(host: String) async throws {
+    let error = try await refusal(settings(.acceptNew, host: host), TrustKnownHostsTests.key())
+    #expect(error?.message.contains("no host has such a name") == true)
+    #expect(!FileManager.default.fileExists(atPath: folder["known_hosts"]))
+  }
+
   @Test("/dev/null as the file forgets what it accepts")
   func devNull() async throws {
     let settings = settings(.acceptNew, files: ["/dev/null"])
