@@ -47,6 +47,13 @@ struct LoginKeyFileTests {
     try await check(KeyMaker.make("k", arguments, in: folder))
   }
 
+  @Test("what openssl makes for ed25519 signs, too")
+  func openssl() async throws {
+    let result = try await Program.openssl.run(["genpkey", "-algorithm", "ed25519", "-out", folder["k"]])
+    #expect(result.exitCode == 0)
+    try await check(folder["k"])
+  }
+
   @Test(
     "encrypted files open with their passphrase",
     arguments: ["aes256-ctr", "aes256-cbc", "aes192-ctr", "aes128-cbc", "aes128-ctr"])

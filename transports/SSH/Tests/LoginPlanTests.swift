@@ -239,6 +239,15 @@ struct LoginPlanTests {
         + "password comes from password=env:NAME.")
   }
 
+  @Test("with BatchMode, nobody is asked")
+  func batchMode() async throws {
+    var settings = settings()
+    settings.asksNobody = true
+    let person = FalsePerson("never")
+    #expect(try await plan(settings, person).next(serverOffers: ["password", "keyboard-interactive"]) == nil)
+    #expect(person.questions.isEmpty)
+  }
+
   @Test("a server's questions are answered with the password, and then put to the person")
   func questions() async throws {
     typealias Prompt = KeyboardLogin.Prompt

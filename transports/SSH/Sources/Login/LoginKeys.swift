@@ -21,7 +21,7 @@ struct LoginKeys: Sendable {
 
   mutating func next() -> Key? { keys.popFirst() }
 
-  /// - Throws: where the only key that was asked for cannot be used.
+  /// Keys that cannot be read become notes.
   static func gather(
     _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
   ) async throws(BywayError) -> LoginKeys {

@@ -24,7 +24,9 @@ actor LoginPlan {
     sources: LoginSources? = nil
   ) {
     self.settings = settings
-    self.sources = sources ?? LoginSources(group: group)
+    var sources = sources ?? LoginSources(group: group)
+    if settings.asksNobody { sources.prompter = NobodyPrompter() }
+    self.sources = sources
     self.deadline = deadline
     self.logger = logger
     report = LoginReport(settings)
@@ -91,6 +93,9 @@ actor LoginPlan {
     }
   }
 
+  /// What a typed password is good for, in ``LoginMemory``.
+  private var purpose: String { "\(settings.user)@[\(settings.host)]:\(settings.port)" }
+
   private func nextPassword() async throws(BywayError) -> Secret? {
     passwordAttempts += 1
     return try await password(attempt: passwordAttempts)
@@ -110,6 +115,8 @@ actor LoginPlan {
         }
         answers.append(answer)
       }
+      // What was remembered, if anything, was not what the server wants.
+      sources.memory[purpose] = nil
       conversation = KeyboardConversation(answers: zip(questions, answers).map { $0 })
     } else {
       guard let password = try await password(attempt: conversations) else { return nil }
@@ -124,7 +131,6 @@ actor LoginPlan {
     if let source = settings.password {
       return attempt == 1 ? try sources.secret(source, for: "password") : nil
     }
-    let purpose = "\(settings.user)@[\(settings.host)]:\(settings.port)"
     if attempt == 1, let password = sources.memory[purpose] { return password }
     sources.memory[purpose] = nil
     guard attempt <= Self.maximumQuestions else { return nil }
