@@ -44,12 +44,13 @@ struct LoginPlanTests {
 
   private func plan(
     _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:],
-    memory: LoginMemory = LoginMemory()
+    memory: LoginMemory = LoginMemory(), agentPatience: TimeAmount = .seconds(60)
   ) -> LoginPlan {
     let group = MultiThreadedEventLoopGroup.singleton
     return LoginPlan(
       settings, group: group, logger: log.logger, deadline: .now() + .seconds(120),
-      sources: LoginSources(group: group, prompter: person, memory: memory, variable: { variables[$0] }))
+      sources: LoginSources(
+        group: group, prompter: person, memory: memory, agentPatience: agentPatience, variable: { variables[$0] }))
   }
 
   /// The names of all steps, as far as the server goes on offering the same.
@@ -113,6 +114,20 @@ struct LoginPlanTests {
     #expect(message.contains("The ssh-agent at \(folder["nobody"]) cannot be reached"))
     #expect(message.contains("host.test did not let me in with \(folder["id_ed25519"]) (ED25519 SHA256:"))
     #expect(message.contains("it accepts publickey."))
+  }
+
+  @Test("an agent that says nothing leaves time for the key files")
+  func agentSilent() async throws {
+    let agent = try await SSHAgent()
+    try await KeyMaker.make("id_ed25519", in: folder)
+    var settings = settings()
+    settings.agentSocket = agent.path
+    agent.process.send(SIGSTOP)
+    let plan = plan(settings, agentPatience: .milliseconds(300))
+    #expect(try await steps(plan, ["publickey"]) == [folder["id_ed25519"]])
+    #expect(await plan.failure(serverOffers: ["publickey"]).message.contains("did not answer in time"))
+    agent.process.send(SIGCONT)
+    await agent.process.stop()
   }
 
   @Test("an agent that dies between the list and the signature is an error, and is told at the end")

@@ -28,7 +28,7 @@ struct LoginKeys: Sendable {
     let identities = try await Blocking.run { settings.identityFiles.map(Identity.init) }
     var keys = LoginKeys()
     let agent = settings.agentSocket.map { AgentClient(path: $0, group: sources.group) }
-    let held = await keys.list(agent, until: deadline)
+    let held = await keys.list(agent, until: min(deadline, .now() + sources.agentPatience))
     keys.addAgentKeys(held, agent, named: Set(identities.compactMap(\.publicKey)), settings)
     let heldKeys = Set(held.map(\.key))
     for identity in identities {
