@@ -23,6 +23,7 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -55,6 +56,7 @@ let package = Package(
     .library(name: "TCPTransport", targets: ["TCPTransport"]),
     .library(name: "ProcessTransport", targets: ["ProcessTransport"]),
     .library(name: "SerialTransport", targets: ["SerialTransport"]),
+    .library(name: "SSHTransport", targets: ["SSHTransport"]),
     .library(name: "LoopbackTransport", targets: ["LoopbackTransport"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
@@ -96,6 +98,7 @@ let package = Package(
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
     transport("Serial", "SerialTransport", ["Byway", "CSerialPort", nioCore, nioPosix, logging]),
+    transport("SSH", "SSHTransport", ["Byway", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", nioCore, nioPosix]),
 
     // Composition root.
@@ -158,6 +161,16 @@ let package = Package(
     tests(
       "SerialTransportTests", ["Byway", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Serial/Tests"),
+    .executableTarget(
+      name: "TerminalProbe", dependencies: ["SSHTransport", nioCore], path: "Tests/TerminalProbe",
+      swiftSettings: settings),
+    tests(
+      "SSHTransportTests",
+      [
+        "Byway", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore, nioPosix, logging,
+        crypto,
+      ],
+      path: "transports/SSH/Tests"),
     tests(
       "LoopbackTransportTests", ["Byway", "LoopbackTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Loopback/Tests"),

@@ -1,0 +1,33 @@
+internal import Glibc
+
+/// A password, a passphrase or a key: overwritten when the last user lets go of it, and never shown.
+///
+/// `@unchecked`: the bytes are written only before `init` returns and in `deinit`.
+final class Secret: @unchecked Sendable {
+  private let storage: UnsafeMutableRawBufferPointer
+
+  init(_ bytes: some Collection<UInt8>) {
+    storage = .allocate(byteCount: bytes.count, alignment: 1)
+    storage.copyBytes(from: bytes)
+  }
+
+  deinit {
+    if let start = storage.baseAddress { explicit_bzero(start, storage.count) }
+    storage.deallocate()
+  }
+
+  var count: Int { storage.count }
+
+  /// The bytes must not outlive the call, or be wiped by whoever copies them.
+  func withBytes<Value, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try body(UnsafeRawBufferPointer(storage))
+  }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  var description: String { "(secret)" }
+  var debugDescription: String { description }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
