@@ -163,10 +163,14 @@ let package = Package(
     tests(
       "SerialTransportTests", ["Byway", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Serial/Tests"),
+    .executableTarget(
+      name: "TerminalProbe", dependencies: ["SSHTransport", nioCore], path: "Tests/TerminalProbe",
+      swiftSettings: settings),
     tests(
       "SSHTransportTests",
       [
-        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", nioCore, nioPosix, logging, crypto,
+        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore, nioPosix,
+        logging, crypto,
       ],
       path: "transports/SSH/Tests"),
     tests(

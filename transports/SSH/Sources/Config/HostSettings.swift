@@ -1,6 +1,3 @@
-internal import Byway
-internal import Logging
-
 /// What the address and ssh_config say about one host, everything expanded.
 struct HostSettings: Sendable, Hashable {
   enum KeyChecking: Sendable, Hashable {
@@ -10,12 +7,8 @@ struct HostSettings: Sendable, Hashable {
     case acceptNew
   }
 
-  enum Agent: Sendable, Hashable {
-    case none
-    case socket(path: String)
-  }
-
-  /// One stop on the way (`ProxyJump`), to be resolved in its turn.
+  /// One stop on the way (`ProxyJump`). It has settings of its own, which ``LoginOptions/forJump`` resolves; those of the
+  /// first stop may name further stops, and those of the others count no more.
   struct Jump: Sendable, Hashable {
     var user: String?
     var host: String
@@ -24,9 +17,9 @@ struct HostSettings: Sendable, Hashable {
 
   /// As written in the address: what `Host` patterns match.
   var alias: String
-  /// Where to connect.
+  /// Where to connect, in lower case.
   var host: String
-  var port: Int
+  var port = 22
   var user: String
   /// Stops before the host, the first one first.
   var jumps: [Jump] = []
@@ -36,8 +29,11 @@ struct HostSettings: Sendable, Hashable {
   var keyChecking = KeyChecking.strict
   var userKnownHosts: [String] = []
   var globalKnownHosts: [String] = []
+  /// Whether new hosts are written down without telling their names (`HashKnownHosts`).
+  var hashesKnownHosts = false
 
-  var agent = Agent.none
+  /// The agent's Unix socket.
+  var agentSocket: String?
   /// Whether only keys named below are tried, though an agent may hold more.
   var identitiesOnly = false
   /// In the order to try; ``hasDefaultIdentities`` tells whether anybody named them.
@@ -48,15 +44,4 @@ struct HostSettings: Sendable, Hashable {
 
   /// What ssh_config says that is not understood here, for the log: `/home/me/.ssh/config:12: Ciphers`.
   var ignored: [String] = []
-
-  /// Reads the files, off the event loop, and expands what they say.
-  ///
-  /// - Parameters:
-  ///   - user, port: as in the address.
-  ///   - options: of the address; a stop on the way to a host (`Jump`) is resolved with that host's.
-  static func resolve(
-    alias: String, user: String?, port: Int?, options: LoginOptions
-  ) async throws(BywayError) -> HostSettings {
-    throw BywayError(.invalidAddress, "ssh: links cannot be resolved yet.")
-  }
 }

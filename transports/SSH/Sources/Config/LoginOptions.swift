@@ -20,6 +20,13 @@ struct LoginOptions: Sendable, Hashable {
 
   init() {}
 
+  /// For a stop on the way: the same files and the same trust. A password is for the host at the end only.
+  var forJump: LoginOptions {
+    var options = self
+    options.password = nil
+    return options
+  }
+
   init(_ address: LinkAddress) throws(BywayError) {
     for option in Self.all where address[option: option.name] == "" {
       throw BywayError(.invalidAddress, "\(option.name)= is empty: give it a value, or leave it out.")

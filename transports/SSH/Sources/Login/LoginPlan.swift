@@ -5,25 +5,129 @@ internal import NIOCore
 /// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
 /// answers. Made anew for each connection.
 actor LoginPlan {
+  /// As many as servers allow by default (`MaxAuthTries`), less one.
+  private static let maximumQuestions = 3
+
   private let settings: HostSettings
+  private let sources: LoginSources
+  private let deadline: NIODeadline
+  private let logger: Logger
+  private var keys: LoginKeys?
+  private var passwordAttempts = 0
+  private var conversation: KeyboardConversation?
+  private var conversations = 0
+  private var report: LoginReport
 
   /// - Parameter deadline: when every wait inside must have ended, a person at a prompt included.
-  init(_ settings: HostSettings, group: any EventLoopGroup, logger: Logger, deadline: NIODeadline) {
+  init(
+    _ settings: HostSettings, group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
+    sources: LoginSources? = nil
+  ) {
     self.settings = settings
+    self.sources = sources ?? LoginSources(group: group)
+    self.deadline = deadline
+    self.logger = logger
+    report = LoginReport(settings)
   }
 
   /// The next attempt; `nil` where there is none left, and ``failure(serverOffers:)`` tells why.
   ///
   /// - Parameter serverOffers: the methods that the server says can continue, as of now: `publickey`, `password`.
-  /// - Throws: where there is no sense in going on: a key file named in the address that cannot be read, for example.
+  /// - Throws: where there is no sense in going on: nobody answers, or a variable named in the address is not set.
   func next(serverOffers: [String]) async throws(BywayError) -> LoginStep? {
-    nil
+    if serverOffers.contains("publickey"), let login = try await nextKey() {
+      report.tried.append(login.name)
+      return .publicKey(login)
+    }
+    if serverOffers.contains("password"), let password = try await nextPassword() {
+      report.tried.append("a password")
+      return .password(password)
+    }
+    // Where both are offered, the questions would be about the same password again.
+    if serverOffers.contains("keyboard-interactive"), !serverOffers.contains("password"),
+      let login = try await nextConversation()
+    {
+      report.tried.append("keyboard-interactive")
+      return .keyboardInteractive(login)
+    }
+    return nil
   }
 
   /// What was tried, why nothing else was, and what the server offered.
-  func failure(serverOffers: [String]) -> BywayError {
-    BywayError(
-      .linkUnavailable, "\(settings.host) let nobody in: it offers \(serverOffers.joined(separator: ", ")).",
-      processing: .none)
+  func failure(serverOffers: [String]) -> BywayError { report.failure(serverOffers: serverOffers) }
+
+  private func nextKey() async throws(BywayError) -> PublicKeyLogin? {
+    if keys == nil {
+      let gathered = try await LoginKeys.gather(settings, sources, until: deadline)
+      for note in gathered.notes { logger.debug("\(note)") }
+      report.notes += gathered.notes
+      keys = gathered
+    }
+    guard let key = keys?.next() else { return nil }
+    return PublicKeyLogin(
+      name: key.name, algorithm: key.publicKey.signatureAlgorithm, blob: key.publicKey.blob,
+      sign: { (bytes) async throws(BywayError) in try await self.sign(bytes, with: key) })
+  }
+
+  private func sign(_ bytes: [UInt8], with key: LoginKeys.Key) async throws(BywayError) -> [UInt8] {
+    do throws(BywayError) {
+      switch key.holder {
+      case .agent(let agent):
+        return try await agent.sign(
+          bytes, with: key.publicKey, algorithm: key.publicKey.signatureAlgorithm, until: deadline)
+      case .file(let file):
+        let unlocked = try await KeyUnlocking(file: file, settings: settings, sources: sources).unlock(until: deadline)
+        return try await Blocking.run { () throws(BywayError) in
+          do {
+            return try unlocked.sign(bytes)
+          } catch {
+            throw BywayError(.linkUnavailable, "\(file.path) cannot sign.", processing: .none, cause: error)
+          }
+        }
+      }
+    } catch {
+      report.notes.append(error.message)
+      throw error
+    }
+  }
+
+  private func nextPassword() async throws(BywayError) -> Secret? {
+    passwordAttempts += 1
+    return try await password(attempt: passwordAttempts)
+  }
+
+  private func nextConversation() async throws(BywayError) -> KeyboardLogin? {
+    conversations += 1
+    let questions = conversation?.asked ?? []
+    let conversation: KeyboardConversation
+    if settings.password == nil, !questions.isEmpty {
+      guard conversations <= Self.maximumQuestions else { return nil }
+      var answers: [Secret] = []
+      for question in questions {
+        let text = "(\(settings.user)@\(settings.alias)) \(question.text)"
+        guard let answer = try await sources.prompter.ask(text, echo: question.echo, until: deadline) else {
+          return nil
+        }
+        answers.append(answer)
+      }
+      conversation = KeyboardConversation(answers: zip(questions, answers).map { $0 })
+    } else {
+      guard let password = try await password(attempt: conversations) else { return nil }
+      conversation = KeyboardConversation(password: password)
+    }
+    self.conversation = conversation
+    return KeyboardLogin { _, prompts in conversation.answer(prompts) }
+  }
+
+  /// From the variable, once; or from a person.
+  private func password(attempt: Int) async throws(BywayError) -> Secret? {
+    if let source = settings.password {
+      return attempt == 1 ? try sources.secret(source, for: "password") : nil
+    }
+    guard attempt <= Self.maximumQuestions else { return nil }
+    let question = "\(settings.user)@\(settings.alias)'s password: "
+    let answer = try await sources.prompter.ask(question, echo: false, until: deadline)
+    if answer == nil { report.lacksPassword = true }
+    return answer
   }
 }

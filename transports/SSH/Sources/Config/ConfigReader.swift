@@ -1,0 +1,114 @@
+internal import Byway
+internal import Glibc
+
+/// Reads ssh_config(5) for one host: which blocks apply, which files are included, and what they say. Blocks.
+struct ConfigReader {
+  private static let maximumDepth = 16
+  /// A file that includes itself by a pattern could be read without end before the depth stops it.
+  private static let maximumFiles = 256
+  private static let fileLimit = 4 << 20
+
+  private let alias: String
+  private let account: LocalAccount
+  private var fileCount = 0
+  private(set) var values = ConfigValues()
+  /// `FILE:LINE: KEYWORD` of what applies to the host and is not understood.
+  private(set) var ignored: [String] = []
+
+  init(alias: String, account: LocalAccount) {
+    self.alias = alias
+    self.account = account
+  }
+
+  /// Whose file it is: that decides where its relative `Include`s are, and who may write to it.
+  enum Kind: Equatable {
+    case user
+    case system
+    /// The one that somebody has named, which must be there.
+    case named
+  }
+
+  mutating func read(_ path: String, _ kind: Kind) throws(BywayError) {
+    _ = try read(path, kind, depth: 0)
+  }
+
+  private mutating func read(_ path: String, _ kind: Kind, depth: Int) throws(BywayError) {
+    fileCount += 1
+    guard depth <= Self.maximumDepth, fileCount <= Self.maximumFiles else {
+      throw problem("\(path) is included too deeply or too often", "does a file include itself?")
+    }
+    guard let text = try text(of: path, kind, isIncluded: depth > 0) else { return }
+    var applies = true
+    for (index, line) in text.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+      let place = "\(path):\(index + 1)"
+      let line = try parse(line, place)
+      guard let line else { continue }
+      switch line.keyword {
+      case "host":
+        applies = PatternList.matches(alias, line.words)
+      case "match":
+        applies = line.words.map { $0.lowercased() } == ["all"]
+        if !applies { ignored.append("\(place): Match \(line.words.joined(separator: " "))") }
+      case _ where !applies:
+        continue
+      case "include":
+        for file in files(line.words, kind) { try read(file, kind, depth: depth + 1) }
+      default:
+        try take(line, place)
+      }
+    }
+  }
+
+  private mutating func take(_ line: ConfigLine, _ place: String) throws(BywayError) {
+    do throws(ConfigLine.Problem) {
+      if try !values.take(line) { ignored.append("\(place): \(line.spelling)") }
+    } catch {
+      throw problem("\(place): \(error.message)", "correct that line.")
+    }
+  }
+
+  private func parse(_ line: ArraySlice<UInt8>, _ place: String) throws(BywayError) -> ConfigLine? {
+    do throws(ConfigLine.Problem) {
+      return try ConfigLine(String(decoding: line, as: UTF8.self))
+    } catch {
+      throw problem("\(place): \(error.message)", "correct that line.")
+    }
+  }
+
+  /// Relative names are in `~/.ssh`, or beside the system's file; patterns that match nothing mean nothing.
+  private func files(_ patterns: [String], _ kind: Kind) -> [String] {
+    let folder = kind == .system ? account.systemFolder : "\(account.home)/.ssh"
+    return patterns.flatMap { pattern in
+      let pattern = account.expandingHome(pattern)
+      var found = glob_t()
+      defer { globfree(&found) }
+      guard glob(pattern.hasPrefix("/") ? pattern : "\(folder)/\(pattern)", 0, nil, &found) == 0 else {
+        return [String]()
+      }
+      return (0..<Int(found.gl_pathc)).compactMap { found.gl_pathv[$0].map { String(cString: $0) } }
+    }
+  }
+
+  /// `nil` where there is no such file and none is needed.
+  private func text(of path: String, _ kind: Kind, isIncluded: Bool) throws(BywayError) -> [UInt8]? {
+    let content: SmallFile.Content
+    do {
+      content = try SmallFile.read(path, limit: Self.fileLimit)
+    } catch .missing where kind != .named || isIncluded {
+      return nil
+    } catch .system(EACCES) where kind == .system || isIncluded {
+      return nil
+    } catch {
+      throw problem("Cannot read \(path): \(error)", "check config= in the address, or the file.")
+    }
+    // Whoever can write there can make us run into anybody's arms.
+    if kind == .user, content.mode & 0o022 != 0 || (content.owner != 0 && content.owner != account.id) {
+      throw problem("\(path) belongs to, or can be changed by, somebody else", "run chmod go-w on it, or chown.")
+    }
+    return content.bytes
+  }
+
+  private func problem(_ what: String, _ advice: String) -> BywayError {
+    BywayError(.linkUnavailable, "\(what): \(advice)", processing: .none)
+  }
+}

@@ -1,0 +1,107 @@
+internal import Byway
+
+/// What ssh_config says about one host, as written. The first value of each keyword counts; key files add up.
+struct ConfigValues: Sendable, Equatable {
+  var hostName: String?
+  var user: String?
+  var port: Int?
+  /// An empty list is `none`.
+  var jumps: [HostSettings.Jump]?
+  var hostKeyAlias: String?
+  var keyChecking: HostSettings.KeyChecking?
+  var userKnownHosts: [String]?
+  var globalKnownHosts: [String]?
+  var hashesKnownHosts: Bool?
+  var identityAgent: String?
+  var identitiesOnly: Bool?
+  var identityFiles: [String] = []
+
+  /// - Returns: `false` for a keyword that is not understood.
+  /// - Throws: where its value is not.
+  mutating func take(_ line: ConfigLine) throws(ConfigLine.Problem) -> Bool {
+    switch line.keyword {
+    case "hostname": try set(\.hostName, line.word())
+    case "user": try set(\.user, line.word())
+    case "port": try set(\.port, line.port())
+    case "proxyjump": try set(\.jumps, line.jumps())
+    case "hostkeyalias": try set(\.hostKeyAlias, line.word())
+    case "stricthostkeychecking": try set(\.keyChecking, line.keyChecking())
+    case "userknownhostsfile": try set(\.userKnownHosts, line.files())
+    case "globalknownhostsfile": try set(\.globalKnownHosts, line.files())
+    case "hashknownhosts": try set(\.hashesKnownHosts, line.flag())
+    case "identityagent": try set(\.identityAgent, line.word())
+    case "identitiesonly": try set(\.identitiesOnly, line.flag())
+    case "identityfile":
+      let file = try line.word()
+      if !identityFiles.contains(file) { identityFiles.append(file) }
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func set<Value>(_ path: WritableKeyPath<ConfigValues, Value?>, _ value: Value) {
+    if self[keyPath: path] == nil { self[keyPath: path] = value }
+  }
+}
+
+extension ConfigLine {
+  fileprivate func word() throws(Problem) -> String {
+    guard let word = words.first, !word.isEmpty else { throw Problem(message: "\(spelling) has no value") }
+    guard words.count == 1 else { throw Problem(message: "\(spelling) has more than one value") }
+    return word
+  }
+
+  fileprivate func port() throws(Problem) -> Int {
+    let word = try word()
+    guard let port = UInt16(word), port > 0 else { throw Problem(message: "Port \(word) is no port") }
+    return Int(port)
+  }
+
+  fileprivate func flag() throws(Problem) -> Bool {
+    switch try word().lowercased() {
+    case "yes", "true": return true
+    case "no", "false": return false
+    case let word: throw Problem(message: "\(spelling) \(word) is neither yes nor no")
+    }
+  }
+
+  /// Nobody is asked here, so that `ask` is strict; and a changed key is refused even with `no`.
+  fileprivate func keyChecking() throws(Problem) -> HostSettings.KeyChecking {
+    switch try word().lowercased() {
+    case "yes", "true", "ask": return .strict
+    case "accept-new", "no", "false", "off": return .acceptNew
+    case let word: throw Problem(message: "\(spelling) \(word) is unknown")
+    }
+  }
+
+  fileprivate func files() throws(Problem) -> [String] {
+    guard !words.isEmpty else { throw Problem(message: "\(spelling) has no value") }
+    return words.count == 1 && words[0].lowercased() == "none" ? [] : words
+  }
+
+  fileprivate func jumps() throws(Problem) -> [HostSettings.Jump] {
+    let word = try word()
+    if word.lowercased() == "none" { return [] }
+    var jumps: [HostSettings.Jump] = []
+    for part in word.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let jump = HostSettings.Jump(part) else {
+        throw Problem(message: "ProxyJump \(part) is no [user@]host[:port]")
+      }
+      jumps.append(jump)
+    }
+    return jumps
+  }
+}
+
+extension HostSettings.Jump {
+  /// `[user@]host[:port]`, or the same as a URI.
+  init?(_ text: some StringProtocol) {
+    var text = String(text)
+    if text.hasPrefix("ssh://") {
+      text.removeFirst(6)
+      if text.hasSuffix("/") { text.removeLast() }
+    }
+    guard let parts = LinkAddress.HostPort(text), parts.user != "", parts.port != 0 else { return nil }
+    self.init(user: parts.user, host: parts.host, port: parts.port)
+  }
+}

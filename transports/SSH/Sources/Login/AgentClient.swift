@@ -1,0 +1,110 @@
+internal import Byway
+internal import NIOCore
+internal import NIOPosix
+
+/// Asks an ssh-agent (draft-ietf-sshm-ssh-agent) for its keys and for signatures. Each question has a connection of its
+/// own: an agent that dies, or goes silent over one, concerns that one only.
+struct AgentClient: Sendable {
+  struct Identity: Sendable, Hashable {
+    let key: PublicKey
+    let comment: String
+  }
+
+  private enum Message {
+    static let failure: UInt8 = 5
+    static let requestIdentities: UInt8 = 11
+    static let identitiesAnswer: UInt8 = 12
+    static let signRequest: UInt8 = 13
+    static let signResponse: UInt8 = 14
+  }
+
+  /// RFC 8332 §3 wants SHA-2 for RSA; an agent must be told so.
+  private static let rsaSHA512: UInt32 = 4
+  private static let maximumIdentities = 256
+
+  let path: String
+  let group: any EventLoopGroup
+
+  /// What the agent holds, in its order; keys that cannot be read are left out.
+  func identities(until deadline: NIODeadline) async throws(BywayError) -> [Identity] {
+    let answer = try await ask([Message.requestIdentities], until: deadline)
+    var reader = WireReader(answer)
+    guard reader.byte() == Message.identitiesAnswer, let count = reader.uint32(), count <= Self.maximumIdentities else {
+      throw problem("does not list its keys: is it locked?")
+    }
+    var identities: [Identity] = []
+    for _ in 0..<count {
+      guard let blob = reader.string(), let comment = reader.string() else {
+        throw problem("sent a list of keys that cannot be read.")
+      }
+      guard let key = PublicKey(Array(blob)) else { continue }
+      identities.append(Identity(key: key, comment: Self.printable(comment)))
+    }
+    return identities
+  }
+
+  /// The signature proper, without its algorithm's name.
+  func sign(
+    _ bytes: [UInt8], with key: PublicKey, algorithm: String, until deadline: NIODeadline
+  ) async throws(BywayError) -> [UInt8] {
+    var request = WireWriter()
+    request.byte(Message.signRequest)
+    request.string(key.blob)
+    request.string(bytes)
+    request.uint32(algorithm == "rsa-sha2-512" ? Self.rsaSHA512 : 0)
+    var reader = WireReader(try await ask(request.bytes, until: deadline))
+    guard reader.byte() == Message.signResponse, let signature = reader.string() else {
+      throw problem("refused to sign with \(key): was that confirmed, and is the key still there?")
+    }
+    var inner = WireReader(signature)
+    guard let name = inner.text(), let value = inner.string(), !value.isEmpty else {
+      throw problem("sent a signature that cannot be read.")
+    }
+    guard name == algorithm else {
+      throw problem("signs with \(name) where \(algorithm) was asked for: it is too old.")
+    }
+    return Array(value)
+  }
+
+  private func ask(_ request: [UInt8], until deadline: NIODeadline) async throws(BywayError) -> [UInt8] {
+    let loop = group.next()
+    let answer = loop.makePromise(of: [UInt8].self)
+    let timeout = loop.scheduleTask(deadline: deadline) { answer.fail(AgentExchange.Failure.silence) }
+    let connecting = ClientBootstrap(group: loop)
+      .connectTimeout(max(.nanoseconds(1), deadline - .now()))
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AgentExchange(request: request, answer: answer))
+        }
+      }
+      .connect(unixDomainSocketPath: path)
+    connecting.whenFailure { answer.fail($0) }
+    answer.futureResult.whenComplete { _ in
+      timeout.cancel()
+      connecting.whenSuccess { $0.close(promise: nil) }
+    }
+    do {
+      return try await answer.futureResult.get()
+    } catch {
+      throw explain(error)
+    }
+  }
+
+  private func explain(_ error: any Error) -> BywayError {
+    switch error {
+    case AgentExchange.Failure.silence, ChannelError.connectTimeout: problem("did not answer in time.", error)
+    case AgentExchange.Failure.ended: problem("ended without an answer: has it died?", error)
+    case AgentExchange.Failure.unreadable: problem("sent what is no answer of an agent.", error)
+    default: problem("cannot be reached: is it running?", error)
+    }
+  }
+
+  private func problem(_ what: String, _ cause: (any Error)? = nil) -> BywayError {
+    BywayError(.linkUnavailable, "The ssh-agent at \(path) \(what)", processing: .none, cause: cause)
+  }
+
+  /// A comment goes into messages.
+  private static func printable(_ comment: ArraySlice<UInt8>) -> String {
+    String(String(decoding: comment.prefix(80), as: UTF8.self).filter { !$0.isNewline && $0.isASCII && $0 >= " " })
+  }
+}

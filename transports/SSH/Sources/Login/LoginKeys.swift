@@ -1,0 +1,86 @@
+internal import Byway
+internal import NIOCore
+
+/// The keys to offer, in ssh's order: those that the settings name and the agent holds, the agent's others, and those that
+/// only files hold.
+struct LoginKeys: Sendable {
+  struct Key: Sendable {
+    enum Holder: Sendable {
+      case agent(AgentClient)
+      case file(KeyFile)
+    }
+
+    let name: String
+    let publicKey: PublicKey
+    let holder: Holder
+  }
+
+  /// Why some are missing; for people.
+  private(set) var notes: [String] = []
+  private var keys: ArraySlice<Key> = []
+
+  mutating func next() -> Key? { keys.popFirst() }
+
+  /// - Throws: where the only key that was asked for cannot be used.
+  static func gather(
+    _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
+  ) async throws(BywayError) -> LoginKeys {
+    let identities = try await Blocking.run { settings.identityFiles.map(Identity.init) }
+    var keys = LoginKeys()
+    let agent = settings.agentSocket.map { AgentClient(path: $0, group: sources.group) }
+    let held = await keys.list(agent, until: deadline)
+    keys.addAgentKeys(held, agent, named: Set(identities.compactMap(\.publicKey)), settings)
+    let heldKeys = Set(held.map(\.key))
+    for identity in identities {
+      if let key = identity.publicKey, heldKeys.contains(key) { continue }
+      keys.addFile(identity, settings)
+    }
+    return keys
+  }
+
+  /// Kinds that log in by a plain signature. Certificates and hardware keys need more than libssh2 1.10 sends.
+  private static let types: Set = [
+    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa",
+  ]
+
+  private mutating func list(_ agent: AgentClient?, until deadline: NIODeadline) async -> [AgentClient.Identity] {
+    do {
+      return try await agent?.identities(until: deadline) ?? []
+    } catch {
+      notes.append(error.message)
+      return []
+    }
+  }
+
+  private mutating func addAgentKeys(
+    _ held: [AgentClient.Identity], _ agent: AgentClient?, named: Set<PublicKey>, _ settings: HostSettings
+  ) {
+    guard let agent else { return }
+    let usable = held.filter { Self.types.contains($0.key.type) }
+    if usable.count < held.count {
+      notes.append("Certificates and hardware keys in the ssh-agent are not understood.")
+    }
+    let first = usable.filter { named.contains($0.key) }
+    let others = settings.identitiesOnly ? [] : usable.filter { !named.contains($0.key) }
+    keys += (first + others).map { identity in
+      Key(
+        name: "the agent's key \"\(identity.comment)\" (\(identity.key))", publicKey: identity.key,
+        holder: .agent(agent))
+    }
+  }
+
+  private mutating func addFile(_ identity: Identity, _ settings: HostSettings) {
+    switch identity.file {
+    case .success(let file) where Self.types.contains(file.publicKey.type):
+      keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: .file(file)))
+    case .success(let file):
+      notes.append("\(file.path): a key of type \(file.publicKey.type) is not understood.")
+    case .failure(.file(.missing)) where settings.hasDefaultIdentities:
+      return
+    case .failure where identity.isPublicOnly:
+      notes.append("\(identity.path): only its public half is there, and the ssh-agent does not hold the other.")
+    case .failure(let problem):
+      notes.append("\(identity.path): \(problem).")
+    }
+  }
+}

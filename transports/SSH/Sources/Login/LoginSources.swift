@@ -1,0 +1,21 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+
+/// Where a login's secrets come from, besides files.
+struct LoginSources: Sendable {
+  var group: any EventLoopGroup
+  var prompter: any Prompter = TerminalPrompter()
+  var variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+
+  /// - Parameter option: the address's option that names the variable.
+  func secret(_ source: SecretSource, for option: String) throws(BywayError) -> Secret {
+    guard let value = variable(source.variable), !value.isEmpty else {
+      throw BywayError(
+        .linkUnavailable,
+        "The environment variable \(source.variable), which \(option)= names, is not set: set it, or leave out the option.",
+        processing: .none)
+    }
+    return Secret(Array(value.utf8))
+  }
+}

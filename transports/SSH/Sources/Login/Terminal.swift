@@ -1,0 +1,87 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+
+/// The controlling terminal, for as long as one question takes. Blocks. One at a time.
+///
+/// What is typed is hidden by turning the terminal's echo off. It is put back at the end of the question, and by
+/// whatever else ends the process, save SIGKILL.
+struct Terminal: ~Copyable {
+  private static let maximumLength = 1024
+  /// How soon a caller that gives up is noticed, in milliseconds.
+  private static let patience: CInt = 200
+
+  private let descriptor: CInt
+
+  /// `nil` where there is no terminal, or where it is another job's: touching it would stop this process.
+  init?(path: String = "/dev/tty") {
+    let terminal = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard terminal >= 0 else { return nil }
+    guard isatty(terminal) == 1, tcgetpgrp(terminal) == getpgrp() else {
+      close(terminal)
+      return nil
+    }
+    descriptor = terminal
+  }
+
+  deinit {
+    EchoGuard.restore()
+    close(descriptor)
+  }
+
+  /// - Returns: `nil` where the person ends the input instead (Ctrl-D).
+  func ask(
+    _ question: String, echo: Bool, until deadline: NIODeadline, isCancelled: () -> Bool
+  ) throws(BywayError) -> Secret? {
+    if !echo { EchoGuard.begin(on: descriptor) }
+    say(Self.printable(question))
+    defer { if !echo { say("\n") } }
+    var line: [UInt8] = []
+    defer { line.wipe() }
+    line.reserveCapacity(Self.maximumLength)
+    while true {
+      if isCancelled() { throw BywayError(.cancelled, "The caller gave up.", processing: .none) }
+      guard NIODeadline.now() < deadline else {
+        throw BywayError(
+          .linkUnavailable, "Nobody answered \"\(Self.printable(question))\" in time.", processing: .none)
+      }
+      // A shell that had stopped this job has turned the echo on again.
+      if !echo { EchoGuard.hide() }
+      guard let byte = nextByte() else { continue }
+      switch byte {
+      case .end where line.isEmpty: return nil
+      case .end, .byte(0x0A), .byte(0x0D): return Secret(line)
+      case .byte(let byte): if line.count < Self.maximumLength { line.append(byte) }
+      }
+    }
+  }
+
+  private enum Input { case end, byte(UInt8) }
+
+  /// `nil` where nothing was typed for a while.
+  private func nextByte() -> Input? {
+    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // In the background, reading would stop this process.
+    guard tcgetpgrp(descriptor) == getpgrp() else {
+      poll(nil, 0, Self.patience)
+      return nil
+    }
+    guard poll(&ready, 1, Self.patience) > 0 else { return nil }
+    var byte: UInt8 = 0
+    switch read(descriptor, &byte, 1) {
+    case 1: return .byte(byte)
+    case 0: return .end
+    default: return errno == EAGAIN || errno == EINTR ? nil : .end
+    }
+  }
+
+  private func say(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(descriptor, bytes, bytes.count)
+  }
+
+  /// The question may be the server's: it must not steer the terminal.
+  private static func printable(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+  }
+}

@@ -1,0 +1,65 @@
+internal import Byway
+
+/// Why a host key is refused, for the person who reads it: the fingerprints, and what to do.
+struct HostKeyRefusal: Sendable {
+  let host: String
+  let port: Int
+  let key: PublicKey
+  /// Where it was looked for.
+  let files: [String]
+
+  private var name: HostName { HostName(host: host, port: port) }
+
+  /// Returns where the verdict is "trusted".
+  func check(_ verdict: KnownHosts.Verdict) throws(BywayError) {
+    switch verdict {
+    case .trusted: return
+    case .unknown: throw unknown
+    case .changed(let entries): throw changed(entries)
+    case .revoked(let place):
+      throw refusal(
+        "The host key of \(name), \(key), is revoked by \(place): whoever answers there must not be trusted.")
+    case .certificateAuthority(let place):
+      throw refusal(
+        "\(name) is known by its @cert-authority in \(place) only, and certificates of hosts are not understood here. "
+          + "Its key is \(key): compare that with what \"ssh-keygen -l\" prints at the host, then \(add).")
+    }
+  }
+
+  /// - Parameter failure: `nil` where there is no file at all.
+  func nowhereToWrite(_ failure: (file: String, error: SmallFile.Failure)?) -> BywayError {
+    let reason = failure.map { "\($0.file) cannot be written: \($0.error)" } ?? "there is no file to write it to"
+    return refusal(
+      "\(name) is new, with its key \(key), but \(reason). Name another file with known_hosts=FILE.")
+  }
+
+  private var unknown: BywayError {
+    let places = files.isEmpty ? "no file of known hosts" : files.joined(separator: ", ")
+    return refusal(
+      "\(name) is not a known host: its key \(key) is not listed (\(places)). Compare it with what "
+        + "\"ssh-keygen -l\" prints at the host, then \(add), or let host-key-checking=accept-new do that.")
+  }
+
+  private func changed(_ entries: [KnownHosts.Entry]) -> BywayError {
+    let sameType = entries.filter { $0.line.key.type == key.type }
+    let listed = (sameType.isEmpty ? entries : sameType).prefix(4)
+      .map { "\($0.line.key) in \($0.place)" }.joined(separator: ", ")
+    let what =
+      sameType.isEmpty
+      ? "\(name) shows a host key of another type than the one listed" : "The host key of \(name) has changed"
+    return refusal(
+      "\(what): it shows \(key), listed is \(listed). Either the host was installed anew, or somebody is in between. "
+        + "Where the new key is right, remove the old one: ssh-keygen -R '\(name)'\(fileArgument).")
+  }
+
+  private var fileArgument: String { files.first.map { " -f \($0)" } ?? "" }
+
+  private var add: String {
+    let portArgument = port == 22 ? "" : "-p \(port) "
+    return "add it: ssh-keyscan \(portArgument)\(host) >> \(files.first ?? "~/.ssh/known_hosts")"
+  }
+
+  private func refusal(_ message: String) -> BywayError {
+    BywayError(.linkUnavailable, message, processing: .none)
+  }
+}

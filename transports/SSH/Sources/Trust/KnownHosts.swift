@@ -1,0 +1,80 @@
+/// What files of known hosts say about one host. Text in, verdict out.
+struct KnownHosts: Sendable {
+  /// Where a line stands.
+  struct Place: Sendable, Hashable, CustomStringConvertible {
+    let file: String
+    let line: Int
+    var description: String { "\(file):\(line)" }
+  }
+
+  struct Entry: Sendable {
+    let place: Place
+    let line: KnownHostsLine
+  }
+
+  enum Verdict: Sendable {
+    case trusted
+    /// Nothing is listed.
+    case unknown
+    /// Other keys of that host are listed.
+    case changed([Entry])
+    case revoked(Place)
+    /// Only an authority is listed, and certificates are not understood here.
+    case certificateAuthority(Place)
+  }
+
+  let name: HostName
+  /// The lines that name the host, in the order read.
+  private(set) var entries: [Entry] = []
+  /// How many lines cannot be read, and the first few of them.
+  private(set) var badLines: (count: Int, first: [Place]) = (0, [])
+
+  init(for name: HostName) { self.name = name }
+
+  /// Adds a file's lines.
+  mutating func read(_ text: [UInt8], from file: String) {
+    var number = 0
+    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      let place = Place(file: file, line: number)
+      do {
+        guard let line = try KnownHostsLine.parse(line, for: name) else { continue }
+        entries.append(Entry(place: place, line: line))
+      } catch {
+        badLines.count += 1
+        if badLines.count <= 3 { badLines.first.append(place) }
+      }
+    }
+  }
+
+  /// A revoked key is refused wherever else it is listed. A key of another type than those listed is a change, too: a
+  /// machine in between could offer any type it likes.
+  func judge(_ key: PublicKey) -> Verdict {
+    if let entry = entries.first(where: { $0.line.marker == .revoked && $0.line.key == key }) {
+      return .revoked(entry.place)
+    }
+    let listed = entries.filter { $0.line.marker == nil }
+    if listed.contains(where: { $0.line.key == key }) { return .trusted }
+    if !listed.isEmpty { return .changed(listed) }
+    if let authority = entries.first(where: { $0.line.marker == .certificateAuthority }) {
+      return .certificateAuthority(authority.place)
+    }
+    return .unknown
+  }
+
+  /// The algorithms of the keys listed, in the order in which OpenSSH prefers them. An RSA key signs with SHA-2
+  /// (RFC 8332 §2).
+  var algorithms: [String] {
+    let types = Set(entries.filter { $0.line.marker == nil }.map(\.line.key.type))
+    return Self.preference.filter { types.contains($0.keyType) }.map(\.algorithm)
+  }
+
+  private static let preference: [(algorithm: String, keyType: String)] = [
+    ("ssh-ed25519", "ssh-ed25519"),
+    ("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"),
+    ("ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"),
+    ("ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"),
+    ("rsa-sha2-512", "ssh-rsa"),
+    ("rsa-sha2-256", "ssh-rsa"),
+  ]
+}

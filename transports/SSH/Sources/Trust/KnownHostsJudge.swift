@@ -1,0 +1,88 @@
+internal import Byway
+internal import Logging
+internal import NIOPosix
+
+/// Trusts what the files of known hosts list; with `accept-new`, writes down a host that none of them lists.
+struct KnownHostsJudge: HostKeyJudge {
+  /// As large as anybody's file, and no larger than memory can bear.
+  static let fileLimit = 64 << 20
+
+  private let host: String
+  private let port: Int
+  private let files: Files
+  private let keyChecking: HostSettings.KeyChecking
+  private let hashesNames: Bool
+  private let logger: Logger
+  private let known: KnownHosts
+
+  fileprivate struct Files: Sendable {
+    let user: [String]
+    let global: [String]
+  }
+
+  /// Reads the files, off the event loop.
+  /// - Throws: where a file is there and cannot be read: it may be the one that revokes.
+  init(_ settings: HostSettings, logger: Logger) async throws(BywayError) {
+    host = settings.hostKeyAlias ?? settings.host
+    // An alias names one machine, whatever its port.
+    port = settings.hostKeyAlias == nil ? settings.port : 22
+    files = Files(user: settings.userKnownHosts, global: settings.globalKnownHosts)
+    keyChecking = settings.keyChecking
+    hashesNames = settings.hashesKnownHosts
+    self.logger = logger
+    let name = HostName(host: host, port: port)
+    known = try await Blocking.run { [files] () throws(BywayError) in try files.read(for: name) }
+    if known.badLines.count > 0 {
+      let places = known.badLines.first.map(\.description).joined(separator: ", ")
+      logger.debug("Skipped \(known.badLines.count) lines of known hosts that cannot be read, first \(places).")
+    }
+  }
+
+  var preferredAlgorithms: [String] { known.algorithms }
+
+  func judge(_ blob: [UInt8]) async throws(BywayError) {
+    guard let key = PublicKey(blob) else {
+      throw BywayError(
+        .protocolViolation, "\(known.name) has shown a host key that cannot be read.", processing: .none)
+    }
+    let refusal = HostKeyRefusal(host: host, port: port, key: key, files: files.user + files.global)
+    switch known.judge(key) {
+    case .unknown where keyChecking == .acceptNew:
+      try await Blocking.run { () throws(BywayError) in try accept(key, refusal) }
+    case let verdict:
+      try refusal.check(verdict)
+    }
+  }
+
+  /// Blocks. Another connection may have written down the host since the files were read.
+  private func accept(_ key: PublicKey, _ refusal: HostKeyRefusal) throws(BywayError) {
+    let verdict = try files.read(for: known.name).judge(key)
+    guard case .unknown = verdict else { return try refusal.check(verdict) }
+    guard let file = files.user.first else { throw refusal.nowhereToWrite(nil) }
+    let names: KnownHostsLine.Names =
+      hashesNames ? .init(hashing: known.name) : .patterns([known.name.description])
+    do {
+      try SmallFile.append(line: KnownHostsLine(marker: nil, names: names, key: key).description, to: file)
+    } catch {
+      throw refusal.nowhereToWrite((file, error))
+    }
+    logger.notice("\(known.name) is new and was added to \(file) with its key \(key).")
+  }
+}
+
+extension KnownHostsJudge.Files {
+  fileprivate func read(for name: HostName) throws(BywayError) -> KnownHosts {
+    var known = KnownHosts(for: name)
+    for file in user + global {
+      do {
+        known.read(try SmallFile.read(file, limit: KnownHostsJudge.fileLimit).bytes, from: file)
+      } catch .missing {
+        continue
+      } catch {
+        throw BywayError(
+          .linkUnavailable, "Cannot read the known hosts in \(file): \(error).", processing: .none, cause: error)
+      }
+    }
+    return known
+  }
+}

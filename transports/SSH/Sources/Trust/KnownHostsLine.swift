@@ -1,0 +1,99 @@
+internal import Crypto
+
+/// One line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
+struct KnownHostsLine: Sendable, Hashable {
+  enum Marker: String, Sendable {
+    case revoked = "@revoked"
+    case certificateAuthority = "@cert-authority"
+  }
+
+  /// What is wrong with a line that cannot be used.
+  enum Problem: Error {
+    case unknownMarker, missingFields, badHash, badKey, keyOfAnotherType
+  }
+
+  let marker: Marker?
+  let names: Names
+  let key: PublicKey
+
+  enum Names: Sendable, Hashable {
+    case patterns([String])
+    case hashed(salt: [UInt8], hash: [UInt8])
+  }
+
+  /// - Returns: `nil` for a blank line, a comment, and a line about other hosts only, whose key is not even looked at.
+  static func parse(_ line: ArraySlice<UInt8>, for name: HostName) throws(Problem) -> KnownHostsLine? {
+    // A space, a tab, and the carriage return of a file that was edited elsewhere.
+    var fields = line.split(maxSplits: 4, whereSeparator: { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D })[...]
+    guard let first = fields.first, first.first != UInt8(ascii: "#") else { return nil }
+    var marker: Marker?
+    if first.first == UInt8(ascii: "@") {
+      marker = Marker(rawValue: String(decoding: first, as: UTF8.self))
+      guard marker != nil else { throw .unknownMarker }
+      fields = fields.dropFirst()
+    }
+    guard fields.count >= 3, let hosts = fields.popFirst(), let type = fields.popFirst(), let text = fields.popFirst()
+    else { throw .missingFields }
+    let names = try Names(hosts)
+    guard names.match(name) else { return nil }
+    guard let key = Base64.decode(text).flatMap(PublicKey.init) else { throw .badKey }
+    guard key.type.utf8.elementsEqual(type) else { throw .keyOfAnotherType }
+    return KnownHostsLine(marker: marker, names: names, key: key)
+  }
+}
+
+/// A host as known_hosts names it: the name alone for port 22, `[name]:port` for any other.
+struct HostName: Sendable, Hashable, CustomStringConvertible {
+  let description: String
+
+  init(host: String, port: Int) {
+    let host = host.lowercased()
+    description = port == 22 ? host : "[\(host)]:\(port)"
+  }
+}
+
+extension KnownHostsLine.Names {
+  init(_ field: ArraySlice<UInt8>) throws(KnownHostsLine.Problem) {
+    guard field.first == UInt8(ascii: "|") else {
+      self = .patterns(
+        field.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self).lowercased() })
+      return
+    }
+    let parts = field.split(separator: UInt8(ascii: "|"))
+    guard parts.count == 3, parts[0].elementsEqual("1".utf8), let salt = Base64.decode(parts[1]),
+      let hash = Base64.decode(parts[2]), salt.count == 20, hash.count == 20
+    else { throw .badHash }
+    self = .hashed(salt: salt, hash: hash)
+  }
+
+  /// The name in a form that does not tell it to whoever reads the file (`HashKnownHosts`).
+  init(hashing name: HostName) {
+    var generator = SystemRandomNumberGenerator()
+    let salt = (0..<20).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    self = .hashed(salt: salt, hash: Self.hash(name, salt: salt))
+  }
+
+  func match(_ name: HostName) -> Bool {
+    switch self {
+    case .patterns(let patterns): PatternList.matches(name.description, patterns)
+    case .hashed(let salt, let hash): Self.hash(name, salt: salt) == hash
+    }
+  }
+
+  private static func hash(_ name: HostName, salt: [UInt8]) -> [UInt8] {
+    Array(
+      HMAC<Insecure.SHA1>.authenticationCode(for: Array(name.description.utf8), using: SymmetricKey(data: salt)))
+  }
+}
+
+extension KnownHostsLine: CustomStringConvertible {
+  /// As it stands in the file.
+  var description: String {
+    let names =
+      switch names {
+      case .patterns(let patterns): patterns.joined(separator: ",")
+      case .hashed(let salt, let hash): "|1|\(Base64.encode(salt))|\(Base64.encode(hash))"
+      }
+    return (marker.map { "\($0.rawValue) " } ?? "") + "\(names) \(key.type) \(Base64.encode(key.blob))"
+  }
+}

@@ -1,0 +1,127 @@
+import Byway
+import Foundation
+import NIOCore
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+@Suite("Talking to an ssh-agent")
+struct LoginAgentTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var soon: NIODeadline { .now() + .seconds(20) }
+
+  @Test("its keys are listed in its order, and sign what ssh-keygen accepts, RSA with SHA-2")
+  func sign() async throws {
+    let agent = try await SSHAgent()
+    var paths: [String] = []
+    for (name, arguments) in [("a", ["-t", "rsa", "-b", "2048"]), ("b", ["-t", "ed25519"]), ("c", ["-t", "ecdsa"])] {
+      paths.append(try await KeyMaker.make(name, arguments, in: folder))
+      try await agent.add(paths[paths.count - 1])
+    }
+    let identities = try await agent.client.identities(until: soon)
+    #expect(identities.map(\.comment) == ["a", "b", "c"])
+    #expect(try identities.map(\.key) == paths.map(KeyMaker.publicKey))
+    for key in identities.map(\.key) {
+      let signature = try await agent.client.sign(
+        SignatureCheck.signed, with: key, algorithm: key.signatureAlgorithm, until: soon)
+      #expect(try await SignatureCheck.isGood(signature, by: key), "\(key)")
+    }
+    await agent.process.stop()
+  }
+
+  @Test("a key that the agent does not hold is not signed with")
+  func missingKey() async throws {
+    let agent = try await SSHAgent()
+    let key = try await KeyMaker.publicKey(KeyMaker.make("k", in: folder))
+    let error = await bywayError {
+      try await agent.client.sign([1], with: key, algorithm: key.type, until: soon)
+    }
+    #expect(error?.message.contains("refused to sign with ED25519") == true)
+    #expect(try await agent.client.identities(until: soon).isEmpty)
+    await agent.process.stop()
+  }
+
+  @Test("an agent that is gone is an error that names its socket")
+  func gone() async throws {
+    let agent = try await SSHAgent()
+    await agent.process.stop()
+    let error = await bywayError { try await agent.client.identities(until: soon) }
+    #expect(error?.code == .linkUnavailable)
+    #expect(error?.message == "The ssh-agent at \(agent.path) cannot be reached: is it running?")
+    let client = AgentClient(path: "/" + String(repeating: "x", count: 200), group: agent.client.group)
+    #expect(await bywayError { try await client.identities(until: soon) } != nil)
+  }
+
+  @Test("an agent that is stopped and says nothing is given up at the deadline")
+  func stopped() async throws {
+    let agent = try await SSHAgent()
+    agent.process.send(SIGSTOP)
+    let error = await bywayError { try await agent.client.identities(until: .now() + .milliseconds(300)) }
+    #expect(error?.message.hasSuffix("did not answer in time.") == true)
+    agent.process.send(SIGCONT)
+    await agent.process.stop()
+  }
+
+  @Test(
+    "an agent that sends nonsense is an error at once, whether it closes or not",
+    arguments: [
+      ([0xFF, 0xFF, 0xFF, 0xFF], "no answer"),
+      ([0, 0, 0, 0], "no answer"),
+      ([0, 4, 0, 1, 12], "no answer"),
+      (FalseAgent.message(5), "is it locked"),
+      (FalseAgent.message(99), "is it locked"),
+      (FalseAgent.message(12), "is it locked"),
+      (FalseAgent.message(12, [0xFF, 0xFF, 0xFF, 0xFF]), "is it locked"),
+      (FalseAgent.message(12, [0, 0, 0, 1]), "cannot be read"),
+      (FalseAgent.message(12, [0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF]), "cannot be read"),
+    ] as [([UInt8], String)])
+  func nonsense(bytes: [UInt8], words: String) async throws {
+    for ending in [FalseAgent.Ending.closes, .staysOpen] {
+      let agent = try await FalseAgent(answering: bytes, then: ending)
+      let error = await bywayError { try await agent.client.identities(until: soon) }
+      #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+      try await agent.close()
+    }
+  }
+
+  @Test("an agent that dies in the middle of an answer is an error at once")
+  func cut() async throws {
+    let agent = try await FalseAgent(answering: [0, 0, 0, 100, 12, 0, 0], then: .closes)
+    let error = await bywayError { try await agent.client.identities(until: soon) }
+    #expect(error?.message.contains("ended without an answer") == true)
+    try await agent.close()
+  }
+
+  @Test("an agent too old for SHA-2 is told apart")
+  func oldAgent() async throws {
+    var signature = WireWriter()
+    signature.string("ssh-rsa".utf8)
+    signature.string([1, 2, 3])
+    var body = WireWriter()
+    body.string(signature.bytes)
+    let agent = try await FalseAgent(answering: FalseAgent.message(14, body.bytes), then: .staysOpen)
+    let error = try await bywayError {
+      try await agent.client.sign(
+        [1], with: TrustKnownHostsTests.key("ssh-rsa"), algorithm: "rsa-sha2-512", until: soon)
+    }
+    #expect(error?.message.contains("signs with ssh-rsa where rsa-sha2-512 was asked for") == true)
+    try await agent.close()
+  }
+
+  @Test("a comment cannot steer a terminal")
+  func comment() async throws {
+    var body = WireWriter()
+    body.uint32(1)
+    body.string(try TrustKnownHostsTests.key().blob)
+    body.string(Array("a\u{1B}[2Jb\r\nc".utf8))
+    let agent = try await FalseAgent(answering: FalseAgent.message(12, body.bytes), then: .staysOpen)
+    let identities = try await agent.client.identities(until: soon)
+    #expect(identities.map(\.comment) == ["a[2Jbc"])
+    try await agent.close()
+  }
+}

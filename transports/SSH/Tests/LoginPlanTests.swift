@@ -1,0 +1,254 @@
+import Byway
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+/// Answers what a test tells it to, and remembers the questions.
+final class FalsePerson: Prompter {
+  private let state: Mutex<(answers: [String], questions: [String])>
+
+  init(_ answers: String...) { state = Mutex((answers, [])) }
+
+  var questions: [String] { state.withLock { $0.questions } }
+
+  func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret? {
+    state.withLock { state in
+      state.questions.append(question + (echo ? " (echo)" : ""))
+      return state.answers.isEmpty ? nil : Secret(Array(state.answers.removeFirst().utf8))
+    }
+  }
+}
+
+extension Secret {
+  var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+@Suite("What to log in with, and in which order")
+struct LoginPlanTests {
+  private let folder: TemporaryFolder
+  private let log = LogRecord()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func settings() -> HostSettings {
+    var settings = HostSettings(alias: "host.test", host: "host.test", user: "me")
+    settings.identityFiles = [folder["id_ed25519"], folder["id_rsa"]]
+    return settings
+  }
+
+  private func plan(
+    _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:]
+  ) -> LoginPlan {
+    let group = MultiThreadedEventLoopGroup.singleton
+    return LoginPlan(
+      settings, group: group, logger: log.logger, deadline: .now() + .seconds(20),
+      sources: LoginSources(group: group, prompter: person, variable: { variables[$0] }))
+  }
+
+  /// The names of all steps, as far as the server goes on offering the same.
+  private func steps(_ plan: LoginPlan, _ offers: [String]) async throws -> [String] {
+    var steps: [String] = []
+    while let step = try await plan.next(serverOffers: offers), steps.count < 20 {
+      switch step {
+      case .publicKey(let login): steps.append(login.name.split(separator: " (").first.map(String.init) ?? "")
+      case .password(let secret): steps.append("password \(secret.text)")
+      case .keyboardInteractive: steps.append("questions")
+      }
+    }
+    return steps
+  }
+
+  @Test("agent keys come first, then key files that the agent does not hold")
+  func order() async throws {
+    let agent = try await SSHAgent()
+    for name in ["other", "id_rsa", "id_ed25519"] { try await KeyMaker.make(name, in: folder) }
+    try await agent.add(folder["other"])
+    try await agent.add(folder["id_rsa"])
+    var settings = settings()
+    settings.agentSocket = agent.path
+    let offers = ["publickey", "password"]
+    // The one that is named as well goes before the one that is not.
+    let keys = ["the agent's key \"id_rsa\"", "the agent's key \"other\"", folder["id_ed25519"]]
+    #expect(try await steps(plan(settings), offers) == keys)
+    settings.identitiesOnly = true
+    #expect(try await steps(plan(settings), offers) == ["the agent's key \"id_rsa\"", folder["id_ed25519"]])
+    #expect(try await steps(plan(settings), ["password"]).isEmpty)
+    await agent.process.stop()
+  }
+
+  @Test("a step's key signs, from the agent and from a file")
+  func signs() async throws {
+    let agent = try await SSHAgent()
+    try await KeyMaker.make("id_ed25519", in: folder)
+    try await KeyMaker.make("id_rsa", ["-t", "rsa", "-b", "2048"], in: folder)
+    try await agent.add(folder["id_rsa"])
+    var settings = settings()
+    settings.agentSocket = agent.path
+    let plan = plan(settings)
+    var algorithms: [String] = []
+    while case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) {
+      let signature = try await login.sign(SignatureCheck.signed)
+      #expect(try await SignatureCheck.isGood(signature, by: #require(PublicKey(login.blob))))
+      algorithms.append(login.algorithm)
+    }
+    #expect(algorithms == ["rsa-sha2-512", "ssh-ed25519"])
+    await agent.process.stop()
+  }
+
+  @Test("an agent that is gone leaves the key files, and is told at the end")
+  func agentGone() async throws {
+    try await KeyMaker.make("id_ed25519", in: folder)
+    var settings = settings()
+    settings.agentSocket = folder["nobody"]
+    let plan = plan(settings)
+    #expect(try await steps(plan, ["publickey"]) == [folder["id_ed25519"]])
+    let message = await plan.failure(serverOffers: ["publickey"]).message
+    #expect(message.contains("The ssh-agent at \(folder["nobody"]) cannot be reached"))
+    #expect(message.contains("host.test did not let me in with \(folder["id_ed25519"]) (ED25519 SHA256:"))
+    #expect(message.contains("it accepts publickey."))
+  }
+
+  @Test("an agent that dies between the list and the signature is an error, and is told at the end")
+  func agentDies() async throws {
+    let agent = try await SSHAgent()
+    try await KeyMaker.make("id_ed25519", in: folder)
+    try await agent.add(folder["id_ed25519"])
+    var settings = settings()
+    settings.agentSocket = agent.path
+    let plan = plan(settings)
+    guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else {
+      Issue.record("no key was offered")
+      return
+    }
+    await agent.process.stop()
+    let error = await bywayError { try await login.sign([1]) }
+    #expect(error?.message.contains("cannot be reached") == true)
+    #expect(await plan.failure(serverOffers: ["publickey"]).message.contains("cannot be reached"))
+  }
+
+  @Test("a passphrase comes from its variable, and only when it is needed")
+  func passphraseVariable() async throws {
+    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "hunter2", in: folder)
+    var settings = settings()
+    settings.passphrase = try SecretSource("env:PHRASE", option: "passphrase")
+    for (value, isRight) in [("hunter2", true), ("hunter3", false)] {
+      let plan = plan(settings, variables: ["PHRASE": value])
+      guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else {
+        Issue.record("no key was offered")
+        return
+      }
+      let error = await bywayError { try await login.sign([1]) }
+      #expect((error == nil) == isRight)
+      let message = await plan.failure(serverOffers: ["publickey"]).message
+      #expect(message.contains("\(folder["id_ed25519"]): the passphrase is wrong.") == !isRight)
+      #expect(!message.contains("hunter"))
+    }
+    #expect(!log.all.joined().contains("hunter"))
+  }
+
+  @Test("a person has three guesses at a passphrase, and nobody to ask is said")
+  func passphrasePerson() async throws {
+    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "right", in: folder)
+    let right = FalsePerson("wrong", "right")
+    guard case .publicKey(let login) = try await plan(settings(), right).next(serverOffers: ["publickey"]) else {
+      Issue.record("no key was offered")
+      return
+    }
+    _ = try await login.sign([1])
+    #expect(right.questions == [String](repeating: "Passphrase for \(folder["id_ed25519"]): ", count: 2))
+    for (person, words) in [
+      (FalsePerson("1", "2", "3", "right"), "passphrase is wrong"), (FalsePerson(), "passphrase=env:NAME"),
+    ] {
+      let plan = plan(settings(), person)
+      guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else { return }
+      let error = await bywayError { try await login.sign([1]) }
+      #expect(error?.message.contains(words) == true)
+    }
+  }
+
+  @Test("a password comes from its variable once, or from a person three times")
+  func password() async throws {
+    let offers = ["publickey", "password", "keyboard-interactive"]
+    let person = FalsePerson("a", "b", "c", "d")
+    #expect(try await steps(plan(settings(), person), offers) == ["password a", "password b", "password c"])
+    #expect(person.questions.first == "me@host.test's password: ")
+    var settings = settings()
+    settings.password = try SecretSource("env:PASS", option: "password")
+    let asked = FalsePerson("never")
+    #expect(try await steps(plan(settings, asked, variables: ["PASS": "p"]), offers) == ["password p"])
+    #expect(asked.questions.isEmpty)
+    let error = await bywayError { try await plan(settings).next(serverOffers: offers) }
+    #expect(error?.message.contains("PASS, which password= names, is not set") == true)
+  }
+
+  @Test("without a terminal and a variable, the error says how to give a password")
+  func noTerminal() async throws {
+    let plan = plan(settings())
+    #expect(try await plan.next(serverOffers: ["password"]) == nil)
+    let message = await plan.failure(serverOffers: ["password"]).message
+    #expect(
+      message == "There was nothing to log in with as me at host.test; it accepts password. Without a terminal, a "
+        + "password comes from password=env:NAME.")
+  }
+
+  @Test("a server's questions are answered with the password, and then put to the person")
+  func questions() async throws {
+    typealias Prompt = KeyboardLogin.Prompt
+    let prompts = [Prompt(text: "Password: ", echo: false), Prompt(text: "Token: ", echo: true)]
+    let person = FalsePerson("first", "second", "123456")
+    let plan = plan(settings(), person)
+    let offers = ["keyboard-interactive"]
+    guard case .keyboardInteractive(let first) = try await plan.next(serverOffers: offers) else {
+      Issue.record("no attempt")
+      return
+    }
+    #expect(first.answer("", prompts).map(\.text) == ["first", ""])
+    #expect(first.answer("", []).isEmpty)
+    guard case .keyboardInteractive(let second) = try await plan.next(serverOffers: offers) else {
+      Issue.record("no second attempt")
+      return
+    }
+    #expect(second.answer("", [prompts[0]]).map(\.text) == ["second"])
+    #expect(second.answer("", [prompts[1]]).map(\.text) == ["123456"])
+    #expect(
+      person.questions == [
+        "me@host.test's password: ", "(me@host.test) Password: ", "(me@host.test) Token:  (echo)",
+      ])
+    #expect(try await plan.next(serverOffers: offers) == nil)
+  }
+
+  @Test("after one method is accepted in part, the next one that the server wants is tried")
+  func partial() async throws {
+    try await KeyMaker.make("id_ed25519", in: folder)
+    let plan = plan(settings(), FalsePerson("p"))
+    guard case .publicKey = try await plan.next(serverOffers: ["publickey"]),
+      case .password(let password) = try await plan.next(serverOffers: ["password"])
+    else {
+      Issue.record("not a key, then a password")
+      return
+    }
+    #expect(password.text == "p")
+  }
+
+  @Test("a key file that was named and cannot be used is told at the end, a default one that is missing is not")
+  func unusable() async throws {
+    let plan = plan(settings())
+    #expect(try await plan.next(serverOffers: ["publickey"]) == nil)
+    #expect(await !plan.failure(serverOffers: ["publickey"]).message.contains(folder.path))
+    var settings = settings()
+    settings.hasDefaultIdentities = false
+    settings.identityFiles = [folder["missing"], try folder.write("garbage", to: "garbage")]
+    chmod(folder["garbage"], 0o600)
+    let named = self.plan(settings)
+    #expect(try await named.next(serverOffers: ["publickey"]) == nil)
+    let message = await named.failure(serverOffers: ["publickey"]).message
+    #expect(message.contains("\(folder["missing"]): no such file."))
+    #expect(message.contains("\(folder["garbage"]): it is no private key, or damaged."))
+  }
+}

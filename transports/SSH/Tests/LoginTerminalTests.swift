@@ -1,0 +1,57 @@
+import Foundation
+import TestPeers
+import Testing
+
+@Suite("A question on a terminal")
+struct LoginTerminalTests {
+  struct Report: Decodable {
+    let output: String
+    let status: Int32
+    let wasChanged: Bool
+    let isUnchanged: Bool
+  }
+
+  private func run(_ keys: String, milliseconds: Int = 30_000) async throws -> Report {
+    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let probe = folder.appending(path: "TerminalProbe").path
+    return try await Script.terminal.run("80", "Question: ", keys, "--", probe, "\(milliseconds)")
+  }
+
+  @Test("the answer does not show, and the terminal is as before")
+  func answer() async throws {
+    let report = try await run("hunter2\n")
+    #expect(report.wasChanged)
+    #expect(report.isUnchanged)
+    #expect(report.output == "Question: \r\nanswer hunter2\r\n")
+  }
+
+  @Test("whatever ends the process, the terminal is as before", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
+  func killed(keys: String) async throws {
+    let report = try await run(keys)
+    #expect(report.wasChanged)
+    #expect(report.isUnchanged)
+    let signals = ["\u{3}": SIGINT, "\u{1C}": SIGQUIT, "SIGTERM": SIGTERM, "SIGHUP": SIGHUP]
+    #expect(report.status == -(signals[keys] ?? 0))
+  }
+
+  @Test("the end of the input is no answer")
+  func endOfInput() async throws {
+    let report = try await run("\u{4}")
+    #expect(report.isUnchanged)
+    #expect(report.output.hasSuffix("nobody\r\n"))
+  }
+
+  @Test("a question that nobody answers ends at its deadline")
+  func deadline() async throws {
+    let report = try await run("half an answ", milliseconds: 1_000)
+    #expect(report.isUnchanged)
+    #expect(report.output.contains("error Nobody answered \"Question: \" in time."))
+  }
+
+  @Test("without a terminal, nobody is asked")
+  func noTerminal() async throws {
+    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let result = try await Program.setsid.run(["--wait", folder.appending(path: "TerminalProbe").path])
+    #expect(result.text == "nobody\n")
+  }
+}

@@ -1,0 +1,188 @@
+import Byway
+import Foundation
+import Logging
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+@Suite("Trusting a host key by files")
+struct TrustJudgeTests {
+  private let folder: TemporaryFolder
+  private let log = LogRecord()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func settings(
+    _ host: String = "host.test", port: Int = 22, _ checking: HostSettings.KeyChecking = .strict,
+    files: [String]? = nil
+  ) -> HostSettings {
+    var settings = HostSettings(alias: host, host: host, user: "me")
+    settings.port = port
+    settings.keyChecking = checking
+    settings.userKnownHosts = files ?? [folder["known_hosts"]]
+    settings.globalKnownHosts = [folder["global"]]
+    return settings
+  }
+
+  private func refusal(_ settings: HostSettings, _ key: PublicKey) async -> BywayError? {
+    await bywayError { try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob) }
+  }
+
+  private func mode(_ path: String) throws -> Int {
+    try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+  }
+
+  private func content(_ name: String) throws -> String {
+    try String(contentsOfFile: folder[name], encoding: .utf8)
+  }
+
+  @Test("an unknown host is refused with its fingerprint, and with how to add it")
+  func unknown() async throws {
+    let key = try TrustKnownHostsTests.key()
+    let error = await refusal(settings(port: 2222), key)
+    #expect(error?.code == .linkUnavailable)
+    #expect(error?.processing == BywayError.Processing.none)
+    let message = try #require(error?.message)
+    #expect(message.contains("[host.test]:2222 is not a known host"))
+    #expect(message.contains("ED25519 \(key.fingerprint)"))
+    #expect(message.contains("ssh-keyscan -p 2222 host.test >> \(folder["known_hosts"])"))
+    #expect(message.contains("host-key-checking=accept-new"))
+  }
+
+  @Test("a changed key is refused with both fingerprints and the place of the old one")
+  func changed() async throws {
+    let (old, new) = try (TrustKnownHostsTests.key("ssh-ed25519", 1), TrustKnownHostsTests.key("ssh-ed25519", 2))
+    try folder.write("# mine\nhost.test \(TrustKnownHostsTests.text(old))\n", to: "known_hosts")
+    for checking in [HostSettings.KeyChecking.strict, .acceptNew] {
+      let message = try #require(await refusal(settings(checking), new)?.message)
+      #expect(message.contains("has changed"))
+      #expect(message.contains(old.fingerprint))
+      #expect(message.contains(new.fingerprint))
+      #expect(message.contains("\(folder["known_hosts"]):2"))
+      #expect(message.contains("ssh-keygen -R 'host.test' -f \(folder["known_hosts"])"))
+    }
+  }
+
+  @Test("with accept-new, a key of another type than the one listed is no new host")
+  func otherType() async throws {
+    let old = try TrustKnownHostsTests.key("ssh-ed25519", 1)
+    let line = "host.test \(TrustKnownHostsTests.text(old))\n"
+    try folder.write(line, to: "known_hosts")
+    let error = try await refusal(settings(.acceptNew), TrustKnownHostsTests.key("ecdsa-sha2-nistp256", 2))
+    #expect(error?.message.contains("another type") == true)
+    #expect(try content("known_hosts") == line)
+  }
+
+  @Test("revoked keys and lone authorities are refused in plain words, the file for everybody included")
+  func markers() async throws {
+    let key = try TrustKnownHostsTests.key()
+    try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
+    try folder.write("@revoked * \(TrustKnownHostsTests.text(key))\n", to: "global")
+    let revoked = await refusal(settings(.acceptNew), key)
+    #expect(revoked?.message.contains("is revoked by \(folder["global"]):1") == true)
+    try folder.write("@cert-authority * \(TrustKnownHostsTests.text(key))\n", to: "global")
+    let authority = await refusal(settings("other.test", .acceptNew), key)
+    #expect(authority?.message.contains("@cert-authority") == true)
+  }
+
+  @Test("a listed host is trusted, from the second file as well, and asked for the key that is listed")
+  func listed() async throws {
+    let key = try TrustKnownHostsTests.key("ecdsa-sha2-nistp256")
+    try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "global")
+    let judge = try await KnownHostsJudge(settings(), logger: log.logger)
+    #expect(judge.preferredAlgorithms == ["ecdsa-sha2-nistp256"])
+    try await judge.judge(key.blob)
+  }
+
+  @Test("accept-new writes a new host down, for its owner only, and says so")
+  func acceptNew() async throws {
+    let key = try TrustKnownHostsTests.key()
+    let file = folder["ssh/known_hosts"]
+    let settings = settings(port: 2222, .acceptNew, files: [file])
+    try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
+    #expect(try content("ssh/known_hosts") == "[host.test]:2222 \(TrustKnownHostsTests.text(key))\n")
+    #expect(try mode(file) == 0o600)
+    #expect(try mode(folder["ssh"]) == 0o700)
+    #expect(log.all.contains { $0.hasPrefix("notice") && $0.contains(key.fingerprint) && $0.contains(file) })
+    var strict = settings
+    strict.keyChecking = .strict
+    try await KnownHostsJudge(strict, logger: log.logger).judge(key.blob)
+  }
+
+  @Test("the line before stays whole where the file lacks its last newline")
+  func noNewline() async throws {
+    let key = try TrustKnownHostsTests.key()
+    let first = "first.test \(TrustKnownHostsTests.text(key))"
+    try folder.write(first, to: "known_hosts")
+    try await KnownHostsJudge(settings(.acceptNew), logger: log.logger).judge(key.blob)
+    #expect(try content("known_hosts") == "\(first)\nhost.test \(TrustKnownHostsTests.text(key))\n")
+  }
+
+  @Test("ssh-keygen finds a host that was written down hashed")
+  func hashed() async throws {
+    let path = try await KeyMaker.make("k", in: folder)
+    var settings = settings(port: 2222, .acceptNew)
+    settings.hashesKnownHosts = true
+    try await KnownHostsJudge(settings, logger: log.logger).judge(KeyMaker.publicKey(path).blob)
+    #expect(try !content("known_hosts").contains("host.test"))
+    try await KeyMaker.keygen(["-F", "[host.test]:2222", "-f", folder["known_hosts"]])
+  }
+
+  @Test("of two connections to a new host that show different keys, the second is refused")
+  func race() async throws {
+    let judges = (
+      try await KnownHostsJudge(settings(.acceptNew), logger: log.logger),
+      try await KnownHostsJudge(settings(.acceptNew), logger: log.logger)
+    )
+    try await judges.0.judge(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
+    try await judges.1.judge(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
+    let error = await bywayError { try await judges.1.judge(TrustKnownHostsTests.key("ssh-ed25519", 2).blob) }
+    #expect(error?.message.contains("has changed") == true)
+    #expect(try content("known_hosts").split(separator: "\n").count == 1)
+  }
+
+  @Test("a new host that cannot be written down is refused")
+  func notWritable() async throws {
+    let error = try await refusal(settings(.acceptNew, files: [folder["a/b/known_hosts"]]), TrustKnownHostsTests.key())
+    #expect(error?.message.contains("cannot be written") == true)
+    let none = try await refusal(settings(.acceptNew, files: []), TrustKnownHostsTests.key())
+    #expect(none?.message.contains("known_hosts=FILE") == true)
+  }
+
+  @Test("/dev/null as the file forgets what it accepts")
+  func devNull() async throws {
+    let settings = settings(.acceptNew, files: ["/dev/null"])
+    try await KnownHostsJudge(settings, logger: log.logger).judge(TrustKnownHostsTests.key().blob)
+  }
+
+  @Test("a file that is there and cannot be read is an error, as it may be the one that revokes")
+  func unreadable() async throws {
+    let error = try await refusal(settings(files: [folder.path]), TrustKnownHostsTests.key())
+    #expect(error?.message.contains("Cannot read the known hosts in \(folder.path)") == true)
+  }
+
+  @Test("an alias is looked up instead of the host, without a port")
+  func alias() async throws {
+    let key = try TrustKnownHostsTests.key()
+    try folder.write("machine7 \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
+    var settings = settings(port: 2222)
+    settings.hostKeyAlias = "machine7"
+    try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
+  }
+
+  @Test("skipped lines are told at debug level")
+  func badLines() async throws {
+    try folder.write("garbage\n", to: "known_hosts")
+    _ = try await KnownHostsJudge(settings(), logger: log.logger)
+    #expect(log.all.contains { $0.hasPrefix("debug") && $0.contains("\(folder["known_hosts"]):1") })
+  }
+
+  @Test(
+    "a host key that is no key is the peer's violation", arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
+  func garbage(bytes: [UInt8]) async throws {
+    let error = await bywayError { try await KnownHostsJudge(settings(), logger: log.logger).judge(bytes) }
+    #expect(error?.code == .protocolViolation)
+  }
+}
