@@ -46,6 +46,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   var probed: NIODeadline?
   lazy var livenessTimer = LazyTimer(on: eventLoop) { [unowned self] in checkLiveness() }
   private lazy var idleTimer = LazyTimer(on: eventLoop) { [unowned self] in leave() }
+  private var idleSince: NIODeadline?
   private var receivedEarly = 0
   private var unsent = 0
   private var isPumping = false
@@ -227,11 +228,16 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     context?.close(promise: nil)
   }
 
-  private var isUsed: Bool { !carriers.isEmpty || !ports.isEmpty || !operations.isEmpty }
+  var isUsed: Bool { !carriers.isEmpty || !ports.isEmpty || !operations.isEmpty }
 
   private func armIdleTimer() {
-    guard case .ready = phase, !isUsed else { return idleTimer.set(nil) }
-    idleTimer.set(.now() + (isUsable ? limits.lingering : .zero))
+    guard case .ready = phase, !isUsed else {
+      idleSince = nil
+      return idleTimer.set(nil)
+    }
+    let start = idleSince ?? .now()
+    idleSince = start
+    idleTimer.set(isUsable ? start + limits.lingering : start)
   }
 
   private func leave() {

@@ -49,9 +49,9 @@ extension SSHConnection {
   func checkLiveness() {
     guard case .ready = phase else { return }
     let now = NIODeadline.now()
-    if lastHeard + limits.silence > now {
+    if lastHeard + limits.silence > now || !isUsed {
       probed = nil
-      livenessTimer.set(lastHeard + limits.silence)
+      livenessTimer.set((isUsed ? lastHeard : now) + limits.silence)
     } else if let asked = probed, asked >= lastHeard {
       end(failure.unresponsive(now - lastHeard))
     } else if operations.isEmpty {

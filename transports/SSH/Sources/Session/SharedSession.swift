@@ -155,7 +155,7 @@ final class SharedSession: @unchecked Sendable {
     }
     let before = settings.jumps.dropLast()
     let stop = SSHLoginTarget(
-      user: last.user, host: last.host, port: last.port, options: target.options,
+      user: last.user, host: last.host, port: last.port, options: target.options.forJump,
       jumps: before.isEmpty ? nil : Array(before))
     return try await pool.open(
       .port(host: settings.host, port: settings.port), of: stop, on: eventLoop, by: deadline, logger: logger,
