@@ -10,7 +10,7 @@ import TransportTestSupport
 
 @Suite("Channels of ssh: links", .timeLimit(.minutes(3))) struct SSHChannelTests {
   private func echo(at path: String) async throws -> LocalServer {
-    try await .start(at: path) { try $0.pipeline.syncOperations.addHandler(EchoHandler()) }
+    try await .start(at: path) { try $0.pipeline.syncOperations.addHandler(Echo()) }
   }
 
   @Test("links to one place share a login, whatever they lead to") func sharing() async throws {

@@ -13,7 +13,7 @@ import TransportTestSupport
 
   @Test("whenever a link is given up, nothing stays behind", .timeLimit(.minutes(15))) func aborts() async throws {
     var limits = SSHLimits()
-    limits.lingering = .zero
+    limits.lingering = .milliseconds(20)
     try await SSHRig.with { original in
       let path = original.server.folder["f"]
       let fountain = try await LocalServer.start(at: path) { channel in

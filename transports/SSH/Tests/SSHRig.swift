@@ -75,6 +75,35 @@ struct LocalServer {
   }
 }
 
+/// Sends back what it gets, no faster than it is taken.
+final class Echo: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    context.writeAndFlush(data, promise: nil)
+  }
+
+  /// Asked for by the channel itself, after each read.
+  func read(context: ChannelHandlerContext) {
+    if context.channel.isWritable { context.read() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { context.read() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case ChannelEvent.inputClosed? = event as? ChannelEvent else { return }
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
+      context.close(mode: .output, promise: nil)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
 /// Says something at once, and then no more.
 final class Greeter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer

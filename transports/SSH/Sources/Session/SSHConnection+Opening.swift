@@ -24,7 +24,7 @@ extension SSHConnection {
       return true
     } fail: { [unowned self] error in
       if let channel = opened { closing.append { channel.free() } }
-      promise.fail((error as? SSHError).map { failure.opening(destination, $0) } ?? BywayError(error))
+      promise.fail((error as? SSHError).map { failure.opening(destination, $0) } ?? error)
     }
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
       isAwaited = false
@@ -67,8 +67,7 @@ extension SSHConnection {
       }
       return true
     } fail: { error in
-      let isAnswer = error is SSHError
-      promise.fail(isAnswer ? failure.listening(host: host, port: port, error) : BywayError(error))
+      promise.fail(error is SSHError ? failure.listening(host: host, port: port, error) : error)
     }
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
       isAwaited = false

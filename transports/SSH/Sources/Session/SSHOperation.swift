@@ -25,7 +25,9 @@ extension SSHConnection {
     }
   }
 
+  /// Fails it with ``SharedSession/Gone`` where the connection takes nothing more.
   func enqueue(_ operation: SSHOperation) {
+    guard isUsable else { return operation.fail(SharedSession.Gone()) }
     operations.append(operation)
     pump()
   }
