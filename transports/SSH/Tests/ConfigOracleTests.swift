@@ -15,7 +15,7 @@ struct ConfigOracleTests {
 
   private static let keywords = [
     "hostname", "user", "port", "hostkeyalias", "proxyjump", "identitiesonly", "identityagent", "userknownhostsfile",
-    "globalknownhostsfile", "stricthostkeychecking", "hashknownhosts",
+    "globalknownhostsfile", "stricthostkeychecking", "hashknownhosts", "batchmode",
   ]
 
   static func ssh(_ file: String, _ host: String) async throws -> Answer {
@@ -52,6 +52,7 @@ struct ConfigOracleTests {
     lines.append("globalknownhostsfile \(settings.globalKnownHosts.joined(separator: " "))")
     lines.append("stricthostkeychecking \(settings.keyChecking == .strict ? "true" : "accept-new")")
     lines.append("hashknownhosts \(settings.hashesKnownHosts ? "yes" : "no")")
+    lines.append("batchmode \(settings.asksNobody ? "yes" : "no")")
     return Answer(lines: lines)
   }
 
@@ -85,10 +86,10 @@ struct ConfigOracleTests {
     """,
     "tokens": """
     Host *
-      HostName %h.inner%%
+      HostName %h.inner
       UserKnownHostsFile ~/kh "/tmp/a b/%h" /tmp/%r-%n-%p-%u-%i-%d ${HOME}/x
       GlobalKnownHostsFile /g1 /g2
-      IdentityAgent ~/agent-%r.sock
+      IdentityAgent ~/agent-%r%%.sock
       User me
       Port 77
     """,
@@ -106,6 +107,7 @@ struct ConfigOracleTests {
       HostKeyAlias alias
       HashKnownHosts yes
       IdentitiesOnly yes
+      BatchMode yes
     Host bar
       StrictHostKeyChecking no
     Host *

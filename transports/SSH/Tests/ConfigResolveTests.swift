@@ -24,14 +24,14 @@ struct ConfigResolveTests {
   }
 
   private func resolve(
-    _ alias: String = "foo", user: String? = nil, port: Int? = nil, _ options: LoginOptions = LoginOptions()
+    _ options: LoginOptions = LoginOptions(), alias: String = "foo", user: String? = nil, port: Int? = nil
   ) async throws -> HostSettings {
     try await HostSettings.resolve(alias: alias, user: user, port: port, options: options, account: account)
   }
 
   @Test("without any file, the defaults are ssh's")
   func defaults() async throws {
-    let settings = try await resolve("Foo.Test")
+    let settings = try await resolve(alias: "Foo.Test")
     #expect(settings.host == "foo.test")
     #expect(settings.user == "local")
     #expect(settings.port == 22)

@@ -1,5 +1,6 @@
 import Byway
 import Foundation
+import NIOPosix
 import TestPeers
 import Testing
 
@@ -14,7 +15,10 @@ struct LoginKeyFileTests {
   private func check(_ path: String, _ passphrase: String? = nil) async throws {
     let file = try KeyFile(path: path)
     #expect(file.isEncrypted == (passphrase != nil))
-    let key = try file.unlock(passphrase.map { Secret(Array($0.utf8)) })
+    // Many seconds, where the compiler has not optimized: not on a thread that other tests need.
+    let key = try await NIOThreadPool.singleton.runIfActive {
+      try file.unlock(passphrase.map { Secret(Array($0.utf8)) })
+    }
     #expect(try key.publicBlob() == file.publicKey.blob)
     if FileManager.default.fileExists(atPath: "\(path).pub") {
       #expect(try file.publicKey == KeyMaker.publicKey(path))
@@ -41,6 +45,13 @@ struct LoginKeyFileTests {
     ])
   func kinds(arguments: [String]) async throws {
     try await check(KeyMaker.make("k", arguments, in: folder))
+  }
+
+  @Test("what openssl makes for ed25519 signs, too")
+  func openssl() async throws {
+    let result = try await Program.openssl.run(["genpkey", "-algorithm", "ed25519", "-out", folder["k"]])
+    #expect(result.exitCode == 0)
+    try await check(folder["k"])
   }
 
   @Test(

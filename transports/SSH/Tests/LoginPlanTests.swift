@@ -43,12 +43,14 @@ struct LoginPlanTests {
   }
 
   private func plan(
-    _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:]
+    _ settings: HostSettings, _ person: FalsePerson = FalsePerson(), variables: [String: String] = [:],
+    memory: LoginMemory = LoginMemory(), agentPatience: TimeAmount = .seconds(60)
   ) -> LoginPlan {
     let group = MultiThreadedEventLoopGroup.singleton
     return LoginPlan(
-      settings, group: group, logger: log.logger, deadline: .now() + .seconds(20),
-      sources: LoginSources(group: group, prompter: person, variable: { variables[$0] }))
+      settings, group: group, logger: log.logger, deadline: .now() + .seconds(120),
+      sources: LoginSources(
+        group: group, prompter: person, memory: memory, agentPatience: agentPatience, variable: { variables[$0] }))
   }
 
   /// The names of all steps, as far as the server goes on offering the same.
@@ -112,6 +114,20 @@ struct LoginPlanTests {
     #expect(message.contains("The ssh-agent at \(folder["nobody"]) cannot be reached"))
     #expect(message.contains("host.test did not let me in with \(folder["id_ed25519"]) (ED25519 SHA256:"))
     #expect(message.contains("it accepts publickey."))
+  }
+
+  @Test("an agent that says nothing leaves time for the key files")
+  func agentSilent() async throws {
+    let agent = try await SSHAgent()
+    try await KeyMaker.make("id_ed25519", in: folder)
+    var settings = settings()
+    settings.agentSocket = agent.path
+    agent.process.send(SIGSTOP)
+    let plan = plan(settings, agentPatience: .milliseconds(300))
+    #expect(try await steps(plan, ["publickey"]) == [folder["id_ed25519"]])
+    #expect(await plan.failure(serverOffers: ["publickey"]).message.contains("did not answer in time"))
+    agent.process.send(SIGCONT)
+    await agent.process.stop()
   }
 
   @Test("an agent that dies between the list and the signature is an error, and is told at the end")
@@ -187,6 +203,47 @@ struct LoginPlanTests {
     #expect(error?.message.contains("PASS, which password= names, is not set") == true)
   }
 
+  @Test("what was typed is not asked for again, until it is refused, and never sent to another host")
+  func memory() async throws {
+    let memory = LoginMemory()
+    let person = FalsePerson("old", "new")
+    let offers = ["password"]
+    func first(_ settings: HostSettings) async throws -> [String] {
+      guard case .password(let password) = try await plan(settings, person, memory: memory).next(serverOffers: offers)
+      else { return [] }
+      return [password.text]
+    }
+    #expect(try await first(settings()) == ["old"])
+    #expect(try await first(settings()) == ["old"])
+    #expect(person.questions.count == 1)
+    #expect(try await steps(plan(settings(), person, memory: memory), offers) == ["password old", "password new"])
+    // The last one was refused as well.
+    #expect(try await first(settings()).isEmpty)
+    memory["me@[host.test]:22"] = Secret(Array("kept".utf8))
+    #expect(try await first(settings()) == ["kept"])
+    var other = settings()
+    other.host = "elsewhere.test"
+    #expect(try await first(other).isEmpty)
+  }
+
+  @Test("a passphrase is asked for once for all connections")
+  func passphraseMemory() async throws {
+    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "right", in: folder)
+    let memory = LoginMemory()
+    let person = FalsePerson("right")
+    for _ in 0..<2 {
+      guard
+        case .publicKey(let login) = try await plan(settings(), person, memory: memory)
+          .next(serverOffers: ["publickey"])
+      else {
+        Issue.record("no key was offered")
+        return
+      }
+      _ = try await login.sign([1])
+    }
+    #expect(person.questions.count == 1)
+  }
+
   @Test("without a terminal and a variable, the error says how to give a password")
   func noTerminal() async throws {
     let plan = plan(settings())
@@ -195,6 +252,15 @@ struct LoginPlanTests {
     #expect(
       message == "There was nothing to log in with as me at host.test; it accepts password. Without a terminal, a "
         + "password comes from password=env:NAME.")
+  }
+
+  @Test("with BatchMode, nobody is asked")
+  func batchMode() async throws {
+    var settings = settings()
+    settings.asksNobody = true
+    let person = FalsePerson("never")
+    #expect(try await plan(settings, person).next(serverOffers: ["password", "keyboard-interactive"]) == nil)
+    #expect(person.questions.isEmpty)
   }
 
   @Test("a server's questions are answered with the password, and then put to the person")

@@ -22,7 +22,8 @@ struct LoginTerminalTests {
     let report = try await run("hunter2\n")
     #expect(report.wasChanged)
     #expect(report.isUnchanged)
-    #expect(report.output == "Question: \r\nanswer hunter2\r\n")
+    #expect(report.status == 7)
+    #expect(!report.output.contains("hunter2"))
   }
 
   @Test("whatever ends the process, the terminal is as before", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
@@ -38,20 +39,20 @@ struct LoginTerminalTests {
   func endOfInput() async throws {
     let report = try await run("\u{4}")
     #expect(report.isUnchanged)
-    #expect(report.output.hasSuffix("nobody\r\n"))
+    #expect(report.status == 100)
   }
 
   @Test("a question that nobody answers ends at its deadline")
   func deadline() async throws {
     let report = try await run("half an answ", milliseconds: 1_000)
     #expect(report.isUnchanged)
-    #expect(report.output.contains("error Nobody answered \"Question: \" in time."))
+    #expect(report.status == 101)
   }
 
   @Test("without a terminal, nobody is asked")
   func noTerminal() async throws {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let result = try await Program.setsid.run(["--wait", folder.appending(path: "TerminalProbe").path])
-    #expect(result.text == "nobody\n")
+    #expect(result.exitCode == 100)
   }
 }

@@ -15,7 +15,7 @@ struct TrustJudgeTests {
   init() throws { folder = try TemporaryFolder() }
 
   private func settings(
-    _ host: String = "host.test", port: Int = 22, _ checking: HostSettings.KeyChecking = .strict,
+    _ checking: HostSettings.KeyChecking = .strict, host: String = "host.test", port: Int = 22,
     files: [String]? = nil
   ) -> HostSettings {
     var settings = HostSettings(alias: host, host: host, user: "me")
@@ -83,7 +83,7 @@ struct TrustJudgeTests {
     let revoked = await refusal(settings(.acceptNew), key)
     #expect(revoked?.message.contains("is revoked by \(folder["global"]):1") == true)
     try folder.write("@cert-authority * \(TrustKnownHostsTests.text(key))\n", to: "global")
-    let authority = await refusal(settings("other.test", .acceptNew), key)
+    let authority = await refusal(settings(.acceptNew, host: "other.test"), key)
     #expect(authority?.message.contains("@cert-authority") == true)
   }
 
@@ -100,7 +100,7 @@ struct TrustJudgeTests {
   func acceptNew() async throws {
     let key = try TrustKnownHostsTests.key()
     let file = folder["ssh/known_hosts"]
-    let settings = settings(port: 2222, .acceptNew, files: [file])
+    let settings = settings(.acceptNew, port: 2222, files: [file])
     try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
     #expect(try content("ssh/known_hosts") == "[host.test]:2222 \(TrustKnownHostsTests.text(key))\n")
     #expect(try mode(file) == 0o600)
@@ -123,7 +123,7 @@ struct TrustJudgeTests {
   @Test("ssh-keygen finds a host that was written down hashed")
   func hashed() async throws {
     let path = try await KeyMaker.make("k", in: folder)
-    var settings = settings(port: 2222, .acceptNew)
+    var settings = settings(.acceptNew, port: 2222)
     settings.hashesKnownHosts = true
     try await KnownHostsJudge(settings, logger: log.logger).judge(KeyMaker.publicKey(path).blob)
     #expect(try !content("known_hosts").contains("host.test"))
@@ -149,6 +149,15 @@ struct TrustJudgeTests {
     #expect(error?.message.contains("cannot be written") == true)
     let none = try await refusal(settings(.acceptNew, files: []), TrustKnownHostsTests.key())
     #expect(none?.message.contains("known_hosts=FILE") == true)
+  }
+
+  @Test(
+    "a name that would be a pattern is not written down",
+    arguments: ["*", "h?", "a,b", "!h", "|1|x", "@revoked", "# h"])
+  func patterns(host: String) async throws {
+    let error = try await refusal(settings(.acceptNew, host: host), TrustKnownHostsTests.key())
+    #expect(error?.message.contains("no host has such a name") == true)
+    #expect(!FileManager.default.fileExists(atPath: folder["known_hosts"]))
   }
 
   @Test("/dev/null as the file forgets what it accepts")

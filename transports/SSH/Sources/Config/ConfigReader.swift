@@ -29,7 +29,7 @@ struct ConfigReader {
   }
 
   mutating func read(_ path: String, _ kind: Kind) throws(BywayError) {
-    _ = try read(path, kind, depth: 0)
+    try read(path, kind, depth: 0)
   }
 
   private mutating func read(_ path: String, _ kind: Kind, depth: Int) throws(BywayError) {

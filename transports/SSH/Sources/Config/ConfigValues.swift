@@ -15,6 +15,7 @@ struct ConfigValues: Sendable, Equatable {
   var identityAgent: String?
   var identitiesOnly: Bool?
   var identityFiles: [String] = []
+  var batchMode: Bool?
 
   /// - Returns: `false` for a keyword that is not understood.
   /// - Throws: where its value is not.
@@ -31,6 +32,7 @@ struct ConfigValues: Sendable, Equatable {
     case "hashknownhosts": try set(\.hashesKnownHosts, line.flag())
     case "identityagent": try set(\.identityAgent, line.word())
     case "identitiesonly": try set(\.identitiesOnly, line.flag())
+    case "batchmode": try set(\.batchMode, line.flag())
     case "identityfile":
       let file = try line.word()
       if !identityFiles.contains(file) { identityFiles.append(file) }

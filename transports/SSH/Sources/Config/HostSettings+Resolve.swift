@@ -40,6 +40,7 @@ extension HostSettings {
     identitiesOnly = options.identity != nil || values.identitiesOnly ?? false
     password = options.password
     passphrase = options.passphrase
+    asksNobody = values.batchMode ?? false
 
     let tokens = TokenExpansion(
       tokens: [

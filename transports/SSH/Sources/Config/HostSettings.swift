@@ -41,6 +41,8 @@ struct HostSettings: Sendable, Hashable {
   var hasDefaultIdentities = true
   var password: SecretSource?
   var passphrase: SecretSource?
+  /// Whether a terminal is left alone (`BatchMode`).
+  var asksNobody = false
 
   /// What ssh_config says that is not understood here, for the log: `/home/me/.ssh/config:12: Ciphers`.
   var ignored: [String] = []

@@ -14,10 +14,11 @@ enum EchoGuard {
     guard descriptor < 0, tcgetattr(terminal, &before) == 0 else { return }
     _ = registration
     descriptor = terminal
-    // A signal that somebody handles ends nothing by itself; the others would leave the terminal mute.
+    // A signal that somebody handles ends nothing by itself; the others would leave the terminal mute. For SIGQUIT,
+    // Swift's runtime may have a handler, which prints where the process was.
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
       var old = sigaction()
-      guard sigaction(number, nil, &old) == 0, isDefault(old) else { continue }
+      guard sigaction(number, nil, &old) == 0, number == SIGQUIT || isDefault(old) else { continue }
       var new = sigaction()
       new.__sigaction_handler.sa_handler = { number in
         EchoGuard.restoreTerminal()

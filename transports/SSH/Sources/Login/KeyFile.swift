@@ -45,7 +45,10 @@ struct KeyFile: Sendable {
       content = .openSSH(key)
     } else {
       guard !text.contains("ENCRYPTED") else { throw .encryptedPEM }
-      guard let key = SigningKey(pem: text), let blob = try? key.publicBlob(), let publicKey = PublicKey(blob) else {
+      let body = Self.body(of: text, label: "PRIVATE KEY").flatMap { Base64.decode($0) }
+      guard let key = SigningKey(pem: text) ?? body.flatMap(SigningKey.init(ed25519:)),
+        let blob = try? key.publicBlob(), let publicKey = PublicKey(blob)
+      else {
         throw .unreadable
       }
       self.publicKey = publicKey

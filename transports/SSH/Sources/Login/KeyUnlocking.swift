@@ -14,12 +14,18 @@ struct KeyUnlocking: Sendable {
     if let source = settings.passphrase {
       return try await attempt(try sources.secret(source, for: "passphrase")).get(file)
     }
+    if let passphrase = sources.memory[file.path] {
+      if case .success(let key) = try await attempt(passphrase) { return key }
+      // Somebody has changed it.
+      sources.memory[file.path] = nil
+    }
     for _ in 0..<Self.maximumQuestions {
       let question = "Passphrase for \(file.path): "
       let passphrase = try await sources.prompter.ask(question, echo: false, until: deadline)
       guard let passphrase, passphrase.count > 0 else { return try KeyUnlocking.fail(file, .noPassphrase) }
       let result = try await attempt(passphrase)
       if case .failure(.wrongPassphrase) = result { continue }
+      sources.memory[file.path] = passphrase
       return try result.get(file)
     }
     return try KeyUnlocking.fail(file, .wrongPassphrase)

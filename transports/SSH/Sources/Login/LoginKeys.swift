@@ -21,14 +21,14 @@ struct LoginKeys: Sendable {
 
   mutating func next() -> Key? { keys.popFirst() }
 
-  /// - Throws: where the only key that was asked for cannot be used.
+  /// Keys that cannot be read become notes.
   static func gather(
     _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
   ) async throws(BywayError) -> LoginKeys {
     let identities = try await Blocking.run { settings.identityFiles.map(Identity.init) }
     var keys = LoginKeys()
     let agent = settings.agentSocket.map { AgentClient(path: $0, group: sources.group) }
-    let held = await keys.list(agent, until: deadline)
+    let held = await keys.list(agent, until: min(deadline, .now() + sources.agentPatience))
     keys.addAgentKeys(held, agent, named: Set(identities.compactMap(\.publicKey)), settings)
     let heldKeys = Set(held.map(\.key))
     for identity in identities {

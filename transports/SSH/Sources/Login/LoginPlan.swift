@@ -5,7 +5,7 @@ internal import NIOCore
 /// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
 /// answers. Made anew for each connection.
 actor LoginPlan {
-  /// As many as servers allow by default (`MaxAuthTries`), less one.
+  /// As ssh does (`NumberOfPasswordPrompts`).
   private static let maximumQuestions = 3
 
   private let settings: HostSettings
@@ -24,7 +24,9 @@ actor LoginPlan {
     sources: LoginSources? = nil
   ) {
     self.settings = settings
-    self.sources = sources ?? LoginSources(group: group)
+    var sources = sources ?? LoginSources(group: group)
+    if settings.asksNobody { sources.prompter = NobodyPrompter() }
+    self.sources = sources
     self.deadline = deadline
     self.logger = logger
     report = LoginReport(settings)
@@ -91,6 +93,9 @@ actor LoginPlan {
     }
   }
 
+  /// What a typed password is good for, in ``LoginMemory``.
+  private var purpose: String { "\(settings.user)@[\(settings.host)]:\(settings.port)" }
+
   private func nextPassword() async throws(BywayError) -> Secret? {
     passwordAttempts += 1
     return try await password(attempt: passwordAttempts)
@@ -110,6 +115,8 @@ actor LoginPlan {
         }
         answers.append(answer)
       }
+      // What was remembered, if anything, was not what the server wants.
+      sources.memory[purpose] = nil
       conversation = KeyboardConversation(answers: zip(questions, answers).map { $0 })
     } else {
       guard let password = try await password(attempt: conversations) else { return nil }
@@ -119,14 +126,17 @@ actor LoginPlan {
     return KeyboardLogin { _, prompts in conversation.answer(prompts) }
   }
 
-  /// From the variable, once; or from a person.
+  /// From the variable, once; or from a person, who is asked again only where the last answer was wrong.
   private func password(attempt: Int) async throws(BywayError) -> Secret? {
     if let source = settings.password {
       return attempt == 1 ? try sources.secret(source, for: "password") : nil
     }
+    if attempt == 1, let password = sources.memory[purpose] { return password }
+    sources.memory[purpose] = nil
     guard attempt <= Self.maximumQuestions else { return nil }
     let question = "\(settings.user)@\(settings.alias)'s password: "
     let answer = try await sources.prompter.ask(question, echo: false, until: deadline)
+    sources.memory[purpose] = answer
     if answer == nil { report.lacksPassword = true }
     return answer
   }

@@ -24,11 +24,10 @@ struct LoginReport: Sendable {
 
   private func advice(_ offers: [String]) -> [String] {
     var advice: [String] = []
-    if offers.contains("publickey") {
-      advice.append(
-        tried.isEmpty
-          ? "Name a key with identity=FILE, or add one to the ssh-agent."
-          : "Check the user's name, and that the key is in its authorized_keys.")
+    if offers.contains("publickey"), tried.isEmpty {
+      advice.append("Name a key with identity=FILE, or add one to the ssh-agent.")
+    } else if offers.contains("publickey"), notes.isEmpty {
+      advice.append("Check the user's name, and that the key is in its authorized_keys.")
     }
     if lacksPassword {
       advice.append("Without a terminal, a password comes from password=env:NAME.")

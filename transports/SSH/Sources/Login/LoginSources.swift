@@ -6,6 +6,9 @@ internal import NIOCore
 struct LoginSources: Sendable {
   var group: any EventLoopGroup
   var prompter: any Prompter = TerminalPrompter()
+  var memory = LoginMemory.process
+  /// How long an agent may take to list its keys, for which it asks nobody; the key files wait meanwhile.
+  var agentPatience = TimeAmount.seconds(10)
   var variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
 
   /// - Parameter option: the address's option that names the variable.

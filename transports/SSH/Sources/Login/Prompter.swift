@@ -8,3 +8,8 @@ protocol Prompter: Sendable {
   /// - Throws: where nobody answers by the deadline, or the caller gives up.
   func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret?
 }
+
+/// Where nobody is to be asked (`BatchMode`).
+struct NobodyPrompter: Prompter {
+  func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret? { nil }
+}

@@ -42,6 +42,15 @@ extension SigningKey {
     }
   }
 
+  /// PKCS #8 around an ed25519 key, which is always the same 16 bytes and the seed (RFC 8410 §7). `nil` for anything else.
+  init?(ed25519 der: [UInt8]) {
+    let start: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
+    guard der.count == start.count + 32, der.starts(with: start),
+      let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: der[start.count...])
+    else { return nil }
+    self = .ed25519(key)
+  }
+
   /// After the curve's name and the public point.
   private static func scalar(_ reader: inout WireReader, bytes count: Int) -> [UInt8]? {
     guard reader.string() != nil, reader.string() != nil, let number = reader.mpint(), number.count <= count else {

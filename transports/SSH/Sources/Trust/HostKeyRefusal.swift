@@ -33,6 +33,11 @@ struct HostKeyRefusal: Sendable {
       "\(name) is new, with its key \(key), but \(reason). Name another file with known_hosts=FILE.")
   }
 
+  /// As a line of known_hosts, it would mean other hosts.
+  var noName: BywayError {
+    refusal("\(name) is new and cannot be written down, as no host has such a name: check its spelling.")
+  }
+
   private var unknown: BywayError {
     let places = files.isEmpty ? "no file of known hosts" : files.joined(separator: ", ")
     return refusal(

@@ -59,6 +59,7 @@ struct KnownHostsJudge: HostKeyJudge {
     let verdict = try files.read(for: known.name).judge(key)
     guard case .unknown = verdict else { return try refusal.check(verdict) }
     guard let file = files.user.first else { throw refusal.nowhereToWrite(nil) }
+    guard known.name.isLiteral else { throw refusal.noName }
     let names: KnownHostsLine.Names =
       hashesNames ? .init(hashing: known.name) : .patterns([known.name.description])
     do {

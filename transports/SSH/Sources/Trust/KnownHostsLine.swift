@@ -50,6 +50,11 @@ struct HostName: Sendable, Hashable, CustomStringConvertible {
     let host = host.lowercased()
     description = port == 22 ? host : "[\(host)]:\(port)"
   }
+
+  /// Whether it means just this host where known_hosts has patterns.
+  var isLiteral: Bool {
+    description.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"*?!,|#@".utf8.contains($0) }
+  }
 }
 
 extension KnownHostsLine.Names {
