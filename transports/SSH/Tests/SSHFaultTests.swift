@@ -152,8 +152,9 @@ import TransportTestSupport
       }
       let channel = try await rig.connect(rig.server.folder["f"])
       _ = try await channel.received(count: 1 << 20)
+      let end = try await EndReader.add(to: channel)
       rig.server.killSessions()
-      let error = try await channel.received().error as? BywayError
+      let error = try await end.get() as? BywayError
       #expect(error?.code == .linkLost && error?.message.contains("the server died") == true, "\(error as Any)")
       // The next link finds another session.
       try await rig.connect(rig.server.folder["f"]).close().get()

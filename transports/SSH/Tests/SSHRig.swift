@@ -123,6 +123,34 @@ final class Greeter: ChannelInboundHandler {
   }
 }
 
+/// Reads to the end, and tells why it came.
+final class EndReader: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let end: EventLoopPromise<(any Error)?>
+  private var error: (any Error)?
+
+  private init(_ end: EventLoopPromise<(any Error)?>) {
+    self.end = end
+  }
+
+  /// In the pipeline, and reading, when this returns.
+  static func add(to channel: any Channel) async throws -> EventLoopFuture<(any Error)?> {
+    let end = channel.eventLoop.makePromise(of: (any Error)?.self)
+    try await channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.addHandler(EndReader(end))
+      channel.read()
+    }.get()
+    return end.futureResult
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { self.error = self.error ?? error }
+
+  func channelInactive(context: ChannelHandlerContext) { end.succeed(error) }
+}
+
 /// Sends bytes for as long as they are taken.
 final class Fountain: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
