@@ -143,6 +143,19 @@ struct TrustJudgeTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
+  @Test("of many connections at once to a new host, one writes it down")
+  func concurrent() async throws {
+    let judge = try await KnownHostsJudge(settings(.acceptNew), logger: log.logger)
+    let accepted = await withTaskGroup { group in
+      for value in 0..<20 as Range<UInt8> {
+        group.addTask { (try? await judge.judge(TrustKnownHostsTests.key("ssh-ed25519", value).blob)) != nil }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(accepted == 1)
+    #expect(try content("known_hosts").split(separator: "\n").count == 1)
+  }
+
   @Test("a new host that cannot be written down is refused")
   func notWritable() async throws {
     let error = try await refusal(settings(.acceptNew, files: [folder["a/b/known_hosts"]]), TrustKnownHostsTests.key())

@@ -11,7 +11,6 @@ struct AgentClient: Sendable {
   }
 
   private enum Message {
-    static let failure: UInt8 = 5
     static let requestIdentities: UInt8 = 11
     static let identitiesAnswer: UInt8 = 12
     static let signRequest: UInt8 = 13

@@ -47,17 +47,16 @@ struct HostKeyRefusal: Sendable {
 
   private func changed(_ entries: [KnownHosts.Entry]) -> BywayError {
     let sameType = entries.filter { $0.line.key.type == key.type }
-    let listed = (sameType.isEmpty ? entries : sameType).prefix(4)
-      .map { "\($0.line.key) in \($0.place)" }.joined(separator: ", ")
+    let relevant = sameType.isEmpty ? entries : sameType
+    let listed = relevant.prefix(4).map { "\($0.line.key) in \($0.place)" }.joined(separator: ", ")
+    let file = relevant.first.map { " -f \($0.place.file)" } ?? ""
     let what =
       sameType.isEmpty
       ? "\(name) shows a host key of another type than the one listed" : "The host key of \(name) has changed"
     return refusal(
       "\(what): it shows \(key), listed is \(listed). Either the host was installed anew, or somebody is in between. "
-        + "Where the new key is right, remove the old one: ssh-keygen -R '\(name)'\(fileArgument).")
+        + "Where the new key is right, remove the old one: ssh-keygen -R '\(name)'\(file).")
   }
-
-  private var fileArgument: String { files.first.map { " -f \($0)" } ?? "" }
 
   private var add: String {
     let portArgument = port == 22 ? "" : "-p \(port) "

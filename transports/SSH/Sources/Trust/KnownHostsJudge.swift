@@ -1,11 +1,14 @@
 internal import Byway
 internal import Logging
-internal import NIOPosix
+internal import Synchronization
 
 /// Trusts what the files of known hosts list; with `accept-new`, writes down a host that none of them lists.
 struct KnownHostsJudge: HostKeyJudge {
   /// As large as anybody's file, and no larger than memory can bear.
   static let fileLimit = 64 << 20
+
+  /// From looking to writing, so that of several connections to a new host one decides which key is listed.
+  private static let writing = Mutex(())
 
   private let host: String
   private let port: Int
@@ -48,7 +51,9 @@ struct KnownHostsJudge: HostKeyJudge {
     let refusal = HostKeyRefusal(host: host, port: port, key: key, files: files.user + files.global)
     switch known.judge(key) {
     case .unknown where keyChecking == .acceptNew:
-      try await Blocking.run { () throws(BywayError) in try accept(key, refusal) }
+      try await Blocking.run { () throws(BywayError) in
+        try Self.writing.withLock { _ throws(BywayError) in try accept(key, refusal) }
+      }
     case let verdict:
       try refusal.check(verdict)
     }
