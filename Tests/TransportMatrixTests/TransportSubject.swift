@@ -131,9 +131,12 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   }
 
   static let sshCommand = TransportSubject(testDescription: "ssh to a command") { body in
-    let server = try await SSHServer(in: TemporaryFolder(), "MaxSessions 200")
+    let server = try await SSHServer(in: TemporaryFolder(), "MaxSessions 50")
     var kit = TransportCompatibility(
       SSHTransport(), farEnd: .echo(try LinkAddress("\(server.base)?command=cat&\(server.login)")))
+    // The server starts a shell for each.
+    kit.linksAtOnce = 16
+    kit.stepLimit = .seconds(30)
     kit.dying = try LinkAddress("\(server.base)?command=head -c 1 >/dev/null; kill -9 $$&\(server.login)")
     try await body(kit)
     await server.stop()
