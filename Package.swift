@@ -98,7 +98,8 @@ let package = Package(
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
     transport("Serial", "SerialTransport", ["Byway", "CSerialPort", nioCore, nioPosix, logging]),
-    transport("SSH", "SSHTransport", ["Byway", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+    .systemLibrary(name: "CSSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
+    transport("SSH", "SSHTransport", ["Byway", "CSSH2", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", nioCore, nioPosix]),
 
     // Composition root.
@@ -111,7 +112,8 @@ let package = Package(
     .executableTarget(
       name: "byway",
       dependencies: [
-        "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "LoopbackTransport",
+        "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
+        "LoopbackTransport",
       ],
       swiftSettings: settings),
 
@@ -167,8 +169,8 @@ let package = Package(
     tests(
       "SSHTransportTests",
       [
-        "Byway", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore, nioPosix, logging,
-        crypto,
+        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore, nioPosix,
+        logging, crypto,
       ],
       path: "transports/SSH/Tests"),
     tests(
@@ -178,7 +180,7 @@ let package = Package(
       "TransportMatrixTests",
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
-        "ProcessTransport", "LoopbackTransport", nioCore, nioPosix, nioEmbedded, logging,
+        "ProcessTransport", "SSHTransport", "LoopbackTransport", nioCore, nioPosix, nioEmbedded, logging,
       ]),
     tests("LineEmulationTests", ["LineEmulation"]),
     tests("BywayTestingTests", ["BywayTesting", "LineEmulation"]),

@@ -1,17 +1,19 @@
-internal import NIOCore
+package import NIOCore
 
 /// Sends back what it gets, no faster than it is taken, and ends when its input ends.
-final class EchoHandler: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
+package final class EchoHandler: ChannelInboundHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias OutboundOut = ByteBuffer
 
   private var isPaused = false
 
-  func handlerAdded(context: ChannelHandlerContext) { context.read() }
+  package init() {}
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.write(data, promise: nil) }
+  package func handlerAdded(context: ChannelHandlerContext) { context.read() }
 
-  func channelReadComplete(context: ChannelHandlerContext) {
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.write(data, promise: nil) }
+
+  package func channelReadComplete(context: ChannelHandlerContext) {
     context.flush()
     if context.channel.isWritable {
       context.read()
@@ -20,13 +22,13 @@ final class EchoHandler: ChannelInboundHandler {
     }
   }
 
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
+  package func channelWritabilityChanged(context: ChannelHandlerContext) {
     guard isPaused, context.channel.isWritable else { return }
     isPaused = false
     context.read()
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case ChannelEvent.inputClosed? = event as? ChannelEvent else { return }
     // After both directions have ended NIO drops what it has not written yet: wait for the last byte.
     context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
@@ -34,5 +36,5 @@ final class EchoHandler: ChannelInboundHandler {
     }
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

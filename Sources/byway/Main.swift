@@ -1,6 +1,7 @@
 import BywayCommand
 import LoopbackTransport
 import ProcessTransport
+import SSHTransport
 import SerialTransport
 import TCPTransport
 import UnixTransport
@@ -9,8 +10,8 @@ import UnixTransport
 @main enum Main {
   static func main() async {
     await BywayCommand.run(transports: [
-      UnixTransport(), TCPTransport(), TLSTransport(), SerialTransport(), StdioTransport(), ExecTransport(),
-      LoopbackTransport(),
+      UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
+      ExecTransport(), LoopbackTransport(),
     ])
   }
 }

@@ -3,6 +3,7 @@ import BywayTesting
 import Foundation
 import LoopbackTransport
 import ProcessTransport
+import SSHTransport
 import TCPTransport
 import TestPeers
 import Testing
@@ -14,7 +15,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
 
-  static let all = [unix, tcp, tls, loopback, line, exec, stdio, example]
+  static let all = [unix, tcp, tls, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand, example]
 
   static let unix = TransportSubject(testDescription: "unix") { body in
     try await withTemporaryFolder { folder in
@@ -94,6 +95,51 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:'\(program)'")))
     kit.bulkByteCount = 1 << 30
     try await body(kit)
+  }
+
+  /// The far machine's port both ways: this process listens there, and dials it from there.
+  static let sshPort = TransportSubject(testDescription: "ssh to a port") { body in
+    let server = try await SSHServer(in: TemporaryFolder())
+    let (port, unused) = try (Endpoint.freePort(), UnusedPort())
+    var kit = TransportCompatibility(
+      SSHTransport(), farEnd: .listener { try LinkAddress("\(server.base)?listen=\(port)&\(server.login)") })
+    kit.dialOptions = "tcp=127.0.0.1:\(port)&\(server.login)"
+    kit.refusing = try LinkAddress("\(server.base)?tcp=127.0.0.1:\(unused.port)&\(server.login)")
+    try await body(kit)
+    await server.stop()
+    withExtendedLifetime(unused) {}
+  }
+
+  static let sshSocket = TransportSubject(testDescription: "ssh to a socket") { body in
+    let server = try await SSHServer(in: TemporaryFolder())
+    let silent = try SilentPort()
+    let echo = try await UnixTransport().listen(on: LinkAddress("unix:\(server.folder["echo"])"), context: .test())
+    let serving = Task {
+      for try await channel in echo.channels {
+        channel.eventLoop.execute { try? channel.pipeline.syncOperations.addHandler(EchoHandler()) }
+      }
+    }
+    var kit = TransportCompatibility(
+      SSHTransport(), farEnd: .echo(try LinkAddress("\(server.base)\(server.folder["echo"])?\(server.login)")))
+    kit.refusing = try LinkAddress("\(server.base)\(server.folder["nobody"])?\(server.login)")
+    kit.silent = try LinkAddress("ssh://127.0.0.1:\(silent.port)/x?\(server.login)")
+    try await body(kit)
+    serving.cancel()
+    await echo.close()
+    await server.stop()
+    withExtendedLifetime(silent) {}
+  }
+
+  static let sshCommand = TransportSubject(testDescription: "ssh to a command") { body in
+    let server = try await SSHServer(in: TemporaryFolder(), "MaxSessions 50")
+    var kit = TransportCompatibility(
+      SSHTransport(), farEnd: .echo(try LinkAddress("\(server.base)?command=cat&\(server.login)")))
+    // The server starts a shell for each.
+    kit.linksAtOnce = 16
+    kit.stepLimit = .seconds(30)
+    kit.dying = try LinkAddress("\(server.base)?command=head -c 1 >/dev/null; kill -9 $$&\(server.login)")
+    try await body(kit)
+    await server.stop()
   }
 
   /// The example of docs/writing-a-transport.md.

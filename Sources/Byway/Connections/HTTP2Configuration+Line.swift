@@ -5,7 +5,7 @@ extension HTTP2Configuration {
   /// What suits a channel. A session over a line watches over its own liveness, and no byte of a slow line is to be spent on
   /// measuring what is known: windows there begin as large as they need to be, and PING is for its owner only.
   func over(_ channel: any Channel) -> HTTP2Configuration {
-    guard channel is StreamChannel else { return self }
+    guard (channel as? StreamChannel)?.lineStatistics != nil else { return self }
     var configuration = self
     configuration.timeouts.pingInterval = nil
     configuration.windows.maximum = configuration.windows.initial

@@ -1,9 +1,9 @@
-import NIOCore
+package import NIOCore
 
 /// A deadline that is moved often and rarely passes: kept in one scheduled task that looks again when it fires.
 ///
 /// Lives on its event loop.
-final class LazyTimer {
+package final class LazyTimer {
   /// What the scheduled task holds. A weak reference to the timer instead would make every use of the timer slow.
   private final class Watch {
     let eventLoop: any EventLoop
@@ -40,7 +40,7 @@ final class LazyTimer {
 
   /// - Parameter fired: called when the deadline of that moment has passed, never after the owner has let go of the timer;
   ///   it should refer to the owner `unowned`.
-  init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
+  package init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
     watch = Watch(eventLoop, fired)
   }
 
@@ -50,12 +50,12 @@ final class LazyTimer {
   }
 
   /// Moves the deadline; `nil` clears it.
-  func set(_ deadline: NIODeadline?) {
+  package func set(_ deadline: NIODeadline?) {
     watch.deadline = deadline ?? .distantFuture
     if watch.deadline < watch.scheduledFor { watch.schedule() }
   }
 
-  func cancel() {
+  package func cancel() {
     watch.deadline = .distantFuture
     watch.scheduled?.cancel()
     watch.scheduled = nil

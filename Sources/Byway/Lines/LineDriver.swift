@@ -110,7 +110,7 @@ final class LineDriver: StreamCarrier {
 
   var room: Int { isWriting ? 0 : layer.room(at: now) }
   var backlog: Int { layer.pendingBytes }
-  var lineStatistics: LinkStatistics { layer.statistics }
+  var lineStatistics: LinkStatistics? { layer.statistics }
 
   func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }

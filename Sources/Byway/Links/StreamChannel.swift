@@ -8,8 +8,8 @@ package protocol StreamCarrier: AnyObject {
   var room: Int { get }
   /// Bytes that were taken and have not left yet.
   var backlog: Int { get }
-  /// What the line underneath does.
-  var lineStatistics: LinkStatistics { get }
+  /// What the line underneath does; `nil` where there is none.
+  var lineStatistics: LinkStatistics? { get }
   func write(_ bytes: ByteBuffer)
   /// What was written may leave.
   func flush()
@@ -53,6 +53,8 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   private var inbound = CircularBuffer<ByteBuffer>()
   private var hasInputEnded = false
   private var hasToldInputEnded = false
+  /// Why the stream is over, to be told after what came before.
+  private var failure: (any Error)?
 
   private var isOutputClosed = false
   private var isClosing = false
@@ -74,7 +76,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     return room
   }
 
-  /// What the line underneath does; `nil` once the stream is over. On the event loop.
+  /// What the line underneath does; `nil` where there is none, and once the stream is over. On the event loop.
   package var lineStatistics: LinkStatistics? { carrier?.lineStatistics }
 
   // MARK: For the carrier
@@ -117,6 +119,16 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     shut(error)
   }
 
+  /// The same for an end that is told only to an owner who has read what came before it: the stream is over, but its
+  /// error is no reason to lose what it has brought.
+  package func endedOnceRead(_ error: any Error) {
+    guard carrier != nil, isActive, !isClosing, !hasToldInputEnded else { return ended(error) }
+    failure = error
+    hasInputEnded = true
+    ended(nil)
+    passOn()
+  }
+
   private func shut(_ error: (any Error)?) {
     let wasActive = isActive
     if wasActive, let error, !isClosing { pipeline.fireErrorCaught(error) }
@@ -146,6 +158,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     pipeline.fireChannelReadComplete()
     if hasInputEnded, !hasToldInputEnded, inbound.isEmpty {
       hasToldInputEnded = true
+      if let failure { return shut(failure) }
       if allowsRemoteHalfClosure {
         pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
       } else {

@@ -232,6 +232,22 @@ import Testing
     #expect(Outcome(channel.closeFuture).hasSucceeded)
   }
 
+  @Test("an end that is told once what came before is read: to an owner who reads later, and to one who has read all")
+  func endOnceRead() {
+    setAutoRead(false)
+    deliver("read already")
+    deliver("unread")
+    carrier.keeps = true
+    let write = write("lost")
+    channel.endedOnceRead(BywayError(.linkLost, "gone"))
+    loop.run()
+    #expect(reader.events == ["read already"] && channel.isActive)
+    setAutoRead(true)
+    #expect(reader.text == "read alreadyunread")
+    #expect(reader.events.last == "inactive" && reader.events.contains { $0.hasPrefix("error: gone") })
+    #expect(write.error != nil && !channel.isActive)
+  }
+
   @Test("a handler that reads in its read does not nest as deep as there are bytes")
   func manualReading() {
     setAutoRead(false)

@@ -4,14 +4,19 @@ package enum LinkKind: String, CaseIterable, Sendable {
   case tcp
   /// The gateway is a child of the proxy, and its standard input and output are the link.
   case exec
+  /// Through a login at an SSH server of this machine: to the gateway's socket, or its port.
+  case sshSocket, sshPort
+  /// The SSH server starts the gateway, whose standard input and output are the link.
+  case sshCommand
 }
 
 /// Origin, gateway, link and proxy, all running: what a user has in front of them.
 package final class Passage: Sendable {
   package let folder: TemporaryFolder
   package let origin: OriginServer
-  /// `nil` where the proxy starts it by itself.
+  /// `nil` where the proxy starts it by itself, or has it started.
   package let gateway: BywayProcess?
+  package let ssh: SSHServer?
   package let proxy: BywayProcess
   /// The link's address, as the client's end writes it.
   package let link: String
@@ -27,6 +32,8 @@ package final class Passage: Sendable {
     folder = try TemporaryFolder()
     origin = try await OriginServer(on: .unix(folder["o"]))
     let options = ["--origin", other ?? "\(origin.endpoint)"] + gatewayOptions
+    let login = try await Self.sshServer(for: kind, in: folder)
+    ssh = login
     switch kind {
     case .unix:
       link = "unix:\(folder["l"])"
@@ -38,9 +45,27 @@ package final class Passage: Sendable {
     case .exec:
       link = try (["exec:\(BywayProcess.command())", "gateway", "--link", "stdio:"] + options).joined(separator: " ")
       gateway = nil
+    case .sshSocket:
+      gateway = try await .gateway(["--link", "unix:\(folder["l"])"] + options)
+      link = login?.address(folder["l"]) ?? ""
+    case .sshPort:
+      let gateway = try await BywayProcess.gateway(["--link", "tcp://127.0.0.1:0"] + options)
+      link = try login?.address("?tcp=\(gateway.endpoint())") ?? ""
+      self.gateway = gateway
+    case .sshCommand:
+      let words = try [BywayProcess.command(), "gateway", "--link", "stdio:"] + options
+      link = login?.address("?command=\(words.joined(separator: " "))") ?? ""
+      gateway = nil
     }
     proxy = try await .proxy(["--link", link, "--listen", "127.0.0.1:0"] + proxyOptions)
     endpoint = try proxy.endpoint()
+  }
+
+  private static func sshServer(for kind: LinkKind, in folder: TemporaryFolder) async throws -> SSHServer? {
+    switch kind {
+    case .unix, .tcp, .exec: nil
+    case .sshSocket, .sshPort, .sshCommand: try await SSHServer(in: folder)
+    }
   }
 
   /// The proxy's, without a slash at the end.
@@ -52,6 +77,7 @@ package final class Passage: Sendable {
   package func stop() async {
     await proxy.process.stop()
     await gateway?.process.stop()
+    await ssh?.stop()
     await origin.stop()
   }
 }

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""A link over SSH beside `ssh -L`, with the same cipher, to the same nginx, through the same sshd.
+
+    python3 Benchmarks/ssh.py --byway .build/release/byway
+
+Both get an HTTP/1.1 server's socket on the far machine: `byway proxy --link ssh://…?http=1.1`, and `ssh -L` as it is. A relay
+between them and sshd adds the round trip where one is asked for. Rounds are interleaved; medians are printed, as ratios to
+`ssh -L` beside the numbers themselves, which hold for this machine and this hour only.
+"""
+import argparse
+import asyncio
+import contextlib
+import getpass
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import contenders
+
+BODY_SIZE = 64 << 20
+MEBIBYTE = 1 << 20
+CIPHER, MAC = "aes128-ctr", "hmac-sha2-256"
+
+SSHD = """
+ListenAddress 127.0.0.1:{port}
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+Ciphers {cipher}
+MACs {mac}
+"""
+
+
+def main():
+    options = parse()
+    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        rig = Rig(options, folder, running)
+        print("| measure | target | ratio to `ssh -L` | byway | ssh -L |\n|---|---|---|---|---|")
+        throughput(options, rig, "64 MiB down on loopback, MiB/s", "≥ 0.8", rig.direct, "down")
+        throughput(options, rig, "64 MiB up on loopback, MiB/s", "", rig.direct, "up")
+        throughput(options, rig, "64 MiB down with 100 ms of round trip, MiB/s", "> 1.5", rig.delayed, "down")
+        throughput(options, rig, "64 MiB up with 100 ms of round trip, MiB/s", "", rig.delayed, "up")
+        small(options, rig)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--round-trip", type=int, default=100, metavar="MS")
+    options = parser.parse_args()
+    if not os.access(options.byway, os.X_OK):
+        parser.error(f"{options.byway} is no command: swift build -c release --product byway")
+    return options
+
+
+class Rig:
+    """sshd, nginx behind it, and the ways there."""
+
+    def __init__(self, options, folder, running):
+        self.options, self.folder, self.running = options, folder, running
+        for key in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
+        self.port = free_port()
+        (folder / "sshd_config").write_text(SSHD.format(port=self.port, folder=folder, cipher=CIPHER, mac=MAC))
+        if os.getuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)
+        sshd = shutil.which("sshd") or "/usr/sbin/sshd"
+        self.start([sshd, "-D", "-e", "-f", folder / "sshd_config"], self.port)
+        self.files = contenders.fresh(folder, "files")
+        self.body = self.files / "body.bin"
+        self.body.write_bytes(os.urandom(MEBIBYTE) * (BODY_SIZE // MEBIBYTE))
+        core = min(os.sched_getaffinity(0))
+        self.origin = contenders.nginx_origin(core, contenders.fresh(folder, "origin"), self.files)
+        running.callback(self.origin.stop)
+        self.sink = contenders.sink_origin(core, contenders.fresh(folder, "sink"))
+        running.callback(self.sink.stop)
+        relay = Relay(self.port, options.round_trip / 1000)
+        self.direct = self.ways(self.port)
+        self.delayed = self.ways(relay.port)
+
+    def ways(self, port):
+        """Ports of loopback that lead to the origin and to the sink, by the name of who leads there."""
+        hosts = self.folder / f"known_hosts-{port}"
+        hosts.write_text(f"[127.0.0.1]:{port} {(self.folder / 'host.pub').read_text()}")
+        ways = {}
+        for kind, place in (("down", self.origin.socket), ("up", self.sink.socket)):
+            ssh, byway = free_port(), free_port()
+            self.start(self.ssh(port, hosts) + ["-N", "-L", f"127.0.0.1:{ssh}:{place}"], ssh)
+            link = f"ssh://{getpass.getuser()}@127.0.0.1:{port}{place}?http=1.1&config=none"
+            link += f"&identity={self.folder / 'user'}&known_hosts={hosts}"
+            self.start([self.options.byway, "proxy", "--link", link, "--listen", f"127.0.0.1:{byway}"], byway)
+            ways[kind] = {"byway": byway, "ssh": ssh}
+        return ways
+
+    def ssh(self, port, hosts):
+        return [
+            "ssh", "-F", "none", "-p", str(port), "-i", self.folder / "user", "-o", f"UserKnownHostsFile={hosts}",
+            "-o", "IdentitiesOnly=yes", "-o", "LogLevel=ERROR", "-c", CIPHER, "-m", MAC, "127.0.0.1"]
+
+    def start(self, command, port):
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.running.callback(stop, process)
+        await_port(port, process)
+
+
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def throughput(options, rig, title, target, ways, kind):
+    rates = {"byway": [], "ssh": []}
+    for number in range(options.rounds):
+        for name in sorted(rates, reverse=number % 2 == 1):
+            url = f"http://127.0.0.1:{ways[kind][name]}"
+            seconds = (curl(f"{url}/body.bin") if kind == "down" else curl("-T", rig.body, "-H", "Expect:", f"{url}/"))
+            rates[name].append(BODY_SIZE / MEBIBYTE / seconds)
+    ours, theirs = (statistics.median(rates[name]) for name in ("byway", "ssh"))
+    print(f"| {title} | {target} | {ours / theirs:.2f} | {ours:,.1f} | {theirs:,.1f} |", flush=True)
+
+
+def small(options, rig):
+    """A new small request: over the link that is there, and as `ssh -L` answers it with a connection that is new."""
+    times = {"byway": [], "ssh": []}
+    ways = rig.delayed["down"]
+    curl(f"http://127.0.0.1:{ways['byway']}/")
+    for _ in range(options.rounds):
+        for name in times:
+            times[name].append(curl(f"http://127.0.0.1:{ways[name]}/"))
+    ours, theirs = (statistics.median(times[name]) * 1000 for name in ("byway", "ssh"))
+    title = f"a new small request with {options.round_trip} ms of round trip, ms"
+    print(f"| {title} | ≤ 0.5 | {ours / theirs:.2f} | {ours:,.1f} | {theirs:,.1f} |", flush=True)
+
+
+def curl(*arguments):
+    """Seconds, of one transfer on a new connection."""
+    command = ["curl", "-q", "-sS", "-f", "--noproxy", "*", "-o", "/dev/null", "-w", "%{time_total}", "-m", "300", *arguments]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+class Relay:
+    """Passes bytes on after half a round trip, each way, as fast as they come: bandwidth is no part of it."""
+
+    WINDOW = 64 << 20
+
+    def __init__(self, target, round_trip):
+        self.target, self.delay = target, round_trip / 2
+        self.loop = asyncio.new_event_loop()
+        ready = threading.Event()
+        threading.Thread(target=self.run, args=(ready,), daemon=True).start()
+        ready.wait(5)
+
+    def run(self, ready):
+        asyncio.set_event_loop(self.loop)
+        server = self.loop.run_until_complete(asyncio.start_server(self.accept, "127.0.0.1", 0, limit=1 << 20))
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        self.loop.run_forever()
+
+    async def accept(self, reader, writer):
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target, limit=1 << 20)
+        for stream in (writer, far_writer):
+            stream.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            stream.transport.set_write_buffer_limits(high=self.WINDOW)
+        await asyncio.gather(self.carry(reader, far_writer), self.carry(far_reader, writer))
+
+    async def carry(self, reader, writer):
+        pieces = asyncio.Queue()
+        deliver = asyncio.ensure_future(self.deliver(pieces, writer))
+        try:
+            while piece := await reader.read(1 << 20):
+                pieces.put_nowait((time.monotonic() + self.delay, piece))
+        except OSError:
+            pass
+        pieces.put_nowait((time.monotonic() + self.delay, b""))
+        await deliver
+
+    async def deliver(self, pieces, writer):
+        with contextlib.suppress(OSError):
+            while True:
+                due, piece = await pieces.get()
+                await asyncio.sleep(max(0, due - time.monotonic()))
+                if not piece:
+                    break
+                writer.write(piece)
+                await writer.drain()
+        writer.close()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def await_port(port, process):
+    for _ in range(500):
+        if process.poll() is not None:
+            sys.exit(f"{process.args[0]} ended with {process.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
+    sys.exit(f"{process.args[0]} does not listen on {port}")
+
+
+if __name__ == "__main__":
+    main()

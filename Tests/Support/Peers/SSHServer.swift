@@ -1,0 +1,81 @@
+package import Foundation
+
+/// OpenSSH's server on a port of loopback, with a configuration, a host key and a user's key of its own, run by and for the
+/// user who runs the test.
+package final class SSHServer: Sendable {
+  package let port: Int
+  package let folder: TemporaryFolder
+  package let process: ChildProcess
+  package let user = NSUserName()
+
+  /// - Parameters:
+  ///   - configuration: lines of sshd_config, which count more than those that every test has.
+  ///   - port: where it was before, for a server that comes back.
+  package init(
+    in folder: TemporaryFolder, _ configuration: String..., port wanted: Int? = nil
+  ) async throws {
+    self.folder = folder
+    port = try wanted ?? Endpoint.freePort()
+    // For the process without privileges; as a service, something else makes it.
+    if getuid() == 0 {
+      try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
+    }
+    for name in ["host", "user"] where !FileManager.default.fileExists(atPath: folder[name]) {
+      try await Self.makeKey(at: folder[name])
+    }
+    try folder.write(Self.read(folder["user.pub"]), to: "authorized_keys")
+    try folder.write("[127.0.0.1]:\(port) \(Self.read(folder["host.pub"]))", to: "known_hosts")
+    let text =
+      configuration + [
+        "ListenAddress 127.0.0.1:\(port)", "HostKey \(folder["host"])", "PidFile none", "UsePAM no", "StrictModes no",
+        "AuthorizedKeysFile \(folder["authorized_keys"])", "PermitRootLogin yes", "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no", "MaxStartups 500", "UseDNS no",
+      ]
+    let path = try folder.write(text.joined(separator: "\n") + "\n", to: "sshd_config")
+    process = try ChildProcess(Program.sshd.path(), ["-D", "-e", "-f", path])
+    try await Endpoint.tcp(port).waitUntilReachable(by: process)
+  }
+
+  /// How to log in, as options of an address.
+  package var login: String { "identity=\(folder["user"])&known_hosts=\(folder["known_hosts"])&config=none" }
+
+  /// Up to the path or the question mark.
+  package var base: String { "ssh://\(user)@127.0.0.1:\(port)" }
+
+  /// The address of a link.
+  ///
+  /// - Parameter place: what follows the host: `/path`, `?tcp=…`.
+  package func address(_ place: String) -> String { "\(base)\(place)\(place.contains("?") ? "&" : "?")\(login)" }
+
+  package static func makeKey(at path: String, _ options: String...) async throws {
+    let result = try await Program.sshKeygen.run(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path] + options)
+    guard result.exitCode == 0 else { throw PeerFailure("ssh-keygen: \(result.errorText)") }
+  }
+
+  /// The processes that serve connections.
+  package var sessions: [pid_t] {
+    let path = "/proc/\(process.id)/task/\(process.id)/children"
+    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    return text.split(separator: " ").compactMap { pid_t($0) }
+  }
+
+  /// Kills those, as a crash would.
+  package func killSessions() {
+    for id in sessions { kill(id, SIGKILL) }
+  }
+
+  /// How many logins there were.
+  package var logins: Int { process.errorText.components(separatedBy: "Accepted ").count - 1 }
+
+  package func stop() async {
+    await process.stop()
+  }
+
+  private static func read(_ path: String) throws -> String {
+    try String(contentsOfFile: path, encoding: .utf8)
+  }
+}
+
+extension Program {
+  package static let sshd = Program(name: "sshd", package: "openssh-server", preferred: ["/usr/sbin/sshd"])
+}

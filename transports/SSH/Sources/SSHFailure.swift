@@ -1,0 +1,184 @@
+internal import Byway
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+
+/// What each failure means for the person who reads it.
+struct SSHFailure: Sendable {
+  /// `user@host:port`.
+  let server: String
+  let user: String
+
+  init(server: String, user: String) {
+    self.server = server
+    self.user = user
+  }
+
+  init(_ settings: HostSettings) {
+    let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+    server = "\(settings.user)@\(host)\(settings.port == 22 ? "" : ":\(settings.port)")"
+    user = settings.user
+  }
+
+  // MARK: The way to the server
+
+  func connecting(_ error: any Error) -> BywayError {
+    switch Self.cause(of: error) {
+    case .timeout:
+      unavailable("\(server) did not answer in time: check the address, and that no firewall drops it.", error)
+    case .unknownHost:
+      unavailable("The name in \(server) cannot be resolved: check its spelling, or write the address.", error)
+    case .system(ECONNREFUSED):
+      unavailable("Nobody listens on \(server): start the SSH server there, or check the port.", error)
+    case .system(ENETUNREACH), .system(EHOSTUNREACH):
+      unavailable("There is no route to \(server): check that this machine is on that network.", error)
+    case .system(let code):
+      unavailable("Cannot connect to \(server): \(String(cString: strerror(code))).", error)
+    case .other(let error as BywayError):
+      error
+    case .other:
+      unavailable("Cannot connect to \(server).", error)
+    }
+  }
+
+  private enum Cause {
+    case timeout, unknownHost
+    case other(any Error)
+    case system(CInt)
+  }
+
+  private static func cause(of error: any Error) -> Cause {
+    switch error {
+    case ChannelError.connectTimeout: .timeout
+    case let error as IOError: error.errnoCode == ETIMEDOUT ? .timeout : .system(error.errnoCode)
+    case let error as NIOConnectionError:
+      error.connectionErrors.first.map { cause(of: $0.error) } ?? .unknownHost
+    default: .other(error)
+    }
+  }
+
+  // MARK: The beginning of a session
+
+  func handshaking(_ error: any Error, _ identification: ServerIdentification) -> BywayError {
+    if identification.isWebServer {
+      return unavailable("\(server) is a web server and no SSH server: check the port.", error)
+    }
+    guard let software = identification.software else {
+      let what = identification.firstLine.map { ": it says \"\($0)\"" } ?? ""
+      return unavailable("\(server) is no SSH server\(what). Check the port.", error)
+    }
+    if let mismatch = identification.mismatch {
+      return unavailable("\(server) (\(software)) and this end agree on no \(mismatch)", error)
+    }
+    return unavailable("The key exchange with \(server) (\(software)) failed.", error)
+  }
+
+  func endedEarly(_ identification: ServerIdentification, farewell: String?) -> BywayError {
+    if identification.isWebServer || (identification.software == nil && identification.firstLine != nil) {
+      return handshaking(ChannelError.eof, identification)
+    }
+    if let farewell { return unavailable("\(server) ended the connection before login: \(farewell)") }
+    guard let software = identification.software else {
+      return unavailable(
+        "\(server) ended the connection without a word: is it an SSH server, and does it have connections left "
+          + "(MaxStartups)?")
+    }
+    if let mismatch = identification.mismatch {
+      return unavailable("\(server) (\(software)) and this end agree on no \(mismatch)")
+    }
+    return unavailable("\(server) (\(software)) ended the connection before login: its log tells why.")
+  }
+
+  var silence: BywayError {
+    unavailable("\(server) accepted the connection and said nothing: is it an SSH server?")
+  }
+
+  func late(_ software: String) -> BywayError {
+    unavailable("\(server) (\(software)) did not finish the key exchange in time.")
+  }
+
+  var lateLogin: BywayError {
+    unavailable("\(server) did not finish the login in time: is a key to be confirmed, or a password to be typed?")
+  }
+
+  // MARK: Channels
+
+  func opening(_ destination: SSHDestination, _ error: SSHError) -> BywayError {
+    switch (destination, error.refusal) {
+    case (.socket(let path), .connectFailed):
+      unavailable(
+        "\(server) cannot connect to \(path) there: does something listen on it, may \(user) open it, and does the "
+          + "server allow it (AllowStreamLocalForwarding)?", error)
+    case (.socket, .unknownType):
+      unavailable("\(server) cannot connect to Unix sockets: use ?tcp=HOST:PORT or ?command=….", error)
+    case (.port(let host, let port), .connectFailed):
+      unavailable("\(server) cannot connect to \(host):\(port) from there: does something listen on it?", error)
+    case (.socket, .prohibited), (.port, .prohibited):
+      unavailable("\(server) does not allow connections to go on from there (AllowTcpForwarding, PermitOpen).", error)
+    case (.command, .connectFailed), (.command, .shortage), (.command, .prohibited):
+      unavailable(
+        "\(server) opens no further session: its limit is reached (MaxSessions), or it allows none.", error)
+    case (.command, _) where error.code == -22:
+      unavailable("\(server) refused to run the command.", error)
+    default:
+      unavailable("\(server) opened no channel to \(Self.describe(destination)).", error)
+    }
+  }
+
+  func lateOpening(_ destination: SSHDestination) -> BywayError {
+    unavailable("\(server) did not open \(Self.describe(destination)) in time.")
+  }
+
+  func listening(host: String, port: Int, _ error: any Error) -> BywayError {
+    unavailable(
+      "\(server) does not listen on \(host):\(port) for this end: is the port taken, or below 1024, or does the server "
+        + "not allow it (AllowTcpForwarding, PermitListen)?", error)
+  }
+
+  func lateListening(host: String, port: Int) -> BywayError {
+    unavailable("\(server) did not answer in time whether it listens on \(host):\(port).")
+  }
+
+  func ended(_ command: String, _ exit: SSHChannel.Exit, lastWords: String?, hasSent: Bool) -> BywayError? {
+    let how: String
+    switch exit {
+    case .status(0) where hasSent: return nil
+    case .status(127): how = "was not found (status 127)"
+    case .status(126): how = "is not executable (status 126)"
+    case .status(let status): how = "exited with status \(status)"
+    case .signal(let name): how = "was ended by SIG\(name)"
+    }
+    let words = lastWords.map { " Its last words: \($0)" } ?? ""
+    let name = "\"\(command.prefix(80))\" on \(server)"
+    return hasSent
+      ? BywayError(.linkLost, "\(name) \(how).\(words)")
+      : unavailable("\(name) \(how) before it sent a byte.\(words)")
+  }
+
+  // MARK: The end of a session
+
+  func lost(_ cause: (any Error)?, farewell: String?) -> BywayError {
+    let why = farewell.map { ": \($0)" } ?? ": the server died, or the network went away"
+    return BywayError(.linkLost, "The SSH connection to \(server) ended\(why).", cause: cause)
+  }
+
+  func unresponsive(_ silence: TimeAmount) -> BywayError {
+    BywayError(.linkLost, "\(server) has said nothing for \(silence.nanoseconds / 1_000_000_000) s, though asked.")
+  }
+
+  var overflow: BywayError {
+    BywayError(.protocolViolation, "\(server) does not read what it asks for: the SSH connection was given up.")
+  }
+
+  private static func describe(_ destination: SSHDestination) -> String {
+    switch destination {
+    case .socket(let path): path
+    case .port(let host, let port): "\(host):\(port)"
+    case .command(let command): "\"\(command.prefix(80))\""
+    }
+  }
+
+  func unavailable(_ message: String, _ cause: (any Error)? = nil) -> BywayError {
+    BywayError(.linkUnavailable, message, processing: .none, cause: cause)
+  }
+}

@@ -1,0 +1,107 @@
+internal import Byway
+
+/// What an `ssh:` address asks for: whom to log in to, and what to do there.
+struct SSHTarget: Sendable, Hashable {
+  enum Purpose: Sendable, Hashable {
+    /// Open a channel to this.
+    case dial(SSHDestination)
+    /// Have the server listen on this port.
+    case listen(host: String, port: Int)
+  }
+
+  let login: SSHLoginTarget
+  let purpose: Purpose
+
+  static let options = [
+    LinkOption("tcp", "HOST:PORT to connect to from the far machine, in place of a socket's path"),
+    LinkOption("command", "command to run on the far machine; its standard streams are the link"),
+    LinkOption("listen", "[HOST:]PORT on the far machine on which its SSH server accepts for this end"),
+  ]
+
+  init(_ address: LinkAddress) throws(BywayError) {
+    login = try SSHLoginTarget(address)
+    var purposes: [Purpose] = []
+    if !address.path.isEmpty, address.path != "/" {
+      purposes.append(.dial(.socket(path: try Self.path(of: address))))
+    }
+    if let text = address[option: "tcp"] { purposes.append(.dial(try Self.port(text))) }
+    if let command = address[option: "command"] {
+      guard !command.isEmpty, !command.utf8.contains(0) else {
+        throw BywayError(.invalidAddress, "command= is empty: write the command to run on \(login.host).")
+      }
+      purposes.append(.dial(.command(command)))
+    }
+    if let text = address[option: "listen"] { purposes.append(try Self.listening(text)) }
+    guard let purpose = purposes.first, purposes.count == 1 else {
+      let problem = purposes.isEmpty ? "does not say where to go" : "says more than one place to go"
+      throw BywayError(
+        .invalidAddress,
+        "\(address) \(problem) on \(login.host): write the path of a socket after the host, or one of ?tcp=HOST:PORT, "
+          + "?command=… and ?listen=PORT.")
+    }
+    self.purpose = purpose
+  }
+
+  private static func path(of address: LinkAddress) throws(BywayError) -> String {
+    // sun_path has 108 bytes, the last of which is a zero (unix(7)).
+    guard address.path.utf8.count < 108, !address.path.utf8.contains(0) else {
+      throw BywayError(.invalidAddress, "The path in \(address) is longer than the 107 bytes that a socket's can have.")
+    }
+    return address.path
+  }
+
+  private static func port(_ text: String) throws(BywayError) -> SSHDestination {
+    guard let place = LinkAddress.HostPort(text), place.user == nil, let port = place.port, port > 0 else {
+      throw BywayError(.invalidAddress, "tcp=\(text) is no host and port: write tcp=127.0.0.1:80, for example.")
+    }
+    return .port(host: place.host, port: port)
+  }
+
+  private static func listening(_ text: String) throws(BywayError) -> Purpose {
+    if text.hasPrefix("/") {
+      throw BywayError(
+        .invalidAddress,
+        "listen=\(text) is a path, and only ports can be listened on by SSH: write listen=PORT, or listen=HOST:PORT.")
+    }
+    if let port = UInt16(text) { return .listen(host: "localhost", port: Int(port)) }
+    guard let place = LinkAddress.HostPort(text), place.user == nil, let port = place.port else {
+      throw BywayError(.invalidAddress, "listen=\(text) is no port: write listen=8080, or listen=HOST:PORT.")
+    }
+    return .listen(host: place.host, port: port)
+  }
+}
+
+/// Whom to log in to, as the address says it: what links have in common that share a session.
+struct SSHLoginTarget: Sendable, Hashable {
+  var user: String?
+  var host: String
+  var port: Int?
+  var options: LoginOptions
+  /// Stops before it; `nil`: as the configuration says.
+  var jumps: [HostSettings.Jump]?
+
+  init(user: String?, host: String, port: Int?, options: LoginOptions, jumps: [HostSettings.Jump]?) {
+    self.user = user
+    self.host = host
+    self.port = port
+    self.options = options
+    self.jumps = jumps
+  }
+
+  init(_ address: LinkAddress) throws(BywayError) {
+    let place: LinkAddress.HostPort
+    do {
+      place = try address.hostPort()
+    } catch {
+      throw BywayError(
+        .invalidAddress, "\(address) names no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.", cause: error)
+    }
+    guard place.port != 0, place.user != "", !place.host.hasPrefix("-") else {
+      throw BywayError(.invalidAddress, "\(address) names no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.")
+    }
+    user = place.user
+    host = place.host
+    port = place.port
+    options = try LoginOptions(address)
+  }
+}

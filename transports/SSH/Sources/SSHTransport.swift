@@ -1,0 +1,48 @@
+public import Byway
+public import NIOCore
+
+/// Links through an SSH login: `ssh://user@host/run/byway.sock`, `ssh://user@host?tcp=127.0.0.1:80`,
+/// `ssh://user@host?command=…`; and `ssh://user@host?listen=8080`, where the SSH server accepts for this end.
+///
+/// Links to the same user, host and port share one SSH connection. Server and user are those of OpenSSH: known_hosts,
+/// ~/.ssh/config, keys and agent are read as `ssh` does.
+public struct SSHTransport: Transport {
+  public let scheme = "ssh"
+  public let options: [LinkOption] = SSHTarget.options + LoginOptions.all
+  private let pool: SSHSessionPool
+
+  public init() {
+    self.init(SSHLimits())
+  }
+
+  init(_ limits: SSHLimits) {
+    pool = SSHSessionPool(limits)
+  }
+
+  public func check(_ address: LinkAddress) throws {
+    _ = try SSHTarget(address)
+  }
+
+  public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
+    let target = try SSHTarget(address)
+    guard case .dial(let destination) = target.purpose else {
+      throw BywayError(
+        .invalidAddress,
+        "\(address) is for who listens there: dial with tcp: on \(target.login.host), or with ?tcp=HOST:PORT from here."
+      )
+    }
+    return try await pool.open(
+      destination, of: target.login, on: context.group, by: context.deadline, logger: context.logger)
+  }
+
+  public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
+    let target = try SSHTarget(address)
+    guard case .listen(let host, let port) = target.purpose else {
+      throw BywayError(
+        .invalidAddress,
+        "\(address) says where to dial: add open=dial, or to have \(target.login.host) listen, write ?listen=PORT.")
+    }
+    return try await RemoteListener.start(
+      on: address, host: host, port: port, of: target.login, pool: pool, context: context)
+  }
+}

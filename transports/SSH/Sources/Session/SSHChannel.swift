@@ -1,0 +1,178 @@
+internal import CSSH2
+internal import NIOCore
+
+/// What a channel of a session leads to, at the far end (RFC 4254 §6.5, §7.2, and OpenSSH's PROTOCOL file).
+enum SSHDestination: Sendable, Hashable {
+  case socket(path: String)
+  case port(host: String, port: Int)
+  case command(String)
+}
+
+/// One channel of a session (RFC 4254 §5). Must be freed; not used after its session.
+struct SSHChannel {
+  /// How much a server may send before it has been read. One of OpenSSH has 2 MiB; more is what makes a download over a long
+  /// way faster.
+  static let window = 4 * 1024 * 1024
+  /// libssh2 takes no more in one packet.
+  static let packetLength = 32_700
+
+  let handle: OpaquePointer
+  let session: SSHSession
+
+  enum Stream: CInt {
+    case data = 0
+    case standardError = 1
+  }
+
+  enum Read {
+    case bytes(ByteBuffer)
+    /// Nothing now.
+    case blocked
+    /// Nothing ever more.
+    case end
+  }
+
+  /// Also takes whatever the session has received, for every channel.
+  func read(_ stream: Stream) throws(SSHError) -> Read {
+    let buffer = session.scratch
+    let count = libssh2_channel_read_ex(
+      handle, stream.rawValue, buffer.bindMemory(to: CChar.self).baseAddress, buffer.count)
+    if count > 0 { return .bytes(ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))) }
+    if count == LIBSSH2_ERROR_EAGAIN { return .blocked }
+    try session.check(CInt(count))
+    // Zero alone is not the end.
+    return libssh2_channel_eof(handle) != 0 ? .end : .blocked
+  }
+
+  /// Takes the beginning of these bytes for a packet: at least as many must be given again, and the same, where it answers 0.
+  func write(_ bytes: ByteBuffer) throws(SSHError) -> Int {
+    let count = bytes.withUnsafeReadableBytes { bytes in
+      libssh2_channel_write_ex(
+        handle, 0, bytes.bindMemory(to: CChar.self).baseAddress, min(bytes.count, Self.packetLength))
+    }
+    if count == LIBSSH2_ERROR_EAGAIN { return 0 }
+    try session.check(CInt(count))
+    return count
+  }
+
+  /// Bytes that the server takes now.
+  var sendWindow: Int { Int(libssh2_channel_window_write_ex(handle, nil)) }
+
+  /// Ends the direction to the server.
+  func endOutput() throws(SSHError) -> Bool {
+    try session.isDone(libssh2_channel_send_eof(handle))
+  }
+
+  /// Whether the server has closed the channel; after it has ended its direction.
+  var isClosedByServer: Bool { libssh2_channel_wait_closed(handle) == 0 }
+
+  /// Closes the channel and forgets it. `false`: the server's answer is still to come.
+  func free() -> Bool {
+    libssh2_channel_free(handle) != LIBSSH2_ERROR_EAGAIN
+  }
+
+  // MARK: Commands
+
+  func execute(_ command: String) throws(SSHError) -> Bool {
+    try session.isDone(
+      libssh2_channel_process_startup(handle, "exec", 4, command, CUnsignedInt(command.utf8.count)))
+  }
+
+  /// How a command ended.
+  enum Exit: Equatable {
+    case status(Int)
+    case signal(String)
+  }
+
+  /// Known once the server has closed the channel. A server that tells nothing counts as status 0.
+  var exit: Exit {
+    var name: UnsafeMutablePointer<CChar>?
+    var count = 0
+    if libssh2_channel_get_exit_signal(handle, &name, &count, nil, nil, nil, nil) == 0, let name {
+      defer { libssh2_free(session.handle, name) }
+      return .signal(String(cString: name).onOneLine)
+    }
+    return .status(Int(libssh2_channel_get_exit_status(handle)))
+  }
+}
+
+// MARK: - Opening
+
+extension SSHSession {
+  /// Opens a channel; `nil` where the answer is still to come. One at a time.
+  func open(_ destination: SSHDestination) throws(SSHError) -> SSHChannel? {
+    switch destination {
+    case .command: try open(type: "session", [])
+    case .socket(let path): try open(type: "direct-streamlocal@openssh.com", string(path) + string("") + number(0))
+    // The last two say where the connection comes from. It comes from this process.
+    case .port(let host, let port):
+      try open(type: "direct-tcpip", string(host) + number(port) + string("127.0.0.1") + number(0))
+    }
+  }
+
+  /// Asks for a channel of a type that no server has, which it must answer (RFC 4254 §5.1).
+  /// - Returns: whether it has.
+  func probe() throws(SSHError) -> Bool {
+    do {
+      return try open(type: "keepalive@byway", []) != nil
+    } catch  where error.isLocal {
+      return true
+    }
+  }
+
+  private func open(type: String, _ message: [UInt8]) throws(SSHError) -> SSHChannel? {
+    let channel = message.withUnsafeBytes { bytes in
+      libssh2_channel_open_ex(
+        handle, type, CUnsignedInt(type.utf8.count), CUnsignedInt(SSHChannel.window),
+        CUnsignedInt(LIBSSH2_CHANNEL_PACKET_DEFAULT), bytes.bindMemory(to: CChar.self).baseAddress,
+        CUnsignedInt(bytes.count))
+    }
+    if let channel { return SSHChannel(handle: channel, session: self) }
+    let error = lastError
+    if error.code == LIBSSH2_ERROR_EAGAIN { return nil }
+    throw error
+  }
+}
+
+/// RFC 4251 §5.
+private func string(_ text: String) -> [UInt8] { number(text.utf8.count) + text.utf8 }
+
+private func number(_ value: Int) -> [UInt8] {
+  withUnsafeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian) { Array($0) }
+}
+
+// MARK: - Listening
+
+/// A port at the far end on which the server listens for this session (RFC 4254 §7.1). Must be cancelled.
+struct SSHRemotePort {
+  let handle: OpaquePointer
+  let session: SSHSession
+  let number: Int
+
+  /// The channel of the next connection, where there is one.
+  func accept() throws(SSHError) -> SSHChannel? {
+    if let channel = libssh2_channel_forward_accept(handle) { return SSHChannel(handle: channel, session: session) }
+    let error = session.lastError
+    if error.code == LIBSSH2_ERROR_EAGAIN || error.code == LIBSSH2_ERROR_CHANNEL_UNKNOWN { return nil }
+    throw error
+  }
+
+  func cancel() -> Bool {
+    libssh2_channel_forward_cancel(handle) != LIBSSH2_ERROR_EAGAIN
+  }
+}
+
+extension SSHSession {
+  /// `nil` where the answer is still to come. One at a time.
+  ///
+  /// - Parameter queue: connections that may wait to be accepted.
+  func listen(host: String, port: Int, queue: Int) throws(SSHError) -> SSHRemotePort? {
+    var bound: CInt = 0
+    guard let listener = libssh2_channel_forward_listen_ex(handle, host, CInt(port), &bound, CInt(queue)) else {
+      let error = lastError
+      if error.code == LIBSSH2_ERROR_EAGAIN { return nil }
+      throw error
+    }
+    return SSHRemotePort(handle: listener, session: self, number: Int(bound))
+  }
+}

@@ -1,0 +1,180 @@
+internal import Byway
+internal import Logging
+internal import NIOCore
+
+/// From the first byte to the end of the login, in phases with a deadline each.
+extension SSHConnection {
+  /// Where a login stands (RFC 4252).
+  final class Login {
+    enum Step {
+      case asking, choosing
+      case trying(LoginStep)
+    }
+
+    let user: String
+    let plan: LoginPlan
+    var step = Step.asking
+    var offers: [String] = []
+
+    init(user: String, plan: LoginPlan) {
+      self.user = user
+      self.plan = plan
+    }
+  }
+
+  /// What decides about the server and about how to log in.
+  struct Introduction: Sendable {
+    let user: String
+    let judge: any HostKeyJudge
+    let plan: LoginPlan
+  }
+
+  /// Begins on a channel that has been prepared for handover.
+  func begin(on channel: any Channel, _ introduction: Introduction) -> EventLoopFuture<Void> {
+    self.introduction = introduction
+    limit(limits.handshake) { connection in
+      guard case .handshaking = connection.phase else { return nil }
+      return connection.identification.software.map(connection.failure.late) ?? connection.failure.silence
+    }
+    do {
+      try channel.pipeline.syncOperations.addHandler(self)
+      channel.startReading()
+    } catch {
+      channel.close(promise: nil)
+      end(failure.connecting(error))
+    }
+    return ready.futureResult
+  }
+
+  private func limit(_ limit: TimeAmount, _ problem: @escaping (SSHConnection) -> BywayError?) {
+    let timeout = eventLoop.assumeIsolated().scheduleTask(in: limit) {
+      if let error = problem(self) { self.end(error) }
+    }
+    ready.futureResult.whenComplete { _ in timeout.cancel() }
+  }
+
+  // MARK: Trust
+
+  func judge() {
+    phase = .judging
+    guard let introduction, let key = session.hostKey else {
+      return end(failure.unavailable("\(failure.server) has shown no host key."))
+    }
+    logger.debug(
+      "SSH key exchange done",
+      metadata: [
+        "server": "\(failure.server)", "software": "\(identification.software ?? "")",
+        "algorithms": "\(session.agreement)",
+      ])
+    limit(limits.handshake + limits.login) { connection in
+      switch connection.phase {
+      case .judging, .loggingIn: connection.failure.lateLogin
+      default: nil
+      }
+    }
+    eventLoop.makeFutureWithTask { try await introduction.judge.judge(key) }
+      .assumeIsolated().whenComplete { result in
+        guard case .judging = self.phase else { return }
+        switch result {
+        case .success:
+          self.phase = .loggingIn(Login(user: introduction.user, plan: introduction.plan))
+          self.pump()
+        case .failure(let error):
+          self.session.disconnect()
+          self.flush()
+          self.end(BywayError(error))
+        }
+      }
+  }
+
+  // MARK: Login
+
+  func attempt(_ login: Login) throws(SSHError) {
+    switch login.step {
+    case .asking:
+      guard let offers = try session.loginMethods(of: login.user) else { return }
+      if offers.isEmpty { return loggedIn() }
+      choose(login, from: offers)
+    case .choosing:
+      break
+    case .trying(let step):
+      let result =
+        switch step {
+        case .publicKey: try session.logInWithKey(as: login.user)
+        case .password(let password): try session.logIn(as: login.user, password: password)
+        case .keyboardInteractive: try session.logInByKeyboard(as: login.user)
+        }
+      guard let result else { return }
+      session.signer = nil
+      session.keyboard = nil
+      switch result {
+      case .accepted: loggedIn()
+      case .refused: choose(login, from: login.offers)
+      }
+    }
+  }
+
+  private func choose(_ login: Login, from offers: [String]) {
+    let isNew = offers != login.offers
+    login.offers = offers
+    login.step = .choosing
+    eventLoop.makeFutureWithTask { [plan = login.plan] in try await plan.next(serverOffers: offers) }
+      .assumeIsolated().whenComplete { result in
+        guard case .loggingIn = self.phase else { return }
+        switch result {
+        case .success(let step?): self.take(step, login)
+        case .success(nil) where isNew: self.refused(login)
+        // After a part of a login that has several, a server offers other methods. To be asked again may cost an attempt.
+        case .success(nil):
+          login.step = .asking
+          login.offers = []
+          self.pump()
+        case .failure(let error): self.end(BywayError(error))
+        }
+      }
+  }
+
+  private func take(_ step: LoginStep, _ login: Login) {
+    switch step {
+    case .publicKey(let key): session.signer = Signer(key) { self.sign($0, with: key) }
+    case .keyboardInteractive(let keyboard): session.keyboard = keyboard
+    case .password: break
+    }
+    login.step = .trying(step)
+    pump()
+  }
+
+  private func sign(_ bytes: [UInt8], with key: PublicKeyLogin) {
+    let signer = session.signer
+    eventLoop.makeFutureWithTask { try await key.sign(bytes) }
+      .assumeIsolated().whenComplete { result in
+        guard let signer, signer === self.session.signer else { return }
+        if case .failure(let error) = result {
+          self.logger.info("Cannot sign", metadata: ["key": "\(key.name)", "reason": "\(error)"])
+        }
+        signer.finish(try? result.get())
+        self.pump()
+      }
+  }
+
+  private func refused(_ login: Login) {
+    eventLoop.makeFutureWithTask { [plan = login.plan, offers = login.offers] in
+      await plan.failure(serverOffers: offers)
+    }
+    .assumeIsolated().whenComplete { result in
+      guard case .loggingIn = self.phase else { return }
+      self.session.disconnect()
+      self.flush()
+      let nobody = self.failure.unavailable("\(self.failure.server) let nobody in.")
+      self.end((try? result.get()) ?? nobody)
+    }
+  }
+
+  private func loggedIn() {
+    phase = .ready
+    introduction = nil
+    logger.debug("SSH login done", metadata: ["server": "\(failure.server)"])
+    watch()
+    ready.succeed()
+  }
+}

@@ -1,0 +1,167 @@
+internal import CSSH2
+internal import Glibc
+internal import NIOCore
+
+/// libssh2 as a state machine: bytes of the transport in and out, no I/O, no wait.
+///
+/// A call that cannot go on for lack of bytes says so (`nil` or `false`) and is made again, with the same arguments, after
+/// ``receive(_:)``. Lives on one event loop.
+final class SSHSession {
+  /// What one read takes, always: a read of another length during a key exchange would corrupt libssh2's account of the
+  /// window, and one of more than half of the window would enlarge it.
+  static let readLength = 64 * 1024
+
+  let handle: OpaquePointer
+  private var inbound = ByteBuffer()
+  private var outbound = ByteBuffer()
+  private var isInputEnded = false
+  /// From here on every call fails, so that what is freed waits for nothing.
+  private var isBroken = false
+  /// The server's reason for a disconnect (RFC 4253 §11.1).
+  private(set) var farewell: String?
+  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: readLength, alignment: 16)
+  /// Of a login that is under way.
+  var signer: Signer?
+  var keyboard: KeyboardLogin?
+
+  /// - Throws: ``SSHError`` where there is no memory.
+  init(preferredHostKeys: [String]) throws(SSHError) {
+    Self.library
+    guard let handle = libssh2_session_init_ex(nil, nil, nil, nil) else {
+      throw SSHError(code: LIBSSH2_ERROR_ALLOC, text: "no memory for a session")
+    }
+    self.handle = handle
+    libssh2_session_abstract(handle)?.pointee = Unmanaged.passUnretained(self).toOpaque()
+    libssh2_session_set_blocking(handle, 0)
+    ssh_set_callbacks(
+      handle,
+      { _, bytes, count, _, owner in SSHSession.of(owner)?.send(bytes, count) ?? -Int(EPIPE) },
+      { _, buffer, count, _, owner in SSHSession.of(owner)?.take(into: buffer, count) ?? -Int(EPIPE) },
+      { _, _, message, count, _, _, owner in
+        guard let message, count > 0 else { return }
+        let bytes = UnsafeRawBufferPointer(start: message, count: Int(count))
+        SSHSession.of(owner)?.farewell = String(decoding: bytes.prefix(500), as: UTF8.self).onOneLine
+      })
+    for (method, names) in SSHAlgorithms.offer(preferring: preferredHostKeys) {
+      try check(libssh2_session_method_pref(handle, method, names.joined(separator: ",")))
+    }
+  }
+
+  deinit {
+    isBroken = true
+    // It may say that it would wait while a state of its own is left over; not for long, as every call fails now.
+    var tries = 0
+    while libssh2_session_free(handle) == LIBSSH2_ERROR_EAGAIN, tries < 100 { tries += 1 }
+    scratch.deallocate()
+  }
+
+  private static let library: Void = {
+    ssh_keep_crypto_at_exit()
+    libssh2_init(0)
+  }()
+
+  static func of(_ owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> SSHSession? {
+    owner?.pointee.map { Unmanaged<SSHSession>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  // MARK: The transport
+
+  func receive(_ bytes: ByteBuffer) {
+    if inbound.readableBytes == 0 {
+      inbound = bytes
+    } else {
+      inbound.writeImmutableBuffer(bytes)
+    }
+  }
+
+  /// No more will come. To be told when everything has been taken, as libssh2 then forgets what it holds.
+  func endInput() {
+    isInputEnded = true
+  }
+
+  var pendingOutput: Int { outbound.readableBytes }
+
+  func takeOutput() -> ByteBuffer? {
+    guard outbound.readableBytes > 0 else { return nil }
+    defer { outbound = ByteBuffer() }
+    return outbound
+  }
+
+  /// Takes all: libssh2 does not bear a packet that was sent in part.
+  private func send(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    guard !isBroken, let bytes else { return -Int(EPIPE) }
+    return outbound.writeBytes(UnsafeRawBufferPointer(start: bytes, count: count))
+  }
+
+  private func take(into buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    guard !isBroken, let buffer else { return -Int(EPIPE) }
+    let taken = min(count, inbound.readableBytes)
+    guard taken > 0 else { return isInputEnded ? 0 : -Int(EAGAIN) }
+    inbound.readWithUnsafeReadableBytes { bytes in
+      buffer.copyMemory(from: bytes.baseAddress ?? UnsafeRawPointer(buffer), byteCount: taken)
+      return taken
+    }
+    return taken
+  }
+
+  // MARK: The beginning
+
+  /// Identifications, the key exchange, and the request for the login service.
+  /// - Returns: whether it is done.
+  func handshake() throws(SSHError) -> Bool {
+    // No descriptor. Any that could be one would be made non-blocking.
+    try isDone(libssh2_session_handshake(handle, .max))
+  }
+
+  var hostKey: [UInt8]? {
+    var count = 0
+    var type: CInt = 0
+    guard let key = libssh2_session_hostkey(handle, &count, &type), count > 0 else { return nil }
+    return Array(UnsafeRawBufferPointer(start: key, count: count))
+  }
+
+  /// For the log: key exchange, host key, encryption and integrity as agreed on.
+  var agreement: String {
+    [LIBSSH2_METHOD_KEX, LIBSSH2_METHOD_HOSTKEY, LIBSSH2_METHOD_CRYPT_SC, LIBSSH2_METHOD_MAC_SC]
+      .compactMap { libssh2_session_methods(handle, $0).map { String(cString: $0) } }
+      .joined(separator: ", ")
+  }
+
+  /// Says that this end leaves (RFC 4253 §11.1).
+  func disconnect() {
+    _ = libssh2_session_disconnect_ex(handle, SSH_DISCONNECT_BY_APPLICATION, "Done", "")
+  }
+
+  // MARK: Results
+
+  var lastError: SSHError {
+    var text: UnsafeMutablePointer<CChar>?
+    let code = libssh2_session_last_error(handle, &text, nil, 0)
+    return SSHError(code: code, text: text.map { String(cString: $0) } ?? "")
+  }
+
+  /// `false` where it would have to wait.
+  func isDone(_ code: CInt) throws(SSHError) -> Bool {
+    if code == LIBSSH2_ERROR_EAGAIN { return false }
+    try check(code)
+    return true
+  }
+
+  func check(_ code: CInt) throws(SSHError) {
+    guard code < 0 else { return }
+    let last = lastError
+    throw last.code == code ? last : SSHError(code: code, text: "")
+  }
+}
+
+extension String {
+  /// What a server says, fit for a message and a log: a terminal must not obey it.
+  var onOneLine: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+      .trimmingSpaces
+  }
+
+  private var trimmingSpaces: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}

@@ -1,0 +1,80 @@
+internal import Byway
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// The sessions that links share: one for each event loop, place and way to log in. Safe on any thread.
+final class SSHSessionPool: Sendable {
+  private struct Key: Hashable {
+    let target: SSHLoginTarget
+    let loop: ObjectIdentifier
+
+    init(_ target: SSHLoginTarget, _ loop: any EventLoop) {
+      self.target = target
+      self.loop = ObjectIdentifier(loop)
+    }
+  }
+
+  let limits: SSHLimits
+  private let sessions = Mutex<[Key: SharedSession]>([:])
+
+  init(_ limits: SSHLimits) {
+    self.limits = limits
+  }
+
+  func open(
+    _ destination: SSHDestination, of target: SSHLoginTarget, on group: any EventLoopGroup, by deadline: NIODeadline,
+    logger: Logger, depth: Int = 0
+  ) async throws -> any Channel {
+    try await withSession(target, group, depth, logger) {
+      try await $0.open(destination, by: deadline, logger: logger).get()
+    }
+  }
+
+  func listen(
+    host: String, port: Int, of target: SSHLoginTarget, on group: any EventLoopGroup, by deadline: NIODeadline,
+    queue: ChannelQueue, logger: Logger
+  ) async throws -> SSHPortListener {
+    try await withSession(target, group, 0, logger) {
+      try await $0.listen(host: host, port: port, by: deadline, queue: queue).get()
+    }
+  }
+
+  func remove(_ session: SharedSession) {
+    sessions.withLock { sessions in
+      let key = Key(session.target, session.eventLoop)
+      if sessions[key] === session { sessions[key] = nil }
+    }
+  }
+
+  private func withSession<Value>(
+    _ target: SSHLoginTarget, _ group: any EventLoopGroup, _ depth: Int, _ logger: Logger,
+    _ body: (SharedSession) async throws -> Value
+  ) async throws -> Value {
+    // One that has just ended makes room for another.
+    for _ in 0..<3 {
+      let session = session(for: target, group, depth, logger)
+      do {
+        return try await body(session)
+      } catch is SharedSession.Gone {
+        remove(session)
+      }
+    }
+    throw BywayError(
+      .linkUnavailable, "Every SSH connection to \(target.host) ends at once.", processing: .none)
+  }
+
+  private func session(
+    for target: SSHLoginTarget, _ group: any EventLoopGroup, _ depth: Int, _ logger: Logger
+  ) -> SharedSession {
+    sessions.withLock { sessions in
+      for loop in group.makeIterator() {
+        if let session = sessions[Key(target, loop)] { return session }
+      }
+      let loop = group.next()
+      let session = SharedSession(target, on: loop, pool: self, depth: depth, logger: logger)
+      sessions[Key(target, loop)] = session
+      return session
+    }
+  }
+}

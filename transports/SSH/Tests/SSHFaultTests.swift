@@ -1,0 +1,164 @@
+import Byway
+import Foundation
+import NIOCore
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+/// What can be wrong, each with an error of its own.
+@Suite("Faults of ssh: links", .timeLimit(.minutes(3))) struct SSHFaultTests {
+  private func expect(_ error: BywayError?, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(error?.code == .linkUnavailable, "\(error as Any)", sourceLocation: sourceLocation)
+    #expect(error?.processing == BywayError.Processing.none, sourceLocation: sourceLocation)
+    for word in words {
+      #expect(
+        error?.message.contains(word) == true, "no \"\(word)\" in \(error as Any)", sourceLocation: sourceLocation)
+    }
+  }
+
+  private func refusal(port: Int, _ limits: SSHLimits = SSHLimits()) async throws -> BywayError? {
+    let address = try LinkAddress("ssh://me@127.0.0.1:\(port)/x?config=none&known_hosts=/dev/null")
+    return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: .seconds(30))) }
+  }
+
+  @Test("nobody listens on the server's port") func noServer() async throws {
+    let unused = try UnusedPort()
+    expect(try await refusal(port: Int(unused.port)), "Nobody listens on me@127.0.0.1:\(unused.port)")
+    withExtendedLifetime(unused) {}
+  }
+
+  @Test("the server accepts and says nothing") func silentServer() async throws {
+    let server = try await LocalServer.start { _ in }
+    var limits = SSHLimits()
+    limits.handshake = .milliseconds(200)
+    expect(try await refusal(port: server.port, limits), "said nothing")
+    await server.stop()
+  }
+
+  @Test("the server is a web server") func webServer() async throws {
+    let server = try await LocalServer.start { channel in
+      try channel.pipeline.syncOperations.addHandler(Greeter("HTTP/1.1 400 Bad Request\r\n\r\n", thenCloses: true))
+    }
+    expect(try await refusal(port: server.port), "is a web server")
+    await server.stop()
+  }
+
+  @Test("the server is something else, and its words are shown without control characters") func somethingElse()
+    async throws
+  {
+    let server = try await LocalServer.start { channel in
+      try channel.pipeline.syncOperations.addHandler(Greeter("220 \u{1B}[31mmail ready\r\n", thenCloses: true))
+    }
+    expect(try await refusal(port: server.port), "is no SSH server: it says \"220  [31mmail ready\"")
+    await server.stop()
+  }
+
+  @Test("the server ends the connection without a word") func wordless() async throws {
+    let server = try await LocalServer.start { channel in
+      try channel.pipeline.syncOperations.addHandler(Greeter("", thenCloses: true))
+    }
+    expect(try await refusal(port: server.port), "without a word", "MaxStartups")
+    await server.stop()
+  }
+
+  @Test("the server never stops to talk before it says who it is") func chatter() async throws {
+    let server = try await LocalServer.start { channel in
+      try channel.pipeline.syncOperations.addHandler(Fountain())
+    }
+    expect(try await refusal(port: server.port), "is no SSH server")
+    await server.stop()
+  }
+
+  @Test("no cipher in common, and both sides are named") func noCipher() async throws {
+    try await SSHRig.with("Ciphers chacha20-poly1305@openssh.com") { rig in
+      expect(
+        try await rig.refusal("/x"), "agree on no cipher", "it offers chacha20-poly1305@openssh.com", "aes128-ctr",
+        "OpenSSH_")
+    }
+  }
+
+  @Test("nothing listens on the socket") func noSocket() async throws {
+    try await SSHRig.with { rig in
+      expect(try await rig.refusal("/nowhere/x.sock"), "cannot connect to /nowhere/x.sock", "does something listen")
+    }
+  }
+
+  @Test("the socket may not be opened") func deniedSocket() async throws {
+    try await SSHRig.with { rig in
+      let path = rig.server.folder["private.sock"]
+      let server = try await LocalServer.start(at: path) { _ in }
+      chmod(path, 0)
+      // Root may open anything.
+      let user = getuid() == 0 ? "nobody" : rig.server.user
+      expect(try await rig.refusal(path, user: user), "may \(user) open it")
+      await server.stop()
+    }
+  }
+
+  @Test("nothing listens on the port behind the server") func noPort() async throws {
+    try await SSHRig.with { rig in
+      let unused = try UnusedPort()
+      expect(
+        try await rig.refusal("?tcp=127.0.0.1:\(unused.port)"), "cannot connect to 127.0.0.1:\(unused.port) from there")
+      withExtendedLifetime(unused) {}
+    }
+  }
+
+  @Test("the server forwards nothing", arguments: ["?tcp=127.0.0.1:80", "/x.sock"]) func noForwarding(_ rest: String)
+    async throws
+  {
+    try await SSHRig.with("AllowTcpForwarding no", "AllowStreamLocalForwarding no") { rig in
+      expect(try await rig.refusal(rest), rest == "/x.sock" ? "AllowStreamLocalForwarding" : "AllowTcpForwarding")
+    }
+  }
+
+  @Test("a command that is not there, one that fails, and one that is killed") func commands() async throws {
+    try await SSHRig.with { rig in
+      for (command, words) in [
+        ("no-such-command-here", "was not found (status 127)"), ("echo so sad >%262; exit 3", "so sad"),
+        ("exit 3", "exited with status 3"), ("kill -9 $$", "was ended by SIGKILL"), ("true", "exited with status 0"),
+      ] {
+        let channel = try await rig.connect("?command=\(command)")
+        let received = try await channel.received()
+        let error = received.error as? BywayError
+        expect(error, words, "before it sent a byte")
+      }
+    }
+  }
+
+  @Test("sessions of the server are used up") func maxSessions() async throws {
+    try await SSHRig.with("MaxSessions 2") { rig in
+      let first = try await rig.connect("?command=cat")
+      let second = try await rig.connect("?command=cat")
+      expect(try await rig.refusal("?command=cat"), "limit is reached (MaxSessions)")
+      try await first.close().get()
+      // The server has room again once its child has ended.
+      var third: (any Channel)?
+      for _ in 0..<1000 where third == nil {
+        third = try? await rig.connect("?command=cat")
+        if third == nil { try await Task.sleep(for: .milliseconds(10)) }
+      }
+      #expect(third?.isActive == true && rig.server.logins == 1)
+      for channel in [second, third] { channel?.close(promise: nil) }
+    }
+  }
+
+  @Test("the server is killed in the middle of a transfer") func killed() async throws {
+    try await SSHRig.with { rig in
+      let fountain = try await LocalServer.start(at: rig.server.folder["f"]) { channel in
+        try channel.pipeline.syncOperations.addHandler(Fountain())
+      }
+      let channel = try await rig.connect(rig.server.folder["f"])
+      _ = try await channel.received(count: 1 << 20)
+      let end = try await EndReader.add(to: channel)
+      rig.server.killSessions()
+      let error = try await end.get() as? BywayError
+      #expect(error?.code == .linkLost && error?.message.contains("the server died") == true, "\(error as Any)")
+      // The next link finds another session.
+      try await rig.connect(rig.server.folder["f"]).close().get()
+      await fountain.stop()
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import Byway
+import Foundation
+import NIOCore
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+/// The environment variable BYWAY_SSH_ABORTS sets how many; a thousand take some minutes.
+@Suite("Aborts of ssh: links") struct SSHLeakTests {
+  private static let count = ProcessInfo.processInfo.environment["BYWAY_SSH_ABORTS"].flatMap { Int($0) } ?? 60
+
+  @Test("whenever a link is given up, nothing stays behind", .timeLimit(.minutes(15))) func aborts() async throws {
+    var limits = SSHLimits()
+    limits.lingering = .milliseconds(20)
+    try await SSHRig.with { original in
+      let path = original.server.folder["f"]
+      let fountain = try await LocalServer.start(at: path) { channel in
+        try channel.pipeline.syncOperations.addHandler(Fountain())
+      }
+      var resident: [Int] = []
+      for round in 0..<Self.count {
+        let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
+        if round % 3 == 0 {
+          // Somewhere on the way.
+          let context = LinkContext.test(limit: .milliseconds(Int64(round % 40)))
+          (try? await rig.connect(path, context: context))?.close(promise: nil)
+        } else {
+          let channel = try await rig.connect(round % 3 == 1 ? path : "?command=cat /dev/zero")
+          _ = try await channel.received(count: 100_000)
+          if round % 2 == 0 { rig.server.killSessions() }
+          channel.close(promise: nil)
+        }
+        if round % 50 == 49 { resident.append(try ProcessMemory(of: getpid()).resident) }
+      }
+      #expect(try await eventually { original.server.sessions.isEmpty })
+      if Self.count >= 1000 {
+        let growth = try #require(resident.last) - resident[resident.count / 4]
+        #expect(growth < 8 << 20, "\(resident)")
+        print("resident after each 50 rounds:", resident.map { $0 >> 10 }, "KiB")
+      }
+      await fountain.stop()
+    }
+  }
+}

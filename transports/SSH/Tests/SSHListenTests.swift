@@ -1,0 +1,65 @@
+import Byway
+import BywayTesting
+import Foundation
+import NIOCore
+import NIOPosix
+import TestPeers
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+@Suite("Listening on the far machine", .timeLimit(.minutes(3))) struct SSHListenTests {
+  private func dial(_ port: Int) async throws -> any Channel {
+    try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelInitializer { $0.prepareForHandover() }
+      .connect(host: "127.0.0.1", port: port).get()
+  }
+
+  private func port(of listener: any Listener) throws -> Int {
+    try #require(listener.address[option: "listen"].flatMap { Int($0) })
+  }
+
+  @Test("accepts what comes to the far port, and tells which it was given") func accepts() async throws {
+    try await SSHRig.with { rig in
+      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test())
+      let port = try port(of: listener)
+      #expect(port > 0)
+      let near = try await dial(port)
+      let far = try #require(try await nextChannel(of: listener))
+      try await far.writeAndFlush(ByteBuffer(string: "from afar"))
+      #expect(try await near.received(count: 9).text == "from afar")
+      for channel in [near, far] { channel.close(promise: nil) }
+      await listener.close()
+    }
+  }
+
+  @Test("listens again when the connection is lost, on the same port") func returns() async throws {
+    try await SSHRig.with { rig in
+      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test())
+      let port = try port(of: listener)
+      rig.server.killSessions()
+      #expect(try await eventually { rig.server.logins == 2 })
+      var near: (any Channel)?
+      for _ in 0..<500 where near == nil {
+        near = try? await dial(port)
+        if near == nil { try await Task.sleep(for: .milliseconds(20)) }
+      }
+      let dialled = try #require(near)
+      try await dialled.writeAndFlush(ByteBuffer(string: "hello"))
+      let far = try #require(try await nextChannel(of: listener))
+      #expect(try await far.received(count: 5).text == "hello")
+      for channel in [dialled, far] { channel.close(promise: nil) }
+      await listener.close()
+      #expect(await bywayError { () in _ = try await rig.connect("?tcp=127.0.0.1:\(port)") } != nil)
+    }
+  }
+
+  @Test("says why it cannot listen") func refused() async throws {
+    try await SSHRig.with("PermitListen none") { rig in
+      let address = try rig.address("?listen=8080")
+      let error = await bywayError { try await rig.transport.listen(on: address, context: .test()) }
+      #expect(error?.code == .linkUnavailable && error?.message.contains("PermitListen") == true, "\(error as Any)")
+    }
+  }
+}

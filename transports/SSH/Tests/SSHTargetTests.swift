@@ -1,0 +1,53 @@
+import Byway
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+@Suite("Addresses of ssh: links") struct SSHTargetTests {
+  @Test(
+    "says where to go",
+    arguments: [
+      ("ssh://h/run/x.sock", SSHTarget.Purpose.dial(.socket(path: "/run/x.sock"))),
+      ("ssh://u@h:2222/x?http=1.1", .dial(.socket(path: "/x"))),
+      ("ssh://h?tcp=127.0.0.1:80", .dial(.port(host: "127.0.0.1", port: 80))),
+      ("ssh://h?tcp=[::1]:80", .dial(.port(host: "::1", port: 80))),
+      ("ssh://h?command=a b%26c", .dial(.command("a b&c"))),
+      ("ssh://h?listen=8080", .listen(host: "localhost", port: 8080)),
+      ("ssh://h?listen=0.0.0.0:0", .listen(host: "0.0.0.0", port: 0)),
+    ])
+  func purposes(_ text: String, _ purpose: SSHTarget.Purpose) throws {
+    #expect(try SSHTarget(LinkAddress(text)).purpose == purpose)
+  }
+
+  @Test("names user, host and port") func login() throws {
+    let login = try SSHTarget(LinkAddress("ssh://me@[::1]:2222/x")).login
+    #expect(login.user == "me" && login.host == "::1" && login.port == 2222)
+    let short = try SSHTarget(LinkAddress("ssh://alias/x")).login
+    #expect(short.user == nil && short.port == nil)
+  }
+
+  @Test(
+    "refuses what says nothing, too much or nonsense, and tells what to write",
+    arguments: [
+      ("ssh://h", "does not say where"), ("ssh://h/", "does not say where"), ("ssh:/x", "names no host"),
+      ("ssh:///x", "names no host"), ("ssh://-oProxyCommand=x/x", "names no host"), ("ssh://h:0/x", "names no host"),
+      ("ssh://h/x?tcp=a:1", "more than one"), ("ssh://h?tcp=80", "no host and port"),
+      ("ssh://h?tcp=a:0", "no host and port"), ("ssh://h?command=", "is empty"),
+      ("ssh://h?listen=/run/x", "only ports"), ("ssh://h?listen=x", "is no port"),
+      ("ssh://h?listen=70000", "is no port"), ("ssh://h/\(String(repeating: "x", count: 107))", "longer than"),
+    ])
+  func refused(_ text: String, _ words: String) async throws {
+    let error = await bywayError { try SSHTransport().check(LinkAddress(text)) }
+    #expect(error?.code == .invalidAddress)
+    #expect(error?.message.contains(words) == true, "\(error as Any)")
+  }
+
+  @Test("an address to dial is not listened on, nor the other way round") func directions() async throws {
+    let transport = SSHTransport()
+    let dial = await bywayError { try await transport.listen(on: LinkAddress("ssh://h/x"), context: .test()) }
+    #expect(dial?.code == .invalidAddress && dial?.message.contains("open=dial") == true)
+    let listen = await bywayError { try await transport.connect(to: LinkAddress("ssh://h?listen=1"), context: .test()) }
+    #expect(listen?.code == .invalidAddress)
+  }
+}
