@@ -7,7 +7,9 @@ extension Cache {
   /// A request that no stored response can answer; it may make some doubtful (RFC 9111 §4.4).
   func pass(_ request: Request, next: Next) async throws -> Response {
     let isSafe = CacheRules.isSafe(request.head.method)
-    if configuration.isOffline(), request.head.method != .connect { return unsatisfiable(isOffline: true) }
+    // A tunnel is no business of a cache.
+    guard request.head.method != .connect else { return try await next(request) }
+    if configuration.isOffline() { return unsatisfiable(isOffline: true) }
     var response = try await next(request)
     for target in CacheRules.invalidated(by: request.head, response.head) { await store.remove(target.key) }
     CacheStatus.bypass(isSafe ? "request" : "method").add(to: &response.head)
@@ -27,9 +29,7 @@ extension Cache {
     if request.head.method == .head {
       await take(response.head, as: stored ?? store.response(for: key, request.head.headerFields), requested, received)
     } else if CacheRules.isStorable(response.head, to: request.head) {
-      let new = StoredResponse(
-        id: reservation.id, key: key, response.head, to: request.head, requested: requested, received: received)
-      response.body = await store.storing(response.body, of: new, in: reservation)
+      response.body = await keeping(response, to: request.head, in: reservation, requested, received)
     }
     status.forwarded(response.status.code).add(to: &response.head)
     return response
@@ -60,9 +60,7 @@ extension Cache {
       return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
     }
     if CacheRules.isStorable(response.head, to: request.head) {
-      let new = StoredResponse(
-        id: reservation.id, key: stored.key, response.head, to: request.head, requested: requested, received: received)
-      response.body = await store.storing(response.body, of: new, in: reservation)
+      response.body = await keeping(response, to: request.head, in: reservation, requested, received)
     } else if response.status.kind == .successful {
       // What is stored is no longer what the origin has.
       await store.remove(stored.key)
@@ -82,7 +80,20 @@ extension Cache {
     request.head.method = .get
     guard let response = try? await validate(stored, for: request, next: next) else { return }
     // Reading it stores it.
-    do { for try await _ in response.body {} } catch {}
+    let body = response.body
+    _ = try? await within(.now() + .minutes(5), "") {
+      for try await _ in body {}
+    }
+  }
+
+  /// The response's body, which is stored as it passes.
+  private func keeping(
+    _ response: Response, to request: HTTPRequest, in reservation: CacheStore.Reservation, _ requested: WallTime,
+    _ received: WallTime
+  ) async -> Body {
+    let stored = StoredResponse(
+      id: reservation.id, key: reservation.key, response.head, to: request, requested: requested, received: received)
+    return await store.storing(response.body, of: stored, in: reservation)
   }
 
   /// - Returns: `nil` where the origin or the way to it failed and the stored response is better than that.

@@ -95,7 +95,7 @@ final class CacheStore: Sendable {
     if let length = body.length, length > bodyLimit { return body }
     do {
       let writer = try await storage.writer(for: reservation.id)
-      let recording = Recording(writer, limit: bodyLimit) { length in
+      let recording = CacheRecording(writer, limit: bodyLimit) { length in
         // Holds the place until here.
         withExtendedLifetime(reservation) {}
         var whole = response
@@ -103,7 +103,7 @@ final class CacheStore: Sendable {
         await self.insert(whole)
       }
       if body.isKnownEmpty {
-        await recording.finish()
+        await recording.finish(nil)
         return body
       }
       return body.recorded(by: recording)

@@ -31,7 +31,7 @@ final class DiskStorage: CacheStorage {
 
   /// Everything that an earlier process left whole; the rest is deleted. Blocks.
   func load() throws -> [StoredResponse] {
-    let names = try fileNames()
+    let names = try Folder.names(folder)
     var responses: [StoredResponse] = []
     for name in names where name.hasSuffix(".head") {
       guard let id = UInt64(name.dropLast(5), radix: 16), let response = try? head(of: id),
@@ -47,7 +47,7 @@ final class DiskStorage: CacheStorage {
 
   func writer(for id: UInt64) async throws -> any CacheWriter {
     let path = path(id, "body")
-    return try await NIOThreadPool.singleton.runIfActive { try BodyFile(path) }
+    return try await NIOThreadPool.singleton.runIfActive { try NewFile(path) }
   }
 
   func body(of id: UInt64) async throws -> Body {
@@ -59,10 +59,10 @@ final class DiskStorage: CacheStorage {
     let (path, temporary) = (path(response.id, "head"), path(response.id, "new"))
     let bytes = response.encoded
     try await NIOThreadPool.singleton.runIfActive {
-      let file = try BodyFile(temporary)
+      let file = try NewFile(temporary)
       try file.append(bytes)
       try file.synchronize()
-      guard rename(temporary, path) == 0 else { throw Self.failure(path) }
+      try file.rename(to: path)
     }
   }
 
@@ -84,17 +84,6 @@ final class DiskStorage: CacheStorage {
 
   private func path(_ id: UInt64, _ kind: String) -> String { "\(folder)/\(hex(id)).\(kind)" }
 
-  private func fileNames() throws -> [String] {
-    guard let directory = opendir(folder) else { throw Self.failure(folder) }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      names.append(name)
-    }
-    return names
-  }
-
   /// Whatever else lies in the folder is somebody else's.
   private static func isOurs(_ name: String) -> Bool {
     let parts = name.split(separator: ".")
@@ -102,7 +91,7 @@ final class DiskStorage: CacheStorage {
       && ["head", "body", "new"].contains(parts[1])
   }
 
-  fileprivate static func failure(_ path: String) -> BywayError {
+  private static func failure(_ path: String) -> BywayError {
     BywayError(
       .invalidRequest, "Cannot use \(path) for the cache: \(String(cString: strerror(errno))).", processing: .none)
   }
@@ -111,47 +100,4 @@ final class DiskStorage: CacheStorage {
 private func hex(_ id: UInt64) -> String {
   let text = String(id, radix: 16)
   return String(repeating: "0", count: 16 - text.count) + text
-}
-
-/// A file that is being written; gone again where it is dropped before it is whole.
-///
-/// `@unchecked Sendable`: used by one task at a time, which waits for each write.
-private final class BodyFile: CacheWriter, @unchecked Sendable {
-  private let path: String
-  private let descriptor: CInt
-  private var isWhole = false
-
-  init(_ path: String) throws {
-    self.path = path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw DiskStorage.failure(path) }
-  }
-
-  deinit {
-    close(descriptor)
-    if !isWhole { unlink(path) }
-  }
-
-  func write(_ chunk: ByteBuffer) async throws {
-    try await NIOThreadPool.singleton.runIfActive { try self.append(chunk) }
-  }
-
-  func finish() async throws {
-    try await NIOThreadPool.singleton.runIfActive { try self.synchronize() }
-  }
-
-  func append(_ bytes: ByteBuffer) throws {
-    var rest = bytes
-    while rest.readableBytes > 0 {
-      let count = rest.withUnsafeReadableBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno != EINTR { throw DiskStorage.failure(path) }
-      rest.moveReaderIndex(forwardBy: max(count, 0))
-    }
-  }
-
-  /// Onto the disk, before anything refers to it.
-  func synchronize() throws {
-    guard fdatasync(descriptor) == 0 else { throw DiskStorage.failure(path) }
-    isWhole = true
-  }
 }

@@ -44,7 +44,7 @@ extension Trace.Redaction {
     return exchange
   }
 
-  private func redacted(_ fields: HTTPFields) -> HTTPFields {
+  func redacted(_ fields: HTTPFields) -> HTTPFields {
     var result = HTTPFields()
     for var field in fields {
       let name = field.name.canonicalName
@@ -63,7 +63,7 @@ extension Trace.Redaction {
   }
 
   /// The parameters of the query, where there is one.
-  private func redactedURL(_ url: String) -> String {
+  func redactedURL(_ url: String) -> String {
     guard let question = url.firstIndex(of: "?") else { return url }
     let form = String(url[url.index(after: question)...])
     return url[...question] + redactedForm(form)

@@ -1,9 +1,9 @@
-import Byway
+import HTTPTypes
 import NIOCore
 import Synchronization
 
 /// Writes a body down as it passes. What cannot be written is left: the reader does not notice.
-final class Recording: Sendable {
+final class CacheRecording: BodyRecorder {
   private struct State {
     var writer: (any CacheWriter)?
     var length = 0
@@ -28,7 +28,7 @@ final class Recording: Sendable {
     do { try await writer?.write(chunk) } catch { abandon() }
   }
 
-  func finish() async {
+  func finish(_ trailers: HTTPFields?) async {
     let (writer, length) = state.withLock { state in
       defer { state.writer = nil }
       return (state.writer, state.length)
@@ -37,44 +37,11 @@ final class Recording: Sendable {
     await finished(length)
   }
 
-  func abandon() {
+  func fail(_ error: any Error) {
+    abandon()
+  }
+
+  private func abandon() {
     state.withLock { $0.writer = nil }
-  }
-}
-
-extension Body {
-  /// The same body, written down on its way.
-  func recorded(by recording: Recording) -> Body {
-    Body(RecordedBody(body: self, recording: recording), length: length, trailers: { await trailers() })
-  }
-}
-
-private struct RecordedBody: AsyncSequence, Sendable {
-  typealias Element = ByteBuffer
-
-  let body: Body
-  let recording: Recording
-
-  func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(chunks: body.makeAsyncIterator(), recording: recording)
-  }
-
-  struct AsyncIterator: AsyncIteratorProtocol {
-    var chunks: Body.AsyncIterator
-    let recording: Recording
-
-    mutating func next() async throws -> ByteBuffer? {
-      do {
-        guard let chunk = try await chunks.next() else {
-          await recording.finish()
-          return nil
-        }
-        await recording.write(chunk)
-        return chunk
-      } catch {
-        recording.abandon()
-        throw error
-      }
-    }
   }
 }
