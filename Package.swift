@@ -136,8 +136,8 @@ let package = Package(
     tests(
       "BywayInterceptorsTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "TCPTransport", "TestPeers", nioCore,
-        httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
+        nioCore, httpTypes, logging,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(

@@ -51,8 +51,9 @@ extension Trace.Redaction {
       switch field.name {
       case .location, .contentLocation, .referer: field.value = redactedURL(field.value)
       case .authorization, .proxyAuthorization:
-        // Which scheme it was is often the question.
-        field.value = field.value.prefix { $0 != " " } + " " + Self.mark
+        // Which scheme it was is often the question; a lone word may be the secret itself.
+        let scheme = field.value.prefix { $0 != " " }
+        field.value = (scheme.count < field.value.count ? scheme + " " : "") + Self.mark
       case _ where words.contains(where: name.contains) || field.indexingStrategy == .disallow:
         field.value = Self.mark
       default: break
@@ -62,19 +63,30 @@ extension Trace.Redaction {
     return result
   }
 
-  /// The parameters of the query, where there is one.
+  /// Credentials in front of the host, and the parameters of query and fragment.
   func redactedURL(_ url: String) -> String {
-    guard let question = url.firstIndex(of: "?") else { return url }
-    let form = String(url[url.index(after: question)...])
-    return url[...question] + redactedForm(form)
+    let parameters = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+    var place = url[..<parameters]
+    if let authority = place.firstRange(of: "//")?.upperBound {
+      let end = place[authority...].firstIndex(of: "/") ?? place.endIndex
+      if let at = place[authority..<end].lastIndex(of: "@") { place.removeSubrange(authority...at) }
+    }
+    return place + redactedForm(String(url[parameters...]))
   }
 
+  /// Pairs, with whatever stands between them left as it is.
   private func redactedForm(_ form: String) -> String {
-    form.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+    var result = ""
+    var rest = form[...]
+    while !rest.isEmpty {
+      let pair = rest.prefix { !"&?#".contains($0) }
       let name = pair.prefix { $0 != "=" }
       let decoded = PercentEncoding.decode(String(name).replacing("+", with: " ")) ?? String(name)
-      return isSecret(decoded) && name.count < pair.count ? "\(name)=\(Self.mark)" : String(pair)
-    }.joined(separator: "&")
+      result += isSecret(decoded) && name.count < pair.count ? "\(name)=\(Self.mark)" : String(pair)
+      rest = rest.dropFirst(pair.count)
+      if let separator = rest.popFirst() { result.append(separator) }
+    }
+    return result
   }
 
   private func isSecret(_ parameter: String) -> Bool {
@@ -90,54 +102,12 @@ extension Trace.Redaction {
     case MediaType.form:
       content.kept = ByteBuffer(string: redactedForm(String(buffer: content.kept)))
     case _ where essence == "application/json" || essence.hasSuffix("+json"):
-      content.kept = ByteBuffer(bytes: redactedJSON(Array(content.kept.readableBytesView)))
+      content.kept = ByteBuffer(bytes: JSONText.replacing(in: Array(content.kept.readableBytesView), where: isSecret))
     case _ where essence.hasPrefix("multipart/"):
       // Its fields cannot be told apart without reading all of it.
       content.kept = ByteBuffer()
     default: break
     }
     return content
-  }
-
-  /// Takes text that is cut off anywhere.
-  private func redactedJSON(_ bytes: [UInt8]) -> [UInt8] {
-    var result: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\"") else {
-        result.append(bytes[index])
-        index += 1
-        continue
-      }
-      let end = Self.endOfString(bytes, from: index)
-      let text = String(decoding: bytes[(index + 1)..<max(index + 1, end - 1)], as: UTF8.self)
-      result += bytes[index..<end]
-      index = end
-      let value = bytes[index...].firstIndex { !" \t\r\n:".utf8.contains($0) } ?? bytes.count
-      guard bytes[index..<value].contains(UInt8(ascii: ":")), isSecret(text), value < bytes.count else { continue }
-      result += bytes[index..<value]
-      // An object or an array has names of its own.
-      if bytes[value] != UInt8(ascii: "{"), bytes[value] != UInt8(ascii: "[") {
-        result += "\"\(Self.mark)\"".utf8
-        index = Self.endOfValue(bytes, from: value)
-      } else {
-        index = value
-      }
-    }
-    return result
-  }
-
-  private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
-    var index = start + 1
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "\"") { return index + 1 }
-      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    return bytes.count
-  }
-
-  private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
-    if bytes[start] == UInt8(ascii: "\"") { return endOfString(bytes, from: start) }
-    return bytes[start...].firstIndex { ",}] \t\r\n".utf8.contains($0) } ?? bytes.count
   }
 }

@@ -115,10 +115,44 @@ import Testing
     #expect(exchange.response?.headerFields[.authenticationInfo] == "rspauth=shown")
     #expect(
       bodies == "user=shown&Pass%77ord=[redacted]&x"
-        + #"{"user":"shown","password": "[redacted]", "pin":"[redacted]", "in":{"apiKey" : "[redacted]"}, "a":["token"]}"#
+        + #"{"user":"shown","password": "[redacted]", "pin":"[redacted]", "in":{"apiKey" : "[redacted]"}, "#
+        + #""a":["token"]}"#
     )
     // What went to the origin is what the caller sent.
     #expect(origin.heads.first?.headerFields == request.head.headerFields)
+  }
+
+  @Test(
+    "secrets where they are easily overlooked",
+    arguments: [
+      ("authorization", "lonehidden", "[redacted]"), ("x-api-key", "hidden", "[redacted]"),
+      ("location", "//me:hidden@b/x@y", "//b/x@y"),
+      ("location", "/done#state=1&access_token=hidden", "/done#state=1&access_token=[redacted]"),
+      ("referer", "http://a/?a=1?pass=hidden#code=hidden", "http://a/?a=1?pass=[redacted]#code=[redacted]"),
+      ("location", "/a@b", "/a@b"),
+    ])
+  func overlooked(_ name: String, _ value: String, _ shown: String) async throws {
+    let lines = TraceLines()
+    let name = try #require(HTTPField.Name(name))
+    _ = try await TestOrigin().behind(Trace(to: lines)).get("http://a/", [name: value])
+    #expect(lines.exchanges.first?.request.headerFields[name] == shown)
+  }
+
+  @Test(
+    "a secret in JSON is the whole value, however deep",
+    arguments: [
+      (#"{"tokens":["hidden",{"a":"]hidden"}],"b":1}"#, #"{"tokens":"[redacted]","b":1}"#),
+      (#"{"session":{"id":"hidden"},"b":[{"pin":12}]}"#, #"{"session":"[redacted]","b":[{"pin":"[redacted]"}]}"#),
+      (#"["password","shown"]"#, #"["password","shown"]"#), (#"{"secret":null}"#, #"{"secret":"[redacted]"}"#),
+      (#"{"secret":["hid"#, #"{"secret":"[redacted]""#), ("no json \" at", "no json \" at"),
+    ])
+  func json(_ text: String, _ shown: String) async throws {
+    let lines = TraceLines()
+    let origin = TestOrigin { _ in
+      Response(status: .ok, fields: [.contentType: "application/json"], body: Body(text))
+    }
+    _ = try await origin.behind(Trace(bodyLimit: 1000, to: lines)).get("http://a/").text
+    #expect(lines.exchanges.first.map { String(buffer: $0.responseBody.kept) } == shown)
   }
 
   @Test("JSON that is cut off anywhere shows no secret either")
