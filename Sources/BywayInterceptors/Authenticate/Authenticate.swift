@@ -142,9 +142,9 @@ public struct Authenticate: Interceptor {
     return try await within(request.deadline, "Nobody gave a login for \(realm.origin) before the request's deadline.")
     {
       try await turnstile.pass {
-        // Whoever was here before may have got it meanwhile.
-        if let other = logins.login(for: target), other.id != rejected?.id, other.realm == challenge["realm"] ?? "" {
-          return other
+        // Whoever was here before may have got it meanwhile, or for another path of the same realm.
+        if let other = logins.login(for: challenge, at: target), other.id != rejected?.id {
+          return other.covers(target) ? other : logins.add(other.credentials, for: challenge, target: target)
         }
         if let rejected { logins.forget(rejected) }
         guard let credentials = try await ask(realm) else { return nil }

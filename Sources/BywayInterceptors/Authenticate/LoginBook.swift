@@ -18,11 +18,12 @@ struct Login: Sendable {
   /// Digest counts for the whole origin; Basic for what lies beside and below the path that was challenged (RFC 7617
   /// §2.2).
   func covers(_ other: Target) -> Bool {
-    guard target.hasOrigin(of: other) else { return false }
-    if session != nil { return true }
+    target.hasOrigin(of: other) && (session != nil || other.path.utf8.starts(with: folder.utf8))
+  }
+
+  fileprivate var folder: Substring {
     let path = target.path.prefix { $0 != "?" }
-    let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
-    return other.path.utf8.starts(with: folder.utf8)
+    return path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
   }
 }
 
@@ -41,13 +42,27 @@ final class LoginBook: Sendable {
     state.withLock { $0.logins.last { $0.covers(target) } }
   }
 
+  /// What answers the same realm elsewhere on this origin (RFC 9110 §11.5); never by Basic what was given for Digest,
+  /// which does not show the password.
+  func login(for challenge: Challenge, at target: Target) -> Login? {
+    state.withLock { state in
+      state.logins.last { login in
+        login.target.hasOrigin(of: target) && login.realm == challenge["realm"] ?? ""
+          && (login.session == nil || challenge.scheme == "digest")
+      }
+    }
+  }
+
   func add(_ credentials: Authenticate.Credentials, for challenge: Challenge, target: Target) -> Login {
     state.withLock { state in
       state.nextID += 1
       let login = Login(
         id: state.nextID, credentials: credentials, target: target, realm: challenge["realm"] ?? "",
         session: DigestSession(challenge))
-      state.logins.removeAll { $0.target.hasOrigin(of: target) && $0.realm == login.realm && $0.session != nil }
+      state.logins.removeAll { other in
+        other.target.hasOrigin(of: target) && other.realm == login.realm
+          && (other.session != nil || other.folder == login.folder)
+      }
       state.logins.append(login)
       if state.logins.count > Self.limit { state.logins.removeFirst() }
       return login

@@ -1,27 +1,18 @@
 import Synchronization
 
-/// What a cache does in the background: one thing for each URL at a time, not too many in all, none after its owner has
-/// gone.
+/// What a cache does in the background: one thing for each URL at a time, and not too many in all. Each has a deadline
+/// of its own, and holds until then what it works with.
 final class Refreshes: Sendable {
   private static let limit = 16
 
-  private let tasks = Mutex<[String: Task<Void, Never>]>([:])
-
-  deinit {
-    for task in tasks.withLock({ $0.values }) { task.cancel() }
-  }
+  private let running = Mutex<Set<String>>([])
 
   func run(_ key: String, _ work: @escaping @Sendable () async -> Void) {
-    tasks.withLock { tasks in
-      guard tasks[key] == nil, tasks.count < Self.limit else { return }
-      tasks[key] = Task { [weak self] in
-        await work()
-        self?.finish(key)
-      }
+    let mayRun = running.withLock { $0.count < Self.limit && $0.insert(key).inserted }
+    guard mayRun else { return }
+    Task {
+      await work()
+      running.withLock { _ = $0.remove(key) }
     }
-  }
-
-  private func finish(_ key: String) {
-    tasks.withLock { $0[key] = nil }
   }
 }

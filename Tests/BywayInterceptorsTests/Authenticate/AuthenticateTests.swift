@@ -114,6 +114,29 @@ import Testing
     #expect(asked.withLock { $0 } == 1)
   }
 
+  @Test("a realm's login serves its other paths too, but what was given for Digest is not shown to a Basic challenge")
+  func realms() async throws {
+    let origin = TestOrigin { request in
+      let field = request.head.headerFields[.authorization] ?? ""
+      let wanted = request.head.path == "/digest/" ? "Digest realm=b, nonce=n, qop=auth" : "Basic realm=a"
+      let challenge = request.head.path == "/downgrade/" ? "Basic realm=b" : wanted
+      if field.hasPrefix(String(challenge.prefix { $0 != " " })) { return Response(status: .ok) }
+      return Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+    }
+    let asked = Mutex<[Authenticate.Realm]>([])
+    let chain = origin.behind(
+      Authenticate { realm in
+        asked.withLock { $0.append(realm) }
+        return realm.name == "b" && !realm.hidesPassword ? nil : .init(user: "u", password: "p")
+      })
+    for path in ["/one/", "/two/", "/two/x", "/digest/"] {
+      #expect(try await chain.get("http://a" + path).status == .ok)
+    }
+    #expect(asked.withLock { $0.map(\.name) } == ["a", "b"])
+    #expect(try await chain.get("http://a/downgrade/").status == .unauthorized)
+    #expect(asked.withLock { $0.last } == .init(origin: "http://a", name: "b", hidesPassword: false))
+  }
+
   @Test("a deadline ends the asking before it ends the request, and the next one asks anew")
   func deadline() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
