@@ -50,6 +50,7 @@ let package = Package(
     .library(name: "Byway", targets: ["Byway"]),
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
+    .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
     .library(name: "BywayCommand", targets: ["BywayCommand"]),
     .library(name: "UnixTransport", targets: ["UnixTransport"]),
@@ -88,6 +89,7 @@ let package = Package(
       "BywayGateway",
       ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, nioSSL, nioTLS, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
+    source("BywayInterceptors", ["Byway", nioCore, nioPosix, httpTypes, logging, crypto]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
 
@@ -135,6 +137,12 @@ let package = Package(
         "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "TestWire", "LoopbackTransport", "TCPTransport",
         "UnixTransport",
         nioCore, nioPosix, httpTypes, logging,
+      ]),
+    tests(
+      "BywayInterceptorsTests",
+      [
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
+        nioCore, httpTypes, logging,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(

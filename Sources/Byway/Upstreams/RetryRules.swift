@@ -1,14 +1,23 @@
+package import HTTPTypes
 import HTTPWire
 
 /// Whether a request that failed may be sent again (RFC 9110 §9.2.2).
-enum RetryRules {
+package enum RetryRules {
   /// Tries in all, the first one included.
   static let maximumAttempts = 4
 
   static func permit(_ error: BywayError, request: FieldSection) -> Bool {
+    permit(error, isIdempotent: isIdempotent(request))
+  }
+
+  package static func permit(_ error: BywayError, request: HTTPRequest) -> Bool {
+    permit(error, isIdempotent: idempotentMethods.contains { "\($0)" == request.method.rawValue })
+  }
+
+  private static func permit(_ error: BywayError, isIdempotent: @autoclosure () -> Bool) -> Bool {
     switch error.processing {
     case .none: true
-    case .possible: isRetriable(error.code) && isIdempotent(request)
+    case .possible: isRetriable(error.code) && isIdempotent()
     }
   }
 

@@ -8,6 +8,7 @@ package struct Program: Sendable {
   var preferred: [String] = []
 
   package static let nginx = Program(name: "nginx", package: "nginx-light", preferred: ["/usr/sbin/nginx"])
+  package static let apache = Program(name: "apache2", package: "apache2-bin", preferred: ["/usr/sbin/apache2"])
   package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
   package static let curl = Program(name: "curl", package: "curl")
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")

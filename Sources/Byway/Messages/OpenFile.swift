@@ -1,0 +1,61 @@
+import Glibc
+package import NIOCore
+
+/// A regular file, open for reading; closed with its last reference.
+///
+/// Reads name their position and share none, so that several bodies can be read from one file at once. They block: not
+/// for event loops.
+package final class OpenFile: Sendable {
+  package let path: String
+  package let size: Int
+  /// When its content last changed, since 1970.
+  package let modified: Duration
+  private let descriptor: CInt
+
+  /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
+  package convenience init(_ path: String) throws {
+    // A pipe without a writer would hold the caller up.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw Self.failure(path, String(cString: strerror(errno))) }
+    try self.init(owning: descriptor, path: path)
+  }
+
+  /// - Parameter descriptor: closed by this object, also where this fails.
+  package init(owning descriptor: CInt, path: String) throws {
+    var status = stat()
+    let code = fstat(descriptor, &status) == 0 ? 0 : errno
+    guard code == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw Self.failure(path, code == 0 ? "it is no regular file" : String(cString: strerror(code)))
+    }
+    self.descriptor = descriptor
+    self.path = path
+    size = Int(status.st_size)
+    modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// What stands at a position, at least one and at most `limit` bytes.
+  /// - Throws: ``BywayError`` where nothing does: the file has become shorter.
+  package func read(at position: Int, upTo limit: Int) throws -> ByteBuffer {
+    var buffer = ByteBufferAllocator().buffer(capacity: limit)
+    while true {
+      var code: CInt = 0
+      let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
+        let count = pread(descriptor, bytes.baseAddress, limit, position)
+        if count < 0 { code = errno }
+        return max(count, 0)
+      }
+      if count > 0 { return buffer }
+      if code == 0 { throw Self.failure(path, "it became shorter while it was being sent") }
+      if code != EINTR { throw Self.failure(path, String(cString: strerror(code))) }
+    }
+  }
+
+  private static func failure(_ path: String, _ reason: String) -> BywayError {
+    BywayError(.invalidRequest, "Cannot read \(path): \(reason).", processing: .none)
+  }
+}

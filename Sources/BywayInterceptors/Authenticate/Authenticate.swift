@@ -1,0 +1,160 @@
+public import Byway
+import HTTPTypes
+
+/// Answers a server that asks for a login, by Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
+/// `auth-int`).
+///
+/// The strongest scheme on offer is taken. A challenge is answered once: when the server does not accept the answer,
+/// the caller gets its 401. Later requests to the same place carry the answer at once. Where several requests are
+/// challenged, one asks for credentials and the others wait for what it gets. A request that has an `Authorization`
+/// already passes by. Passwords appear in no log, error or description.
+public struct Authenticate: Interceptor {
+  /// Finds credentials, perhaps by asking a person: one call at a time, cancelled where the request is or its
+  /// deadline passes. `nil`: there are none, and the caller gets the 401.
+  public typealias Ask = @Sendable (Realm) async throws -> Credentials?
+
+  public let scope: Scope
+  private let ask: Ask
+  private let random: @Sendable () -> String
+  private let logins = LoginBook()
+  private let turnstile = Turnstile()
+
+  public init(scope: Scope = .everything, _ ask: @escaping Ask) {
+    self.init(scope: scope, ask, random: Self.randomNonce)
+  }
+
+  /// The same login for these hosts and no others: ``Scope`` says how they are written.
+  public init(hosts: [String], user: String, password: String) {
+    let credentials = Credentials(user: user, password: password)
+    // Without a host the scope would be everything, and anybody could ask for the password.
+    self.init(scope: Scope(hosts: hosts)) { _ in hosts.isEmpty ? nil : credentials }
+  }
+
+  package init(scope: Scope = .everything, _ ask: @escaping Ask, random: @escaping @Sendable () -> String) {
+    self.scope = scope
+    self.ask = ask
+    self.random = random
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    guard request.head.headerFields[.authorization] == nil, request.head.method != .connect else {
+      return try await next(request)
+    }
+    let target = Target(request.head)
+    let known = logins.login(for: target)
+    var answer = try await send(request, with: known, target: target, next: next)
+    guard let challenge = challenge(in: answer) else { return answer }
+
+    if let known, known.isStale(by: challenge) {
+      let renewed = logins.renew(known, for: challenge)
+      try await letGo(of: answer, repeating: request, at: target)
+      answer = try await send(request, with: renewed, target: target, next: next)
+      return answer
+    }
+    guard let login = try await login(for: challenge, rejected: known, target: target, request: request) else {
+      return answer
+    }
+    try await letGo(of: answer, repeating: request, at: target)
+    answer = try await send(request, with: login, target: target, next: next)
+    if answer.status == .unauthorized { logins.forget(login) }
+    return answer
+  }
+
+  // MARK: One attempt
+
+  private func send(_ request: Request, with login: Login?, target: Target, next: Next) async throws -> Response {
+    guard let login else { return try await next(request) }
+    var request = request
+    var field = try await authorization(of: login, for: request)
+    field.field.indexingStrategy = .disallow
+    request.head.headerFields[fields: .authorization] = [field.field]
+    let response = try await next(request)
+    let information = Challenge.information(in: response.fields[values: .authenticationInfo])
+    if let proof = field.proof, response.status != .unauthorized, !proof.accepts(information) {
+      throw BywayError(
+        .originUntrusted,
+        "\(target.origin) does not know the password that it asked for: somebody answers in its place.")
+    }
+    if let nonce = information["nextnonce"] { logins.advance(login, to: nonce) }
+    return response
+  }
+
+  private func authorization(
+    of login: Login, for request: Request
+  ) async throws -> (field: HTTPField, proof: DigestSession.ServerProof?) {
+    guard let session = login.session else {
+      let (user, password) = (login.credentials.user, login.credentials.password)
+      guard !user.contains(":") else {
+        throw BywayError(
+          .invalidRequest, "A user name with a colon cannot be sent by Basic authentication, which the origin asks for."
+        )
+      }
+      let text = "Basic " + Base64.text("\(user):\(password)".utf8)
+      return (HTTPField(name: .authorization, value: text), nil)
+    }
+    let quality: DigestSession.Quality?
+    do {
+      quality = try session.quality(bodyIsReplayable: request.body.isReplayable)
+    } catch {
+      throw BywayError(
+        .invalidRequest,
+        "The origin wants the request's body in its Digest login (auth-int), and this body can be read only once:"
+          + " make it from bytes or from a file.")
+    }
+    var bodyHash: String?
+    if quality == .authInt {
+      var hasher = DigestAlgorithm.Hasher(session.algorithm)
+      for try await chunk in request.body { hasher.update(Array(chunk.readableBytesView)) }
+      bodyHash = hasher.finish()
+    }
+    let (text, proof) = logins.authorization(
+      of: login, method: request.head.method.rawValue, target: request.head.path ?? "/", quality: quality,
+      bodyHash: bodyHash, ownNonce: random())
+    return (HTTPField(name: .authorization, value: text), proof)
+  }
+
+  private func letGo(of answer: Response, repeating request: Request, at target: Target) async throws {
+    guard request.body.isReplayable else {
+      throw BywayError(
+        .invalidRequest,
+        "\(target.origin) asks for a login, and the request's body can be sent only once: send it"
+          + " again now that the login is known, or make it from bytes or from a file.")
+    }
+    await answer.discard()
+  }
+
+  // MARK: Challenges
+
+  /// The strongest challenge that can be answered (RFC 7616 §3.7).
+  private func challenge(in response: Response) -> Challenge? {
+    guard response.status == .unauthorized else { return nil }
+    let challenges = Challenge.all(in: response.fields[values: .wwwAuthenticate])
+    let digests = challenges.compactMap { challenge in DigestSession(challenge).map { ($0.algorithm, challenge) } }
+    return digests.max { $0.0 < $1.0 }?.1 ?? challenges.first { $0.scheme == "basic" }
+  }
+
+  private func login(
+    for challenge: Challenge, rejected: Login?, target: Target, request: Request
+  ) async throws -> Login? {
+    let realm = Realm(
+      origin: "\(target.origin)", name: challenge["realm"] ?? "",
+      hidesPassword: challenge.scheme == "digest" || target.scheme == "https")
+    return try await within(request.deadline, "Nobody gave a login for \(realm.origin) before the request's deadline.")
+    {
+      try await turnstile.pass {
+        // Whoever was here before may have got it meanwhile, or for another path of the same realm.
+        if let other = logins.login(for: challenge, at: target), other.id != rejected?.id {
+          return other.covers(target) ? other : logins.add(other.credentials, for: challenge, target: target)
+        }
+        if let rejected { logins.forget(rejected) }
+        guard let credentials = try await ask(realm) else { return nil }
+        return logins.add(credentials, for: challenge, target: target)
+      }
+    }
+  }
+
+  private static func randomNonce() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return Hex.text((0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+  }
+}

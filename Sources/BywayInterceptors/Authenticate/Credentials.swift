@@ -1,0 +1,25 @@
+extension Authenticate {
+  /// A user's name and password. Printing it does not show the password.
+  public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    public let user: String
+    let password: String
+
+    public init(user: String, password: String) {
+      self.user = user
+      self.password = password
+    }
+
+    public var description: String { "\(user):***" }
+    public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
+  }
+
+  /// Who asks for a login.
+  public struct Realm: Sendable, Hashable {
+    /// `http://device:8080`
+    public let origin: String
+    /// As the server calls what it protects; show it to the user.
+    public let name: String
+    /// Neither the password nor anything that it can be guessed from leaves in the clear: Digest, or any over `https`.
+    public let hidesPassword: Bool
+  }
+}

@@ -1,0 +1,112 @@
+import Synchronization
+
+/// What was answered to a challenge, and may be answered again without waiting for one.
+struct Login: Sendable {
+  let id: Int
+  let credentials: Authenticate.Credentials
+  let target: Target
+  let realm: String
+  /// `nil`: Basic.
+  fileprivate(set) var session: DigestSession?
+
+  /// The server accepts the login but no longer its nonce (RFC 7616 §3.3).
+  func isStale(by challenge: Challenge) -> Bool {
+    session != nil && challenge.scheme == "digest" && challenge["stale"]?.lowercased() == "true"
+      && challenge["realm"] ?? "" == realm
+  }
+
+  /// Digest counts for the whole origin; Basic for what lies beside and below the path that was challenged (RFC 7617
+  /// §2.2).
+  func covers(_ other: Target) -> Bool {
+    target.hasOrigin(of: other) && (session != nil || other.path.utf8.starts(with: folder.utf8))
+  }
+
+  fileprivate var folder: Substring {
+    let path = target.path.prefix { $0 != "?" }
+    return path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
+  }
+}
+
+/// The logins that servers have asked for, the latest last, and not too many of them.
+final class LoginBook: Sendable {
+  private static let limit = 100
+
+  private struct State {
+    var logins: [Login] = []
+    var nextID = 0
+  }
+
+  private let state = Mutex(State())
+
+  func login(for target: Target) -> Login? {
+    state.withLock { $0.logins.last { $0.covers(target) } }
+  }
+
+  /// What answers the same realm elsewhere on this origin (RFC 9110 §11.5); never by Basic what was given for Digest,
+  /// which does not show the password.
+  func login(for challenge: Challenge, at target: Target) -> Login? {
+    state.withLock { state in
+      state.logins.last { login in
+        login.target.hasOrigin(of: target) && login.realm == challenge["realm"] ?? ""
+          && (login.session == nil || challenge.scheme == "digest")
+      }
+    }
+  }
+
+  func add(_ credentials: Authenticate.Credentials, for challenge: Challenge, target: Target) -> Login {
+    state.withLock { state in
+      state.nextID += 1
+      let login = Login(
+        id: state.nextID, credentials: credentials, target: target, realm: challenge["realm"] ?? "",
+        session: DigestSession(challenge))
+      state.logins.removeAll { other in
+        other.target.hasOrigin(of: target) && other.realm == login.realm
+          && (other.session != nil || other.folder == login.folder)
+      }
+      state.logins.append(login)
+      if state.logins.count > Self.limit { state.logins.removeFirst() }
+      return login
+    }
+  }
+
+  /// The same credentials under a new nonce; for requests under way the old login stays as it is.
+  func renew(_ login: Login, for challenge: Challenge) -> Login {
+    forget(login)
+    return add(login.credentials, for: challenge, target: login.target)
+  }
+
+  func forget(_ login: Login) {
+    state.withLock { $0.logins.removeAll { $0.id == login.id } }
+  }
+
+  func advance(_ login: Login, to nonce: String) {
+    update(login) { $0.advance(to: nonce) }
+  }
+
+  /// Counts up, so that no two requests have the same count.
+  func authorization(
+    of login: Login, method: String, target: String, quality: DigestSession.Quality?, bodyHash: String?,
+    ownNonce: String
+  ) -> (field: String, proof: DigestSession.ServerProof?) {
+    update(login) { session in
+      let (field, proof) = session.authorization(
+        for: login.credentials, method: method, target: target, quality: quality, bodyHash: bodyHash,
+        ownNonce: ownNonce)
+      return (field, proof)
+    } ?? ("", nil)
+  }
+
+  /// The book's session where it is still there, else the login's own.
+  @discardableResult
+  private func update<Result>(_ login: Login, _ change: (inout DigestSession) -> Result) -> Result? {
+    state.withLock { state in
+      if let index = state.logins.firstIndex(where: { $0.id == login.id }) {
+        guard var session = state.logins[index].session else { return nil }
+        defer { state.logins[index].session = session }
+        return change(&session)
+      }
+      guard var session = login.session else { return nil }
+      return change(&session)
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// What comes from the origin, and what the cache keeps of it.
+extension Cache {
+  /// A request that no stored response can answer; it may make some doubtful (RFC 9111 §4.4).
+  func pass(_ request: Request, next: Next) async throws -> Response {
+    let isSafe = CacheRules.isSafe(request.head.method)
+    // A tunnel is no business of a cache.
+    guard request.head.method != .connect else { return try await next(request) }
+    if configuration.isOffline() { return unsatisfiable(isOffline: true) }
+    var response = try await next(request)
+    for target in CacheRules.invalidated(by: request.head, response.head) { await store.remove(target.key) }
+    CacheStatus.bypass(isSafe ? "request" : "method").add(to: &response.head)
+    return response
+  }
+
+  /// Asks the origin, and stores what may be stored.
+  func fetch(
+    _ request: Request, key: String, instead stored: StoredResponse?, _ status: CacheStatus, next: Next
+  ) async throws -> Response {
+    let reservation = store.reserve(key)
+    let requested = now()
+    guard var response = try await attempt(request, next: next, saving: stored) else {
+      return await saved(by: stored, request)
+    }
+    let received = now()
+    if request.head.method == .head {
+      await take(response.head, as: stored ?? store.response(for: key, request.head.headerFields), requested, received)
+    } else if CacheRules.isStorable(response.head, to: request.head) {
+      response.body = await keeping(response, to: request.head, in: reservation, requested, received)
+    }
+    status.forwarded(response.status.code).add(to: &response.head)
+    return response
+  }
+
+  /// Asks whether a stored response still holds (§4.3).
+  func validate(_ stored: StoredResponse, for request: Request, next: Next) async throws -> Response {
+    guard request.head.method == .get, let question = CacheRules.validation(of: stored, for: request.head) else {
+      return try await fetch(request, key: stored.key, instead: stored, .stale, next: next)
+    }
+    var asking = request
+    asking.head = question
+    let reservation = store.reserve(stored.key)
+    let requested = now()
+    guard var response = try await attempt(asking, next: next, saving: stored) else {
+      return await saved(by: stored, request)
+    }
+    let received = now()
+    if response.status == .notModified {
+      await response.discard()
+      guard CacheRules.isConfirmation(response.head, of: stored) else {
+        // About some other version: nothing is known now.
+        return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
+      }
+      let updated = CacheRules.updated(stored, by: response.head, requested: requested, received: received)
+      await store.update(updated)
+      if let answer = await answer(updated, to: request.head, .stale.forwarded(304)) { return answer }
+      return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
+    }
+    if CacheRules.isStorable(response.head, to: request.head) {
+      response.body = await keeping(response, to: request.head, in: reservation, requested, received)
+    } else if response.status.kind == .successful {
+      // What is stored is no longer what the origin has.
+      await store.remove(stored.key)
+    }
+    CacheStatus.stale.forwarded(response.status.code).add(to: &response.head)
+    return response
+  }
+
+  /// Validates in the background what was served stale; nobody waits for it.
+  func refresh(_ stored: StoredResponse, _ request: Request, next: Next) async {
+    var request = request
+    request.deadline = .now() + .seconds(30)
+    request.onInformational = nil
+    for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince] {
+      request.head.headerFields[name] = nil
+    }
+    request.head.method = .get
+    guard let response = try? await validate(stored, for: request, next: next) else { return }
+    // Reading it stores it.
+    let body = response.body
+    _ = try? await within(.now() + .minutes(5), "") {
+      for try await _ in body {}
+    }
+  }
+
+  /// The response's body, which is stored as it passes.
+  private func keeping(
+    _ response: Response, to request: HTTPRequest, in reservation: CacheStore.Reservation, _ requested: WallTime,
+    _ received: WallTime
+  ) async -> Body {
+    let stored = StoredResponse(
+      id: reservation.id, key: reservation.key, response.head, to: request, requested: requested, received: received)
+    return await store.storing(response.body, of: stored, in: reservation)
+  }
+
+  /// - Returns: `nil` where the origin or the way to it failed and the stored response is better than that.
+  private func attempt(_ request: Request, next: Next, saving stored: StoredResponse?) async throws -> Response? {
+    func isSaved() -> Bool {
+      stored.map {
+        CacheRules.maySave(request.head, stored: $0, now: now(), grace: configuration.staleIfError)
+      } ?? false
+    }
+    do {
+      let response = try await next(request)
+      guard [500, 502, 503, 504].contains(response.status.code), isSaved() else { return response }
+      await response.discard()
+      return nil
+    } catch let error as BywayError {
+      guard Self.outages.contains(error.code), isSaved() else { throw error }
+      return nil
+    }
+  }
+
+  /// A HEAD's answer tells what a GET's would be (§4.3.5).
+  private func take(
+    _ response: HTTPResponse, as stored: StoredResponse?, _ requested: WallTime, _ received: WallTime
+  ) async {
+    guard let stored, response.status.code == 200, stored.status == 200 else { return }
+    if CacheRules.describes(response, stored) {
+      await store.update(CacheRules.updated(stored, by: response, requested: requested, received: received))
+    } else {
+      await store.remove(stored.key)
+    }
+  }
+
+  /// The origin or the way to it failed; it is not the caller's mistake.
+  private static let outages: Set<BywayError.Code> = [
+    .linkUnavailable, .linkLost, .originUnavailable, .originLost, .timedOut, .refused,
+  ]
+}

@@ -1,0 +1,113 @@
+public import Byway
+import HTTPTypes
+public import Logging
+
+/// A private cache (RFC 9111), in memory or on disk: for one user's client or proxy, not for a gateway that serves
+/// many.
+///
+/// It serves what is fresh, asks the origin whether what is stale still holds, and stores what may be stored while it
+/// streams to the caller. When the origin or the link fails, it serves what is stale where nobody forbids that.
+/// `Cache-Status` (RFC 9211) on each response says what it did. It stands best behind ``Canonicalize`` and in front of
+/// ``Authenticate``.
+public struct Cache: Interceptor {
+  public struct Configuration: Sendable {
+    /// Of everything stored, in bytes.
+    public var limit = 64 << 20
+    /// Of one body, in bytes; a larger one passes by.
+    public var bodyLimit = 16 << 20
+    /// How long a response may serve after it has become stale, where the origin fails and has not said how long
+    /// (RFC 9111 §4.2.4, RFC 5861 §4).
+    public var staleIfError = Duration.seconds(7 * 86_400)
+    /// Asked at each request: `true` while there is no way to the origin. What is stored then has to do, however old,
+    /// and what is not is a 504.
+    public var isOffline: @Sendable () -> Bool = { false }
+    public var logger = Logger(label: "byway.cache", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    public static var defaults: Configuration { Configuration() }
+
+    public init() {}
+  }
+
+  public let scope: Scope
+  let configuration: Configuration
+  let store: CacheStore
+  let refreshes = Refreshes()
+  let now: @Sendable () -> WallTime
+
+  /// A cache in memory.
+  public init(scope: Scope = .everything, configuration: Configuration = .defaults) {
+    self.init(scope: scope, configuration: configuration, now: { .now() })
+  }
+
+  /// A cache on disk, with what an earlier process left in it. Blocks while it looks at that.
+  /// - Parameter folder: made where there is none; nobody else can look into it.
+  /// - Throws: ``BywayError`` where the folder cannot be used, or another process uses it.
+  public init(folder: String, scope: Scope = .everything, configuration: Configuration = .defaults) throws {
+    try self.init(folder: folder, scope: scope, configuration: configuration, now: { .now() })
+  }
+
+  package init(
+    scope: Scope = .everything, configuration: Configuration = .defaults, now: @escaping @Sendable () -> WallTime
+  ) {
+    let store = CacheStore(
+      MemoryStorage(), holding: [], limit: configuration.limit, bodyLimit: configuration.bodyLimit,
+      logger: configuration.logger)
+    self.init(store: store, scope: scope, configuration: configuration, now: now)
+  }
+
+  package init(
+    folder: String, scope: Scope = .everything, configuration: Configuration = .defaults,
+    now: @escaping @Sendable () -> WallTime
+  ) throws {
+    let storage = try DiskStorage(folder)
+    let store = CacheStore(
+      storage, holding: try storage.load(), limit: configuration.limit, bodyLimit: configuration.bodyLimit,
+      logger: configuration.logger)
+    self.init(store: store, scope: scope, configuration: configuration, now: now)
+  }
+
+  private init(
+    store: CacheStore, scope: Scope, configuration: Configuration, now: @escaping @Sendable () -> WallTime
+  ) {
+    self.store = store
+    self.scope = scope
+    self.configuration = configuration
+    self.now = now
+  }
+
+  /// Bytes stored.
+  public var size: Int { store.size }
+
+  /// Forgets everything.
+  public func removeAll() async {
+    await store.removeAll()
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    let key = Target(request.head).key
+    let head = request.head
+    // What a GET's body means is between its ends, and an upgrade is no response at all.
+    guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {
+      return try await pass(request, next: next)
+    }
+    let stored = store.response(for: key, head.headerFields)
+    let isOffline = configuration.isOffline()
+    switch CacheRules.decision(for: head, stored: stored, now: now(), isOffline: isOffline) {
+    case .serve:
+      if let stored, let answer = await answer(stored, to: head, .hit) { return answer }
+    case .serveAndRefresh:
+      if let stored, let answer = await answer(stored, to: head, .hit) {
+        refreshes.run(key) { await refresh(stored, request, next: next) }
+        return answer
+      }
+    case .validate:
+      if let stored { return try await validate(stored, for: request, next: next) }
+    case .unsatisfiable:
+      return unsatisfiable(isOffline: isOffline)
+    case .forward:
+      break
+    }
+    return isOffline
+      ? unsatisfiable(isOffline: true) : try await fetch(request, key: key, instead: nil, .miss, next: next)
+  }
+}

@@ -1,0 +1,99 @@
+import HTTPTypes
+
+extension CacheRules {
+  /// The request that asks whether a stored response still holds (§4.3.1); `nil` where that has nothing to ask with.
+  static func validation(of stored: StoredResponse, for request: HTTPRequest) -> HTTPRequest? {
+    var result = request
+    // Without the condition that came with it, a part could be one of another version than the caller's.
+    if result.headerFields.contains(.ifRange) { result.headerFields[.range] = nil }
+    for name in conditions { result.headerFields[name] = nil }
+    if let tag = stored.fields[.eTag] { result.headerFields[.ifNoneMatch] = tag }
+    if let date = stored.fields[.lastModified] { result.headerFields[.ifModifiedSince] = date }
+    let asks = result.headerFields.contains(.ifNoneMatch) || result.headerFields.contains(.ifModifiedSince)
+    return asks ? result : nil
+  }
+
+  /// Whether a 304 is about this stored response (§4.3.4).
+  static func isConfirmation(_ response: HTTPResponse, of stored: StoredResponse) -> Bool {
+    guard let tag = response.headerFields[.eTag].flatMap({ EntityTag($0) }) else { return true }
+    return stored.fields[.eTag].flatMap { EntityTag($0) }.map(tag.weaklyEquals) ?? false
+  }
+
+  /// The stored response after a 304, or after a HEAD that says the same (§3.2, §4.3.4).
+  static func updated(
+    _ stored: StoredResponse, by response: HTTPResponse, requested: WallTime, received: WallTime
+  ) -> StoredResponse {
+    var result = stored
+    let news = storedFields(response.headerFields)
+    let names = Set(news.map(\.name)).subtracting(ofContent)
+    for name in names { result.fields[fields: name] = news[fields: name] }
+    // The age and the date that it had were those of the old answer.
+    if !names.contains(.age) { result.fields[.age] = nil }
+    if !names.contains(.date) { result.fields[.date] = nil }
+    result.requested = requested
+    result.received = received
+    return result
+  }
+
+  /// Whether a HEAD's answer is about the stored response (§4.3.5); where it is not, that is no longer right.
+  static func describes(_ response: HTTPResponse, _ stored: StoredResponse) -> Bool {
+    let fields = response.headerFields
+    for name in [HTTPField.Name.eTag, .lastModified] where fields[name] != stored.fields[name] { return false }
+    return fields[.contentLength].map { $0 == String(stored.length) } ?? true
+  }
+
+  /// What of a head is kept (§3.1): not what concerned one connection or one proxy.
+  static func storedFields(_ fields: HTTPFields) -> HTTPFields {
+    let named = fields[values: .connection].flatMap { ListMembers($0) }.compactMap { HTTPField.Name($0) }
+    let dropped = Set(named + hopByHop)
+    return HTTPFields(fields.filter { !dropped.contains($0.name) })
+  }
+
+  /// The answer to the request's own conditions, from a stored response (§4.3.2): it has the content already.
+  static func isNotModified(_ stored: StoredResponse, for request: HTTPFields) -> Bool {
+    guard stored.status == 200 else { return false }
+    if let list = request[.ifNoneMatch] {
+      if list.trimmed == "*" { return true }
+      return stored.fields[.eTag].flatMap { EntityTag($0) }?.isNamed(byIfNoneMatch: list) ?? false
+    }
+    guard let since = request[.ifModifiedSince].flatMap(WallTime.init(httpDate:)) else { return false }
+    let modified = stored.fields[.lastModified].flatMap(WallTime.init(httpDate:)) ?? stored.date
+    return modified <= since
+  }
+
+  /// The part of a stored response that the request asks for; `nil`: all of it (RFC 9110 §14.2).
+  static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
+    guard request.method == .get, stored.status == 200, let field = request.headerFields[.range],
+      let range = ByteRange(field)
+    else { return nil }
+    guard let condition = request.headerFields[.ifRange] else { return range }
+    if let tag = EntityTag(condition) {
+      return stored.fields[.eTag].flatMap { EntityTag($0) }.map(tag.stronglyEquals) ?? false ? range : nil
+    }
+    return stored.fields[.lastModified] == condition ? range : nil
+  }
+
+  /// The URLs whose stored responses a successful unsafe request makes doubtful (§4.4).
+  static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [Target] {
+    guard !isSafe(request.method), request.method != .connect, (200..<400).contains(response.status.code) else {
+      return []
+    }
+    let target = Target(request)
+    let named = [HTTPField.Name.location, .contentLocation].compactMap { response.headerFields[$0] }
+      .map { target.resolving(URIReference($0)) }
+    // Another origin's are none of this one's business.
+    return [target] + named.filter { $0.hasOrigin(of: target) && $0 != target }
+  }
+
+  private static let conditions: [HTTPField.Name] = [.ifNoneMatch, .ifModifiedSince, .ifRange]
+
+  /// What describes the stored body, which a 304 does not bring.
+  private static let ofContent: Set<HTTPField.Name> = [
+    .contentLength, .contentType, .contentEncoding, .contentRange, .contentMD5, .contentDigest,
+  ]
+
+  private static let hopByHop: [HTTPField.Name] = [
+    .connection, .transferEncoding, .upgrade, .te, .trailer, .proxyAuthenticate, .proxyAuthorization,
+    .proxyAuthenticationInfo,
+  ]
+}

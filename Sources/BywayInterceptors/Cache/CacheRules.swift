@@ -1,0 +1,114 @@
+import HTTPTypes
+
+/// What a private cache may do (RFC 9111): decisions without storage, clock or network.
+enum CacheRules {
+  /// What to do with a request.
+  enum Decision: Equatable {
+    /// Answer from the cache.
+    case serve
+    /// Answer from the cache, and validate for the next time (RFC 5861 §3).
+    case serveAndRefresh
+    /// Ask the origin whether the stored response still holds.
+    case validate
+    /// Ask the origin as if there were no cache.
+    case forward
+    /// Only what is stored was wanted, and that does not do: 504 (§5.2.1.7).
+    case unsatisfiable
+  }
+
+  /// - Parameters:
+  ///   - stored: the response that the request selects.
+  ///   - isOffline: there is no way to the origin, and what is stored is better than nothing (§4.2.4).
+  static func decision(
+    for request: HTTPRequest, stored: StoredResponse?, now: WallTime, isOffline: Bool = false
+  ) -> Decision {
+    let wanted = CacheControl(request.headerFields)
+    let isConfined = isOffline || wanted.contains("only-if-cached")
+    guard let stored, isLookedUp(request) else {
+      return isConfined && isSafe(request.method) ? .unsatisfiable : .forward
+    }
+    let control = stored.control
+    if isOffline {
+      let isUsable = !control.contains("no-cache") && (!mustValidate(stored) || stored.staleness(at: now) < .zero)
+      return isUsable ? .serve : .unsatisfiable
+    }
+    guard !control.contains("no-cache"), !wanted.contains("no-cache") else {
+      return isConfined ? .unsatisfiable : .validate
+    }
+    let age = stored.age(at: now)
+    let staleness = stored.staleness(at: now)
+    let isTooOld = wanted["max-age"].map { age > $0 } ?? false
+    let isFreshEnough = staleness < .zero && staleness + (wanted["min-fresh"] ?? .zero) <= .zero
+    if isFreshEnough, !isTooOld { return .serve }
+    if !mustValidate(stored), !isTooOld {
+      if staleness >= .zero, wanted.isUnlimited("max-stale") || wanted["max-stale"].map({ staleness <= $0 }) ?? false {
+        return .serve
+      }
+      if wanted["max-age"] == nil, wanted["min-fresh"] == nil, !isConfined,
+        let window = control["stale-while-revalidate"], staleness >= .zero, staleness <= window
+      {
+        return .serveAndRefresh
+      }
+    }
+    return isConfined ? .unsatisfiable : .validate
+  }
+
+  /// Whether a stale response is better than the failure of its validation: an answer 500, 502, 503 or 504, or none
+  /// (RFC 5861 §4).
+  /// - Parameter grace: how long after its end a response may serve so where nobody says anything about it.
+  static func maySave(
+    _ request: HTTPRequest, stored: StoredResponse, now: WallTime, grace: Duration
+  ) -> Bool {
+    let wanted = CacheControl(request.headerFields)
+    guard !mustValidate(stored), !stored.control.contains("no-cache"), !wanted.contains("no-cache"),
+      wanted["max-age"] == nil, wanted["min-fresh"] == nil
+    else { return false }
+    let window = wanted["stale-if-error"] ?? stored.control["stale-if-error"] ?? grace
+    return stored.staleness(at: now) <= window
+  }
+
+  /// Whether a response may be kept (§3). A cache of one user keeps also what is `private`, and answers to requests
+  /// with credentials.
+  static func isStorable(_ response: HTTPResponse, to request: HTTPRequest) -> Bool {
+    let control = CacheControl(response.headerFields)
+    let status = response.status.code
+    guard request.method == .get, status >= 200, ![206, 304].contains(status),
+      !CacheControl(request.headerFields).contains("no-store"),
+      StoredResponse.selecting(request.headerFields, vary: response.headerFields) != nil
+    else { return false }
+    // Who understands the status may leave no-store out of account (§5.2.2.3).
+    if control.contains("must-understand") {
+      guard understood.contains(status) else { return false }
+    } else if control.contains("no-store") {
+      return false
+    }
+    return control.contains("max-age") || control.contains("public") || control.contains("private")
+      || response.headerFields.contains(.expires) || isHeuristic(status)
+  }
+
+  /// Statuses whose responses are cacheable without a word about it (RFC 9110 §15.1).
+  static func isHeuristic(_ status: Int) -> Bool {
+    [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
+  }
+
+  private static let understood: Set<Int> = [
+    200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 410, 414, 415, 500, 501, 502, 503, 504,
+  ]
+
+  /// Not to be served stale, whoever would allow it (§5.2.2.2).
+  private static func mustValidate(_ stored: StoredResponse) -> Bool {
+    stored.control.contains("must-revalidate")
+  }
+
+  /// Whether the store is asked at all. A request that wants to happen only under a condition on the origin's state has
+  /// to get there.
+  static func isLookedUp(_ request: HTTPRequest) -> Bool {
+    (request.method == .get || request.method == .head)
+      && ![HTTPField.Name.ifMatch, .ifUnmodifiedSince].contains(where: request.headerFields.contains)
+  }
+
+  /// RFC 9110 §9.2.1.
+  static func isSafe(_ method: HTTPRequest.Method) -> Bool {
+    [.get, .head, .options, .trace].contains(method)
+  }
+}

@@ -1,0 +1,18 @@
+import Synchronization
+
+/// What a cache does in the background: one thing for each URL at a time, and not too many in all. Each has a deadline
+/// of its own, and holds until then what it works with.
+final class Refreshes: Sendable {
+  private static let limit = 16
+
+  private let running = Mutex<Set<String>>([])
+
+  func run(_ key: String, _ work: @escaping @Sendable () async -> Void) {
+    let mayRun = running.withLock { $0.count < Self.limit && $0.insert(key).inserted }
+    guard mayRun else { return }
+    Task {
+      await work()
+      running.withLock { _ = $0.remove(key) }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+public import Byway
+public import HTTPTypes
+
+/// Gives every request its canonical form, so that whatever comes after, a cache above all, sees one spelling of each
+/// URL (RFC 3986 §6.2, RFC 9110 §4.2.3).
+///
+/// Scheme and host go to lower case, default ports, user information and dot segments go away, an empty path becomes
+/// `/`, and percent-encoding takes one form. Fields that the request lacks are filled in from ``defaults``.
+public struct Canonicalize: Interceptor {
+  public let scope: Scope
+  /// Added where a request has no field of that name.
+  public let defaults: HTTPFields
+
+  public init(scope: Scope = .everything, defaults: HTTPFields = [.accept: "*/*"]) {
+    self.scope = scope
+    self.defaults = defaults
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    var request = request
+    request.head = canonical(request.head)
+    return try await next(request)
+  }
+
+  /// The same request as it goes on from here.
+  public func canonical(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    let scheme = request.scheme?.lowercased()
+    request.scheme = scheme
+    // A tunnel's target is a host and a port, always both (RFC 9110 §9.3.6).
+    let isTunnel = request.method == .connect && request.extendedConnectProtocol == nil
+    request.authority = request.authority.map { CanonicalURI.authority($0, scheme: isTunnel ? nil : scheme) }
+    if !isTunnel { request.path = CanonicalURI.path(request.path ?? "") }
+    for field in defaults where !request.headerFields.contains(field.name) {
+      request.headerFields.append(field)
+    }
+    return request
+  }
+}

@@ -1,0 +1,67 @@
+import Byway
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// A file that is being written, for its owner only; gone again where it is dropped before it is whole.
+///
+/// `@unchecked Sendable`: used by one task at a time, which waits for each write.
+final class NewFile: @unchecked Sendable {
+  private let path: String
+  private let descriptor: CInt
+  private var isWhole = false
+
+  /// Blocks, as all of it does that is not `async`.
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.failure(path) }
+  }
+
+  deinit {
+    close(descriptor)
+    if !isWhole { unlink(path) }
+  }
+
+  func write(_ chunk: ByteBuffer) async throws {
+    try await NIOThreadPool.singleton.runIfActive { try self.append(chunk) }
+  }
+
+  func append(_ bytes: ByteBuffer) throws {
+    var rest = bytes
+    while rest.readableBytes > 0 {
+      let count = rest.withUnsafeReadableBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno != EINTR { throw Self.failure(path) }
+      rest.moveReaderIndex(forwardBy: max(count, 0))
+    }
+  }
+
+  /// Over what stands at a position already.
+  func overwrite(_ text: String, at position: Int) throws {
+    var text = text
+    let count = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, position) }
+    guard count == text.utf8.count else { throw Self.failure(path) }
+  }
+
+  /// Onto the disk, before anything refers to it. The file is whole.
+  func synchronize() throws {
+    guard fdatasync(descriptor) == 0 else { throw Self.failure(path) }
+    isWhole = true
+  }
+
+  /// The file is whole, and takes its name.
+  func rename(to name: String) throws {
+    guard Glibc.rename(path, name) == 0 else { throw Self.failure(name) }
+    isWhole = true
+  }
+
+  private static func failure(_ path: String) -> BywayError {
+    BywayError(.invalidRequest, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  }
+}
+
+extension NewFile: CacheWriter {
+  func finish() async throws {
+    try await NIOThreadPool.singleton.runIfActive { try self.synchronize() }
+  }
+}

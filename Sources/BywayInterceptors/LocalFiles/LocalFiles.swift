@@ -1,0 +1,55 @@
+public import Byway
+public import HTTPTypes
+import NIOPosix
+
+/// Answers GET and HEAD from the files of a folder, with ranges and conditions; what has no file there goes on.
+///
+/// So a page's images can come from disk and the rest from the device. Only what lies in the folder itself is found:
+/// symbolic links are not followed, and names that begin with a dot do not exist.
+public struct LocalFiles: Interceptor {
+  public let scope: Scope
+  private let folder: ServedFolder
+  private let prefix: String
+  private let fields: HTTPFields
+
+  /// - Parameters:
+  ///   - folder: looked into at each request, so that files may come and go.
+  ///   - prefix: the path under which the folder appears; `/` for all.
+  ///   - hosts: as in ``Scope``; empty: any.
+  ///   - fields: added to each answer, `Cache-Control` for example.
+  public init(_ folder: String, under prefix: String = "/", hosts: [String] = [], fields: HTTPFields = [:]) {
+    let prefix = String(prefix.reversed().drop { $0 == "/" }.reversed())
+    scope = Scope(hosts: hosts, paths: prefix.isEmpty ? [] : [prefix], methods: [.get, .head])
+    self.folder = ServedFolder(path: folder)
+    self.prefix = prefix
+    self.fields = fields
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    guard let segments = segments(of: request.head) else { return try await next(request) }
+    let (folder, isFolder) = (folder, segments.last?.isEmpty ?? true)
+    let wanted = isFolder ? segments.dropLast() + ["index.html"] : segments
+    switch try await NIOThreadPool.singleton.runIfActive({ try folder.open(wanted) }) {
+    case .nothing: return try await next(request)
+    case .folder where isFolder: return try await next(request)
+    case .folder:
+      // Relative links in the folder's page would miss without the slash at its end.
+      let reference = URIReference(request.head.path ?? "")
+      let location = reference.path + "/" + (reference.query.map { "?" + $0 } ?? "")
+      return Response(status: .movedPermanently, fields: [.location: location]).answering(request.head)
+    case .file(let file):
+      return FileAnswer(file, fields: fields).response(to: request.head).answering(request.head)
+    }
+  }
+
+  /// The path below the prefix, decoded; `nil` where it has an escape that is none.
+  private func segments(of request: HTTPRequest) -> [String]? {
+    let path = (request.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }.dropFirst(prefix.utf8.count)
+    var decoded: [String] = []
+    for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
+      guard let text = PercentEncoding.decode(String(decoding: segment, as: UTF8.self)) else { return nil }
+      decoded.append(text)
+    }
+    return decoded
+  }
+}

@@ -1,0 +1,46 @@
+import Byway
+import Glibc
+
+/// A folder and everything below it, and nothing else: no symbolic link is followed, no hidden file found.
+struct ServedFolder: Sendable {
+  enum Entry {
+    case file(OpenFile)
+    /// There is a folder of that name.
+    case folder
+    case nothing
+  }
+
+  let path: String
+
+  /// Opens what a URL's path names. Blocks: not for event loops.
+  /// - Parameter segments: decoded, relative to the folder.
+  func open(_ segments: [String]) throws -> Entry {
+    guard segments.allSatisfy(Self.isVisible), let name = segments.last else { return .nothing }
+    var folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else {
+      throw BywayError(.invalidRequest, "Cannot serve \(path): \(String(cString: strerror(errno))).", processing: .none)
+    }
+    defer { close(folder) }
+    // One step at a time: a link that is swapped in on the way leads nowhere.
+    for segment in segments.dropLast() {
+      let next = openat(folder, segment, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      guard next >= 0 else { return .nothing }
+      close(folder)
+      folder = next
+    }
+    let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return .nothing }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      return status.st_mode & S_IFMT == S_IFDIR ? .folder : .nothing
+    }
+    return .file(try OpenFile(owning: descriptor, path: "\(path)/\(segments.joined(separator: "/"))"))
+  }
+
+  /// RFC 8615 gives one hidden name a meaning.
+  private static func isVisible(_ segment: String) -> Bool {
+    !segment.isEmpty && (!segment.hasPrefix(".") || segment == ".well-known")
+      && !segment.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+  }
+}

@@ -1,0 +1,55 @@
+public import Byway
+public import HTTPTypes
+
+/// Follows redirects (RFC 9110 §15.4): 301, 302, 303, 307 and 308 with a `Location`, within `http` and `https`.
+///
+/// A POST becomes a GET where browsers make it one; a 307 or 308 sends the same request once more, for which its body
+/// has to be replayable. Credentials and cookies do not go to another origin, and nothing that was asked for by `https`
+/// goes on in the clear.
+public struct Redirect: Interceptor {
+  /// - Parameters:
+  ///   - response: the redirect.
+  ///   - next: the request that would follow it; may be changed.
+  /// - Returns: the request to send; `nil` to hand the redirect itself to the caller.
+  public typealias Decision = @Sendable (_ response: HTTPResponse, _ next: Request) async throws -> Request?
+
+  public let scope: Scope
+  /// Redirects in a row; one more is an error.
+  public let limit: Int
+  private let decide: Decision
+
+  /// - Parameter decide: asked before each redirect is followed.
+  public init(
+    scope: Scope = .everything, limit: Int = 20, decide: @escaping Decision = { $1 }
+  ) {
+    self.scope = scope
+    self.limit = limit
+    self.decide = decide
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    var request = request
+    var count = 0
+    while true {
+      let response = try await next(request)
+      guard let rule = RedirectRule(response.head, to: request.head),
+        let following = try await decide(response.head, rule.request(after: request))
+      else { return response }
+      guard count < limit else {
+        throw BywayError(
+          .refused,
+          "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its visitors"
+            + " in a circle, perhaps because it wants a cookie.")
+      }
+      count += 1
+      if rule.keepsContent, !following.body.isReplayable {
+        throw BywayError(
+          .invalidRequest,
+          "The origin wants the request's body sent to \(rule.target.place) instead, and this body can be sent only"
+            + " once: make it from bytes or from a file.")
+      }
+      await response.discard()
+      request = following
+    }
+  }
+}

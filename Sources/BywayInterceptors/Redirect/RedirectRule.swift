@@ -1,0 +1,64 @@
+import Byway
+import HTTPTypes
+
+/// What a response that redirects makes of the request (RFC 9110 §15.4).
+struct RedirectRule {
+  let target: Target
+  /// The same method and body go to the new place.
+  let keepsContent: Bool
+  private let method: HTTPRequest.Method
+  private let isSameOrigin: Bool
+
+  /// `nil` where the response is no redirect, or none that can be followed without asking anybody.
+  init?(_ response: HTTPResponse, to request: HTTPRequest) {
+    guard let location = response.headerFields[.location], request.method != .connect,
+      let method = Self.method(after: request.method, status: response.status.code)
+    else { return nil }
+    let source = Target(request)
+    target = source.resolving(URIReference(location))
+    guard target.isHTTP, !target.authority.isEmpty, source.scheme != "https" || target.scheme == "https" else {
+      return nil
+    }
+    self.method = method
+    keepsContent = method == request.method && method != .get && method != .head
+    isSameOrigin = source.hasOrigin(of: target)
+  }
+
+  func request(after request: Request) -> Request {
+    var next = request
+    next.head.method = method
+    next.head.go(to: target)
+    var fields = request.head.headerFields
+    if !isSameOrigin {
+      for name in Self.personal { fields[name] = nil }
+    }
+    if !keepsContent {
+      next.body = .empty
+      for name in Self.ofContent { fields[name] = nil }
+    }
+    next.head.headerFields = fields
+    return next
+  }
+
+  /// The method of the following request; `nil` where there is none.
+  private static func method(after method: HTTPRequest.Method, status: Int) -> HTTPRequest.Method? {
+    switch status {
+    // History made a POST a GET here, and nothing else (§15.4.2, §15.4.3).
+    case 301, 302: method == .post ? .get : method
+    case 303: method == .head ? .head : .get
+    case 307, 308: method
+    default: nil
+    }
+  }
+
+  /// What belongs to the origin that it was meant for.
+  private static let personal: [HTTPField.Name] = [
+    .authorization, .cookie, .proxyAuthorization, .origin, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+    .ifRange,
+  ]
+
+  private static let ofContent: [HTTPField.Name] = [
+    .contentType, .contentLength, .contentEncoding, .contentLanguage, .contentLocation, .contentMD5, .contentDigest,
+    .reprDigest, .transferEncoding, .trailer, .expect,
+  ]
+}

@@ -1,0 +1,126 @@
+import Byway
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Writes one exchange down, into a file that takes its name when it is whole.
+final class ExchangeRecording: BodyRecorder {
+  private struct State {
+    var file: NewFile?
+    /// Of the last line.
+    var time: Duration
+    var digest = BodyDigest()
+    var digestPosition = 0
+  }
+
+  private let head: HTTPRequest
+  private let path: String
+  private let logger: Logger
+  private let uptime: @Sendable () -> Duration
+  private let state: Mutex<State>
+
+  /// - Parameter path: without what the name ends in.
+  init(_ head: HTTPRequest, to path: String, logger: Logger, uptime: @escaping @Sendable () -> Duration) {
+    self.head = head
+    self.path = path
+    self.logger = logger
+    self.uptime = uptime
+    state = Mutex(State(time: uptime()))
+  }
+
+  func request(_ event: BodyWatch.Event) {
+    state.withLock { state in
+      switch event {
+      case .began: state.digest = BodyDigest()
+      case .chunk(let chunk): state.digest.update(chunk)
+      case .ended, .failed, .released: break
+      }
+    }
+  }
+
+  func begin(_ response: HTTPResponse) async {
+    var response = response
+    response.headerFields = Trace.Redaction.defaults.redacted(response.headerFields)
+    await open()
+    await append(ByteBuffer(string: RecordingFormat.head(response, after: pause())))
+  }
+
+  func write(_ chunk: ByteBuffer) async {
+    // The reader takes no piece that is larger.
+    var rest = chunk
+    while let piece = rest.readSlice(length: min(rest.readableBytes, 1 << 20)), piece.readableBytes > 0 {
+      await append(RecordingFormat.chunk(piece, after: pause()))
+    }
+  }
+
+  func finish(_ trailers: HTTPFields?) async {
+    await append(ByteBuffer(string: RecordingFormat.end(trailers)))
+    await close()
+  }
+
+  func fail(_ error: any Error) async {
+    // Who gave up is not to find that in the recording.
+    guard BywayError(error).code != .cancelled else { return drop() }
+    if state.withLock({ $0.file == nil }) { await open() }
+    await append(ByteBuffer(string: RecordingFormat.failure(BywayError(error), after: pause())))
+    await close()
+  }
+
+  // MARK: The file
+
+  private func open() async {
+    let subject = RecordingSubject(head, body: "")
+    let opening = RecordingFormat.opening(subject.method, subject.url)
+    let path = path + ".part"
+    await attempt {
+      let file = try await NIOThreadPool.singleton.runIfActive { try NewFile(path) }
+      self.state.withLock { state in
+        state.file = file
+        state.digestPosition = opening.digestPosition
+      }
+    }
+    await append(ByteBuffer(string: opening.text))
+  }
+
+  private func append(_ bytes: ByteBuffer) async {
+    guard let file = state.withLock({ $0.file }) else { return }
+    await attempt { try await file.write(bytes) }
+  }
+
+  private func close() async {
+    let (file, digest, position) = state.withLock { ($0.file, $0.digest.text, $0.digestPosition) }
+    guard let file else { return }
+    let path = path + ".exchange"
+    await attempt {
+      try await NIOThreadPool.singleton.runIfActive {
+        try file.overwrite(digest, at: position)
+        try file.rename(to: path)
+      }
+    }
+    drop()
+  }
+
+  private func attempt(_ work: () async throws -> Void) async {
+    do {
+      try await work()
+    } catch {
+      logger.warning("An exchange is not recorded.", metadata: ["error": "\(error)"])
+      drop()
+    }
+  }
+
+  private func drop() {
+    state.withLock { $0.file = nil }
+  }
+
+  /// Since the last line.
+  private func pause() -> Duration {
+    let now = uptime()
+    return state.withLock { state in
+      defer { state.time = now }
+      return now - state.time
+    }
+  }
+}

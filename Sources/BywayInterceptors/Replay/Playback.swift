@@ -1,0 +1,104 @@
+import Byway
+import HTTPTypes
+import NIOCore
+import NIOPosix
+
+/// One recording, open: its head read, its body still in the file.
+struct Playback: Sendable {
+  enum Answer: Sendable {
+    case response(HTTPResponse)
+    case failure(BywayError)
+  }
+
+  let subject: RecordingSubject
+  /// Before the answer.
+  private(set) var waiting = Duration.zero
+  private(set) var answer: Answer
+  private let file: OpenFile
+  private let bodyPosition: Int
+
+  /// Blocks.
+  /// - Throws: ``BywayError`` where the file cannot be read, or is no recording.
+  init(_ path: String) throws {
+    file = try OpenFile(path)
+    var reader = RecordingReader(file, limit: RecordingFormat.headLimit)
+    guard try reader.line() + "\n" == RecordingFormat.magic else { throw reader.damage() }
+    let request = try reader.line().split(separator: " ")
+    let digest = try reader.line().split(separator: " ")
+    guard request.count == 3, digest.count == 3 else { throw reader.damage() }
+    subject = RecordingSubject(method: String(request[1]), url: String(request[2]), body: String(digest[2]))
+
+    let first = try reader.line()
+    if first.hasPrefix("! "), let (time, error) = RecordingFormat.failure(first.dropFirst(2)) {
+      (waiting, answer, bodyPosition) = (time, .failure(error), reader.position)
+      return
+    }
+    let words = first.split(separator: " ")
+    guard words.count == 3, words[0] == "<", let time = Int(words[1]), let status = Int(words[2]),
+      (200...999).contains(status)
+    else { throw reader.damage() }
+    var fields = HTTPFields()
+    while true {
+      let line = try reader.line()
+      if line == "<" { break }
+      guard line.hasPrefix("< "), let field = RecordingFormat.field(line.dropFirst(2)) else { throw reader.damage() }
+      fields.append(field)
+    }
+    (waiting, bodyPosition) = (.milliseconds(time), reader.position)
+    answer = .response(HTTPResponse(status: .init(code: status), headerFields: fields))
+  }
+
+  /// - Parameter clock: `nil` to leave the pauses out.
+  func body(on clock: (any Clock<Duration>)?) -> Body {
+    var length: Int?
+    if case .response(let head) = answer { length = head.headerFields[.contentLength].flatMap { Int($0) } }
+    let trailers = TrailerBox()
+    return Body(
+      RecordedChunks(file: file, position: bodyPosition, clock: clock, trailers: trailers), length: length,
+      isReplayable: true, trailers: { trailers.value })
+  }
+}
+
+/// The chunks of a recording, one read from the disk at a time.
+private struct RecordedChunks: AsyncSequence, Sendable {
+  typealias Element = ByteBuffer
+
+  let file: OpenFile
+  let position: Int
+  let clock: (any Clock<Duration>)?
+  let trailers: TrailerBox
+
+  func makeAsyncIterator() -> AsyncIterator {
+    let reader = RecordingReader(file, position: position, limit: RecordingFormat.lineLimit)
+    return AsyncIterator(reader: reader, clock: clock, trailers: trailers)
+  }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var reader: RecordingReader
+    let clock: (any Clock<Duration>)?
+    let trailers: TrailerBox
+    var isFinished = false
+
+    mutating func next() async throws -> ByteBuffer? {
+      guard !isFinished else { return nil }
+      let (start, clock) = (reader, clock)
+      let (event, rest) = try await NIOThreadPool.singleton.runIfActive {
+        var reader = start
+        return (try reader.event(), reader)
+      }
+      reader = rest
+      switch event {
+      case .chunk(let time, let chunk):
+        try await clock?.sleep(for: time, tolerance: nil)
+        return chunk
+      case .end(let fields):
+        trailers.value = fields
+        isFinished = true
+        return nil
+      case .failure(let time, let error):
+        try await clock?.sleep(for: time, tolerance: nil)
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+public import Byway
+import Glibc
+import HTTPTypes
+public import Logging
+import NIOPosix
+import Synchronization
+
+/// Writes each exchange into a file of a folder, for ``Replay`` to answer with later: heads, trailers, bodies of any
+/// kind with the time of each chunk, and failures.
+///
+/// A body streams to the caller while it is written. Of the request only its method, URL and the digest of its body are
+/// kept. Secrets in the URL and in the response's head are replaced, those in bodies are not. An exchange that the
+/// caller drops is not recorded; what cannot be written is a warning in the log.
+public struct Recorder: Interceptor {
+  public let scope: Scope
+  private let folder: String
+  private let logger: Logger
+  private let uptime: @Sendable () -> Duration
+  private let number: Counter
+
+  /// Recordings that are in the folder stay, and are replayed before the new ones. Blocks shortly.
+  /// - Parameter folder: made where there is none; nobody else can look into it.
+  /// - Throws: ``BywayError`` where the folder cannot be used.
+  public init(
+    into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder")
+  ) throws {
+    try self.init(into: folder, scope: scope, logger: logger, uptime: Trace.Clocks.system.uptime)
+  }
+
+  package init(
+    into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder"),
+    uptime: @escaping @Sendable () -> Duration
+  ) throws {
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+      throw BywayError(
+        .invalidRequest, "Cannot make \(folder): \(String(cString: strerror(errno))).", processing: .none)
+    }
+    let numbers = try Folder.names(folder).compactMap { $0.hasSuffix(".exchange") ? Int($0.dropLast(9)) : nil }
+    self.scope = scope
+    self.folder = folder
+    self.logger = logger
+    self.uptime = uptime
+    number = Counter(after: numbers.max() ?? 0)
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
+      return try await next(request)
+    }
+    let path = "\(folder)/\(number.next())"
+    let recording = ExchangeRecording(request.head, to: path, logger: logger, uptime: uptime)
+    var request = request
+    request.body = request.body.watched(by: BodyWatch { recording.request($0) })
+    do {
+      var response = try await next(request)
+      await recording.begin(response.head)
+      if response.body.isKnownEmpty {
+        await recording.finish(nil)
+      } else {
+        response.body = response.body.recorded(by: recording)
+      }
+      return response
+    } catch {
+      await recording.fail(error)
+      throw error
+    }
+  }
+}
+
+/// Names files in the order of their exchanges.
+private final class Counter: Sendable {
+  private let last: Mutex<Int>
+
+  init(after last: Int) {
+    self.last = Mutex(last)
+  }
+
+  func next() -> String {
+    let number = last.withLock { last in
+      last += 1
+      return last
+    }
+    return String(repeating: "0", count: max(0, 6 - String(number).count)) + String(number)
+  }
+}

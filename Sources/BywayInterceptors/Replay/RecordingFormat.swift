@@ -1,0 +1,82 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// How an exchange stands in a file:
+///
+///     byway-recording 1
+///     > GET http://device/log
+///     > sha-256 e3b0c442…
+///     < 120 200
+///     < content-type: text/plain
+///     <
+///     + 340 5
+///     12345
+///     = x-sum: 7
+///     .
+///
+/// Times are in milliseconds, since the line before; a chunk has its length and then its bytes and a line's end. `.` is
+/// the end, with the trailers before it; `! linkLost message` stands where the exchange failed, and has no head before
+/// it where it failed without.
+enum RecordingFormat {
+  static let magic = "byway-recording 1\n"
+  /// Of a head, and of a line in the body.
+  static let headLimit = 256 * 1024
+  static let lineLimit = 64 * 1024
+
+  /// The digest comes last, when the request's body has passed; its place is kept.
+  static func opening(_ method: String, _ url: String) -> (text: String, digestPosition: Int) {
+    let start = "\(magic)> \(method) \(url)\n> sha-256 "
+    return (start + String(repeating: "0", count: 64) + "\n", start.utf8.count)
+  }
+
+  static func head(_ response: HTTPResponse, after time: Duration) -> String {
+    let fields = response.headerFields.map { "< \($0.name.rawName): \($0.value)\n" }.joined()
+    return "< \(time.wholeMilliseconds) \(response.status.code)\n\(fields)<\n"
+  }
+
+  static func chunk(_ bytes: ByteBuffer, after time: Duration) -> ByteBuffer {
+    var result = ByteBuffer(string: "+ \(time.wholeMilliseconds) \(bytes.readableBytes)\n")
+    result.writeImmutableBuffer(bytes)
+    result.writeString("\n")
+    return result
+  }
+
+  static func end(_ trailers: HTTPFields?) -> String {
+    (trailers ?? [:]).map { "= \($0.name.rawName): \($0.value)\n" }.joined() + ".\n"
+  }
+
+  static func failure(_ error: BywayError, after time: Duration) -> String {
+    let message = error.message.replacing("\n", with: " ")
+    return "! \(time.wholeMilliseconds) \(error.code) \(error.processing == .none ? "unprocessed" : "-") \(message)\n"
+  }
+
+  /// The field in "NAME: VALUE".
+  static func field(_ text: Substring) -> HTTPField? {
+    let name = text.prefix { $0 != ":" }
+    guard name.count < text.count else { return nil }
+    return HTTPField.Name(String(name)).map {
+      HTTPField(name: $0, value: String(text.dropFirst(name.count + 1)).trimmed)
+    }
+  }
+
+  /// What ``failure(_:after:)`` wrote, without the exclamation mark.
+  static func failure(_ text: Substring) -> (Duration, BywayError)? {
+    let words = text.split(separator: " ", maxSplits: 3)
+    guard words.count >= 3, let time = Int(words[0]) else { return nil }
+    let code = codes.first { $0.description == words[1] } ?? .handlerFailed
+    let message = words.count > 3 ? String(words[3]) : ""
+    return (.milliseconds(time), BywayError(code, message, processing: words[2] == "unprocessed" ? .none : .possible))
+  }
+
+  private static let codes: [BywayError.Code] = [
+    .invalidRequest, .linkUnavailable, .linkLost, .protocolViolation, .originUnavailable, .originUntrusted, .originLost,
+    .incompleteResponse, .timedOut, .forbidden, .misdirected, .refused, .tooLarge, .cancelled, .loopDetected,
+  ]
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

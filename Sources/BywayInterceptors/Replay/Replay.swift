@@ -1,0 +1,68 @@
+public import Byway
+import NIOPosix
+
+/// Answers with what a ``Recorder`` wrote down, byte for byte and, where wanted, in the time that it took.
+///
+/// A request gets the answer to the same one: same method, URL and body. Of several in a row each gets the next answer,
+/// and the last answer stays.
+public struct Replay: Interceptor {
+  /// What happens to a request that was not recorded.
+  public enum Missing: Sendable {
+    /// It fails, so that a test shows what it did not expect.
+    case fails
+    /// It goes on to the origin.
+    case goesOn
+  }
+
+  public let scope: Scope
+  private let folder: String
+  private let missing: Missing
+  private let keepsTime: Bool
+  private let clock: any Clock<Duration>
+  private let shelf: RecordingShelf
+
+  /// Looks through the folder, once. Blocks.
+  /// - Parameters:
+  ///   - keepsTime: answers come in the time that they took; else at once.
+  /// - Throws: ``BywayError`` where the folder cannot be read, or a file of it is no recording.
+  public init(
+    from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool = false
+  ) throws {
+    try self.init(from: folder, scope: scope, missing: missing, keepsTime: keepsTime, clock: ContinuousClock())
+  }
+
+  package init(
+    from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool,
+    clock: any Clock<Duration>
+  ) throws {
+    self.scope = scope
+    self.folder = folder
+    self.missing = missing
+    self.keepsTime = keepsTime
+    self.clock = clock
+    shelf = try RecordingShelf(folder)
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    // A body that can be read once is read here, and would be missing further on.
+    let mayGoOn = missing == .goesOn && request.body.isReplayable
+    var digest = BodyDigest()
+    for try await chunk in request.body { digest.update(chunk) }
+    let subject = RecordingSubject(request.head, body: digest.text)
+    guard let recording = shelf.next(for: subject) else {
+      if mayGoOn { return try await next(request) }
+      throw BywayError(
+        .originUnavailable,
+        "\(folder) has no recording of \(subject.method) \(Target(request.head).place) with this query and body:"
+          + " record it.",
+        processing: .none)
+    }
+    let playback = try await NIOThreadPool.singleton.runIfActive { try Playback(recording.path) }
+    if keepsTime { try await clock.sleep(for: playback.waiting, tolerance: nil) }
+    switch playback.answer {
+    case .failure(let error): throw error
+    case .response(let head):
+      return Response(head, body: playback.body(on: keepsTime ? clock : nil)).answering(request.head)
+    }
+  }
+}

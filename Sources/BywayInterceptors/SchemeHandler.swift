@@ -1,0 +1,48 @@
+public import Byway
+import HTTPTypes
+
+/// Answers the URLs of a scheme of one's own, `key://vault/one` for example: with a function, or over a link.
+public struct SchemeHandler: Interceptor {
+  public let scope: Scope
+  private let respond: @Sendable (Request) async throws -> Response
+
+  /// Answers with a function.
+  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is no scheme (RFC 3986 §3.1).
+  public init(_ scheme: String, respond: @escaping @Sendable (Request) async throws -> Response) throws {
+    guard URIReference.isScheme(scheme.utf8) else {
+      throw BywayError(
+        .unknownScheme, "\"\(scheme)\" is no URL scheme: write a letter, then letters, digits, \"+\", \"-\" or \".\".",
+        processing: .none)
+    }
+    scope = Scope(schemes: [scheme.lowercased()])
+    self.respond = respond
+  }
+
+  /// Sends what has this scheme over a link: `device://hub/status` as `http://hub/status`.
+  ///
+  /// Where an answer refers to itself under the other name, in `Location` for example, the scheme of one's own is put
+  /// back.
+  /// - Parameters:
+  ///   - client: the link's. It is not shut down here.
+  ///   - other: the scheme that the far end knows.
+  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is no scheme.
+  public init(_ scheme: String, over client: BywayClient, as other: String = "http") throws {
+    try self.init(scheme) { request in
+      var sent = request
+      sent.head.scheme = other
+      var response = try await client.execute(sent)
+      for name in [HTTPField.Name.location, .contentLocation] {
+        guard let reference = response.fields[name] else { continue }
+        let target = Target(sent.head)
+        let resolved = target.resolving(URIReference(reference))
+        guard URIReference(reference).scheme != nil, resolved.hasOrigin(of: target) else { continue }
+        response.head.headerFields[name] = "\(scheme.lowercased())://\(resolved.authority)\(resolved.path)"
+      }
+      return response
+    }
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    try await respond(request).answering(request.head)
+  }
+}

@@ -1,0 +1,17 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+  private static func known(_ name: StaticString) -> HTTPField.Name {
+    HTTPField.Name("\(name)") ?? .contentType
+  }
+
+  /// RFC 9530.
+  static let contentDigest = known("content-digest")
+  static let reprDigest = known("repr-digest")
+  /// RFC 9211.
+  static let cacheStatus = known("cache-status")
+  /// RFC 9111 §5.4, obsolete.
+  static let pragma = known("pragma")
+  /// RFC 1864, obsolete.
+  static let contentMD5 = known("content-md5")
+}

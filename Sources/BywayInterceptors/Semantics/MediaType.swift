@@ -1,0 +1,36 @@
+/// The types of content that people serve from files.
+enum MediaType {
+  /// By the name's extension; bytes without a meaning where that is not known.
+  static func ofFile(_ path: String) -> String {
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return unknown }
+    return byExtension[name[name.index(after: dot)...].lowercased()] ?? unknown
+  }
+
+  /// The type alone, in lower case, without parameters: `text/html`.
+  static func essence(_ contentType: String) -> String {
+    let essence = contentType.prefix { $0 != ";" }
+    return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+  }
+
+  /// Whether people can read it.
+  static func isText(_ contentType: String) -> Bool {
+    let essence = essence(contentType)
+    return essence.hasPrefix("text/") || essence.hasSuffix("+json") || essence.hasSuffix("+xml")
+      || ["application/json", "application/javascript", "application/xml", form].contains(essence)
+  }
+
+  static let form = "application/x-www-form-urlencoded"
+  private static let unknown = "application/octet-stream"
+
+  private static let byExtension = [
+    "css": "text/css; charset=utf-8", "csv": "text/csv; charset=utf-8", "gif": "image/gif", "gz": "application/gzip",
+    "htm": "text/html; charset=utf-8", "html": "text/html; charset=utf-8", "ico": "image/vnd.microsoft.icon",
+    "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": "text/javascript; charset=utf-8", "json": "application/json",
+    "md": "text/markdown; charset=utf-8", "mjs": "text/javascript; charset=utf-8", "mp3": "audio/mpeg",
+    "mp4": "video/mp4", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml",
+    "tar": "application/x-tar", "txt": "text/plain; charset=utf-8", "wasm": "application/wasm", "webm": "video/webm",
+    "webp": "image/webp",
+    "woff": "font/woff", "woff2": "font/woff2", "xml": "application/xml", "zip": "application/zip",
+  ]
+}

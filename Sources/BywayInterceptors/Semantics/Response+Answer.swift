@@ -1,0 +1,17 @@
+import Byway
+import HTTPTypes
+
+extension Response {
+  /// An answer made here, in the form that one from an origin has: without a body where HTTP knows none, and with its
+  /// length where that is known (RFC 9110 §6.4.1, §8.6).
+  func answering(_ request: HTTPRequest) -> Response {
+    var answer = self
+    let code = status.code
+    let isBodiless = code == 204 || code == 304 || code < 200
+    if !isBodiless, request.method != .connect, let length = body.length, fields[.contentLength] == nil {
+      answer.head.headerFields[.contentLength] = String(length)
+    }
+    if isBodiless || request.method == .head { answer.body = .empty }
+    return answer
+  }
+}

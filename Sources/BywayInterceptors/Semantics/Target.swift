@@ -1,0 +1,63 @@
+import HTTPTypes
+
+/// Where a request goes, in canonical spelling: two targets are equal where they mean the same.
+struct Target: Hashable, Sendable {
+  let scheme: String
+  let authority: String
+  /// With the query.
+  let path: String
+
+  init(scheme: String, authority: String, path: String) {
+    self.scheme = scheme.lowercased()
+    self.authority = CanonicalURI.authority(authority, scheme: self.scheme)
+    self.path = CanonicalURI.path(path)
+  }
+
+  init(_ request: HTTPRequest) {
+    self.init(scheme: request.scheme ?? "", authority: request.authority ?? "", path: request.path ?? "")
+  }
+
+  /// What a reference means that was found in the answer to this target (RFC 3986 §5.2.2).
+  func resolving(_ reference: URIReference) -> Target {
+    if let scheme = reference.scheme {
+      return Target(scheme: scheme, authority: reference.authority ?? "", path: reference.pathAndQuery)
+    }
+    if let authority = reference.authority {
+      return Target(scheme: scheme, authority: authority, path: reference.pathAndQuery)
+    }
+    if reference.path.isEmpty {
+      let query = reference.query.map { "?" + $0 } ?? ""
+      return Target(scheme: scheme, authority: authority, path: (query.isEmpty ? path : pathOnly) + query)
+    }
+    if reference.path.utf8.first == UInt8(ascii: "/") {
+      return Target(scheme: scheme, authority: authority, path: reference.pathAndQuery)
+    }
+    let slash = pathOnly.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let folder = slash.map { String(pathOnly[...$0]) } ?? "/"
+    return Target(scheme: scheme, authority: authority, path: folder + reference.pathAndQuery)
+  }
+
+  /// The same scheme, host and port (RFC 6454 §5).
+  func hasOrigin(of other: Target) -> Bool {
+    scheme == other.scheme && authority == other.authority
+  }
+
+  var isHTTP: Bool { scheme == "http" || scheme == "https" }
+
+  /// For messages to people: without the query, which may hold secrets. An authority here never has any.
+  var place: String { origin + pathOnly }
+  /// Under which a cache keeps it.
+  var key: String { origin + path }
+  var origin: String { "\(scheme)://\(authority)" }
+
+  /// The path without the query.
+  private var pathOnly: String { String(path.prefix { $0 != "?" }) }
+}
+
+extension HTTPRequest {
+  mutating func go(to target: Target) {
+    scheme = target.scheme
+    authority = target.authority
+    path = target.path
+  }
+}

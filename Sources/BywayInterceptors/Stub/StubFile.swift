@@ -1,0 +1,49 @@
+public import Byway
+import NIOCore
+
+/// Answers by the rules of a text file:
+///
+///     # What the device says while it does not exist.
+///     ### GET /status delay=300ms
+///     HTTP/1.1 200
+///     content-type: application/json
+///
+///     {"uptime": 12}
+///
+///     ### GET device/firmware/* rate=11520
+///     HTTP/1.1 200
+///
+///     < firmware.bin
+///
+///     ### * /gone fail=linkLost
+///
+/// A rule begins with `###`, a method or `*`, and a path, with a host in front of it where it is for that one only, and
+/// with `*` at its end where it is for all that begin so. Then comes the answer as HTTP writes it, or as `curl -i`
+/// shows it; a body that is `<` and a name is that file, beside this one. The first rule that fits answers; what none
+/// fits goes on.
+public struct StubFile: Interceptor {
+  public var scope: Scope { .everything }
+  private let rules: [StubRule]
+
+  /// Reads the file, once. Blocks.
+  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be read, or a line of it is no rule; the
+  ///   message names the line.
+  public init(_ path: String) throws {
+    let file = try OpenFile(path)
+    guard file.size <= Self.limit else {
+      throw BywayError(
+        .invalidRequest, "\(path) is larger than 16 MiB: put large bodies into files of their own, with \"< NAME\".",
+        processing: .none)
+    }
+    let text = file.size == 0 ? "" : String(buffer: try file.readAll())
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    rules = try StubFileParser(text, path: path, folder: folder).rules()
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    guard let rule = rules.first(where: { $0.fits(request.head) }) else { return try await next(request) }
+    return try await rule.answer.respond(request).answering(request.head)
+  }
+
+  private static let limit = 16 << 20
+}

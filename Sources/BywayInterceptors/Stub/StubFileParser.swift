@@ -1,0 +1,158 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// Reads the text of a ``StubFile``.
+struct StubFileParser {
+  private let path: String
+  private let folder: String
+  private let lines: [Substring]
+
+  init(_ text: String, path: String, folder: String) {
+    self.path = path
+    self.folder = folder
+    lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  func rules() throws -> [StubRule] {
+    let starts = lines.indices.filter { lines[$0].hasPrefix("###") }
+    for index in 0..<(starts.first ?? lines.count) {
+      guard lines[index].isBlank || lines[index].hasPrefix("#") else {
+        throw failure(index, "a rule begins with ### METHOD PATH")
+      }
+    }
+    return try zip(starts, starts.dropFirst() + [lines.count]).map { try rule(from: $0, to: $1) }
+  }
+
+  private func rule(from start: Int, to end: Int) throws -> StubRule {
+    let words = lines[start].dropFirst(3).split { $0 == " " || $0 == "\t" }
+    guard words.count >= 2, words[0] == "*" || HTTPRequest.Method(String(words[0])) != nil else {
+      throw failure(start, "write ### METHOD PATH, with * for any method")
+    }
+    guard let slash = words[1].firstIndex(of: "/") else { throw failure(start, "\"\(words[1])\" has no path") }
+    let isPrefix = words[1].hasSuffix("*")
+    let host = words[1][..<slash]
+    return StubRule(
+      method: words[0] == "*" ? nil : String(words[0]),
+      host: host.isEmpty ? nil : CanonicalURI.authority(String(host), scheme: "http"),
+      path: CanonicalURI.path(String(isPrefix ? words[1][slash...].dropLast() : words[1][slash...])),
+      isPrefix: isPrefix, answer: try answer(words.dropFirst(2), at: start, to: end))
+  }
+
+  private func answer(_ options: ArraySlice<Substring>, at start: Int, to end: Int) throws -> Stub.Answer {
+    let options = try Options(options) { failure(start, $0) }
+    var answer: Stub.Answer
+    if let error = options.failure {
+      answer = .failing(error)
+    } else {
+      answer = try response(from: start + 1, to: end)
+    }
+    if let rate = options.rate { answer = answer.throttled(to: rate) }
+    if let delay = options.delay { answer = answer.delayed(by: delay) }
+    return answer
+  }
+
+  private func response(from start: Int, to end: Int) throws -> Stub.Answer {
+    guard let first = lines[start..<end].firstIndex(where: { !$0.isBlank }) else {
+      throw failure(start - 1, "the rule has no answer: write HTTP/1.1 200 below it, or fail=linkLost beside it")
+    }
+    let words = lines[first].split(separator: " ")
+    guard words.count >= 2, words[0].hasPrefix("HTTP/"), let code = Int(words[1]), (200...599).contains(code) else {
+      throw failure(first, "\"\(lines[first])\" is no status line: write HTTP/1.1 200")
+    }
+    let headEnd = lines[(first + 1)..<end].firstIndex { $0.isBlank } ?? end
+    var fields = HTTPFields()
+    for index in (first + 1)..<headEnd {
+      let name = lines[index].prefix { $0 != ":" }
+      guard let field = HTTPField.Name(String(name)), name.count < lines[index].count else {
+        throw failure(index, "\"\(lines[index])\" is no field: write NAME: VALUE")
+      }
+      fields.append(HTTPField(name: field, value: String(lines[index].dropFirst(name.count + 1)).trimmed))
+    }
+    // What curl shows is about the connection that it came by.
+    for name in [HTTPField.Name.transferEncoding, .connection, .contentLength] { fields[name] = nil }
+    return answer(.init(code: code), fields, body: lines[min(headEnd + 1, end)..<end])
+  }
+
+  private func answer(_ status: HTTPResponse.Status, _ fields: HTTPFields, body lines: ArraySlice<Substring>)
+    -> Stub.Answer
+  {
+    // The empty lines before the next rule are there for the eye.
+    let end = lines.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? lines.startIndex
+    let content = lines[..<end]
+    if content.count == 1, let line = content.first, line.hasPrefix("< ") {
+      let name = String(line.dropFirst(2)).trimmed
+      return .file(name.hasPrefix("/") ? name : "\(folder)/\(name)", status: status, fields: fields)
+    }
+    return .fixed(status, fields: fields, body: Body(content.joined(separator: "\n")))
+  }
+
+  private func failure(_ line: Int, _ reason: String) -> BywayError {
+    BywayError(.invalidRequest, "\(path), line \(line + 1): \(reason).", processing: .none)
+  }
+}
+
+/// What stands behind a rule's path.
+private struct Options {
+  var delay: Duration?
+  var rate: Int?
+  var failure: BywayError?
+
+  init(_ words: ArraySlice<Substring>, _ fail: (String) -> BywayError) throws {
+    for word in words {
+      let name = word.prefix { $0 != "=" }
+      let value = word.dropFirst(name.count + 1)
+      switch name {
+      case "delay":
+        guard let delay = Self.duration(value) else {
+          throw fail("\"\(word)\" is no time: write delay=300ms or delay=2s")
+        }
+        self.delay = delay
+      case "rate":
+        guard let rate = Int(value), rate > 0 else {
+          throw fail("\"\(word)\" is no pace: write rate=11520, bytes a second")
+        }
+        self.rate = rate
+      case "fail":
+        guard let code = Self.codes.first(where: { $0.description == value }) else {
+          throw fail(
+            "no failure is called \"\(value)\"."
+              + Spelling.hint(for: String(value), among: Self.codes.map(\.description)))
+        }
+        failure = BywayError(code, "The stub fails as its file says.")
+      default:
+        throw fail(
+          "no option is called \"\(name)\"." + Spelling.hint(for: String(name), among: ["delay", "rate", "fail"]))
+      }
+    }
+  }
+
+  private static func duration(_ text: Substring) -> Duration? {
+    let unit: (String, Duration) = text.hasSuffix("ms") ? ("ms", .milliseconds(1)) : ("s", .seconds(1))
+    guard text.hasSuffix(unit.0), let count = Int(text.dropLast(unit.0.count)), (0...86_400_000).contains(count) else {
+      return nil
+    }
+    return unit.1 * count
+  }
+
+  private static let codes: [BywayError.Code] = [
+    .linkUnavailable, .linkLost, .protocolViolation, .originUnavailable, .originUntrusted, .originLost,
+    .incompleteResponse, .timedOut, .forbidden, .refused,
+  ]
+}
+
+extension Substring {
+  fileprivate var isBlank: Bool { utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 } }
+}
+
+extension OpenFile {
+  /// Everything in it. Blocks.
+  func readAll() throws -> ByteBuffer {
+    var whole = ByteBuffer()
+    while whole.readableBytes < size {
+      var chunk = try read(at: whole.readableBytes, upTo: size - whole.readableBytes)
+      whole.writeBuffer(&chunk)
+    }
+    return whole
+  }
+}

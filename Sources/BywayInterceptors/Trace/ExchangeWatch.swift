@@ -1,0 +1,95 @@
+import Byway
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Puts one exchange's record together and hands it over once, when the exchange is over.
+final class ExchangeWatch: Sendable {
+  private struct State {
+    var exchange: TracedExchange
+    /// When the phase began that is under way.
+    var since: Duration
+    var isSending = true
+    var isOver = false
+  }
+
+  private let state: Mutex<State>
+  private let bodyLimit: Int
+  private let clock: Trace.Clocks
+  private let done: @Sendable (TracedExchange) -> Void
+
+  init(
+    _ request: HTTPRequest, bodyLimit: Int, clock: Trace.Clocks, done: @escaping @Sendable (TracedExchange) -> Void
+  ) {
+    let exchange = TracedExchange(request: request, started: clock.calendar().sinceEpoch)
+    state = Mutex(State(exchange: exchange, since: clock.uptime()))
+    self.bodyLimit = bodyLimit
+    self.clock = clock
+    self.done = done
+  }
+
+  func request(_ event: BodyWatch.Event) {
+    state.withLock { state in
+      switch event {
+      case .began: state.exchange.requestBody = .init()
+      case .chunk(let chunk): state.exchange.requestBody.append(chunk, limit: bodyLimit)
+      case .ended, .failed: endSending(&state)
+      case .released: break
+      }
+    }
+  }
+
+  func responded(_ head: HTTPResponse) {
+    state.withLock { state in
+      endSending(&state)
+      let now = clock.uptime()
+      state.exchange.waiting = now - state.since
+      state.since = now
+      state.exchange.response = head
+    }
+  }
+
+  func response(_ event: BodyWatch.Event) {
+    switch event {
+    case .began: break
+    case .chunk(let chunk): state.withLock { $0.exchange.responseBody.append(chunk, limit: bodyLimit) }
+    case .ended: finish(nil)
+    case .failed(let error): finish(error)
+    case .released: finish(BywayError(.cancelled, "The reader dropped the body before its end."))
+    }
+  }
+
+  func failed(_ error: any Error) {
+    finish(error)
+  }
+
+  private func endSending(_ state: inout State) {
+    guard state.isSending else { return }
+    state.isSending = false
+    let now = clock.uptime()
+    state.exchange.sending = now - state.since
+    state.since = now
+  }
+
+  private func finish(_ error: (any Error)?) {
+    let exchange = state.withLock { state -> TracedExchange? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      endSending(&state)
+      let phase = clock.uptime() - state.since
+      if state.exchange.response == nil { state.exchange.waiting = phase } else { state.exchange.receiving = phase }
+      state.exchange.failure = error.map { BywayError($0).description }
+      return state.exchange
+    }
+    if let exchange { done(exchange) }
+  }
+}
+
+extension TracedExchange.Content {
+  fileprivate mutating func append(_ chunk: ByteBuffer, limit: Int) {
+    length += chunk.readableBytes
+    let part = chunk.readableBytesView.prefix(max(limit - keptLength, 0))
+    kept.writeBytes(part)
+    keptLength += part.count
+  }
+}

@@ -1,0 +1,141 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// One exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
+struct HAREntry {
+  let exchange: TracedExchange
+
+  func write(to json: inout ByteBuffer) {
+    json.object { json in
+      json.member("startedDateTime") { $0.writeJSON(WallTime(sinceEpoch: exchange.started).timestamp) }
+      json.member("time") { $0.writeNumber(exchange.duration.milliseconds) }
+      json.member("request") { request(&$0) }
+      json.member("response") { response(&$0) }
+      json.member("cache") { $0.object { _ in } }
+      json.member("timings") { json in
+        json.object { json in
+          json.member("send") { $0.writeNumber(exchange.sending.milliseconds) }
+          json.member("wait") { $0.writeNumber(exchange.waiting.milliseconds) }
+          json.member("receive") { $0.writeNumber(exchange.receiving.milliseconds) }
+        }
+      }
+      if let failure = exchange.failure { json.member("_error") { $0.writeJSON(failure) } }
+    }
+  }
+
+  private func request(_ json: inout ByteBuffer) {
+    let head = exchange.request
+    json.object { json in
+      json.member("method") { $0.writeJSON(head.method.rawValue) }
+      json.member("url") { $0.writeJSON(exchange.url) }
+      json.member("httpVersion") { $0.writeJSON(Self.version) }
+      json.member("cookies") { $0.array([String]()) { _, _ in } }
+      json.member("headers") { Self.write(head.headerFields, to: &$0) }
+      json.member("queryString") { Self.write(query: head.path ?? "", to: &$0) }
+      if exchange.requestBody.length > 0 {
+        json.member("postData") { json in
+          json.object { json in
+            json.member("mimeType") { $0.writeJSON(head.headerFields[.contentType] ?? "") }
+            json.member("params") { $0.array([String]()) { _, _ in } }
+            json.member("text") { $0.writeJSON(String(buffer: exchange.requestBody.kept)) }
+            Self.comment(on: exchange.requestBody, to: &json)
+          }
+        }
+      }
+      json.member("headersSize") { $0.writeString("-1") }
+      json.member("bodySize") { $0.writeString("\(exchange.requestBody.length)") }
+    }
+  }
+
+  /// A request without an answer has status 0, as in browsers.
+  private func response(_ json: inout ByteBuffer) {
+    let head = exchange.response
+    let fields = head?.headerFields ?? [:]
+    json.object { json in
+      json.member("status") { $0.writeString("\(head?.status.code ?? 0)") }
+      json.member("statusText") { $0.writeJSON(head?.status.reasonPhrase ?? "") }
+      json.member("httpVersion") { $0.writeJSON(Self.version) }
+      json.member("cookies") { $0.array([String]()) { _, _ in } }
+      json.member("headers") { Self.write(fields, to: &$0) }
+      json.member("content") { json in
+        json.object { content(fields[.contentType] ?? "", to: &$0) }
+      }
+      json.member("redirectURL") { $0.writeJSON(fields[.location] ?? "") }
+      json.member("headersSize") { $0.writeString("-1") }
+      json.member("bodySize") { $0.writeString("\(exchange.responseBody.length)") }
+    }
+  }
+
+  private func content(_ type: String, to json: inout ByteBuffer) {
+    let body = exchange.responseBody
+    json.member("size") { $0.writeString("\(body.length)") }
+    json.member("mimeType") { $0.writeJSON(type) }
+    if body.kept.readableBytes > 0 {
+      let text = String(validating: body.kept.readableBytesView, as: UTF8.self)
+      json.member("text") { $0.writeJSON(text ?? Base64.text(body.kept.readableBytesView)) }
+      if text == nil { json.member("encoding") { $0.writeJSON("base64") } }
+    }
+    Self.comment(on: body, to: &json)
+  }
+
+  private static func comment(on body: TracedExchange.Content, to json: inout ByteBuffer) {
+    guard body.keptLength < body.length else { return }
+    json.member("comment") { $0.writeJSON("\(body.keptLength) of \(body.length) bytes were kept.") }
+  }
+
+  private static func write(_ fields: HTTPFields, to json: inout ByteBuffer) {
+    json.array(fields) { json, field in json.pair(field.name.rawName, field.value) }
+  }
+
+  private static func write(query path: String, to json: inout ByteBuffer) {
+    let query = path.firstIndex(of: "?").map { path[path.index(after: $0)...] } ?? ""
+    json.array(query.split(separator: "&")) { json, pair in
+      let name = pair.prefix { $0 != "=" }
+      json.pair(String(name), String(pair.dropFirst(name.count + 1)))
+    }
+  }
+
+  /// Which one a link speaks is not seen here.
+  private static let version = "unknown"
+}
+
+// MARK: JSON
+
+extension ByteBuffer {
+  fileprivate mutating func object(_ members: (inout ByteBuffer) -> Void) {
+    writeString("{")
+    members(&self)
+    writeString("}")
+  }
+
+  /// A comma where this is not the first one.
+  fileprivate mutating func member(_ name: String, _ value: (inout ByteBuffer) -> Void) {
+    if readableBytesView.last != UInt8(ascii: "{") { writeString(",") }
+    writeJSON(name)
+    writeString(":")
+    value(&self)
+  }
+
+  fileprivate mutating func array<Element>(
+    _ elements: some Sequence<Element>, _ write: (inout ByteBuffer, Element) -> Void
+  ) {
+    writeString("[")
+    for (index, element) in elements.enumerated() {
+      if index > 0 { writeString(",") }
+      write(&self, element)
+    }
+    writeString("]")
+  }
+
+  fileprivate mutating func pair(_ name: String, _ value: String) {
+    object { json in
+      json.member("name") { $0.writeJSON(name) }
+      json.member("value") { $0.writeJSON(value) }
+    }
+  }
+
+  fileprivate mutating func writeNumber(_ number: Double) {
+    writeString("\(number)")
+  }
+}

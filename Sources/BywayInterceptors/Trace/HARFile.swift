@@ -1,0 +1,121 @@
+import Byway
+import Glibc
+public import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// An HTTP Archive (HAR 1.2) that grows with each exchange and can be opened at any moment: in Chromium's and Firefox's
+/// developer tools by import.
+///
+/// Only its owner can read it. A write that fails, on a full disk for example, ends the recording with an error in the
+/// log and leaves what was recorded until then.
+public final class HARFile: TraceRecorder {
+  /// How many records may wait for the disk before those who bring them do.
+  private static let backlog = 1000
+  private static let head = #"{"log":{"version":"1.2","creator":{"name":"Byway","version":"1"},"pages":[],"entries":["#
+  private static let tail = "\n]}}\n"
+
+  private struct State {
+    /// Where the next entry goes: over the tail.
+    var position: Int
+    var isEmpty = true
+    var hasFailed = false
+    /// Records on their way to the disk, and who waits until there are none.
+    var waiting = 0
+    var flushes: [CheckedContinuation<Void, Never>] = []
+  }
+
+  public let path: String
+  private let descriptor: CInt
+  private let logger: Logger
+  private let state: Mutex<State>
+
+  /// Begins a new file; one of that name is overwritten.
+  /// - Throws: ``BywayError`` where it cannot be made.
+  public init(_ path: String, logger: Logger = Logger(label: "byway.trace")) throws {
+    self.path = path
+    self.logger = logger
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    state = Mutex(State(position: Self.head.utf8.count))
+    guard descriptor >= 0 else { throw Self.failure(path) }
+    // One that was there before may be open to others.
+    guard fchmod(descriptor, 0o600) == 0, Self.write(Self.head + Self.tail, to: descriptor, at: 0) else {
+      let failure = Self.failure(path)
+      close(descriptor)
+      throw failure
+    }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  public func record(_ exchange: TracedExchange) {
+    let waiting = state.withLock { state in
+      state.waiting += 1
+      return state.waiting
+    }
+    if waiting > Self.backlog {
+      append(exchange)
+    } else {
+      NIOThreadPool.singleton.submit { _ in self.append(exchange) }
+    }
+  }
+
+  /// Returns when everything recorded so far is in the file.
+  public func flush() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if state.waiting > 0 { state.flushes.append(continuation) }
+        return state.waiting == 0
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  private func append(_ exchange: TracedExchange) {
+    var entry = ByteBuffer()
+    HAREntry(exchange: exchange).write(to: &entry)
+    let text = String(buffer: entry)
+    let flushes = state.withLock { state in
+      append(text, &state)
+      state.waiting -= 1
+      guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
+      defer { state.flushes = [] }
+      return state.flushes
+    }
+    for flush in flushes { flush.resume() }
+  }
+
+  private func append(_ entry: String, _ state: inout State) {
+    guard !state.hasFailed else { return }
+    let addition = (state.isEmpty ? "\n" : ",\n") + entry
+    if Self.write(addition + Self.tail, to: descriptor, at: state.position) {
+      state.position += addition.utf8.count
+      state.isEmpty = false
+    } else {
+      state.hasFailed = true
+      logger.error("Recording has ended: \(Self.failure(path).message)")
+      _ = ftruncate(descriptor, state.position) == 0 && Self.write(Self.tail, to: descriptor, at: state.position)
+    }
+  }
+
+  private static func write(_ text: String, to descriptor: CInt, at position: Int) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      var written = 0
+      while written < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[written...])
+        let count = pwrite(descriptor, rest.baseAddress, rest.count, position + written)
+        if count < 0, errno != EINTR { return false }
+        written += max(count, 0)
+      }
+      return true
+    }
+  }
+
+  private static func failure(_ path: String) -> BywayError {
+    BywayError(.invalidRequest, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  }
+}

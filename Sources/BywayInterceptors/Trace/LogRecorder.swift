@@ -1,0 +1,33 @@
+public import Logging
+
+/// Writes one line for each exchange.
+public struct LogRecorder: TraceRecorder {
+  private let logger: Logger
+  private let level: Logger.Level
+
+  /// - Parameter level: of exchanges that had an answer; others are warnings.
+  public init(_ logger: Logger, level: Logger.Level = .info) {
+    self.logger = logger
+    self.level = level
+  }
+
+  public func record(_ exchange: TracedExchange) {
+    var metadata: Logger.Metadata = [
+      "duration": "\(exchange.duration.milliseconds) ms", "wait": "\(exchange.waiting.milliseconds) ms",
+      "sent": "\(exchange.requestBody.length)", "received": "\(exchange.responseBody.length)",
+    ]
+    if let failure = exchange.failure { metadata["failure"] = "\(failure)" }
+    let status = exchange.response.map { "\($0.status.code)" } ?? "no answer"
+    logger.log(
+      level: exchange.failure == nil ? level : max(level, .warning),
+      "\(exchange.request.method) \(exchange.url): \(status)", metadata: metadata)
+  }
+}
+
+extension Duration {
+  /// To a thousandth.
+  var milliseconds: Double {
+    let microseconds = components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    return Double(microseconds) / 1000
+  }
+}

@@ -1,0 +1,77 @@
+public import Byway
+import HTTPTypes
+import Synchronization
+
+/// Records every exchange that passes, with its timings: to a log, to a HAR file, to whatever is a ``TraceRecorder``.
+///
+/// Bodies stream through untouched; of each at most `bodyLimit` bytes are kept for the record, none unless asked for.
+/// What looks like a secret is replaced before a recorder sees it. An exchange is recorded when its response's body has
+/// ended, failed or been dropped. First in a chain, it sees what the caller sees; last, every attempt on the link.
+public struct Trace: Interceptor {
+  public let scope: Scope
+  private let bodyLimit: Int
+  private let redaction: Redaction
+  private let recorders: [any TraceRecorder]
+  private let clock: Clocks
+
+  /// The two clocks of a record.
+  package struct Clocks: Sendable {
+    package var calendar: @Sendable () -> WallTime
+    /// Since any moment in the past; never goes back.
+    package var uptime: @Sendable () -> Duration
+
+    package init(calendar: @escaping @Sendable () -> WallTime, uptime: @escaping @Sendable () -> Duration) {
+      self.calendar = calendar
+      self.uptime = uptime
+    }
+
+    package static var system: Clocks {
+      let start = ContinuousClock.now
+      return Clocks(calendar: { .now() }, uptime: { ContinuousClock.now - start })
+    }
+  }
+
+  /// - Parameters:
+  ///   - bodyLimit: bytes of each body to keep.
+  ///   - redaction: what is replaced by ``Redaction/mark``.
+  public init(
+    scope: Scope = .everything, bodyLimit: Int = 0, redaction: Redaction = .defaults, to recorders: any TraceRecorder...
+  ) {
+    self.init(scope: scope, bodyLimit: bodyLimit, redaction: redaction, to: recorders, clock: .system)
+  }
+
+  package init(
+    scope: Scope = .everything, bodyLimit: Int = 0, redaction: Redaction = .defaults, to recorders: [any TraceRecorder],
+    clock: Clocks
+  ) {
+    self.scope = scope
+    self.bodyLimit = bodyLimit
+    self.redaction = redaction
+    self.recorders = recorders
+    self.clock = clock
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    let watch = ExchangeWatch(request.head, bodyLimit: bodyLimit, clock: clock) { [redaction, recorders] exchange in
+      let redacted = redaction.redacted(exchange)
+      for recorder in recorders { recorder.record(redacted) }
+    }
+    var request = request
+    request.body = request.body.watched(by: BodyWatch { watch.request($0) })
+    do {
+      var response = try await next(request)
+      watch.responded(response.head)
+      response.body = response.body.watched(by: BodyWatch { watch.response($0) })
+      return response
+    } catch {
+      watch.failed(error)
+      throw error
+    }
+  }
+}
+
+/// Takes what a ``Trace`` saw.
+public protocol TraceRecorder: Sendable {
+  /// Called once for each exchange, on any thread, often the link's event loop: it must not block.
+  func record(_ exchange: TracedExchange)
+}

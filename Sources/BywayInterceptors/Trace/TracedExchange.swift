@@ -1,0 +1,43 @@
+public import HTTPTypes
+public import NIOCore
+
+/// One request and what became of it, secrets replaced.
+public struct TracedExchange: Sendable {
+  public var request: HTTPRequest
+  /// `nil` where there was none.
+  public var response: HTTPResponse?
+  /// Why there was no response, or no end of its body.
+  public var failure: String?
+  public var requestBody = Content()
+  public var responseBody = Content()
+  /// When the request came by, since the beginning of 1970 in UTC.
+  public var started: Duration
+  /// From then until the request's body had been read, or the response began.
+  public var sending = Duration.zero
+  /// From then until the response's head.
+  public var waiting = Duration.zero
+  /// From then until the end of the response's body.
+  public var receiving = Duration.zero
+
+  public var duration: Duration { sending + waiting + receiving }
+
+  public init(request: HTTPRequest, started: Duration) {
+    self.request = request
+    self.started = started
+  }
+
+  /// What is known of a body.
+  public struct Content: Sendable {
+    /// All that passed.
+    public var length = 0
+    /// How much of that was kept, from its beginning.
+    public var keptLength = 0
+    /// What was kept, secrets replaced.
+    public var kept = ByteBuffer()
+  }
+
+  /// For people: the request's URL.
+  public var url: String {
+    "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")"
+  }
+}

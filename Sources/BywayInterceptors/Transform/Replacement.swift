@@ -1,0 +1,48 @@
+public import NIOCore
+
+/// Puts one run of bytes in place of another, wherever it stands in a body, across chunks too.
+///
+/// Keeps less than the length of what is searched for.
+public struct Replacement: BodyTransformation {
+  private let old: [UInt8]
+  private let new: [UInt8]
+  private var kept: [UInt8] = []
+
+  /// - Parameter old: an empty one is found nowhere.
+  public init(of old: String, with new: String) {
+    self.old = Array(old.utf8)
+    self.new = Array(new.utf8)
+  }
+
+  public mutating func transform(_ chunk: ByteBuffer) -> ByteBuffer {
+    guard let first = old.first else { return chunk }
+    let bytes = kept + chunk.readableBytesView
+    var result = ByteBufferAllocator().buffer(capacity: bytes.count)
+    var copied = 0
+    var index = 0
+    while let candidate = bytes[index...].firstIndex(of: first) {
+      let length = min(old.count, bytes.count - candidate)
+      guard bytes[candidate..<candidate + length].elementsEqual(old[..<length]) else {
+        index = candidate + 1
+        continue
+      }
+      result.writeBytes(bytes[copied..<candidate])
+      if length < old.count {
+        // The next chunk decides.
+        kept = Array(bytes[candidate...])
+        return result
+      }
+      result.writeBytes(new)
+      copied = candidate + length
+      index = copied
+    }
+    result.writeBytes(bytes[copied...])
+    kept = []
+    return result
+  }
+
+  public mutating func finish() -> ByteBuffer {
+    defer { kept = [] }
+    return ByteBuffer(bytes: kept)
+  }
+}

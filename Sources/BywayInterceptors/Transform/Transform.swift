@@ -1,0 +1,71 @@
+public import Byway
+public import HTTPTypes
+
+/// Rewrites the bodies of responses while they stream.
+///
+///     Transform(mediaTypes: ["text/html"]) { _ in Replacement(of: "http://10.0.0.1/", with: "/") }
+///
+/// What it rewrites is another representation, and the head says so: no length, no digest, no ranges, a weak tag. A
+/// body that is compressed is asked for uncompressed, and passes unchanged where it comes compressed all the same; so
+/// does one whose origin says `no-transform` (RFC 9110 §7.7).
+public struct Transform: Interceptor {
+  public let scope: Scope
+  private let mediaTypes: Set<String>
+  private let make: @Sendable (HTTPResponse) -> (any BodyTransformation)?
+
+  /// - Parameters:
+  ///   - mediaTypes: which responses; `text/html`, without parameters. Empty: all.
+  ///   - make: called with each response's head; `nil` leaves that one alone.
+  public init(
+    scope: Scope = .everything, mediaTypes: Set<String> = [],
+    _ make: @escaping @Sendable (HTTPResponse) -> (any BodyTransformation)?
+  ) {
+    self.scope = scope
+    self.mediaTypes = Set(mediaTypes.map { $0.lowercased() })
+    self.make = make
+  }
+
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    var request = request
+    // Parts and compressed bytes cannot be rewritten.
+    request.head.headerFields[.range] = nil
+    request.head.headerFields[.ifRange] = nil
+    request.head.headerFields[.acceptEncoding] = "identity"
+    var response = try await next(request)
+    guard isTransformable(response.head, to: request.head), let transformation = make(response.head) else {
+      return response
+    }
+    response.head.headerFields = Self.transformed(response.fields)
+    // A HEAD's answer is the head that a GET would have.
+    if request.head.method != .head, response.status != .notModified {
+      response.body = response.body.transformed(by: transformation)
+    }
+    return response
+  }
+
+  private func isTransformable(_ response: HTTPResponse, to request: HTTPRequest) -> Bool {
+    guard response.status.kind == .successful || response.status == .notModified || response.status.code >= 400 else {
+      return false
+    }
+    guard request.method != .connect, response.status != .partialContent else { return false }
+    let fields = response.headerFields
+    let coding = fields[.contentEncoding]?.trimmed.lowercased() ?? "identity"
+    let isForbidden = fields[.cacheControl].map { ListMembers($0).contains { $0.lowercased() == "no-transform" } }
+    guard coding == "identity", isForbidden != true else { return false }
+    if mediaTypes.isEmpty { return true }
+    // A 304 need not name the type of what it confirms; its tag has to stay the one that was given out.
+    guard let type = fields[.contentType] else { return response.status == .notModified }
+    return mediaTypes.contains(MediaType.essence(type))
+  }
+
+  private static func transformed(_ fields: HTTPFields) -> HTTPFields {
+    var fields = fields
+    for name in [HTTPField.Name.contentLength, .contentMD5, .contentDigest, .reprDigest, .acceptRanges] {
+      fields[name] = nil
+    }
+    if let tag = fields[.eTag].flatMap({ EntityTag($0) }), !tag.isWeak {
+      fields[.eTag] = EntityTag(tag.opaque, isWeak: true).description
+    }
+    return fields
+  }
+}

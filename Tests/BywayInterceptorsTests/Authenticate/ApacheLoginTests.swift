@@ -1,0 +1,86 @@
+import Byway
+import BywayInterceptors
+import HTTPTypes
+import TCPTransport
+import TestPeers
+import Testing
+
+/// With Apache httpd, which checks counts, nonces and responses, and proves its own knowledge in `rspauth`.
+@Suite(.timeLimit(.minutes(2))) struct ApacheLoginTests {
+  private func withApache(
+    nonceLifetime: Int = 300, password: String = ApacheServer.password,
+    _ body: (BywayClient, TraceLines) async throws -> Void
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let apache = try await ApacheServer(in: folder, nonceLifetime: nonceLifetime)
+    let lines = TraceLines()
+    var configuration = BywayClient.Configuration.defaults
+    configuration.interceptors = [
+      Authenticate(hosts: ["device"], user: ApacheServer.user, password: password), Trace(to: lines),
+    ]
+    let client = try BywayClient(
+      link: "tcp://\(apache.endpoint)?http=1.1", transports: [TCPTransport()], configuration: configuration)
+    try await body(client, lines)
+    await client.shutDown()
+    await apache.stop()
+  }
+
+  @Test("Digest: one challenge, then every request at once")
+  func digest() async throws {
+    try await withApache { client, lines in
+      for _ in 0..<3 {
+        let response = try await client.get("http://device/digest?a=%20b")
+        #expect(response.status == .ok)
+        #expect(try await response.text == "behind digest\n")
+      }
+      let posted = try await client.execute(Request(.post, url: "http://device/digest", body: Body("x")))
+      #expect(posted.status == .ok)
+      #expect(try await posted.text == "behind digest\n")
+      #expect(lines.statuses.sorted() == [200, 200, 200, 200, 401])
+    }
+  }
+
+  @Test("Digest: a stale nonce is replaced without asking anybody")
+  func stale() async throws {
+    try await withApache(nonceLifetime: 1) { client, lines in
+      for _ in 0..<2 {
+        let response = try await client.get("http://device/digest")
+        #expect(try await response.text == "behind digest\n")
+        // Apache's clock decides; waiting longer only makes it staler.
+        try await Task.sleep(for: .seconds(2))
+      }
+      #expect(lines.statuses == [401, 200, 401, 200])
+      #expect(lines.exchanges[2].response?.headerFields[.wwwAuthenticate]?.contains("stale=true") == true)
+    }
+  }
+
+  @Test("Digest: the next nonce that Apache names keeps the login from going stale")
+  func nextNonce() async throws {
+    try await withApache(nonceLifetime: 20) { client, lines in
+      for _ in 0..<3 { _ = try await client.get("http://device/digest").text }
+      #expect(lines.statuses == [401, 200, 200, 200])
+      let nonces = lines.exchanges.dropFirst().compactMap { exchange in
+        exchange.response?.headerFields[.authenticationInfo].flatMap { $0.contains("nextnonce") ? $0 : nil }
+      }
+      #expect(nonces.count == 3)
+    }
+  }
+
+  @Test("Basic")
+  func basic() async throws {
+    try await withApache { client, _ in
+      let response = try await client.get("http://device/basic")
+      #expect(try await response.text == "behind basic\n")
+    }
+  }
+
+  @Test("a wrong password is a 401, after one try", arguments: ["/digest", "/basic"])
+  func wrong(_ path: String) async throws {
+    try await withApache(password: "Circle of Death") { client, lines in
+      let response = try await client.get("http://device" + path)
+      #expect(response.status == .unauthorized)
+      #expect(lines.statuses.count <= 2)
+      for text in lines.texts { #expect(!text.contains("Circle of Death")) }
+    }
+  }
+}

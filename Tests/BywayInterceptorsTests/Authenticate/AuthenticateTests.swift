@@ -1,0 +1,240 @@
+import Byway
+import HTTPTypes
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import BywayInterceptors
+
+@Suite(.timeLimit(.minutes(1))) struct AuthenticateTests {
+  /// Lets nobody in without the value given.
+  static func origin(_ challenge: String, accepting value: String) -> TestOrigin {
+    TestOrigin { request in
+      _ = try await request.body.collect(upTo: 100)
+      if request.head.headerFields[.authorization] == value { return Response(status: .ok, body: Body("in")) }
+      return Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge], body: Body("out"))
+    }
+  }
+
+  @Test(
+    "Basic, with the examples of RFC 7617 §2 and §2.1",
+    arguments: [
+      ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
+      ("", "", "Basic Og=="),
+    ])
+  func basic(_ user: String, _ password: String, _ value: String) async throws {
+    let origin = Self.origin(#"Basic realm="WallyWorld", charset="UTF-8""#, accepting: value)
+    let chain = origin.behind(Authenticate(hosts: ["a"], user: user, password: password))
+    #expect(try await chain.get("http://a/x/1").text == "in")
+    #expect(origin.heads.map { $0.headerFields[.authorization] } == [nil, value])
+    // From then on at once, beside and below (§2.2), and never in a compression table.
+    _ = try await chain.get("http://a/x/2")
+    _ = try await chain.get("http://a/y")
+    #expect(origin.heads.dropFirst(2).map { $0.headerFields[.authorization] } == [value, nil, value])
+    #expect(origin.heads.last?.headerFields[fields: .authorization].first?.indexingStrategy == .disallow)
+  }
+
+  @Test("a wrong answer is given once, and the caller gets the 401")
+  func rejected() async throws {
+    let origin = Self.origin("Basic realm=a", accepting: "never")
+    let asked = Mutex(0)
+    let chain = origin.behind(
+      Authenticate { _ in
+        asked.withLock { $0 += 1 }
+        return .init(user: "u", password: "p")
+      })
+    let response = try await chain.get("http://a/")
+    #expect(response.status == .unauthorized)
+    #expect(try await response.text == "out")
+    #expect(origin.heads.count == 2)
+    // It is not kept either.
+    _ = try await chain.get("http://a/")
+    #expect(origin.heads.map { $0.headerFields.contains(.authorization) } == [false, true, false, true])
+    #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test("the strongest challenge is answered; one that is not known is the caller's")
+  func strongest() async throws {
+    let origin = TestOrigin { request in
+      if request.head.headerFields[.authorization] != nil { return Response(status: .ok) }
+      var fields = HTTPFields()
+      for value in [
+        "Basic realm=a", "Digest nonce=n, algorithm=SHA-512-256, qop=auth", "Digest nonce=m, algorithm=MD5, qop=auth",
+        "Digest nonce=s, algorithm=SHA-256, qop=auth",
+      ] { fields.append(HTTPField(name: .wwwAuthenticate, value: value)) }
+      return Response(status: .unauthorized, fields: fields)
+    }
+    let realms = Mutex<[Authenticate.Realm]>([])
+    _ = try await origin.behind(
+      Authenticate { realm in
+        realms.withLock { $0.append(realm) }
+        return .init(user: "u", password: "p")
+      }
+    ).get("http://A:80/")
+    #expect(origin.heads.last?.headerFields[.authorization]?.contains(#"algorithm=SHA-256, nonce="s""#) == true)
+    #expect(realms.withLock { $0 } == [.init(origin: "http://a", name: "", hidesPassword: true)])
+    let bearer = Self.origin("Bearer realm=a", accepting: "x")
+    let chain = bearer.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
+    #expect(try await chain.get("http://a/").status == .unauthorized)
+    #expect(bearer.heads.count == 1)
+  }
+
+  @Test("a request with a login of its own, another host, and no credentials pass by")
+  func passesBy() async throws {
+    let origin = Self.origin("Basic realm=a", accepting: "never")
+    let chain = origin.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
+    _ = try await chain.get("http://a/", [.authorization: "mine"])
+    _ = try await chain.get("http://b/")
+    _ = try await origin.behind(Authenticate(hosts: [], user: "u", password: "p")).get("http://a/")
+    _ = try await origin.behind(Authenticate { _ in nil }).get("http://a/")
+    #expect(origin.heads.count == 4)
+  }
+
+  @Test("where many are challenged, one asks and all go in")
+  func together() async throws {
+    let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
+    let asked = Mutex(0)
+    let asking = Mutex(0)
+    let chain = origin.behind(
+      Authenticate { _ in
+        asked.withLock { $0 += 1 }
+        let count = asking.withLock { asking in
+          asking += 1
+          return asking
+        }
+        #expect(count == 1)
+        try await Task.sleep(for: .milliseconds(50))
+        asking.withLock { $0 -= 1 }
+        return .init(user: "u", password: "p")
+      })
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<20 { group.addTask { try await chain.get("http://a/").status.code } }
+      for try await status in group { #expect(status == 200) }
+    }
+    #expect(asked.withLock { $0 } == 1)
+  }
+
+  @Test("a realm's login serves its other paths too, but what was given for Digest is not shown to a Basic challenge")
+  func realms() async throws {
+    let origin = TestOrigin { request in
+      let field = request.head.headerFields[.authorization] ?? ""
+      let wanted = request.head.path == "/digest/" ? "Digest realm=b, nonce=n, qop=auth" : "Basic realm=a"
+      let challenge = request.head.path == "/downgrade/" ? "Basic realm=b" : wanted
+      if field.hasPrefix(String(challenge.prefix { $0 != " " })) { return Response(status: .ok) }
+      return Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+    }
+    let asked = Mutex<[Authenticate.Realm]>([])
+    let chain = origin.behind(
+      Authenticate { realm in
+        asked.withLock { $0.append(realm) }
+        return realm.name == "b" && !realm.hidesPassword ? nil : .init(user: "u", password: "p")
+      })
+    for path in ["/one/", "/two/", "/two/x", "/digest/"] {
+      #expect(try await chain.get("http://a" + path).status == .ok)
+    }
+    #expect(asked.withLock { $0.map(\.name) } == ["a", "b"])
+    #expect(try await chain.get("http://a/downgrade/").status == .unauthorized)
+    #expect(asked.withLock { $0.last } == .init(origin: "http://a", name: "b", hidesPassword: false))
+  }
+
+  @Test("a deadline ends the asking before it ends the request, and the next one asks anew")
+  func deadline() async throws {
+    let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
+    let cancelled = Mutex(false)
+    let chain = origin.behind(
+      Authenticate { _ in
+        if cancelled.withLock({ $0 }) { return .init(user: "u", password: "p") }
+        do {
+          try await Task.sleep(for: .seconds(60))
+        } catch {
+          cancelled.withLock { $0 = true }
+          throw error
+        }
+        return nil
+      })
+    let error = await #expect(throws: BywayError.self) {
+      try await chain(Request(url: "http://a/", timeout: .milliseconds(100)))
+    }
+    #expect(error?.code == .timedOut)
+    #expect(cancelled.withLock { $0 })
+    #expect(try await chain.get("http://a/").status == .ok)
+  }
+
+  @Test("a body that can be sent only once: with a login that is known, else a clear error")
+  func notReplayable() async throws {
+    let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
+    let chain = origin.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
+    let error = await #expect(throws: BywayError.self) {
+      try await chain(Request(.post, url: "http://a/", body: .once("x")))
+    }
+    #expect(error?.code == .invalidRequest)
+    #expect(origin.heads.count == 1)
+    // Now it is known.
+    #expect(try await chain(Request(.post, url: "http://a/", body: .once("x"))).status == .ok)
+    #expect(origin.heads.count == 2)
+  }
+
+  @Test("auth-int has the body's hash in the head, and sends the body whole")
+  func authInt() async throws {
+    let bodies = Mutex<[String]>([])
+    let origin = TestOrigin { request in
+      let body = String(buffer: try await request.body.collect(upTo: 100))
+      guard let field = request.head.headerFields[.authorization] else {
+        return Response(
+          status: .unauthorized, fields: [.wwwAuthenticate: #"Digest realm="r", nonce="n", qop="auth-int""#])
+      }
+      bodies.withLock { $0 += [body, field] }
+      return Response(status: .ok)
+    }
+    let authenticate = Authenticate({ _ in .init(user: "u", password: "p") }, random: { "c" })
+    _ = try await origin.behind(authenticate).post("http://a/x", "content")
+    let secret = DigestAlgorithm.md5.hash("u:r:p")
+    let request = DigestAlgorithm.md5.hash("POST:/x:" + DigestAlgorithm.md5.hash("content"))
+    let expected = DigestAlgorithm.md5.hash("\(secret):n:00000001:c:auth-int:\(request)")
+    let seen = bodies.withLock { $0 }
+    #expect(seen.first == "content")
+    #expect(seen.last?.contains("response=\"\(expected)\"") == true)
+  }
+
+  @Test("who answers in the server's place without the password is found out")
+  func impostor() async throws {
+    let origin = TestOrigin { request in
+      guard request.head.headerFields.contains(.authorization) else {
+        return Response(status: .unauthorized, fields: [.wwwAuthenticate: "Digest nonce=n, qop=auth"])
+      }
+      return Response(status: .ok, fields: [.authenticationInfo: #"rspauth="0123", nc=00000001, qop=auth"#])
+    }
+    let chain = origin.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
+    let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/") }
+    #expect(error?.code == .originUntrusted)
+  }
+
+  @Test("the next nonce is used when the server names one (RFC 7616 §3.5)")
+  func nextNonce() async throws {
+    let origin = TestOrigin { request in
+      guard request.head.headerFields.contains(.authorization) else {
+        return Response(status: .unauthorized, fields: [.wwwAuthenticate: "Digest nonce=first, qop=auth"])
+      }
+      return Response(status: .ok, fields: [.authenticationInfo: #"nextnonce="second""#])
+    }
+    let chain = origin.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
+    _ = try await chain.get("http://a/")
+    _ = try await chain.get("http://a/")
+    let last = try #require(origin.heads.last?.headerFields[.authorization])
+    #expect(last.contains(#"nonce="second", nc=00000001"#))
+  }
+
+  @Test("a password is in no description of anything")
+  func hidden() async throws {
+    let credentials = Authenticate.Credentials(user: "u", password: "hunter2")
+    var dumped = ""
+    dump(credentials, to: &dumped)
+    let texts = ["\(credentials)", String(reflecting: credentials), dumped, "\(Optional(credentials) as Any)"]
+    for text in texts { #expect(!text.contains("hunter2")) }
+    let colon = TestOrigin { _ in Response(status: .unauthorized, fields: [.wwwAuthenticate: "Basic realm=a"]) }
+    let chain = colon.behind(Authenticate(hosts: ["a"], user: "a:b", password: "hunter2"))
+    let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/") }
+    #expect(error?.description.contains("hunter2") == false)
+    #expect(error?.description.contains("colon") == true)
+  }
+}

@@ -1,0 +1,163 @@
+import Byway
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@testable import BywayInterceptors
+
+@Suite struct DiskCacheTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder["cache"] }
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func rig(limit: Int = 1 << 20) throws -> CacheRig {
+    try CacheRig(folder: path) {
+      $0.limit = limit
+    } _: { request in
+      if request.head.headerFields[.ifNoneMatch] == "\"v\"" {
+        return Response(status: .notModified, fields: [.server: "updated"])
+      }
+      return Response(
+        status: .ok, fields: [.cacheControl: "max-age=1000", .eTag: "\"v\"", .vary: "accept"],
+        body: Body("content of \(request.head.path ?? "") " + String(repeating: "x", count: 1000)))
+    }
+  }
+
+  private var files: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+  }
+
+  @Test("what is stored is there after a restart, with what a 304 has changed")
+  func restart() async throws {
+    do {
+      let rig = try rig()
+      _ = try await rig.get("/a", [.accept: "x"])
+      _ = try await rig.get("/b")
+      rig.advance(2000)
+      _ = try await rig.get("/b")
+    }
+    let rig = try rig()
+    rig.advance(2000)
+    let hit = try await rig.get("/b")
+    #expect(hit.isHit)
+    #expect(hit.text.hasPrefix("content of /b x"))
+    #expect(hit.fields[.server] == "updated")
+    #expect(try await rig.get("/a", [.accept: "y", .cacheControl: "max-stale"]).isHit == false)
+    #expect(try await rig.get("/a", [.accept: "x", .cacheControl: "max-stale"]).isHit)
+  }
+
+  @Test("only its owner can look into it")
+  func permissions() async throws {
+    let rig = try rig()
+    _ = try await rig.get("/a")
+    for name in ["", "/lock"] + (try files).map({ "/" + $0 }) {
+      let mode = try FileManager.default.attributesOfItem(atPath: path + name)[.posixPermissions] as? Int
+      #expect(mode.map { $0 & 0o077 } == 0, "\(name)")
+    }
+  }
+
+  @Test("two processes do not share a folder")
+  func exclusive() throws {
+    let first = try rig()
+    let error = #expect(throws: BywayError.self) { try rig() }
+    #expect(error?.message.contains("in use") == true)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("after a crash at any moment whole responses are left, and the remains are removed")
+  func crash() async throws {
+    do {
+      let rig = try rig()
+      for name in ["/a", "/b", "/c", "/d", "/e"] { _ = try await rig.get(name) }
+    }
+    let heads = try files.filter { $0.hasSuffix(".head") }
+    #expect(heads.count == 5)
+    func change(_ name: String, _ change: (inout Data) -> Void) throws {
+      let url = URL(filePath: path + "/" + name)
+      var data = try Data(contentsOf: url)
+      change(&data)
+      try data.write(to: url)
+    }
+    let body = { (head: String) in head.replacing(".head", with: ".body") }
+    // Numbers follow the order of coming: /a has the first.
+    try change(heads[0]) { $0.removeLast(5) }
+    try change(heads[1]) { $0[20] ^= 1 }
+    try change(body(heads[2])) { $0.removeLast() }
+    try FileManager.default.removeItem(atPath: path + "/" + body(heads[3]))
+    try Data("half".utf8).write(to: URL(filePath: path + "/00000000000000ff.body"))
+    try Data("half".utf8).write(to: URL(filePath: path + "/00000000000000fe.new"))
+    try Data("mine".utf8).write(to: URL(filePath: path + "/notes.txt"))
+
+    let rig = try rig()
+    #expect(try files == [body(heads[4]), heads[4], "lock", "notes.txt"])
+    for name in ["/a", "/b", "/c", "/d"] { #expect(try await rig.get(name).isHit == false) }
+    #expect(try await rig.get("/e").isHit)
+  }
+
+  @Test("it keeps to its limit, also on the disk, also when that has become smaller")
+  func limit() async throws {
+    func bytes() throws -> Int {
+      try files.reduce(0) { sum, name in
+        sum + (try FileManager.default.attributesOfItem(atPath: path + "/" + name)[.size] as? Int ?? 0)
+      }
+    }
+    do {
+      let rig = try rig(limit: 50_000)
+      for index in 0..<100 { _ = try await rig.get("/\(index)") }
+      #expect(try bytes() <= 50_000)
+      #expect(rig.cache.size <= 50_000)
+      #expect(try await rig.get("/99").isHit)
+    }
+    let rig = try rig(limit: 10_000)
+    _ = try await rig.get("/new")
+    #expect(rig.cache.size <= 10_000)
+    #expect(try bytes() <= 10_000)
+  }
+
+  @Test("a body that goes away costs another request, not an error")
+  func vanished() async throws {
+    let rig = try rig()
+    _ = try await rig.get("/a")
+    for name in try files where name.hasSuffix(".body") {
+      try FileManager.default.removeItem(atPath: path + "/" + name)
+    }
+    #expect(try await rig.get("/a").text.hasPrefix("content of /a"))
+    #expect(try await rig.get("/a").isHit)
+    #expect(rig.count == 2)
+  }
+
+  @Test("a disk that cannot be written costs what is stored, not the exchange")
+  func unwritable() async throws {
+    let rig = try rig()
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try await rig.get("/a").text.hasPrefix("content of /a"))
+    #expect(try await rig.get("/a").isHit == false)
+  }
+
+  @Test("a folder that cannot be made is an error that names it")
+  func noFolder() throws {
+    let error = #expect(throws: BywayError.self) { try Cache(folder: folder["none/cache"]) }
+    #expect(error?.message.contains("none/cache for the cache: No such file") == true)
+  }
+
+  @Test("a stored head comes back as it was, and damaged bytes are no head")
+  func encoding() throws {
+    let response = StoredResponse(
+      id: 7, key: "http://a/ä", status: 404, fields: [.contentType: "x", .setCookie: "a", .vary: "accept"],
+      selecting: ["accept": nil, "x": "y"], requested: CacheRig.start, received: CacheRig.start + .milliseconds(1500),
+      length: 12)
+    let bytes = response.encoded
+    #expect(StoredResponse(encoded: bytes) == response)
+    for index in 0..<bytes.readableBytes {
+      var damaged = bytes
+      damaged.setInteger(damaged.getInteger(at: index, as: UInt8.self)! ^ 0x40, at: index)
+      #expect(StoredResponse(encoded: damaged) == nil)
+      #expect(StoredResponse(encoded: bytes.getSlice(at: 0, length: index)!) == nil)
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Byway
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@testable import BywayInterceptors
+
+@Suite(.timeLimit(.minutes(1))) struct ReplayTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder["recordings"] }
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// An origin that never was: what reaches it was not recorded.
+  private static let nowhere = TestOrigin { _ in throw BywayError(.linkUnavailable, "There is no origin.") }
+
+  private func replay(keepsTime: Bool = false, clock: VirtualClock = VirtualClock()) throws -> Next {
+    Self.nowhere.behind(try Replay(from: path, keepsTime: keepsTime, clock: clock))
+  }
+
+  @Test("bytes of any kind, chunk by chunk, with their pauses, head and trailers")
+  func streaming() async throws {
+    let clock = VirtualClock()
+    let chunks = [ByteBuffer(bytes: 0...255), ByteBuffer(string: "\n.\n"), ByteBuffer(repeating: 10, count: 100_000)]
+    let origin = TestOrigin { _ in
+      clock.advance(by: .milliseconds(120))
+      var pending = chunks[...]
+      let stream = AsyncStream<ByteBuffer> { continuation in
+        while let chunk = pending.popFirst() { continuation.yield(chunk) }
+        continuation.finish()
+      }
+      let body = ThrottledBody(body: Body(stream), bytesPerSecond: 1 << 30, clock: clock)
+      return Response(
+        status: .accepted, fields: [.contentType: "image/png", .init("x-a")!: "1"],
+        body: Body(body, trailers: { [.init("x-sum")!: "7"] }))
+    }
+    let chain = origin.behind(try Recorder(into: path, uptime: { clock.elapsed }))
+    var body = try await chain.get("http://a/log").body.makeAsyncIterator()
+    for chunk in chunks {
+      clock.advance(by: .milliseconds(1000))
+      #expect(try await body.next() == chunk)
+    }
+    #expect(try await body.next() == nil)
+
+    let later = VirtualClock()
+    let response = try await replay(keepsTime: true, clock: later).get("http://A:80/log")
+    #expect(response.status == .accepted)
+    #expect(response.fields == [.contentType: "image/png", .init("x-a")!: "1"])
+    #expect(later.elapsed == .milliseconds(120))
+    var played = response.body.makeAsyncIterator()
+    for (index, chunk) in chunks.enumerated() {
+      #expect(try await played.next() == chunk)
+      #expect(later.elapsed >= .milliseconds(120 + 1000 * (index + 1)))
+    }
+    #expect(try await played.next() == nil)
+    #expect(await response.body.trailers() == [.init("x-sum")!: "7"])
+    #expect(later.elapsed < .milliseconds(3200))
+    // Without pauses, and once more from the beginning.
+    let again = try await replay().get("http://a/log")
+    for _ in 0..<2 { #expect(try await again.body.collect(upTo: 1 << 20).readableBytes == 100_259) }
+  }
+
+  @Test("requests are told apart by method, URL and body, and answered in their order")
+  func subjects() async throws {
+    let counter = Counter()
+    let origin = TestOrigin { request in
+      let body = String(buffer: try await request.body.collect(upTo: 100))
+      return Response(status: .ok, body: Body("\(request.head.method) \(body) \(counter.next)"))
+    }
+    for _ in 0..<2 {
+      // The second recorder goes on where the first one ended.
+      let chain = origin.behind(try Recorder(into: path))
+      _ = try await chain.get("http://a/").text
+      _ = try await chain.post("http://a/", "x").text
+      _ = try await chain.post("http://a/", "y").text
+    }
+    let chain = try replay()
+    #expect(try await chain.post("http://a/", "y").text == "POST y 3")
+    #expect(try await chain.post("http://a/", "y").text == "POST y 6")
+    #expect(try await chain.post("http://a/", "y").text == "POST y 6")
+    #expect(try await chain.post("http://a/", "x").text == "POST x 2")
+    #expect(try await chain(Request(.post, url: "http://a/", body: .once("x"))).text == "POST x 5")
+    #expect(try await chain.get("http://a/").text == "GET  1")
+    let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/other?token=hidden") }
+    #expect(error?.message.contains("has no recording of GET http://a/other with") == true)
+    let goesOn = TestOrigin().behind(try Replay(from: path, missing: .goesOn))
+    #expect(try await goesOn.get("http://a/other").status == .ok)
+  }
+
+  @Test("failures are replayed: before a head, and in the middle of a body")
+  func failures() async throws {
+    let origin = TestOrigin { request in
+      if request.head.path == "/down" { throw BywayError(.linkUnavailable, "The link\nis down.", processing: .none) }
+      let (chunks, sender) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+      sender.yield(ByteBuffer(string: "some"))
+      sender.finish(throwing: BywayError(.linkLost, "The link was lost."))
+      return Response(status: .ok, body: Body(chunks))
+    }
+    let recording = origin.behind(try Recorder(into: path))
+    _ = try? await recording.get("http://a/down")
+    _ = try? await recording.get("http://a/cut").text
+
+    let chain = try replay()
+    let down = await #expect(throws: BywayError.self) { try await chain.get("http://a/down") }
+    #expect(down?.code == .linkUnavailable)
+    #expect(down?.message == "The link is down.")
+    #expect(down?.processing == BywayError.Processing.none)
+    var body = try await chain.get("http://a/cut").body.makeAsyncIterator()
+    #expect(try await body.next().map { String(buffer: $0) } == "some")
+    let cut = await #expect(throws: BywayError.self) { try await body.next() }
+    #expect(cut?.code == .linkLost)
+  }
+
+  @Test("a dropped exchange leaves nothing, a whole one a file for its owner without secrets")
+  func files() async throws {
+    let origin = TestOrigin { _ in
+      Response(status: .ok, fields: [.setCookie: "id=hidden"], body: Body(ByteBuffer(repeating: 1, count: 10)))
+    }
+    let chain = origin.behind(try Recorder(into: path))
+    _ = try await chain.get("http://a/?q=1&password=hidden", [.authorization: "Basic hidden"]).text
+    _ = try await chain.get("http://a/dropped")
+    let names = try FileManager.default.contentsOfDirectory(atPath: path)
+    #expect(names == ["000001.exchange"])
+    let file = path + "/000001.exchange"
+    #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("hidden") == false)
+    #expect(try await replay().get("http://a/?q=1&password=other").status == .ok)
+  }
+
+  @Test("HEAD and bodiless answers")
+  func bodiless() async throws {
+    let origin = TestOrigin { Response(status: .noContent).answering($0.head) }
+    let recording = origin.behind(try Recorder(into: path))
+    _ = try await recording(Request(.head, url: "http://a/"))
+    #expect(try await replay()(Request(.head, url: "http://a/")).status == .noContent)
+  }
+
+  @Test("a damaged recording is an error that names the file, wherever the damage is")
+  func damage() async throws {
+    let origin = TestOrigin { _ in Response(status: .ok, body: Body(ByteBuffer(string: "content"))) }
+    _ = try await origin.behind(try Recorder(into: path)).get("http://a/").text
+    let file = URL(filePath: path + "/000001.exchange")
+    let whole = try Data(contentsOf: file)
+    for length in 0..<whole.count {
+      try whole.prefix(length).write(to: file)
+      let error = await #expect(throws: BywayError.self) { try await replay().get("http://a/").text }
+      #expect(error?.message.contains("000001.exchange is no whole recording") == true || length == 0)
+    }
+    try Data("+ 0 99999999999\n".utf8).write(to: file)
+    #expect(throws: BywayError.self) { try replay() }
+  }
+
+  @Test("a folder that is not there is an error that names it")
+  func noFolder() {
+    #expect(throws: BywayError.self) { try replay() }
+    #expect(throws: BywayError.self) { try Recorder(into: folder["none/recordings"]) }
+  }
+}

@@ -1,0 +1,95 @@
+import Byway
+import BywayInterceptors
+import HTTPTypes
+import TestPeers
+import Testing
+
+@Suite struct StubFileTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func chain(_ text: String) throws -> Next {
+    try TestOrigin { _ in Response(status: .ok, body: Body("origin")) }.behind(
+      StubFile(folder.write(text, to: "stubs.http")))
+  }
+
+  @Test("the first rule that fits answers, and what none fits goes on")
+  func rules() async throws {
+    try folder.write("firmware", to: "firmware.bin")
+    let chain = try chain(
+      """
+      # A device that does not exist.
+
+      ### GET /status
+      HTTP/1.1 200 OK
+      Content-Type: application/json
+      Transfer-Encoding: chunked
+
+      {"uptime":
+
+       12}
+
+      ### GET Hub:80/other
+      HTTP/1.1 404
+
+      ### * /firmware/*
+      HTTP/2 200
+
+      < firmware.bin
+
+      ### DELETE /status delay=1ms rate=1000000
+      HTTP/1.1 204
+      ### GET /%7Euser?x
+      HTTP/1.1 200
+
+      tilde
+      """)
+    let status = try await chain.get("http://a/status?q")
+    #expect(status.fields == [.contentType: "application/json", .contentLength: "16"])
+    #expect(try await status.text == "{\"uptime\":\n\n 12}")
+    #expect(try await chain(Request(.delete, url: "http://a/status")).status == .noContent)
+    #expect(try await chain.post("http://a/status", "").text == "origin")
+    #expect(try await chain.get("http://hub/other").status == .notFound)
+    #expect(try await chain.get("http://a/other").text == "origin")
+    let firmware = try await chain.post("http://a/firmware/v1", "")
+    #expect(firmware.fields[.contentType] == "application/octet-stream")
+    #expect(try await firmware.text == "firmware")
+    #expect(try await chain.get("http://a/~user?x").text == "tilde")
+    #expect(try await chain.get("http://a/~user").text == "origin")
+  }
+
+  @Test("a rule can fail")
+  func fails() async throws {
+    let chain = try chain("### GET /gone fail=linkLost\n")
+    let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/gone") }
+    #expect(error?.code == .linkLost)
+  }
+
+  @Test("an empty file has no rules; carriage returns do no harm")
+  func small() async throws {
+    #expect(try await chain("").get("http://a/").text == "origin")
+    #expect(try await chain("### GET /\r\nHTTP/1.1 200\r\nA: b\r\n\r\nx\r\n").get("http://a/").text == "x")
+  }
+
+  @Test(
+    "a mistake is named with its line",
+    arguments: [
+      ("hello", "line 1: a rule begins with"), ("###", "line 1: write ### METHOD PATH"),
+      ("\n### GET status\nHTTP/1.1 200", "line 2: \"status\" has no path"),
+      ("### GET /\n\n", "line 1: the rule has no answer"),
+      ("### GET /\nHTTP 200", "line 2: \"HTTP 200\" is no status line"),
+      ("### GET /\nHTTP/1.1 99", "is no status line"),
+      ("### GET /\nHTTP/1.1 200\nno field", "line 3: \"no field\" is no field"),
+      ("### GET / delay=5", "write delay=300ms"),
+      ("### GET / rate=0", "bytes a second"), ("### GET / fail=lost", "Did you mean \"linkLost\"?"),
+      ("### GET / dealy=1s", "Did you mean \"delay\"?"),
+    ])
+  func mistakes(_ text: String, _ message: String) {
+    let error = #expect(throws: BywayError.self) { try chain(text) }
+    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("stubs.http") == true)
+  }
+}

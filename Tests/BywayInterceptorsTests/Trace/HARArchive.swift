@@ -1,0 +1,73 @@
+import Foundation
+
+/// What the HAR 1.2 specification requires of a file, as types: decoding fails where something is missing.
+struct HARArchive: Decodable {
+  struct Log: Decodable {
+    let version: String
+    let creator: Creator
+    let entries: [Entry]
+  }
+  struct Creator: Decodable {
+    let name: String
+    let version: String
+  }
+  struct Entry: Decodable {
+    let startedDateTime: String
+    let time: Double
+    let request: Request
+    let response: Response
+    let cache: [String: String]
+    let timings: Timings
+    let _error: String?
+  }
+  struct Pair: Decodable, Equatable {
+    let name: String
+    let value: String
+  }
+  struct Request: Decodable {
+    let method: String
+    let url: String
+    let httpVersion: String
+    let cookies: [Pair]
+    let headers: [Pair]
+    let queryString: [Pair]
+    let postData: PostData?
+    let headersSize: Int
+    let bodySize: Int
+  }
+  struct PostData: Decodable {
+    let mimeType: String
+    let params: [Pair]
+    let text: String
+    let comment: String?
+  }
+  struct Response: Decodable {
+    let status: Int
+    let statusText: String
+    let httpVersion: String
+    let cookies: [Pair]
+    let headers: [Pair]
+    let content: Content
+    let redirectURL: String
+    let headersSize: Int
+    let bodySize: Int
+  }
+  struct Content: Decodable {
+    let size: Int
+    let mimeType: String
+    let text: String?
+    let encoding: String?
+    let comment: String?
+  }
+  struct Timings: Decodable {
+    let send: Double
+    let wait: Double
+    let receive: Double
+  }
+
+  let log: Log
+
+  static func read(_ path: String) throws -> Log {
+    try JSONDecoder().decode(HARArchive.self, from: Data(contentsOf: URL(filePath: path))).log
+  }
+}

@@ -1,0 +1,108 @@
+import Byway
+import BywayInterceptors
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@Suite struct HARFileTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder["trace.har"] }
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test("an exchange becomes an entry with everything that the format requires")
+  func entry() async throws {
+    let clock = VirtualClock()
+    let har = try HARFile(path)
+    let trace = Trace(
+      bodyLimit: 100, to: [har],
+      clock: .init(
+        calendar: { WallTime(sinceEpoch: .seconds(784_111_777) + .milliseconds(123)) }, uptime: { clock.elapsed }))
+    let origin = TestOrigin { request in
+      clock.advance(by: .milliseconds(10))
+      _ = try await request.body.collect(upTo: 100)
+      clock.advance(by: .milliseconds(20))
+      return Response(
+        status: .found, fields: [.contentType: "image/png", .location: "/x"],
+        body: Body(ByteBuffer(bytes: [0x89, 0xFF, 0])))
+    }
+    let request = try Request(
+      .post, url: "http://device/a?b=%22c%22&d", body: Body("one=1\n\"two\"\u{1}"))
+    let response = try await origin.behind(trace)(request)
+    clock.advance(by: .milliseconds(30))
+    _ = try await response.body.collect(upTo: 100)
+    await har.flush()
+
+    let log = try HARArchive.read(path)
+    #expect(log.version == "1.2")
+    #expect(log.creator.name == "Byway")
+    let entry = try #require(log.entries.first)
+    #expect(log.entries.count == 1)
+    #expect(entry.startedDateTime == "1994-11-06T08:49:37.123Z")
+    #expect([entry.timings.send, entry.timings.wait, entry.timings.receive, entry.time] == [10, 20, 30, 60])
+    #expect(entry.request.method == "POST")
+    #expect(entry.request.url == "http://device/a?b=%22c%22&d")
+    #expect(entry.request.queryString == [.init(name: "b", value: "%22c%22"), .init(name: "d", value: "")])
+    #expect(entry.request.postData?.text == "one=1\n\"two\"\u{1}")
+    #expect(entry.request.bodySize == 12)
+    #expect(entry.response.status == 302)
+    #expect(entry.response.statusText == "Found")
+    #expect(entry.response.redirectURL == "/x")
+    #expect(entry.response.content.text == "if8A")
+    #expect(entry.response.content.encoding == "base64")
+    #expect(entry.response.content.size == 3)
+    #expect(entry._error == nil)
+  }
+
+  @Test("the file can be opened at any moment, by its owner only")
+  func growing() async throws {
+    try folder.write("something longer that was there before, and that others could read", to: "trace.har")
+    let har = try HARFile(path)
+    #expect(try HARArchive.read(path).entries.isEmpty)
+    let origin = TestOrigin { request in
+      if request.head.path == "/3" { throw BywayError(.linkLost, "The link was lost.") }
+      return Response(status: .ok, body: Body("x"))
+    }
+    let chain = origin.behind(Trace(to: har))
+    for index in 1...5 {
+      _ = try? await chain.get("http://a/\(index)").text
+      await har.flush()
+      #expect(try HARArchive.read(path).entries.count == index)
+    }
+    let entries = try HARArchive.read(path).entries
+    #expect(entries.map(\.response.status) == [200, 200, 0, 200, 200])
+    #expect(entries[2]._error == "The link was lost. (linkLost)")
+    #expect(entries[0].response.content.text == nil)
+    #expect(entries[0].response.content.comment == "0 of 1 bytes were kept.")
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+  }
+
+  @Test("many at once end up as whole entries")
+  func many() async throws {
+    let har = try HARFile(path)
+    let chain = TestOrigin { _ in Response(status: .ok, body: Body("x")) }.behind(Trace(bodyLimit: 10, to: har))
+    await withTaskGroup(of: Void.self) { group in
+      for index in 0..<300 { group.addTask { _ = try? await chain.get("http://a/\(index)").text } }
+    }
+    await har.flush()
+    let urls = try HARArchive.read(path).entries.map(\.request.url)
+    #expect(Set(urls) == Set((0..<300).map { "http://a/\($0)" }))
+  }
+
+  @Test("a file that cannot be made is an error that names it")
+  func unwritable() {
+    let error = #expect(throws: BywayError.self) { try HARFile(folder["none/trace.har"]) }
+    #expect(error?.message.contains("none/trace.har: No such file or directory") == true)
+  }
+
+  @Test("a full disk is an error that says so")
+  func fullDisk() {
+    let error = #expect(throws: BywayError.self) { try HARFile("/dev/full") }
+    #expect(error?.message.contains("No space left") == true)
+  }
+}

@@ -1,0 +1,211 @@
+import Byway
+import BywayInterceptors
+import HTTPTypes
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+@Suite struct TraceTests {
+  @Test("bodies stream through, and of each no more than the limit is kept")
+  func streams() async throws {
+    let lines = TraceLines()
+    let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let origin = TestOrigin { _ in
+      Response(status: .ok, body: Body(chunks, length: 8, trailers: { [.init("x-sum")!: "1"] }))
+    }
+    let response = try await origin.behind(Trace(bodyLimit: 5, to: lines)).get("http://a/")
+    #expect(response.body.length == 8)
+    var body = response.body.makeAsyncIterator()
+    for text in ["one ", "two "] {
+      sender.yield(ByteBuffer(string: text))
+      #expect(try await body.next().map { String(buffer: $0) } == text)
+      #expect(lines.exchanges.isEmpty)
+    }
+    sender.finish()
+    #expect(try await body.next() == nil)
+    #expect(await response.body.trailers() == [.init("x-sum")!: "1"])
+    let exchange = try #require(lines.exchanges.first)
+    #expect(exchange.responseBody.length == 8)
+    #expect(String(buffer: exchange.responseBody.kept) == "one t")
+    #expect(exchange.failure == nil)
+  }
+
+  @Test("an exchange is recorded once, however it ends")
+  func endings() async throws {
+    struct Oops: Error {}
+    let lines = TraceLines()
+    let origin = TestOrigin { request in
+      switch request.head.path {
+      case "/fails": throw BywayError(.timedOut, "Too late.")
+      case "/cut":
+        let (chunks, sender) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+        sender.yield(ByteBuffer(string: "some"))
+        sender.finish(throwing: Oops())
+        return Response(status: .ok, body: Body(chunks))
+      case "/empty": return Response(status: .noContent)
+      default: return Response(status: .ok, body: Body("whole"))
+      }
+    }
+    let chain = origin.behind(Trace(to: lines))
+    await #expect(throws: BywayError.self) { try await chain.get("http://a/fails") }
+    await #expect(throws: Oops.self) { try await chain.get("http://a/cut").text }
+    _ = try await chain.get("http://a/empty")
+    _ = try await chain.get("http://a/whole").text
+    // Dropped before the end, and before the beginning.
+    do {
+      var body = try await chain.get("http://a/dropped").body.makeAsyncIterator()
+      _ = try await body.next()
+    }
+    _ = try await chain.get("http://a/unread")
+    let failures = lines.exchanges.map { ($0.failure ?? "").split(separator: " ").first ?? "" }
+    #expect(failures == ["Too", "A", "", "", "The", "The"])
+    #expect(lines.exchanges.map { $0.response?.status.code } == [nil, 200, 204, 200, 200, 200])
+  }
+
+  @Test("a body that is sent again is recorded as the one that arrived")
+  func replays() async throws {
+    let lines = TraceLines()
+    let origin = TestOrigin { request in
+      for _ in 0..<2 { _ = try await request.body.collect(upTo: 100) }
+      return Response(status: .ok)
+    }
+    let trace = Trace(bodyLimit: 100, to: lines)
+    let request = try Request(.put, url: "http://a/", body: Body("content"))
+    _ = try await origin.behind(trace)(request)
+    #expect(lines.exchanges.first?.requestBody.length == 7)
+    #expect(lines.exchanges.first.map { String(buffer: $0.requestBody.kept) } == "content")
+  }
+
+  @Test("secrets do not reach a recorder: fields, queries, forms, JSON, and what redirects name")
+  func redaction() async throws {
+    let lines = TraceLines()
+    let origin = TestOrigin { request in
+      _ = try await request.body.collect(upTo: 100)
+      var fields: HTTPFields = [
+        .setCookie: "id=hidden1", .location: "http://b/?access_token=hidden2&x=1", .contentType: "application/json",
+        .authenticationInfo: "rspauth=shown",
+      ]
+      fields[.init("x-csrf-token")!] = "hidden3"
+      let body =
+        #"{"user":"shown","password": "hidden4", "pin":1234567, "in":{"apiKey" : "hidden5\"hidden6"}, "a":["token"]}"#
+      return Response(status: .ok, fields: fields, body: Body(body))
+    }
+    let chain = origin.behind(Trace(bodyLimit: 1000, to: lines))
+    var request = try Request(
+      .post, url: "http://a/?key=hidden7&q=shown", body: Body("user=shown&Pass%77ord=hidden8&x"))
+    request.head.authority = "me:hidden9@a"
+    request.head.headerFields = [
+      .authorization: "Basic hiddenA", .cookie: "a=hiddenB", .contentType: "application/x-www-form-urlencoded",
+      .referer: "http://a/?session=hiddenC",
+    ]
+    var marked = HTTPField(name: .userAgent, value: "hiddenD")
+    marked.indexingStrategy = .disallow
+    request.head.headerFields.append(marked)
+    _ = try await chain(request).text
+
+    let exchange = try #require(lines.exchanges.first)
+    let bodies = String(buffer: exchange.requestBody.kept) + String(buffer: exchange.responseBody.kept)
+    let text = "\(exchange.url) \(exchange.request.headerFields) \(exchange.response?.headerFields ?? [:]) \(bodies)"
+    #expect(!text.contains("hidden"))
+    #expect(!text.contains("1234567"))
+    #expect(exchange.url == "http://a/?key=[redacted]&q=shown")
+    #expect(exchange.request.headerFields[.authorization] == "Basic [redacted]")
+    #expect(exchange.response?.headerFields[.location] == "http://b/?access_token=[redacted]&x=1")
+    #expect(exchange.response?.headerFields[.authenticationInfo] == "rspauth=shown")
+    #expect(
+      bodies == "user=shown&Pass%77ord=[redacted]&x"
+        + #"{"user":"shown","password": "[redacted]", "pin":"[redacted]", "in":{"apiKey" : "[redacted]"}, "#
+        + #""a":["token"]}"#
+    )
+    // What went to the origin is what the caller sent.
+    #expect(origin.heads.first?.headerFields == request.head.headerFields)
+  }
+
+  @Test(
+    "secrets where they are easily overlooked",
+    arguments: [
+      ("authorization", "lonehidden", "[redacted]"), ("x-api-key", "hidden", "[redacted]"),
+      ("location", "//me:hidden@b/x@y", "//b/x@y"),
+      ("location", "/done#state=1&access_token=hidden", "/done#state=1&access_token=[redacted]"),
+      ("referer", "http://a/?a=1?pass=hidden#code=hidden", "http://a/?a=1?pass=[redacted]#code=[redacted]"),
+      ("location", "/a@b", "/a@b"),
+    ])
+  func overlooked(_ name: String, _ value: String, _ shown: String) async throws {
+    let lines = TraceLines()
+    let name = try #require(HTTPField.Name(name))
+    _ = try await TestOrigin().behind(Trace(to: lines)).get("http://a/", [name: value])
+    #expect(lines.exchanges.first?.request.headerFields[name] == shown)
+  }
+
+  @Test(
+    "a secret in JSON is the whole value, however deep",
+    arguments: [
+      (#"{"tokens":["hidden",{"a":"]hidden"}],"b":1}"#, #"{"tokens":"[redacted]","b":1}"#),
+      (#"{"session":{"id":"hidden"},"b":[{"pin":12}]}"#, #"{"session":"[redacted]","b":[{"pin":"[redacted]"}]}"#),
+      (#"["password","shown"]"#, #"["password","shown"]"#), (#"{"secret":null}"#, #"{"secret":"[redacted]"}"#),
+      (#"{"secret":["hid"#, #"{"secret":"[redacted]""#), ("no json \" at", "no json \" at"),
+    ])
+  func json(_ text: String, _ shown: String) async throws {
+    let lines = TraceLines()
+    let origin = TestOrigin { _ in
+      Response(status: .ok, fields: [.contentType: "application/json"], body: Body(text))
+    }
+    _ = try await origin.behind(Trace(bodyLimit: 1000, to: lines)).get("http://a/").text
+    #expect(lines.exchanges.first.map { String(buffer: $0.responseBody.kept) } == shown)
+  }
+
+  @Test("JSON that is cut off anywhere shows no secret either")
+  func cutJSON() async throws {
+    let text = #"{"password":"hidden","b":{"secret" :"hidden"}}"#
+    for limit in 1...text.utf8.count {
+      let lines = TraceLines()
+      let origin = TestOrigin { _ in
+        Response(status: .ok, fields: [.contentType: "application/problem+json"], body: Body(text))
+      }
+      _ = try await origin.behind(Trace(bodyLimit: limit, to: lines)).get("http://a/").text
+      let kept = try #require(lines.exchanges.first?.responseBody.kept)
+      #expect(!String(buffer: kept).contains("hi"))
+    }
+  }
+
+  @Test("the log has one line for each exchange, a warning where it failed")
+  func log() async throws {
+    let lines = LogLines()
+    let origin = TestOrigin { request in
+      if request.head.path == "/lost" { throw BywayError(.linkLost, "The link was lost.") }
+      return Response(status: .ok, body: Body("12345"))
+    }
+    let chain = origin.behind(Trace(to: LogRecorder(lines.logger)))
+    _ = try await chain.get("http://a/?token=hidden").text
+    _ = try? await chain.get("http://a/lost")
+    #expect(lines.all.count == 2)
+    #expect(lines.all.first?.hasPrefix("info GET http://a/?token=[redacted]: 200") == true)
+    #expect(lines.all.first?.contains("received=5") == true)
+    #expect(lines.all.last?.hasPrefix("warning GET http://a/lost: no answer") == true)
+  }
+}
+
+/// Keeps what is logged.
+final class LogLines: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  var all: [String] { lines.withLock { $0 } }
+  var logger: Logger { Logger(label: "test") { _ in Handler(record: self) } }
+
+  private struct Handler: LogHandler {
+    let record: LogLines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+      record.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs)") }
+    }
+  }
+}
