@@ -14,7 +14,7 @@ struct WebSocketHandshake {
   /// Begins a handshake, and adds what it needs to a request with `:protocol`.
   init(asking request: inout FieldSection) {
     var generator = SystemRandomNumberGenerator()
-    key = Self.base64((0..<16).map { _ in generator.next() })
+    key = Base64.encode((0..<16).map { _ in generator.next() })
     request.set(.secWebSocketKey, key)
     request.set(.secWebSocketVersion, "13")
   }
@@ -53,27 +53,11 @@ struct WebSocketHandshake {
     var hash = Insecure.SHA1()
     let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
     input.withUnsafeBytes { hash.update(bufferPointer: $0) }
-    return Self.base64(Array(hash.finalize()))
+    return Base64.encode(Array(hash.finalize()))
   }
 
   /// Sixteen bytes in base64 are twenty-two digits and two of padding.
   private static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count == 24 && bytes[22...].elementsEqual("==".utf8) && bytes[..<22].allSatisfy { digits.contains($0) }
+    bytes.count == 24 && bytes[22...].elementsEqual("==".utf8) && bytes[..<22].allSatisfy(Base64.isDigit)
   }
-
-  /// RFC 4648 §4.
-  private static func base64(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let count = min(3, bytes.count - start)
-      let group = (0..<3).reduce(UInt32(0)) { $0 << 8 | ($1 < count ? UInt32(bytes[start + $1]) : 0) }
-      for index in 0..<4 {
-        let digit = digits[Int(group >> UInt32(18 - 6 * index) & 0x3F)]
-        text.unicodeScalars.append(UnicodeScalar(index <= count ? digit : UInt8(ascii: "=")))
-      }
-    }
-    return text
-  }
-
-  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

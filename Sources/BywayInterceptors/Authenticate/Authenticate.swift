@@ -89,7 +89,7 @@ public struct Authenticate: Interceptor {
           .invalidRequest, "A user name with a colon cannot be sent by Basic authentication, which the origin asks for."
         )
       }
-      let text = "Basic " + Base64.text("\(user):\(password)".utf8)
+      let text = "Basic " + Base64.encode("\(user):\(password)".utf8)
       return (HTTPField(name: .authorization, value: text), nil)
     }
     let quality: DigestSession.Quality?

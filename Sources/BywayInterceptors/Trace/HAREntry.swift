@@ -73,7 +73,7 @@ struct HAREntry {
     json.member("mimeType") { $0.writeJSON(type) }
     if body.kept.readableBytes > 0 {
       let text = String(validating: body.kept.readableBytesView, as: UTF8.self)
-      json.member("text") { $0.writeJSON(text ?? Base64.text(body.kept.readableBytesView)) }
+      json.member("text") { $0.writeJSON(text ?? Base64.encode(body.kept.readableBytesView)) }
       if text == nil { json.member("encoding") { $0.writeJSON("base64") } }
     }
     Self.comment(on: body, to: &json)

@@ -1,3 +1,4 @@
+import Byway
 import Crypto
 import Foundation
 import TestPeers

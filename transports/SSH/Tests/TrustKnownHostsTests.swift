@@ -1,3 +1,4 @@
+import Byway
 import Foundation
 import NIOPosix
 import TestPeers

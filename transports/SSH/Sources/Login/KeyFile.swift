@@ -1,3 +1,4 @@
+internal import Byway
 internal import Glibc
 
 /// A private key file, read and not yet unlocked.

@@ -1,3 +1,4 @@
+internal import Byway
 internal import Crypto
 
 /// One line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").

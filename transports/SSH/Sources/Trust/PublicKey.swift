@@ -1,3 +1,4 @@
+internal import Byway
 internal import Crypto
 
 /// A public key as SSH carries it (RFC 4253 §6.6), named as `ssh-keygen -l` names it.

@@ -1,5 +1,5 @@
-/// Base 64 (RFC 4648 §4), as host keys, hashed names and fingerprints are written.
-enum Base64 {
+/// Base 64 (RFC 4648 §4).
+package enum Base64 {
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
   /// 0 to 63, or 255 for what is no digit.
@@ -9,7 +9,9 @@ enum Base64 {
     return values
   }()
 
-  static func encode(_ bytes: some Collection<UInt8>, padded: Bool = true) -> String {
+  package static func isDigit(_ byte: UInt8) -> Bool { values[Int(byte)] < 64 }
+
+  package static func encode(_ bytes: some Collection<UInt8>, padded: Bool = true) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
     var pending: UInt32 = 0
@@ -28,7 +30,7 @@ enum Base64 {
   }
 
   /// `nil` for anything that an encoder would not have written.
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count / 4 * 3)
