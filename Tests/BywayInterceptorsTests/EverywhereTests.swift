@@ -69,9 +69,10 @@ import Testing
     #expect(try await Curl.fetch("-d", "12345", url + "/private").text == "welcome, 5 bytes")
     #expect(try await Curl.fetch("-I", url + "/files/local.txt").values("content-length") == ["10"])
 
+    #expect(try await until { lines.exchanges.count == 6 })
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
-    #expect(lines.statuses == [200, 200, 206, 200, 200])
+    #expect(lines.statuses.sorted() == [200, 200, 200, 200, 206])
     for line in lines.texts { #expect(!line.contains("123£")) }
   }
 }

@@ -47,14 +47,13 @@ extension Trace.Redaction {
   func redacted(_ fields: HTTPFields) -> HTTPFields {
     var result = HTTPFields()
     for var field in fields {
-      let name = field.name.canonicalName
       switch field.name {
       case .location, .contentLocation, .referer: field.value = redactedURL(field.value)
       case .authorization, .proxyAuthorization:
         // Which scheme it was is often the question; a lone word may be the secret itself.
         let scheme = field.value.prefix { $0 != " " }
         field.value = (scheme.count < field.value.count ? scheme + " " : "") + Self.mark
-      case _ where words.contains(where: name.contains) || field.indexingStrategy == .disallow:
+      case _ where field.indexingStrategy == .disallow || hasWord(field.name.canonicalName):
         field.value = Self.mark
       default: break
       }
@@ -65,6 +64,7 @@ extension Trace.Redaction {
 
   /// Credentials in front of the host, and the parameters of query and fragment.
   func redactedURL(_ url: String) -> String {
+    guard url.utf8.contains(where: { "?#@".utf8.contains($0) }) else { return url }
     let parameters = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
     var place = url[..<parameters]
     if let authority = place.firstRange(of: "//")?.upperBound {
@@ -77,21 +77,44 @@ extension Trace.Redaction {
   /// Pairs, with whatever stands between them left as it is.
   private func redactedForm(_ form: String) -> String {
     var result = ""
-    var rest = form[...]
+    var rest = form.utf8[...]
     while !rest.isEmpty {
-      let pair = rest.prefix { !"&?#".contains($0) }
-      let name = pair.prefix { $0 != "=" }
-      let decoded = PercentEncoding.decode(String(name).replacing("+", with: " ")) ?? String(name)
-      result += isSecret(decoded) && name.count < pair.count ? "\(name)=\(Self.mark)" : String(pair)
-      rest = rest.dropFirst(pair.count)
-      if let separator = rest.popFirst() { result.append(separator) }
+      let pair = rest.prefix { !"&?#".utf8.contains($0) }
+      let name = pair.prefix { $0 != UInt8(ascii: "=") }
+      if name.endIndex < pair.endIndex, isSecret(Self.decoded(name)) {
+        result += "\(Substring(name))=\(Self.mark)"
+      } else {
+        result += Substring(pair)
+      }
+      rest = rest[pair.endIndex...]
+      if let separator = rest.popFirst() { result.unicodeScalars.append(UnicodeScalar(separator)) }
     }
     return result
   }
 
+  private static func decoded(_ name: Substring.UTF8View) -> String {
+    let text = String(Substring(name))
+    guard name.contains(where: { "+%".utf8.contains($0) }) else { return text }
+    return PercentEncoding.decode(text.replacing("+", with: " ")) ?? text
+  }
+
   private func isSecret(_ parameter: String) -> Bool {
     let name = parameter.lowercased()
-    return parameters.contains(name) || words.contains { name.contains($0) }
+    return parameters.contains(name) || hasWord(name)
+  }
+
+  /// Byte by byte, as this is done for every field of every exchange.
+  private func hasWord(_ name: String) -> Bool {
+    var name = name
+    return name.withUTF8 { name in
+      words.contains { word in
+        let word = word.utf8
+        guard let first = word.first, word.count <= name.count else { return word.isEmpty }
+        return (0...name.count - word.count).contains { start in
+          name[start] == first && name[start..<start + word.count].elementsEqual(word)
+        }
+      }
+    }
   }
 
   private func redacted(_ content: TracedExchange.Content, type: String?) -> TracedExchange.Content {
