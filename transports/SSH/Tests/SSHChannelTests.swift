@@ -149,14 +149,22 @@ import TransportTestSupport
   }
 
   @Test("an open that the server takes too long for holds up no other") func slowOpening() async throws {
-    try await SSHRig.with { rig in
+    var limits = SSHLimits()
+    (limits.silence, limits.answer) = (.milliseconds(200), .milliseconds(200))
+    try await SSHRig.with { original in
+      let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
+      let earlier = try await rig.connect("?command=cat")
       let silent = try SilentPort()
       let late = try await rig.refusal(
         "?tcp=127.0.0.1:\(silent.port)", context: .test(limit: .milliseconds(500)))
       #expect(late?.message.contains("did not open 127.0.0.1:\(silent.port) in time") == true, "\(late as Any)")
       let channel = try await rig.connect("?command=echo here")
       #expect(try await channel.received().text == "here\n")
-      channel.close(promise: nil)
+      // What was open before lives on.
+      try await Task.sleep(for: .seconds(1))
+      try await earlier.writeAndFlush(ByteBuffer(string: "still here"))
+      #expect(try await earlier.received(count: 10).text == "still here")
+      for channel in [channel, earlier] { channel.close(promise: nil) }
       withExtendedLifetime(silent) {}
     }
   }
