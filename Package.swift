@@ -177,8 +177,8 @@ let package = Package(
     tests(
       "SSHTransportTests",
       [
-        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore, nioPosix,
-        logging, crypto,
+        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore,
+        nioPosix, logging, crypto,
       ],
       path: "transports/SSH/Tests"),
     tests(

@@ -131,7 +131,7 @@ def throughput(options, rig, title, target, ways, kind):
     for number in range(options.rounds):
         for name in sorted(rates, reverse=number % 2 == 1):
             url = f"http://127.0.0.1:{ways[kind][name]}"
-            seconds = (curl(f"{url}/body.bin") if kind == "down" else curl("-T", rig.body, "-H", "Expect:", f"{url}/"))
+            seconds = (curl(f"{url}/body.bin") if kind == "down" else curl("-T", rig.body, "-H", "Expect:", f"{url}/sink"))
             rates[name].append(BODY_SIZE / MEBIBYTE / seconds)
     ours, theirs = (statistics.median(rates[name]) for name in ("byway", "ssh"))
     print(f"| {title} | {target} | {ours / theirs:.2f} | {ours:,.1f} | {theirs:,.1f} |", flush=True)

@@ -105,6 +105,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
       SSHTransport(), farEnd: .listener { try LinkAddress("\(server.base)?listen=\(port)&\(server.login)") })
     kit.dialOptions = "tcp=127.0.0.1:\(port)&\(server.login)"
     kit.refusing = try LinkAddress("\(server.base)?tcp=127.0.0.1:\(unused.port)&\(server.login)")
+    kit.bulkByteCount = 1 << 26
     try await body(kit)
     await server.stop()
     withExtendedLifetime(unused) {}
@@ -123,6 +124,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
       SSHTransport(), farEnd: .echo(try LinkAddress("\(server.base)\(server.folder["echo"])?\(server.login)")))
     kit.refusing = try LinkAddress("\(server.base)\(server.folder["nobody"])?\(server.login)")
     kit.silent = try LinkAddress("ssh://127.0.0.1:\(silent.port)/x?\(server.login)")
+    kit.bulkByteCount = 1 << 26
     try await body(kit)
     serving.cancel()
     await echo.close()
@@ -138,6 +140,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.linksAtOnce = 16
     kit.stepLimit = .seconds(30)
     kit.dying = try LinkAddress("\(server.base)?command=head -c 1 >/dev/null; kill -9 $$&\(server.login)")
+    kit.bulkByteCount = 1 << 26
     try await body(kit)
     await server.stop()
   }

@@ -28,9 +28,9 @@ import TransportTestSupport
       let channels = try await [first, second, third]
       try await channels[0].writeAndFlush(ByteBuffer(string: "socket"))
       try await channels[0].close(mode: .output)
-      #expect(try await channels[0].received().text == "socket")
-      #expect(try await channels[1].received().text == "port")
-      #expect(try await channels[2].received().text == "command\n")
+      #expect(try await channels[0].collected().text == "socket")
+      #expect(try await channels[1].collected().text == "port")
+      #expect(try await channels[2].collected().text == "command\n")
       for channel in channels { channel.close(promise: nil) }
       #expect(rig.server.logins == 1)
       await echo.stop()
@@ -56,8 +56,9 @@ import TransportTestSupport
     try await SSHRig.with { rig in
       let log = LogRecord()
       let channel = try await rig.connect(
-        "?command=echo one >%262; printf 'two\\033[0m\\nthree' >%262; echo out", context: .test(logger: log.logger))
-      let received = try await channel.received()
+        "?command=echo one >%262; printf 'two\\033[0m\\nthree' >%262; echo out",
+        context: .test(logger: log.logger, limit: .seconds(60)))
+      let received = try await channel.collected()
       #expect(received.text == "out\n" && received.error == nil)
       channel.close(promise: nil)
       #expect(try await eventually { log.all.contains { $0.hasSuffix(": three") } })
@@ -77,10 +78,10 @@ import TransportTestSupport
       let lively = try await rig.connect(rig.server.folder["e"])
       for _ in 0..<200 {
         try await lively.writeAndFlush(ByteBuffer(string: "ping"))
-        #expect(try await lively.received(count: 4).text == "ping")
+        #expect(try await lively.collected(count: 4).text == "ping")
       }
       // And it goes on where it stopped.
-      #expect(try await paused.received(count: 8 << 20).bytes.readableBytes >= 8 << 20)
+      #expect(try await paused.collected(count: 8 << 20).bytes.readableBytes >= 8 << 20)
       for channel in [paused, lively] { channel.close(promise: nil) }
       await fountain.stop()
       await echo.stop()
@@ -93,6 +94,7 @@ import TransportTestSupport
       let address = try rig.address(rig.server.folder["e"])
       var kit = TransportCompatibility(rig.transport, farEnd: .echo(address))
       kit.bulkByteCount = 64 << 20
+      kit.stepLimit = .seconds(60)
       try await kit.run(.carriesBulk)
       try await kit.run(.opensMany)
       await echo.stop()
@@ -109,7 +111,7 @@ import TransportTestSupport
       try await Task.sleep(for: .seconds(2))
       try #require(channel.isActive)
       for id in rig.server.sessions { kill(id, SIGSTOP) }
-      let error = try await channel.received().error as? BywayError
+      let error = try await channel.collected().error as? BywayError
       #expect(error?.code == .linkLost && error?.message.contains("though asked") == true, "\(error as Any)")
       rig.server.killSessions()
     }
@@ -140,8 +142,8 @@ import TransportTestSupport
             IdentityAgent none
           """, to: "config")
         let address = try LinkAddress("ssh://far?command=echo there&config=\(near.folder["config"])")
-        let channel = try await SSHTransport().connect(to: address, context: .test())
-        #expect(try await channel.received().text == "there\n")
+        let channel = try await SSHTransport().connect(to: address, context: .test(limit: .seconds(60)))
+        #expect(try await channel.collected().text == "there\n")
         #expect(near.logins == 1 && far.logins == 1)
         channel.close(promise: nil)
       }
@@ -149,14 +151,22 @@ import TransportTestSupport
   }
 
   @Test("an open that the server takes too long for holds up no other") func slowOpening() async throws {
-    try await SSHRig.with { rig in
+    var limits = SSHLimits()
+    (limits.silence, limits.answer) = (.milliseconds(200), .milliseconds(200))
+    try await SSHRig.with { original in
+      let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
+      let earlier = try await rig.connect("?command=cat")
       let silent = try SilentPort()
       let late = try await rig.refusal(
         "?tcp=127.0.0.1:\(silent.port)", context: .test(limit: .milliseconds(500)))
       #expect(late?.message.contains("did not open 127.0.0.1:\(silent.port) in time") == true, "\(late as Any)")
       let channel = try await rig.connect("?command=echo here")
-      #expect(try await channel.received().text == "here\n")
-      channel.close(promise: nil)
+      #expect(try await channel.collected().text == "here\n")
+      // What was open before lives on.
+      try await Task.sleep(for: .seconds(1))
+      try await earlier.writeAndFlush(ByteBuffer(string: "still here"))
+      #expect(try await earlier.collected(count: 10).text == "still here")
+      for channel in [channel, earlier] { channel.close(promise: nil) }
       withExtendedLifetime(silent) {}
     }
   }

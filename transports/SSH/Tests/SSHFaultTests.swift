@@ -20,7 +20,7 @@ import TransportTestSupport
 
   private func refusal(port: Int, _ limits: SSHLimits = SSHLimits()) async throws -> BywayError? {
     let address = try LinkAddress("ssh://me@127.0.0.1:\(port)/x?config=none&known_hosts=/dev/null")
-    return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: .seconds(30))) }
+    return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: .seconds(60))) }
   }
 
   @Test("nobody listens on the server's port") func noServer() async throws {
@@ -121,7 +121,7 @@ import TransportTestSupport
         ("exit 3", "exited with status 3"), ("kill -9 $$", "was ended by SIGKILL"), ("true", "exited with status 0"),
       ] {
         let channel = try await rig.connect("?command=\(command)")
-        let received = try await channel.received()
+        let received = try await channel.collected()
         let error = received.error as? BywayError
         expect(error, words, "before it sent a byte")
       }
@@ -151,7 +151,7 @@ import TransportTestSupport
         try channel.pipeline.syncOperations.addHandler(Fountain())
       }
       let channel = try await rig.connect(rig.server.folder["f"])
-      _ = try await channel.received(count: 1 << 20)
+      _ = try await channel.collected(count: 1 << 20)
       let end = try await EndReader.add(to: channel)
       rig.server.killSessions()
       let error = try await end.get() as? BywayError

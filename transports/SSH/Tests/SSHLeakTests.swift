@@ -28,7 +28,7 @@ import TransportTestSupport
           (try? await rig.connect(path, context: context))?.close(promise: nil)
         } else {
           let channel = try await rig.connect(round % 3 == 1 ? path : "?command=cat /dev/zero")
-          _ = try await channel.received(count: 100_000)
+          _ = try await channel.collected(count: 100_000)
           if round % 2 == 0 { rig.server.killSessions() }
           channel.close(promise: nil)
         }

@@ -22,13 +22,13 @@ import TransportTestSupport
 
   @Test("accepts what comes to the far port, and tells which it was given") func accepts() async throws {
     try await SSHRig.with { rig in
-      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test())
+      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
       #expect(port > 0)
       let near = try await dial(port)
       let far = try #require(try await nextChannel(of: listener))
       try await far.writeAndFlush(ByteBuffer(string: "from afar"))
-      #expect(try await near.received(count: 9).text == "from afar")
+      #expect(try await near.collected(count: 9).text == "from afar")
       for channel in [near, far] { channel.close(promise: nil) }
       await listener.close()
     }
@@ -36,7 +36,7 @@ import TransportTestSupport
 
   @Test("listens again when the connection is lost, on the same port") func returns() async throws {
     try await SSHRig.with { rig in
-      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test())
+      let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
       rig.server.killSessions()
       #expect(try await eventually { rig.server.logins == 2 })
@@ -48,7 +48,7 @@ import TransportTestSupport
       let dialled = try #require(near)
       try await dialled.writeAndFlush(ByteBuffer(string: "hello"))
       let far = try #require(try await nextChannel(of: listener))
-      #expect(try await far.received(count: 5).text == "hello")
+      #expect(try await far.collected(count: 5).text == "hello")
       for channel in [dialled, far] { channel.close(promise: nil) }
       await listener.close()
       #expect(await bywayError { () in _ = try await rig.connect("?tcp=127.0.0.1:\(port)") } != nil)
@@ -58,7 +58,7 @@ import TransportTestSupport
   @Test("says why it cannot listen") func refused() async throws {
     try await SSHRig.with("PermitListen none") { rig in
       let address = try rig.address("?listen=8080")
-      let error = await bywayError { try await rig.transport.listen(on: address, context: .test()) }
+      let error = await bywayError { try await rig.transport.listen(on: address, context: .test(limit: .seconds(60))) }
       #expect(error?.code == .linkUnavailable && error?.message.contains("PermitListen") == true, "\(error as Any)")
     }
   }

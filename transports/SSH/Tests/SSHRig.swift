@@ -34,17 +34,26 @@ struct SSHRig {
     return try LinkAddress("\(base)\(rest)\(rest.contains("?") ? "&" : "?")\(server.login)")
   }
 
-  func connect(_ rest: String, context: LinkContext = .test()) async throws -> any Channel {
+  func connect(_ rest: String, context: LinkContext = .test(limit: .seconds(60))) async throws -> any Channel {
     try await transport.connect(to: address(rest), context: context)
   }
 
   /// The error of a link that cannot be opened.
-  func refusal(_ rest: String, user: String? = nil, context: LinkContext = .test()) async throws -> BywayError? {
+  func refusal(_ rest: String, user: String? = nil, context: LinkContext = .test(limit: .seconds(60))) async throws
+    -> BywayError?
+  {
     let address = try address(rest, user: user)
     return await bywayError {
       let channel = try await transport.connect(to: address, context: context)
       channel.close(promise: nil)
     }
+  }
+}
+
+extension Channel {
+  /// What comes, patiently: keys that are derived in other tests may hold up the machine.
+  func collected(count: Int = .max) async throws -> Received {
+    try await received(count: count, limit: .seconds(60))
   }
 }
 

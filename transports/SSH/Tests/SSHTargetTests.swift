@@ -45,9 +45,13 @@ import TransportTestSupport
 
   @Test("an address to dial is not listened on, nor the other way round") func directions() async throws {
     let transport = SSHTransport()
-    let dial = await bywayError { try await transport.listen(on: LinkAddress("ssh://h/x"), context: .test()) }
+    let dial = await bywayError {
+      try await transport.listen(on: LinkAddress("ssh://h/x"), context: .test(limit: .seconds(60)))
+    }
     #expect(dial?.code == .invalidAddress && dial?.message.contains("open=dial") == true)
-    let listen = await bywayError { try await transport.connect(to: LinkAddress("ssh://h?listen=1"), context: .test()) }
+    let listen = await bywayError {
+      try await transport.connect(to: LinkAddress("ssh://h?listen=1"), context: .test(limit: .seconds(60)))
+    }
     #expect(listen?.code == .invalidAddress)
   }
 }

@@ -15,6 +15,8 @@ struct ServerIdentification {
   /// More than any server says before its identification.
   private(set) var isTooLong = false
   private var bytes = ByteBuffer()
+  /// Of these, how many hold no end of a line.
+  private var searched = 0
   private var isComplete = false
 
   /// Whether the first line is one of HTTP's.
@@ -37,15 +39,16 @@ struct ServerIdentification {
 
   /// Lines may come before the identification (RFC 4253 §4.2).
   private mutating func readLines() {
-    while software == nil, let end = bytes.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-      let count = end - bytes.readerIndex
-      let line = (bytes.readString(length: count) ?? "").onOneLine
+    while software == nil, let end = bytes.readableBytesView.dropFirst(searched).firstIndex(of: UInt8(ascii: "\n")) {
+      let line = (bytes.readString(length: end - bytes.readerIndex) ?? "").onOneLine
       bytes.moveReaderIndex(forwardBy: 1)
+      searched = 0
       if firstLine == nil { firstLine = String(line.prefix(100)) }
       for start in ["SSH-2.0-", "SSH-1.99-"] where line.hasPrefix(start) {
         software = String(line.dropFirst(start.count).prefix { $0 != " " }.prefix(100))
       }
     }
+    searched = bytes.readableBytes
     if firstLine == nil, bytes.readableBytes >= 5, bytes.getString(at: bytes.readerIndex, length: 5) == "HTTP/" {
       firstLine = "HTTP/"
     }
