@@ -64,7 +64,7 @@ extension LinkLayer {
   private mutating func handleOpen(
     version: UInt8, id: SessionID, largestPayload: UInt16, window: UInt16, at now: UInt64
   ) {
-    guard role != .dialler else { return say(.reset(session: id.session, reason: .bothDial)) }
+    guard role != .dialler else { return handleRival(id.session) }
     guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
     // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
     guard id.incarnation == incarnation else { return sayHello() }
@@ -84,6 +84,13 @@ extension LinkLayer {
     self.session = session
     events.append(.ready)
     events.append(.confirmed)
+  }
+
+  /// Another dialler is at the other end. It may leave as soon as it is told so, and then nobody would tell us.
+  private mutating func handleRival(_ session: UInt32) {
+    say(.reset(session: session, reason: .bothDial))
+    // Where a listener has confirmed the session, this is a byte of the past.
+    if self.session?.isConfirmed == false { end(.bothDial, telling: nil) }
   }
 
   private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {

@@ -16,6 +16,7 @@ struct StateTableTests {
     case nothing
     case over(LinkEnd)
     case says(Frame)
+    case endsSaying(LinkEnd, Frame)
     /// OPEN goes out with an incarnation, and data may follow.
     case opens(UInt32)
     case opened
@@ -72,7 +73,10 @@ struct StateTableTests {
   }
 
   private static func expected(_ state: State, _ name: String) -> Reaction {
-    let bothDial = { (session: UInt32) in Reaction.says(.reset(session: session, reason: .bothDial)) }
+    let bothDial = { (session: UInt32) in
+      let answer = Frame.reset(session: session, reason: .bothDial)
+      return state == .asking || state == .opening ? Reaction.endsSaying(.bothDial, answer) : .says(answer)
+    }
     let hello = Reaction.says(.hello(version: 1, incarnation: 7, largestPayload: 2048))
     let isKnown = state == .opening || state == .open
     switch name {
@@ -115,6 +119,8 @@ struct StateTableTests {
       #expect(events == [.ended(end)] && sent.isEmpty && !layer.hasSession, comment)
     case .says(let answer):
       #expect(events.isEmpty && sent == [answer], comment)
+    case .endsSaying(let end, let answer):
+      #expect(events == [.ended(end)] && sent == [answer] && !layer.hasSession, comment)
     case .opens(let incarnation):
       guard case .open(_, let id, _, _) = sent.first else {
         Issue.record(comment)
