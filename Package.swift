@@ -89,7 +89,8 @@ let package = Package(
       "BywayGateway",
       ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, nioSSL, nioTLS, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
-    source("BywayInterceptors", ["Byway", nioCore, nioPosix, httpTypes, logging, crypto]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
 
@@ -108,8 +109,8 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayProxy", "BywayTesting", "LineEmulation", "LinkLayer", nioCore, nioPosix,
-        httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "BywayTesting", "LineEmulation", "LinkLayer",
+        nioCore, nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
       name: "byway",

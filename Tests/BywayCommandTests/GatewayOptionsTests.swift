@@ -32,7 +32,19 @@ import Testing
         response-timeout = 4
         body-timeout = 5
         log-level = debug
+        trace = /t.har
+        stub = /stubs
+        record = /record
+        replay = /replay
+        auth = /netrc
+        compress = yes
         """)
+    #expect(file.interceptors.trace == "/t.har")
+    #expect(file.interceptors.stub == "/stubs")
+    #expect(file.interceptors.record == "/record")
+    #expect(file.interceptors.replay == "/replay")
+    #expect(file.interceptors.auth == "/netrc")
+    #expect(file.interceptors.compress)
     #expect(file.link == ["loopback:a", "loopback:b?http=2"])
     #expect(file.origin == "http://127.0.0.1:80")
     #expect(file.allow == ["*.example.com:443"])

@@ -10,6 +10,8 @@ package final class OpenFile: Sendable {
   package let size: Int
   /// When its content last changed, since 1970.
   package let modified: Duration
+  /// Who may do what, as `chmod` counts it.
+  package let permissions: UInt32
   private let descriptor: CInt
 
   /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
@@ -31,6 +33,7 @@ package final class OpenFile: Sendable {
     self.descriptor = descriptor
     self.path = path
     size = Int(status.st_size)
+    permissions = status.st_mode & 0o777
     modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
   }
 

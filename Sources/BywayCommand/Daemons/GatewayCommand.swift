@@ -20,13 +20,16 @@ struct GatewayCommand: AsyncParsableCommand {
 
   func run() async throws {
     let merged = try config.map { try options.over(GatewayOptions(ConfigurationFile(path: $0))) } ?? options
-    let configuration = try merged.configuration(transports: CommandContext.transports)
-    let service = DaemonService(drain: merged.drain ?? Seconds(10)) {
+    var configuration = try merged.configuration(transports: CommandContext.transports)
+    let interception = try merged.interceptors.interception(at: .gateway, logger: configuration.logger)
+    configuration.interceptors = interception.interceptors
+    let service = DaemonService(drain: merged.drain ?? Seconds(10)) { [configuration] in
       let gateway = try await Gateway.start(configuration)
       let links = gateway.addresses.map(\.text).joined(separator: " ")
       return (gateway, "byway: gateway ready on \(links)")
     }
     try await service.runToEnd(logger: configuration.logger)
+    await interception.finish()
   }
 }
 

@@ -13,6 +13,8 @@ struct GatewayOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What clients may reach beside the origin; may be repeated.", valueName: "host:port"))
   var allow: [String] = []
 
+  @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
+
   @Flag(help: "Add Forwarded (RFC 7239) to requests.")
   var forwarded = false
 
@@ -35,10 +37,11 @@ struct GatewayOptions: ParsableArguments {
 
   init() {}
 
-  private static let optionNames = [
-    "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
-  ]
-  private static let flagNames = ["forwarded"]
+  private static let optionNames =
+    [
+      "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
+    ] + InterceptorOptions.optionNames
+  private static let flagNames = ["forwarded"] + InterceptorOptions.flagNames
 
   /// - Throws: ``CommandFailure``, which names the line.
   init(_ file: ConfigurationFile) throws {
@@ -54,6 +57,7 @@ struct GatewayOptions: ParsableArguments {
     if link.isEmpty { merged.link = file.link }
     merged.origin = origin ?? file.origin
     if allow.isEmpty { merged.allow = file.allow }
+    merged.interceptors = interceptors.over(file.interceptors)
     merged.forwarded = forwarded || file.forwarded
     merged.drain = drain ?? file.drain
     merged.connectTimeout = connectTimeout ?? file.connectTimeout

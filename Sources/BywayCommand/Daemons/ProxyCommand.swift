@@ -26,6 +26,11 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "host[:port]"))
   var name: [String] = []
 
+  @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
+
+  @Option(help: ArgumentHelp("Keep what may be kept in this folder, and answer from it.", valueName: "folder"))
+  var cache: String?
+
   @Option(help: ArgumentHelp("How long a request waits for a link that is down.", valueName: "seconds"))
   var linkTimeout = Seconds(5)
 
@@ -38,12 +43,15 @@ struct ProxyCommand: AsyncParsableCommand {
   init() {}
 
   func run() async throws {
-    let configuration = try proxyConfiguration(transports: CommandContext.transports)
-    let service = DaemonService(drain: drain) {
+    var configuration = try proxyConfiguration(transports: CommandContext.transports)
+    let interception = try interceptors.interception(at: .client, cache: cache, logger: configuration.logger)
+    configuration.interceptors = interception.interceptors
+    let service = DaemonService(drain: drain) { [configuration] in
       let proxy = try await Proxy.start(configuration)
       return (proxy, "byway: proxy ready on \(ListenAddress.url(proxy.address)) → \(proxy.linkAddress)")
     }
     try await service.runToEnd(logger: configuration.logger)
+    await interception.finish()
   }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.

@@ -30,6 +30,14 @@ public struct Authenticate: Interceptor {
     self.init(scope: Scope(hosts: hosts)) { _ in hosts.isEmpty ? nil : credentials }
   }
 
+  /// Logins by host from a file of the form that `curl --netrc-file` reads; `machine` is the host in a request's URL.
+  /// Blocks while it reads it, once.
+  /// - Throws: ``BywayError`` where it cannot be read, somebody else may read it, or it has another form.
+  public init(netrc path: String, scope: Scope = .everything) throws {
+    let file = try LoginFile(path)
+    self.init(scope: scope) { file.credentials(for: $0.host) }
+  }
+
   package init(scope: Scope = .everything, _ ask: @escaping Ask, random: @escaping @Sendable () -> String) {
     self.scope = scope
     self.ask = ask
@@ -137,7 +145,7 @@ public struct Authenticate: Interceptor {
     for challenge: Challenge, rejected: Login?, target: Target, request: Request
   ) async throws -> Login? {
     let realm = Realm(
-      origin: "\(target.origin)", name: challenge["realm"] ?? "",
+      origin: "\(target.origin)", host: target.host, name: challenge["realm"] ?? "",
       hidesPassword: challenge.scheme == "digest" || target.scheme == "https")
     return try await within(request.deadline, "Nobody gave a login for \(realm.origin) before the request's deadline.")
     {

@@ -17,6 +17,8 @@ extension Authenticate {
   public struct Realm: Sendable, Hashable {
     /// `http://device:8080`
     public let origin: String
+    /// `device`
+    public let host: String
     /// As the server calls what it protects; show it to the user.
     public let name: String
     /// Neither the password nor anything that it can be guessed from leaves in the clear: Digest, or any over `https`.

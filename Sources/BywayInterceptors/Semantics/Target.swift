@@ -50,6 +50,14 @@ struct Target: Hashable, Sendable {
   var key: String { origin + path }
   var origin: String { "\(scheme)://\(authority)" }
 
+  /// The authority without a port. An address of IPv6 keeps its brackets.
+  var host: String {
+    guard let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")), authority.utf8.last != UInt8(ascii: "]") else {
+      return authority
+    }
+    return String(authority[..<colon])
+  }
+
   /// The path without the query.
   private var pathOnly: String { String(path.prefix { $0 != "?" }) }
 }

@@ -12,7 +12,7 @@ final class SSHSession {
   static let readLength = 64 * 1024
 
   let handle: OpaquePointer
-  private var inbound = ByteBuffer()
+  private var inbound = CircularBuffer<ByteBuffer>()
   private var outbound = ByteBuffer()
   private var isInputEnded = false
   /// From here on every call fails, so that what is freed waits for nothing.
@@ -67,11 +67,7 @@ final class SSHSession {
   // MARK: The transport
 
   func receive(_ bytes: ByteBuffer) {
-    if inbound.readableBytes == 0 {
-      inbound = bytes
-    } else {
-      inbound.writeImmutableBuffer(bytes)
-    }
+    if bytes.readableBytes > 0 { inbound.append(bytes) }
   }
 
   /// No more will come. To be told when everything has been taken, as libssh2 then forgets what it holds.
@@ -95,13 +91,18 @@ final class SSHSession {
 
   private func take(into buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     guard !isBroken, let buffer else { return -Int(EPIPE) }
-    let taken = min(count, inbound.readableBytes)
-    guard taken > 0 else { return isInputEnded ? 0 : -Int(EAGAIN) }
-    inbound.readWithUnsafeReadableBytes { bytes in
-      buffer.copyMemory(from: bytes.baseAddress ?? UnsafeRawPointer(buffer), byteCount: taken)
-      return taken
+    var taken = 0
+    while taken < count, let first = inbound.first {
+      let piece = min(count - taken, first.readableBytes)
+      first.withUnsafeReadableBytes { bytes in
+        UnsafeMutableRawBufferPointer(start: buffer + taken, count: piece).copyMemory(
+          from: .init(rebasing: bytes[..<piece]))
+      }
+      taken += piece
+      inbound[inbound.startIndex].moveReaderIndex(forwardBy: piece)
+      if inbound[inbound.startIndex].readableBytes == 0 { inbound.removeFirst() }
     }
-    return taken
+    return taken > 0 || isInputEnded ? taken : -Int(EAGAIN)
   }
 
   // MARK: The beginning

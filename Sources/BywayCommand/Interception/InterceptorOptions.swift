@@ -1,0 +1,82 @@
+import ArgumentParser
+import Byway
+import BywayInterceptors
+import Logging
+
+/// The interceptors that a daemon is told to have; [docs/interceptors.md] says what each does.
+struct InterceptorOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("Record every exchange into a HAR file, without bodies and secrets.", valueName: "file.har"))
+  var trace: String?
+
+  @Option(help: ArgumentHelp("Answer what the rules of this file fit.", valueName: "file"))
+  var stub: String?
+
+  @Option(help: ArgumentHelp("Record answers into this folder, for --replay.", valueName: "folder"))
+  var record: String?
+
+  @Option(help: ArgumentHelp("Answer from what --record has written; nothing else is reached.", valueName: "folder"))
+  var replay: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Log in where an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"))
+  var auth: String?
+
+  @Flag(help: "Compress bodies on the link, where its other end has --compress too.")
+  var compress = false
+
+  init() {}
+
+  static let optionNames = ["trace", "stub", "record", "replay", "auth"]
+  static let flagNames = ["compress"]
+
+  /// These options, and where they are silent, those.
+  func over(_ file: InterceptorOptions) -> InterceptorOptions {
+    var merged = self
+    merged.trace = trace ?? file.trace
+    merged.stub = stub ?? file.stub
+    merged.record = record ?? file.record
+    merged.replay = replay ?? file.replay
+    merged.auth = auth ?? file.auth
+    merged.compress = compress || file.compress
+    return merged
+  }
+
+  /// Opens what they need.
+  /// - Parameters:
+  ///   - cache: only beside the user, as it is for one user alone.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
+  func interception(at end: Compress.End, cache: String? = nil, logger: Logger) throws -> Interception {
+    if record != nil, replay != nil {
+      throw CommandFailure(
+        .usage, "--record and --replay: what is replayed is not recorded again. Leave one of them out.")
+    }
+    let file = try trace.map { try HARFile($0, logger: logger) }
+    var interceptors: [any Interceptor] = []
+    if let file { interceptors.append(Trace(to: file)) }
+    if let record { interceptors.append(try Recorder(into: record, logger: logger)) }
+    if let stub { interceptors.append(try StubFile(stub)) }
+    if let replay { interceptors.append(try Replay(from: replay)) }
+    if let cache {
+      var configuration = Cache.Configuration.defaults
+      configuration.logger = logger
+      interceptors.append(try Cache(folder: cache, configuration: configuration))
+    }
+    if let auth { interceptors.append(try Authenticate(netrc: auth)) }
+    // Nearest to the link.
+    if compress { interceptors.insert(Compress(at: end), at: end == .gateway ? 0 : interceptors.endIndex) }
+    return Interception(interceptors: interceptors, trace: file)
+  }
+}
+
+/// Interceptors, and what is to be done when no request comes any more.
+struct Interception: Sendable {
+  var interceptors: [any Interceptor] = []
+  fileprivate(set) var trace: HARFile?
+
+  /// Returns when all that was recorded is in its file.
+  func finish() async {
+    await trace?.flush()
+  }
+}

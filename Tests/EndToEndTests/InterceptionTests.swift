@@ -1,0 +1,185 @@
+import Foundation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// Interceptors by flags of the commands, between real clients and real origins.
+  @Suite("Interception") struct InterceptionTests {
+    private static let json =
+      "[" + (0..<4000).map { "{\"id\":\($0),\"name\":\"sensor \($0 % 7)\"}" }.joined(separator: ",") + "]"
+
+    @Test("--trace: a HAR file that says what happened, and no secret") func trace() async throws {
+      let files = try TemporaryFolder()
+      let passage = try await Passage(
+        over: .unix, gateway: ["--trace", files["far.har"]], proxy: ["--trace", files["near.har"]])
+      _ = try await Curl.fetch("-u", "user:Sesame1", passage.url + "/?token=Sesame2")
+      _ = try await Curl.fetch("-d", "password=Sesame3", passage.url + "/digest")
+      // Everything is in the file when the command has ended.
+      await passage.stop()
+      for name in ["near.har", "far.har"] {
+        let text = try String(contentsOfFile: files[name], encoding: .utf8)
+        #expect(!text.contains("Sesame"), "\(name)")
+        #expect(!text.contains(Data("user:Sesame1".utf8).base64EncodedString()), "\(name)")
+        let archive = try JSONDecoder().decode(Archive.self, from: Data(text.utf8))
+        #expect(archive.log.entries.map(\.request.method) == ["GET", "POST"])
+        #expect(archive.log.entries.map(\.response.status) == [200, 200])
+        let mode = try FileManager.default.attributesOfItem(atPath: files[name])[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+      }
+    }
+
+    private struct Archive: Decodable {
+      struct Log: Decodable { let entries: [Entry] }
+      struct Entry: Decodable {
+        let request: Request
+        let response: Response
+      }
+      struct Request: Decodable { let method: String }
+      struct Response: Decodable { let status: Int }
+      let log: Log
+    }
+
+    @Test("--stub: answers in the origin's place, at either end", arguments: [true, false])
+    func stub(_ isNear: Bool) async throws {
+      let files = try TemporaryFolder()
+      let rules = try files.write("### GET /status\nHTTP/1.1 203\ncontent-type: text/plain\n\nstubbed\n", to: "stubs")
+      let passage = try await Passage(
+        over: .unix, gateway: isNear ? [] : ["--stub", rules], proxy: isNear ? ["--stub", rules] : [])
+      let stubbed = try await Curl.fetch(passage.url + "/status")
+      #expect(stubbed.status == 203)
+      #expect(stubbed.text.hasPrefix("stubbed"))
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      await passage.stop()
+    }
+
+    @Test("--record, then --replay without any origin") func replay() async throws {
+      let files = try TemporaryFolder()
+      let passage = try await Passage(over: .unix, proxy: ["--record", files["recordings"]])
+      let first = try await Curl.fetch(passage.url + "/bytes?size=300000")
+      #expect(first.body.count == 300_000)
+      await passage.stop()
+      let alone = try await BywayProcess.proxy([
+        "--link", "unix:\(files["nowhere"])", "--listen", passage.host, "--replay", files["recordings"],
+      ])
+      #expect(try await Curl.fetch(passage.url + "/bytes?size=300000").body == first.body)
+      let other = try await Curl.fetch(passage.url + "/other")
+      #expect(other.status == 503)
+      #expect(try other.problem().words.contains("record it"))
+      await alone.process.stop()
+    }
+
+    @Test("--cache: what is fresh needs no link, over a restart too") func cache() async throws {
+      let files = try TemporaryFolder()
+      let site = try TemporaryFolder()
+      try site.write("kept", to: "a.txt")
+      let nginx = try await NginxServer(in: site, locations: "location = /a.txt { expires 1h; }")
+      let cache = ["--cache", files["cache"]]
+      let passage = try await Passage(over: .unix, proxy: cache, to: "http://\(nginx.endpoint)")
+      let stored = try await Curl.fetch(passage.url + "/a.txt").values("cache-status")
+      #expect(stored.first?.contains("fwd=uri-miss") == true && stored.first?.contains("stored") == true, "\(stored)")
+      await passage.stop()
+      await nginx.stop()
+      let alone = try await BywayProcess.proxy(
+        ["--link", "unix:\(files["nowhere"])", "--listen", passage.host] + cache)
+      let answer = try await Curl.fetch(passage.url + "/a.txt")
+      #expect(answer.text == "kept")
+      #expect(answer.values("cache-status").first?.hasPrefix("byway; hit") == true)
+      let second = try await BywayProcess.run(
+        ["proxy", "--link", "unix:\(files["nowhere"])", "--listen", "127.0.0.1:0"] + cache)
+      EndToEnd.expect(second, code: 64, words: ["cache", "another process"])
+      await alone.process.stop()
+    }
+
+    @Test("--auth: Digest and Basic at httpd, at either end, and the password in no log", arguments: [true, false])
+    func auth(_ isNear: Bool) async throws {
+      let files = try TemporaryFolder()
+      let site = try TemporaryFolder()
+      let httpd = try await ApacheServer(in: site)
+      let logins = try files.write(
+        "machine elsewhere login x password y\nmachine 127.0.0.1\n  login \(ApacheServer.user)\n"
+          + "  password \"\(ApacheServer.password)\"\n", to: "netrc")
+      chmod(logins, 0o600)
+      let flags = ["--auth", logins, "--log-level", "trace", "--trace", files["t.har"]]
+      let passage = try await Passage(
+        over: .unix, gateway: isNear ? [] : flags, proxy: isNear ? flags : [], to: "http://\(httpd.endpoint)")
+      for path in ["digest", "basic", "digest"] {
+        let answer = try await Curl.fetch("\(passage.url)/\(path)")
+        #expect(answer.status == 200)
+        #expect(answer.text == "behind \(path)\n")
+      }
+      await passage.stop()
+      await httpd.stop()
+      let secrets = [
+        ApacheServer.password, Data("\(ApacheServer.user):\(ApacheServer.password)".utf8).base64EncodedString(),
+      ]
+      let told = try [
+        passage.proxy.log, passage.gateway?.log ?? "", String(contentsOfFile: files["t.har"], encoding: .utf8),
+      ]
+      for text in told { #expect(!secrets.contains { text.contains($0) }) }
+    }
+
+    @Test("--compress: less on the link, and the same at its ends") func compress() async throws {
+      let site = try TemporaryFolder()
+      try site.write(Self.json, to: "a.json")
+      try site.write(Self.json, to: "a.png")
+      let nginx = try await NginxServer(in: site, locations: "types { application/json json; image/png png; }")
+      let plain = try await Curl.fetch("http://\(nginx.endpoint)/a.json")
+      let passage = try await Passage(
+        over: .unix, gateway: ["--compress"], proxy: ["--compress"], to: "http://\(nginx.endpoint)")
+      for options in [[], ["-r", "100-90000"], ["-H", "If-None-Match: \(plain.values("etag").first ?? "")"], ["-I"]] {
+        let direct = try await Curl.fetch(options + ["http://\(nginx.endpoint)/a.json"])
+        let answer = try await Curl.fetch(options + [passage.url + "/a.json"])
+        #expect(answer.status == direct.status)
+        if options != ["-I"] { #expect(answer.body == direct.body) }
+        for name in ["etag", "content-length", "content-range", "content-type", "content-encoding"] {
+          #expect(answer.values(name) == direct.values(name), "\(name) of \(options)")
+        }
+      }
+      // What is on the link, as a client sees it that asks like the proxy.
+      let link = ["--http2-prior-knowledge", "--unix-socket", passage.folder["l"], "-H", "byway-accept-coding: gzip"]
+      let coded = try await Curl.fetch(link + ["http://device/a.json"])
+      #expect(coded.values("byway-coding") == ["gzip"])
+      #expect(coded.body.count * 4 < Self.json.utf8.count)
+      let image = try await Curl.fetch(link + ["http://device/a.png"])
+      #expect(image.values("byway-coding") == [])
+      #expect(image.body.count == Self.json.utf8.count)
+      await passage.stop()
+      await nginx.stop()
+    }
+
+    @Test("uploads are compressed on the link too") func upload() async throws {
+      let passage = try await Passage(over: .unix, gateway: ["--compress"], proxy: ["--compress"])
+      for _ in 0..<2 {
+        let answer = try await Curl.fetch(
+          "-H", "content-type: application/json", "--data-binary", Self.json, passage.url + "/digest")
+        #expect(try answer.json(Upload.self).length == Self.json.utf8.count)
+      }
+      await passage.stop()
+    }
+
+    @Test("what cannot be used is told at the start") func mistakes() async throws {
+      let files = try TemporaryFolder()
+      let open = try files.write("machine a login b password Sesame", to: "open")
+      let wrong = try files.write("machine a login b Sesame", to: "wrong")
+      chmod(wrong, 0o600)
+      let stubs = try files.write("GET /\n", to: "stubs")
+      for (flags, words) in [
+        (["--trace", "/nowhere/a.har"], ["Cannot write /nowhere/a.har"]),
+        (["--stub", stubs], [stubs, "line 1"]),
+        (["--replay", files["none"]], ["Cannot read"]),
+        (["--record", files["a"], "--replay", files["b"]], ["--record and --replay"]),
+        (["--auth", open], ["Others may read", "chmod 600"]),
+        (["--auth", wrong], ["line 1", "password PASSWORD"]),
+      ] {
+        let link = ["--link", "unix:\(files["l"])"]
+        for role in [
+          ["proxy", "--listen", "127.0.0.1:0"] + link, ["gateway", "--origin", "http://127.0.0.1:1"] + link,
+        ] {
+          let result = try await BywayProcess.run(role + flags)
+          EndToEnd.expect(result, code: 64, words: words)
+          #expect(!result.errorText.contains("Sesame"))
+        }
+      }
+    }
+  }
+}
