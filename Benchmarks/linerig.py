@@ -15,10 +15,11 @@ import time
 
 
 class Rig:
-    """The programs, and what there is to fetch. `line` has options of `byway line` beside the rate."""
+    """The programs, and what there is to fetch. `line` has options of `byway line` beside the rate, `flags` those of proxy
+    and gateway."""
 
-    def __init__(self, byway, baud, line=(), seed=1):
-        self.byway, self.baud, self.rate = byway, baud, baud / 10
+    def __init__(self, byway, baud, line=(), seed=1, flags=(), files=()):
+        self.byway, self.baud, self.rate, self.flags, self.more = byway, baud, baud / 10, list(flags), dict(files)
         self.line_options = [*line, "--seed", str(seed)]
         self.children = []
 
@@ -46,6 +47,8 @@ class Rig:
         files.mkdir()
         for name, size in (("small", 100), ("medium", 8192), ("large", 1 << 20)):
             (files / name).write_bytes(os.urandom(size))
+        for name, content in self.more.items():
+            (files / name).write_bytes(content)
         self.digests = {path.name: digest(path.read_bytes()) for path in files.iterdir()}
         self.start_nginx(files)
         ends = [self.folder / "a", self.folder / "b"]
@@ -53,17 +56,17 @@ class Rig:
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.wait_for(ends[1].exists, "the line")
         self.gateway = self.spawn([self.byway, "gateway", "--link", f"serial:{ends[1]}?baud={self.baud}",
-                                   "--origin", f"unix:{self.folder}/nginx.sock"], log="gateway.log")
+                                   "--origin", f"unix:{self.folder}/nginx.sock", *self.flags], log="gateway.log")
         self.port = free_port()
         self.proxy = self.spawn([self.byway, "proxy", "--link", f"serial:{ends[0]}?baud={self.baud}",
-                                 "--listen", f"127.0.0.1:{self.port}"], log="proxy.log")
+                                 "--listen", f"127.0.0.1:{self.port}", *self.flags], log="proxy.log")
         self.wait_for(lambda: connects(self.port), "the proxy")
 
     def start_nginx(self, files):
         configuration = self.folder / "nginx.conf"
         configuration.write_text(f"""
             daemon off; pid {self.folder}/nginx.pid; error_log {self.folder}/nginx.log; events {{ }}
-            http {{ access_log off; client_max_body_size 0; client_body_temp_path {self.folder}/bodies;
+            http {{ access_log off; types {{ application/json json; image/png png; }} client_max_body_size 0; client_body_temp_path {self.folder}/bodies;
                 server {{ listen unix:{self.folder}/nginx.sock; root {files}; }} }}""")
         self.spawn([shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", str(configuration)])
         self.wait_for((self.folder / "nginx.sock").exists, "nginx")

@@ -1,9 +1,10 @@
 import Byway
-import BywayInterceptors
 import HTTPTypes
 import NIOCore
 import Synchronization
 import Testing
+
+@testable import BywayInterceptors
 
 @Suite struct CompressTests {
   /// What crosses the link, as an interceptor between the two that stand at its ends.
@@ -42,9 +43,9 @@ import Testing
 
   private static let json =
     "[" + (0..<4000).map { "{\"id\":\($0),\"name\":\"sensor \($0 % 7)\"}" }.joined(separator: ",") + "]"
-  private static let accept = HTTPField.Name("byway-accept-coding")!
-  private static let coding = HTTPField.Name("byway-coding")!
-  private static let length = HTTPField.Name("byway-length")!
+  private static let accept = HTTPField.Name.bywayAcceptCoding
+  private static let coding = HTTPField.Name.bywayCoding
+  private static let length = HTTPField.Name.bywayLength
 
   private static func chain(_ origin: TestOrigin, _ spy: LinkSpy) -> Next {
     origin.behind(Compress(at: .client), spy, Compress(at: .gateway))

@@ -89,6 +89,15 @@ struct SSHFailure: Sendable {
     return unavailable("\(server) (\(software)) ended the connection before login: its log tells why.")
   }
 
+  /// The server has lost patience, and often says so (RFC 4252 §4).
+  func cutOff(_ farewell: String?, tried: [String], _ cause: (any Error)?) -> BywayError {
+    var message = "\(server) ended the connection before the login was done" + (farewell.map { ": \($0)." } ?? ".")
+    if tried.count > 1 {
+      message += " Tried were \(tried.joined(separator: ", ")): name the right key with identity=FILE."
+    }
+    return unavailable(message, cause)
+  }
+
   var silence: BywayError {
     unavailable("\(server) accepted the connection and said nothing: is it an SSH server?")
   }

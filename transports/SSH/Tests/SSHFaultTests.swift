@@ -71,6 +71,17 @@ import TransportTestSupport
     await server.stop()
   }
 
+  @Test("the server lets nobody try so many keys, and they are listed") func manyKeys() async throws {
+    let server = try await SSHServer(in: TemporaryFolder(), "MaxAuthTries 3")
+    let names = ["one", "two", "three", "four", "five"].map { server.folder[$0] }
+    for name in names { try await SSHServer.makeKey(at: name) }
+    let config = try server.folder.write(names.map { "IdentityFile \($0)\n" }.joined(), to: "config")
+    let address = try LinkAddress("\(server.base)/x?config=\(config)&known_hosts=\(server.folder["known_hosts"])")
+    let error = await bywayError { try await SSHTransport().connect(to: address, context: .test(limit: .seconds(60))) }
+    expect(error, "Too many authentication failures", names[0], names[1], "name the right key with identity=FILE")
+    await server.stop()
+  }
+
   @Test("no cipher in common, and both sides are named") func noCipher() async throws {
     try await SSHRig.with("Ciphers chacha20-poly1305@openssh.com") { rig in
       expect(

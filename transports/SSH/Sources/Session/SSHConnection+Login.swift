@@ -15,6 +15,8 @@ extension SSHConnection {
     let plan: LoginPlan
     var step = Step.asking
     var offers: [String] = []
+    /// The names of the keys, in the order tried.
+    var tried: [String] = []
 
     init(user: String, plan: LoginPlan) {
       self.user = user
@@ -136,7 +138,9 @@ extension SSHConnection {
 
   private func take(_ step: LoginStep, _ login: Login) {
     switch step {
-    case .publicKey(let key): session.signer = Signer(key) { self.sign($0, with: key) }
+    case .publicKey(let key):
+      login.tried.append(key.name)
+      session.signer = Signer(key) { self.sign($0, with: key) }
     case .keyboardInteractive(let keyboard): session.keyboard = keyboard
     case .password: break
     }

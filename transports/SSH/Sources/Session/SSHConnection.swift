@@ -131,10 +131,8 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   private func ending(_ error: (any Error)?) -> BywayError {
     switch phase {
     case .handshaking: failure.endedEarly(identification, farewell: session.farewell)
-    case .judging, .loggingIn:
-      failure.unavailable(
-        "\(failure.server) ended the connection before the login was done\(session.farewell.map { ": \($0)" } ?? ".")",
-        error)
+    case .judging: failure.cutOff(session.farewell, tried: [], error)
+    case .loggingIn(let login): failure.cutOff(session.farewell, tried: login.tried, error)
     case .ready, .ended: failure.lost(error, farewell: session.farewell)
     }
   }
