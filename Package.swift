@@ -120,6 +120,10 @@ let package = Package(
       ],
       swiftSettings: settings),
 
+    .executableTarget(
+      name: "interceptor-benchmark", dependencies: ["Byway", "BywayInterceptors", nioCore, httpTypes],
+      path: "Benchmarks/interceptors", swiftSettings: settings),
+
     // What several test targets share.
     .target(
       name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",

@@ -11,6 +11,10 @@ import TransportTestSupport
 @Suite("Aborts of ssh: links") struct SSHLeakTests {
   private static let count = ProcessInfo.processInfo.environment["BYWAY_SSH_ABORTS"].flatMap { Int($0) } ?? 60
 
+  private static var openDescriptors: Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
+  }
+
   @Test("whenever a link is given up, nothing stays behind", .timeLimit(.minutes(15))) func aborts() async throws {
     var limits = SSHLimits()
     limits.lingering = .milliseconds(20)
@@ -20,6 +24,7 @@ import TransportTestSupport
         try channel.pipeline.syncOperations.addHandler(Fountain())
       }
       var resident: [Int] = []
+      var descriptors = 0
       for round in 0..<Self.count {
         let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
         if round % 3 == 0 {
@@ -32,12 +37,16 @@ import TransportTestSupport
           if round % 2 == 0 { rig.server.killSessions() }
           channel.close(promise: nil)
         }
+        // By then event loops and threads have what they keep.
+        if round == Self.count / 4 { descriptors = Self.openDescriptors }
         if round % 50 == 49 { resident.append(try ProcessMemory(of: getpid()).resident) }
       }
       #expect(try await eventually { original.server.sessions.isEmpty })
       if Self.count >= 1000 {
         let growth = try #require(resident.last) - resident[resident.count / 4]
         #expect(growth < 8 << 20, "\(resident)")
+        // With so many rounds it runs alone.
+        #expect(try await eventually { Self.openDescriptors <= descriptors })
         print("resident after each 50 rounds:", resident.map { $0 >> 10 }, "KiB")
       }
       await fountain.stop()
