@@ -132,6 +132,8 @@ let package = Package(
     // Examples that need no package of their own.
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
+    example("offline-first", ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
+    example("mock-in-a-test", ["Byway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("handler-without-a-port", ["Byway", "BywayGateway", "UnixTransport", httpTypes]),
 
     tests(
