@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import Synchronization
 import Testing
+import TransportTestSupport
 
 @Suite struct TraceTests {
   @Test("bodies stream through, and of each no more than the limit is kept")
@@ -171,7 +172,7 @@ import Testing
 
   @Test("the log has one line for each exchange, a warning where it failed")
   func log() async throws {
-    let lines = LogLines()
+    let lines = LogRecord()
     let origin = TestOrigin { request in
       if request.head.path == "/lost" { throw BywayError(.linkLost, "The link was lost.") }
       return Response(status: .ok, body: Body("12345"))
@@ -183,29 +184,5 @@ import Testing
     #expect(lines.all.first?.hasPrefix("info GET http://a/?token=[redacted]: 200") == true)
     #expect(lines.all.first?.contains("received=5") == true)
     #expect(lines.all.last?.hasPrefix("warning GET http://a/lost: no answer") == true)
-  }
-}
-
-/// Keeps what is logged.
-final class LogLines: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  var all: [String] { lines.withLock { $0 } }
-  var logger: Logger { Logger(label: "test") { _ in Handler(record: self) } }
-
-  private struct Handler: LogHandler {
-    let record: LogLines
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-      record.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs)") }
-    }
   }
 }

@@ -23,38 +23,8 @@ struct SSHFailure: Sendable {
   // MARK: The way to the server
 
   func connecting(_ error: any Error) -> BywayError {
-    switch Self.cause(of: error) {
-    case .timeout:
-      unavailable("\(server) did not answer in time: check the address, and that no firewall drops it.", error)
-    case .unknownHost:
-      unavailable("The name in \(server) cannot be resolved: check its spelling, or write the address.", error)
-    case .system(ECONNREFUSED):
-      unavailable("Nobody listens on \(server): start the SSH server there, or check the port.", error)
-    case .system(ENETUNREACH), .system(EHOSTUNREACH):
-      unavailable("There is no route to \(server): check that this machine is on that network.", error)
-    case .system(let code):
-      unavailable("Cannot connect to \(server): \(String(cString: strerror(code))).", error)
-    case .other(let error as BywayError):
-      error
-    case .other:
-      unavailable("Cannot connect to \(server).", error)
-    }
-  }
-
-  private enum Cause {
-    case timeout, unknownHost
-    case other(any Error)
-    case system(CInt)
-  }
-
-  private static func cause(of error: any Error) -> Cause {
-    switch error {
-    case ChannelError.connectTimeout: .timeout
-    case let error as IOError: error.errnoCode == ETIMEDOUT ? .timeout : .system(error.errnoCode)
-    case let error as NIOConnectionError:
-      error.connectionErrors.first.map { cause(of: $0.error) } ?? .unknownHost
-    default: .other(error)
-    }
+    // From a stop on the way: it has been put into words already.
+    error as? BywayError ?? ConnectFailure.error(error, connectingTo: server, of: "the SSH server")
   }
 
   // MARK: The beginning of a session
