@@ -22,7 +22,7 @@ struct GatewayCommand: AsyncParsableCommand {
     let merged = try config.map { try options.over(GatewayOptions(ConfigurationFile(path: $0))) } ?? options
     var configuration = try merged.configuration(transports: CommandContext.transports)
     let interception = try merged.interceptors.interception(at: .gateway, logger: configuration.logger)
-    configuration.interceptors = interception.interceptors
+    configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: merged.drain ?? Seconds(10)) { [configuration] in
       let gateway = try await Gateway.start(configuration)
       let links = gateway.addresses.map(\.text).joined(separator: " ")

@@ -31,6 +31,8 @@ struct ProxyCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Keep what may be kept in this folder, and answer from it.", valueName: "folder"))
   var cache: String?
 
+  @OptionGroup(title: "Reading https") var inspection: InspectionOptions
+
   @Option(help: ArgumentHelp("How long a request waits for a link that is down.", valueName: "seconds"))
   var linkTimeout = Seconds(5)
 
@@ -45,7 +47,7 @@ struct ProxyCommand: AsyncParsableCommand {
   func run() async throws {
     var configuration = try proxyConfiguration(transports: CommandContext.transports)
     let interception = try interceptors.interception(at: .client, cache: cache, logger: configuration.logger)
-    configuration.interceptors = interception.interceptors
+    configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: drain) { [configuration] in
       let proxy = try await Proxy.start(configuration)
       return (proxy, "byway: proxy ready on \(ListenAddress.url(proxy.address)) → \(proxy.linkAddress)")
@@ -70,6 +72,7 @@ struct ProxyCommand: AsyncParsableCommand {
     configuration.names = name
     configuration.patience = linkTimeout.amount
     configuration.logger = logLevel.logger("byway.proxy")
+    try inspection.apply(to: &configuration)
     return configuration
   }
 }

@@ -64,16 +64,25 @@ struct InterceptorOptions: ParsableArguments {
       interceptors.append(try Cache(folder: cache, configuration: configuration))
     }
     if let auth { interceptors.append(try Authenticate(netrc: auth)) }
-    // Nearest to the link.
-    if compress { interceptors.insert(Compress(at: end), at: end == .gateway ? 0 : interceptors.endIndex) }
-    return Interception(interceptors: interceptors, trace: file)
+    return Interception(
+      interceptors: interceptors, compress: compress ? Compress(at: end) : nil, isAtGateway: end == .gateway,
+      trace: file)
   }
 }
 
 /// Interceptors, and what is to be done when no request comes any more.
 struct Interception: Sendable {
-  var interceptors: [any Interceptor] = []
-  fileprivate(set) var trace: HARFile?
+  fileprivate let interceptors: [any Interceptor]
+  fileprivate let compress: Compress?
+  fileprivate let isAtGateway: Bool
+  fileprivate let trace: HARFile?
+
+  /// With others that stand behind them, nearer to the origin. Compression is nearest to the link.
+  func before(_ others: [any Interceptor]) -> [any Interceptor] {
+    let all = interceptors + others
+    guard let compress else { return all }
+    return isAtGateway ? [compress] + all : all + [compress]
+  }
 
   /// Returns when all that was recorded is in its file.
   func finish() async {
