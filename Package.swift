@@ -51,6 +51,7 @@ let package = Package(
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
+    .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
     .library(name: "BywayCommand", targets: ["BywayCommand"]),
     .library(name: "UnixTransport", targets: ["UnixTransport"]),
@@ -90,6 +91,8 @@ let package = Package(
       ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, nioSSL, nioTLS, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
     source("BywayInterceptors", ["Byway", nioCore, nioPosix, httpTypes, logging, crypto]),
+    // The only library here that needs Foundation.
+    source("BywayURLSession", ["Byway", "BywayInterceptors", nioCore, nioPosix, httpTypes]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
 
@@ -128,6 +131,7 @@ let package = Package(
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
     example("handler-without-a-port", ["Byway", "BywayGateway", "UnixTransport", httpTypes]),
+    example("urlsession", ["Byway", "BywayGateway", "BywayURLSession", "UnixTransport", httpTypes]),
 
     tests(
       "BywayTests", ["Byway", "LinkLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
@@ -144,9 +148,20 @@ let package = Package(
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
         nioCore, httpTypes, logging,
       ]),
+    .executableTarget(
+      name: "URLSessionProbe",
+      dependencies: ["Byway", "BywayGateway", "BywayURLSession", "LoopbackTransport", nioCore, httpTypes],
+      path: "Tests/URLSessionProbe", swiftSettings: settings),
+    tests(
+      "BywayURLSessionTests",
+      [
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayURLSession", "LoopbackTransport", "TestPeers",
+        "URLSessionProbe", nioCore, httpTypes,
+      ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
-      "ClientGatewayTests", ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", nioCore, httpTypes]),
+      "ClientGatewayTests",
+      ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore, httpTypes]),
     .testTarget(
       name: "LinkLayerTests", dependencies: ["LinkLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
