@@ -15,8 +15,9 @@ import Testing
     struct State {
       var content = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
       var fields: HTTPFields = [.eTag: "\"1\""]
-      /// The next answers break after that many bytes.
+      /// The next answers stop after that many bytes, and break when somebody has seen those.
       var cuts: [Int] = []
+      var stopped: AsyncThrowingStream<ByteBuffer, any Error>.Continuation?
       var ranges: [String] = []
     }
     let state = Mutex(State())
@@ -42,11 +43,16 @@ import Testing
         }
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
         continuation.yield(ByteBuffer(bytes: bytes.prefix(cut)))
-        continuation.finish(throwing: CancellationError())
+        state.stopped = continuation
         answer.body = Body(stream, length: whole.readableBytes)
         return answer
       }
     }
+  }
+
+  /// Breaks the answer that has stopped.
+  private static func breaking(_ origin: Origin) -> @Sendable (BywayClient.DownloadProgress) -> Void {
+    { _ in origin.state.withLock { $0.stopped.take() }?.finish(throwing: CancellationError()) }
   }
 
   private func withOrigin(
@@ -88,10 +94,10 @@ import Testing
     let origin = Origin()
     origin.state.withLock { $0.cuts = [50_000, 100_000] }
     try await withOrigin(origin) { client, path, _ in
-      try await client.download("http://device/f", to: path)
+      try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
       #expect(try content(of: path) == origin.state.withLock { $0.content })
       let ranges = origin.state.withLock { $0.ranges }
-      #expect(ranges.count >= 2 && ranges[0] == "-" && ranges[1...].allSatisfy { $0.hasPrefix("bytes=") })
+      #expect(ranges.count == 3 && ranges[0] == "-" && ranges[1...].allSatisfy { $0.hasPrefix("bytes=") })
     }
   }
 
@@ -147,7 +153,9 @@ import Testing
     }
     try await withOrigin(origin) { client, path, _ in
       try Data("old".utf8).write(to: URL(fileURLWithPath: path))
-      await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }
+      await #expect(throws: BywayError.self) {
+        try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
+      }
       #expect(try content(of: path) == Array("old".utf8))
       try await client.download("http://device/f", to: path)
       #expect(origin.state.withLock { $0.ranges } == ["-", "-"])
