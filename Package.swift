@@ -155,8 +155,8 @@ let package = Package(
     tests(
       "BywayURLSessionTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayURLSession", "LoopbackTransport", "TestPeers",
-        "URLSessionProbe", nioCore, httpTypes,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayTesting", "BywayURLSession", "LineEmulation",
+        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, httpTypes,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
