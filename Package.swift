@@ -52,6 +52,7 @@ let package = Package(
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
+    .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
     .library(name: "BywayCommand", targets: ["BywayCommand"]),
     .library(name: "UnixTransport", targets: ["UnixTransport"]),
@@ -97,6 +98,8 @@ let package = Package(
     source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto]),
+    // The only library here that needs Foundation.
+    source("BywayURLSession", ["Byway", "BywayInterceptors", nioCore, nioPosix, httpTypes]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
 
@@ -142,6 +145,7 @@ let package = Package(
     example("offline-first", ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("mock-in-a-test", ["Byway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("handler-without-a-port", ["Byway", "BywayGateway", "UnixTransport", httpTypes]),
+    example("urlsession", ["Byway", "BywayGateway", "BywayURLSession", "UnixTransport", httpTypes]),
 
     tests(
       "BywayTests", ["Byway", "LinkLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
@@ -156,14 +160,25 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
-        nioCore, httpTypes, logging,
+        "TransportTestSupport", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayTLSTests",
       ["Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioSSL, httpTypes, logging]),
+    .executableTarget(
+      name: "URLSessionProbe",
+      dependencies: ["Byway", "BywayGateway", "BywayURLSession", "LoopbackTransport", nioCore, httpTypes],
+      path: "Tests/URLSessionProbe", swiftSettings: settings),
+    tests(
+      "BywayURLSessionTests",
+      [
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayTesting", "BywayURLSession", "LineEmulation",
+        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, httpTypes,
+      ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
-      "ClientGatewayTests", ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", nioCore, httpTypes]),
+      "ClientGatewayTests",
+      ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore, httpTypes]),
     .testTarget(
       name: "LinkLayerTests", dependencies: ["LinkLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),

@@ -50,7 +50,7 @@ public struct Scope: Sendable, Hashable {
 
   private var isEverything: Bool { schemes.isEmpty && hosts.isEmpty && paths.isEmpty && methods.isEmpty }
 
-  private func contains<Bytes: BidirectionalCollection<UInt8>>(
+  package func contains<Bytes: BidirectionalCollection<UInt8>>(
     method: Bytes, scheme: Bytes, authority: Bytes, path: Bytes
   ) -> Bool {
     if !methods.isEmpty, !methods.contains(where: { $0.rawValue.utf8.elementsEqual(method) }) { return false }

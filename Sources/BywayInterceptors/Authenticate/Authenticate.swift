@@ -146,7 +146,8 @@ public struct Authenticate: Interceptor {
   ) async throws -> Login? {
     let realm = Realm(
       origin: "\(target.origin)", host: target.host, name: challenge["realm"] ?? "",
-      hidesPassword: challenge.scheme == "digest" || target.scheme == "https")
+      hidesPassword: challenge.scheme == "digest" || target.scheme == "https",
+      isDigest: challenge.scheme == "digest")
     return try await within(request.deadline, "Nobody gave a login for \(realm.origin) before the request's deadline.")
     {
       try await turnstile.pass {

@@ -23,5 +23,7 @@ extension Authenticate {
     public let name: String
     /// Neither the password nor anything that it can be guessed from leaves in the clear: Digest, or any over `https`.
     public let hidesPassword: Bool
+    /// Asked for by Digest, not by Basic.
+    package let isDigest: Bool
   }
 }

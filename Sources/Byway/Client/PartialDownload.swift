@@ -1,0 +1,108 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// A file that is being downloaded: `PATH.part`, and beside it `PATH.part.tag` with what tells that content from another,
+/// so that a later process can go on.
+///
+/// `@unchecked Sendable`: one download uses it, and waits for each call to return.
+final class PartialDownload: @unchecked Sendable {
+  private let path: String
+  /// A tag means something for one resource only.
+  private let source: String
+  private let descriptor: CInt
+  /// In bytes.
+  private(set) var size: Int
+  private(set) var validator: String?
+
+  private var partPath: String { path + ".part" }
+  private var tagPath: String { path + ".part.tag" }
+
+  /// Blocks.
+  /// - Parameter source: the URL.
+  /// - Throws: ``BywayError`` where the file cannot be made.
+  init(of path: String, from source: String) throws {
+    self.path = path
+    self.source = source
+    let descriptor = open(path + ".part", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Self.failure(path + ".part") }
+    // Two downloads into one file would mix their bytes.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isStillAt(path + ".part", descriptor) else {
+      close(descriptor)
+      throw BywayError(.refused, "Another download writes \(path).part: wait for it.", processing: .none)
+    }
+    self.descriptor = descriptor
+    size = Int(max(lseek(descriptor, 0, SEEK_END), 0))
+    let tag = Self.line(in: path + ".part.tag")?.split(separator: "\t")
+    validator = tag?.count == 2 && tag?[1] == source[...] ? tag?.first.map(String.init) : nil
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func restart(validator: String?) async throws {
+    self.validator = validator
+    size = 0
+    try await onThread {
+      // In this order: a tag never stands beside content that it does not belong to.
+      unlink(self.tagPath)
+      guard ftruncate(self.descriptor, 0) == 0 else { throw Self.failure(self.partPath) }
+      if let validator { try Self.write("\(validator)\t\(self.source)", to: self.tagPath) }
+    }
+  }
+
+  func append(_ chunk: ByteBuffer) async throws {
+    let start = size
+    try await onThread {
+      try chunk.withUnsafeReadableBytes { bytes in
+        var written = 0
+        while written < bytes.count {
+          let count = pwrite(
+            self.descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written, start + written)
+          if count < 0, errno != EINTR { throw Self.failure(self.partPath) }
+          written += max(count, 0)
+        }
+      }
+    }
+    size += chunk.readableBytes
+  }
+
+  /// Puts it in its place.
+  func complete() async throws -> Int {
+    try await onThread {
+      guard fsync(self.descriptor) == 0, rename(self.partPath, self.path) == 0 else { throw Self.failure(self.path) }
+      unlink(self.tagPath)
+    }
+    return size
+  }
+
+  private func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+    try await NIOThreadPool.singleton.runIfActive(body)
+  }
+
+  /// The download that held the lock before may have put the file in its place.
+  private static func isStillAt(_ path: String, _ descriptor: CInt) -> Bool {
+    var (named, opened) = (stat(), stat())
+    return stat(path, &named) == 0 && fstat(descriptor, &opened) == 0 && named.st_ino == opened.st_ino
+  }
+
+  /// The first line of a short file.
+  private static func line(in path: String) -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 8192)
+    guard fgets(&line, CInt(line.count), file) != nil else { return nil }
+    return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func write(_ line: String, to path: String) throws {
+    guard let file = fopen(path, "we") else { throw failure(path) }
+    let isWritten = fputs(line + "\n", file) >= 0
+    guard fclose(file) == 0, isWritten else { throw failure(path) }
+  }
+
+  private static func failure(_ path: String) -> BywayError {
+    BywayError(.refused, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  }
+}

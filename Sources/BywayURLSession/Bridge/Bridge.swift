@@ -1,0 +1,49 @@
+import Byway
+import Foundation
+public import FoundationNetworking
+
+/// Lets `URLSession` reach what is behind links.
+///
+///     let bridge = try Bridge([Route(Scope(hosts: ["device.local"]), over: client)])
+///     let session = URLSession(configuration: .byway(bridge))
+///     let (data, response) = try await session.data(from: URL(string: "http://device.local/status")!)
+///
+/// Requests that no route takes go the way that they would go without Byway. docs/urlsession.md says what works, and what
+/// to call where Foundation stands in the way.
+///
+/// Safe on any thread. Lives until the process ends once a configuration uses it: make one, not one for each request.
+public final class Bridge: Sendable {
+  /// Asked in this order.
+  public let routes: [Route]
+  /// The most that is collected for a completion handler or an `async` call, which get a body in one piece; delegates
+  /// get it as it comes, however long it is. In bytes.
+  public let collectionLimit: Int
+
+  /// - Throws: ``BywayError`` where this Foundation is built differently from those that this was written for.
+  public init(_ routes: [Route], collectionLimit: Int = 1 << 30) throws {
+    try TaskInternals.check()
+    self.routes = routes
+    self.collectionLimit = collectionLimit
+  }
+
+  /// What `URLSessionConfiguration.protocolClasses` needs, in front of what is there.
+  public var protocolClass: BywayURLProtocol.Type { BridgeTable.process.protocolClass(of: self) }
+
+  func client(for request: URLRequest) -> BywayClient? {
+    routes.first { $0.scope.contains(request) }?.client
+  }
+}
+
+extension URLSessionConfiguration {
+  /// Asks this bridge before all that were added earlier.
+  public func use(_ bridge: Bridge) {
+    protocolClasses = [bridge.protocolClass] + (protocolClasses ?? [])
+  }
+
+  /// The default configuration with this bridge.
+  public static func byway(_ bridge: Bridge) -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.default
+    configuration.use(bridge)
+    return configuration
+  }
+}

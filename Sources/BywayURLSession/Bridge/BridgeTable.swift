@@ -1,0 +1,63 @@
+import FoundationNetworking
+import Synchronization
+
+/// Which bridges a protocol class stands for. Foundation asks classes, and does not tell them for which session: so each
+/// bridge has a class of its own, and ``BywayURLProtocol`` itself stands for what is registered for the whole process.
+final class BridgeTable: Sendable {
+  static let process = BridgeTable()
+
+  private struct State {
+    var classes: [ObjectIdentifier: BywayURLProtocol.Type] = [:]
+    /// By class, the one to be asked first in front.
+    var bridges: [ObjectIdentifier: [Bridge]] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// The bridge that takes this request.
+  func bridge(for request: URLRequest, of protocolClass: BywayURLProtocol.Type) -> Bridge? {
+    let bridges = state.withLock { $0.bridges[ObjectIdentifier(protocolClass)] }
+    return bridges?.first { $0.client(for: request) != nil }
+  }
+
+  func protocolClass(of bridge: Bridge) -> BywayURLProtocol.Type {
+    state.withLock { state in
+      if let known = state.classes[ObjectIdentifier(bridge)] { return known }
+      let made = ownClass(number: state.classes.count)
+      state.classes[ObjectIdentifier(bridge)] = made
+      state.bridges[ObjectIdentifier(made)] = [bridge]
+      return made
+    }
+  }
+
+  func register(_ bridge: Bridge) {
+    state.withLock { $0.bridges[ObjectIdentifier(BywayURLProtocol.self), default: []].insert(bridge, at: 0) }
+  }
+
+  func unregister(_ bridge: Bridge) {
+    state.withLock { $0.bridges[ObjectIdentifier(BywayURLProtocol.self)]?.removeAll { $0 === bridge } }
+  }
+}
+
+// MARK: Classes made at run time
+
+/// Types that spell a number in binary digits, so that each makes another class of a generic one.
+private protocol Number {}
+private enum Zero: Number {}
+private enum Double<Half: Number>: Number {}
+private enum DoubleAndOne<Half: Number>: Number {}
+
+private final class OwnProtocol<Name: Number>: BywayURLProtocol {}
+
+private func ownClass(number: Int) -> BywayURLProtocol.Type {
+  func protocolClass<Name: Number>(_: Name.Type) -> BywayURLProtocol.Type { OwnProtocol<Name>.self }
+  return protocolClass(spelling(number))
+}
+
+private func spelling(_ number: Int) -> any Number.Type {
+  if number == 0 { return Zero.self }
+  func append<Half: Number>(_: Half.Type) -> any Number.Type {
+    number.isMultiple(of: 2) ? Double<Half>.self : DoubleAndOne<Half>.self
+  }
+  return append(spelling(number / 2))
+}

@@ -1,0 +1,29 @@
+import Dispatch
+import Synchronization
+
+/// When something last moved, and whether a person or a program is being waited for. Safe on any thread.
+final class Activity: Sendable {
+  private let last = Atomic(DispatchTime.now().uptimeNanoseconds)
+  private let holds = Atomic(0)
+
+  func note() {
+    last.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
+  }
+
+  /// In seconds.
+  var idle: Double {
+    if holds.load(ordering: .relaxed) > 0 { return 0 }
+    let now = DispatchTime.now().uptimeNanoseconds
+    return Double(now - min(now, last.load(ordering: .relaxed))) * 1e-9
+  }
+
+  /// Waiting for a delegate is not waiting for the link.
+  func holding<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+    holds.add(1, ordering: .relaxed)
+    defer {
+      note()
+      holds.subtract(1, ordering: .relaxed)
+    }
+    return try await body()
+  }
+}

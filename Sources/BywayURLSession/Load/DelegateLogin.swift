@@ -1,0 +1,153 @@
+import Byway
+import BywayInterceptors
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Gets the credentials of one task: from its URL, its session's credential storage, or its delegate.
+final class DelegateLogin: Sendable {
+  /// Whose turn it is to be asked by the session's ``Authenticate``, which serves all its tasks.
+  @TaskLocal static var current: DelegateLogin?
+
+  private struct State {
+    /// Answers that the server did not accept.
+    var failures = 0
+    var answers = 0
+    var last: (credential: URLCredential, space: URLProtectionSpace)?
+  }
+
+  private let question: Question
+  private let storage: URLCredentialStorage?
+  private let ofURL: URLCredential?
+  private let state = Mutex(State())
+
+  init(_ question: Question, url: URL?, storage: URLCredentialStorage?) {
+    self.question = question
+    self.storage = storage
+    ofURL = url.flatMap { url in
+      url.user(percentEncoded: false).map {
+        URLCredential(user: $0, password: url.password(percentEncoded: false) ?? "", persistence: .none)
+      }
+    }
+  }
+
+  /// How often there was one.
+  var answers: Int { state.withLock { $0.answers } }
+
+  func credentials(for realm: Authenticate.Realm) async throws -> Authenticate.Credentials? {
+    let space = URLProtectionSpace(realm)
+    let failures = state.withLock { $0.failures }
+    let proposed = failures == 0 ? ofURL ?? stored(for: space) : nil
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: proposed, previousFailureCount: failures, failureResponse: nil,
+      error: nil, sender: NoSender())
+    let (session, task) = (question.session, question.task)
+    let answer: (URLSession.AuthChallengeDisposition, URLCredential?)? = try await question.ask { delegate, answer in
+      delegate.urlSession(session, task: task, didReceive: challenge) { answer(($0, $1)) }
+    }
+    let credential: URLCredential?
+    switch answer ?? (.performDefaultHandling, nil) {
+    case (.useCredential, let given): credential = given
+    case (.cancelAuthenticationChallenge, _): throw URLError(.cancelled)
+    case (.performDefaultHandling, _): credential = proposed
+    default: credential = nil
+    }
+    guard let credential, let user = credential.user, let password = credential.password else { return nil }
+    state.withLock { state in
+      state.answers += 1
+      state.last = (credential, space)
+    }
+    return Authenticate.Credentials(user: user, password: password)
+  }
+
+  func wasRefused() {
+    state.withLock { $0.failures += 1 }
+  }
+
+  /// What has been accepted is kept where it says that it may be.
+  func wasAccepted() {
+    guard let (credential, space) = state.withLock({ $0.last.take() }), credential.persistence != .none else { return }
+    storage?.set(credential, for: storage?.known(space) ?? space)
+  }
+
+  private func stored(for space: URLProtectionSpace) -> URLCredential? {
+    guard let storage, let space = storage.known(space) else { return nil }
+    return storage.defaultCredential(for: space) ?? storage.credentials(for: space)?.min { $0.key < $1.key }?.value
+  }
+}
+
+/// Asks again while the server refuses and the delegate has another answer.
+struct LoginRounds: Interceptor {
+  /// A delegate that always gives the same wrong answer is not asked for ever.
+  static let limit = 10
+
+  let login: DelegateLogin
+
+  func intercept(_ request: Request, next: Next) async throws -> Response {
+    for _ in 1..<Self.limit {
+      let answers = login.answers
+      let response = try await next(request)
+      guard response.status == .unauthorized else {
+        login.wasAccepted()
+        return response
+      }
+      guard login.answers > answers, request.body.isReplayable else { return response }
+      login.wasRefused()
+    }
+    return try await next(request)
+  }
+}
+
+/// One ``Authenticate`` for each session: its logins serve all of its tasks, and no other session's.
+final class SessionLogins: Sendable {
+  static let process = SessionLogins()
+
+  private struct Entry {
+    weak var session: URLSession?
+    let authenticate: Authenticate
+  }
+
+  private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+  func authenticate(for session: URLSession) -> Authenticate {
+    entries.withLock { entries in
+      let key = ObjectIdentifier(session)
+      if let entry = entries[key], entry.session === session { return entry.authenticate }
+      entries = entries.filter { $0.value.session != nil }
+      let entry = Entry(
+        session: session, authenticate: Authenticate { try await DelegateLogin.current?.credentials(for: $0) })
+      entries[key] = entry
+      return entry.authenticate
+    }
+  }
+}
+
+extension URLCredentialStorage {
+  /// On Linux spaces are compared as objects: only the very one that something was stored for finds it again.
+  fileprivate func known(_ space: URLProtectionSpace) -> URLProtectionSpace? {
+    allCredentials.keys.first {
+      $0.host == space.host && $0.port == space.port && $0.protocol == space.protocol && $0.realm == space.realm
+        && $0.authenticationMethod == space.authenticationMethod
+    }
+  }
+}
+
+extension URLProtectionSpace {
+  fileprivate convenience init(_ realm: Authenticate.Realm) {
+    let origin = URL(string: realm.origin)
+    let scheme = origin?.scheme
+    self.init(
+      host: origin?.host() ?? "", port: origin?.port ?? (scheme == "https" ? 443 : 80), protocol: scheme,
+      realm: realm.name,
+      authenticationMethod: realm.isDigest ? NSURLAuthenticationMethodHTTPDigest : NSURLAuthenticationMethodHTTPBasic)
+  }
+}
+
+/// A challenge has to have a sender; delegates of sessions answer by their completion handler.
+private final class NoSender: NSObject, URLAuthenticationChallengeSender {
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+  func cancel(_ challenge: URLAuthenticationChallenge) {}
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+}

@@ -1,0 +1,94 @@
+import Byway
+import BywayInterceptors
+import Foundation
+import FoundationNetworking
+import NIOCore
+import Synchronization
+
+/// A task's request on its way. What Foundation does for its own protocols, and leaves to others, is done by a chain of
+/// interceptors: redirects outermost, then logins, then cookies, then the link.
+final class Exchange: Sendable {
+  let question: Question
+  private let bridge: Bridge
+  private let configuration: URLSessionConfiguration
+  private let original: URLRequest
+  private let uploaded: Upload
+  private let current: Mutex<URL?>
+  private let redirects = Mutex(0)
+
+  init(
+    _ bridge: Bridge, _ task: URLSessionTask, _ internals: TaskInternals, _ request: URLRequest, _ activity: Activity
+  ) {
+    var delegate = task.delegate
+    if case .completionHandler(let own?) = internals.audience { delegate = own }
+    question = Question(session: internals.session, task: task, delegate: delegate, activity: activity)
+    uploaded = Upload(internals.body, request: request, question: question)
+    configuration = internals.session.configuration
+    original = request
+    current = Mutex(request.url)
+    self.bridge = bridge
+  }
+
+  /// Where the response comes from, redirects followed.
+  var url: URL? { current.withLock { $0 } }
+
+  func send() async throws -> Response {
+    var request = try Request(original, adding: configuration.httpAdditionalHeaders, body: uploaded.body())
+    // The load has timers of its own; this only replaces the client's shorter default.
+    request.deadline = .now() + .seconds(Int64(min(max(configuration.timeoutIntervalForResource, 1), 1e9)))
+    let login = DelegateLogin(question, url: original.url, storage: configuration.urlCredentialStorage)
+    let interceptors: [any Interceptor] = [
+      Redirect(limit: .max, decide: redirection()), LoginRounds(login: login),
+      SessionLogins.process.authenticate(for: question.session), CookieJar(configuration, original),
+    ]
+    let chain = Next(interceptors[...]) { [self] request in
+      guard let route = route(of: request) else {
+        throw BywayError(.misdirected, "No route of the bridge takes this request.", processing: .none)
+      }
+      return try await route.client.execute(request)
+    }
+    return try await Loop.$bridges.withValue(Loop.bridges + [bridge]) {
+      try await DelegateLogin.$current.withValue(login) { try await chain(request) }
+    }
+  }
+
+  private func route(of request: Request) -> Route? {
+    bridge.routes.first { $0.scope.contains(request.head) }
+  }
+
+  // MARK: Redirects
+
+  /// The delegate decides, as it does for Foundation's own protocols; its answer may be another request.
+  private func redirection() -> Redirect.Decision {
+    { [self] response, next in
+      let url = url
+      guard let target = next.head.url, route(of: next) != nil,
+        let answer = HTTPURLResponse(response, from: url)
+      else { return nil }
+      try countRedirect(to: target)
+      let proposed = URLRequest(next, at: target, like: original)
+      let (session, task) = (question.session, question.task)
+      let decision: URLRequest?? = try await question.ask { delegate, decided in
+        delegate.urlSession(
+          session, task: task, willPerformHTTPRedirection: answer, newRequest: proposed, completionHandler: decided)
+      }
+      guard let chosen = decision ?? proposed else { return nil }
+      current.withLock { $0 = chosen.url }
+      return chosen == proposed ? next : try next.replaced(by: chosen)
+    }
+  }
+
+  private func countRedirect(to target: URL) throws {
+    let count = redirects.withLock { count in
+      count += 1
+      return count
+    }
+    guard count > Self.redirectLimit else { return }
+    let message =
+      "More than \(Self.redirectLimit) redirects in a row: the origin sends its visitors in a circle, perhaps because it"
+      + " wants a cookie."
+    throw URLError(.httpTooManyRedirects, BywayError(.refused, message), at: target)
+  }
+
+  private static let redirectLimit = 20
+}

@@ -1,0 +1,136 @@
+import Byway
+import Dispatch
+import Foundation
+import FoundationNetworking
+import NIOCore
+
+/// One task's way over a link, from its first `startLoading` to its one terminal call.
+///
+/// An actor on the task's own work queue, where Foundation wants every call of a protocol to be made.
+actor Load {
+  private nonisolated let workQueue: WorkQueue
+  nonisolated var unownedExecutor: UnownedSerialExecutor { workQueue.asUnownedSerialExecutor() }
+
+  private let task: URLSessionTask
+  private let client: TaskClient
+  private let exchange: Exchange
+  private let audience: TaskInternals.Audience
+  private let collectionLimit: Int
+  private var collected = Data()
+  private let timeouts: Timeouts
+  private var work: Task<Void, Never>?
+  private var pause: Pause?
+
+  /// While the task is suspended: who has something to deliver waits.
+  private struct Pause {
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  init(
+    _ bridge: Bridge, _ request: URLRequest, _ task: URLSessionTask, _ internals: TaskInternals, _ client: TaskClient
+  ) {
+    self.task = task
+    self.client = client
+    workQueue = WorkQueue(internals.workQueue)
+    let activity = Activity()
+    exchange = Exchange(bridge, task, internals, request, activity)
+    audience = internals.audience
+    collectionLimit = bridge.collectionLimit
+    timeouts = Timeouts(request, internals.session.configuration, activity)
+  }
+
+  // MARK: What Foundation says
+
+  func start() {
+    if work == nil {
+      begin()
+    } else if let waiter = pause.take()?.waiter {
+      timeouts.activity.note()
+      waiter.resume()
+    }
+  }
+
+  func stop() {
+    switch task.state {
+    case .canceling: end { $0.cancel() }
+    case .suspended where pause == nil: pause = Pause()
+    // Suspended and resumed again, before anybody was told.
+    default: break
+    }
+  }
+
+  private func begin() {
+    guard !client.hasEnded else { return }
+    if task is URLSessionDownloadTask {
+      return end { $0.fail(URLError(BywayError.downloadTask, at: self.exchange.url)) }
+    }
+    timeouts.start(on: workQueue.queue) { [weak self] error in
+      self?.assumeIsolated { load in
+        let url = load.exchange.url
+        // Nobody waits for a suspended task.
+        if load.pause == nil { load.end { $0.fail(URLError(error, at: url)) } } else { load.timeouts.activity.note() }
+      }
+    }
+    work = Task { await self.run() }
+  }
+
+  // MARK: From the link to the task
+
+  private func run() async {
+    do {
+      let response = try await exchange.send()
+      timeouts.activity.note()
+      try await turn()
+      guard let head = HTTPURLResponse(response.head, from: exchange.url) else {
+        throw BywayError(.protocolViolation, "The response's head cannot be represented.")
+      }
+      client.receive(head)
+      for try await chunk in response.body {
+        timeouts.activity.note()
+        try await turn()
+        try await deliver(chunk)
+      }
+      try await turn()
+      if case .completionHandler = audience { client.receive(collected) }
+      end { $0.finish() }
+    } catch {
+      let url = exchange.url
+      end { $0.fail(URLError(error, at: url)) }
+    }
+  }
+
+  private func deliver(_ chunk: ByteBuffer) async throws {
+    switch audience {
+    case .sessionDelegate:
+      client.receive(Data(chunk.readableBytesView))
+      // Foundation queues without a limit for delegates: the next chunk is asked for when this one has been seen.
+      try await exchange.question.waitForTurn()
+    case .completionHandler:
+      // Foundation keeps the last piece only.
+      guard collected.count + chunk.readableBytes <= collectionLimit else {
+        throw BywayError(
+          .tooLarge,
+          "The body is larger than the \(collectionLimit) bytes that this bridge collects for a completion handler: use"
+            + " a session's delegate, or BywayClient.download(_:to:).")
+      }
+      collected.append(contentsOf: chunk.readableBytesView)
+    case .nobody: break
+    }
+  }
+
+  /// Returns when something may be told to the task.
+  private func turn() async throws {
+    if pause != nil {
+      await withCheckedContinuation { pause?.waiter = $0 }
+    }
+    try Task.checkCancellation()
+  }
+
+  /// Once; what is under way ends without a word.
+  private func end(_ call: (TaskClient) -> Void) {
+    work?.cancel()
+    timeouts.cancel()
+    call(client)
+    pause.take()?.waiter?.resume()
+  }
+}

@@ -1,0 +1,182 @@
+import Byway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import NIOCore
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct DataTaskTests {
+  @Test("an async call reaches the device over the link")
+  func asyncData() async throws {
+    try await withRig { request in
+      Response(
+        status: .created, fields: [.contentType: "text/plain"], body: Body("\(request.head.method) \(request.path)"))
+    } _: { rig in
+      let (data, response) = try await rig.session().data(from: .device("/a?b=1"))
+      #expect(data.text == "GET /a?b=1")
+      #expect(response.http?.statusCode == 201)
+      #expect(response.http?.value(forHTTPHeaderField: "content-type") == "text/plain")
+      #expect(response.url == .device("/a?b=1"))
+    }
+  }
+
+  @Test("a completion handler gets the body of many chunks in one piece")
+  func completionHandler() async throws {
+    try await withRig { _ in
+      let (body, chunks) = streamedBody()
+      for index in 0..<100 { chunks.yield(ByteBuffer(string: "\(index),")) }
+      chunks.finish()
+      return Response(status: .ok, body: body)
+    } _: { rig in
+      let text: String? = await withCheckedContinuation { continuation in
+        rig.session().dataTask(with: .device()) { data, response, error in
+          #expect(error == nil && response?.http?.statusCode == 200)
+          continuation.resume(returning: data?.text)
+        }.resume()
+      }
+      #expect(text == (0..<100).map { "\($0)," }.joined())
+    }
+  }
+
+  @Test("a delegate hears of the response, then of the data, then of the end, once each")
+  func order() async throws {
+    try await withRig { _ in
+      Response(status: .ok, body: Body("hello"))
+    } _: { rig in
+      let witness = Witness()
+      rig.session(delegate: witness).dataTask(with: .device()).resume()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["response 200", "data", "complete"])
+      #expect(witness.data.text == "hello")
+    }
+  }
+
+  @Test("a delegate sees each event of a stream when it is sent, not at the end")
+  func streams() async throws {
+    let (body, chunks) = streamedBody()
+    try await withRig { _ in
+      Response(status: .ok, body: body)
+    } _: { rig in
+      let witness = Witness()
+      rig.session(delegate: witness).dataTask(with: .device("/events")).resume()
+      for text in ["one", "onetwo", "onetwothree"] {
+        chunks.yield(ByteBuffer(string: String(text.suffix(text.count > 6 ? 5 : 3))))
+        try await until { witness.data.text == text }
+      }
+      #expect(!witness.isComplete)
+      chunks.finish()
+      try await until { witness.isComplete }
+    }
+  }
+
+  @Test("with a delegate and a completion handler, the handler gets the body and the delegate nothing")
+  func handlerBesideDelegate() async throws {
+    try await withRig { _ in
+      Response(status: .ok, body: Body("hello"))
+    } _: { rig in
+      let witness = Witness()
+      let session = rig.session(delegate: witness)
+      let text: String? = await withCheckedContinuation { continuation in
+        session.dataTask(with: .device()) { data, _, _ in continuation.resume(returning: data?.text) }.resume()
+      }
+      #expect(text == "hello")
+      #expect(witness.events.isEmpty)
+    }
+  }
+
+  @Test("a task that nobody listens to ends")
+  func nobody() async throws {
+    try await withRig { _ in
+      Response(status: .ok, body: Body("hello"))
+    } _: { rig in
+      let task = rig.session().dataTask(with: .device())
+      task.resume()
+      try await until { task.state == .completed }
+    }
+  }
+
+  @Test("methods, fields of the request and additional headers of the configuration arrive, the request's own first")
+  func fields() async throws {
+    try await withRig { request in
+      let fields = ["x-own", "x-both", "x-session", "host", "content-length"].map { request.field($0) ?? "-" }
+      return Response(status: .ok, body: Body("\(request.head.method) " + fields.joined(separator: " ")))
+    } _: { rig in
+      let session = rig.session { $0.httpAdditionalHeaders = ["X-Both": "session", "X-Session": "s"] }
+      var request = URLRequest(url: .device())
+      request.httpMethod = "OPTIONS"
+      request.setValue("own", forHTTPHeaderField: "X-Own")
+      request.setValue("own", forHTTPHeaderField: "X-Both")
+      request.setValue("elsewhere", forHTTPHeaderField: "Host")
+      let (data, _) = try await session.data(for: request)
+      #expect(data.text == "OPTIONS own own s - -")
+    }
+  }
+
+  @Test("a scheme of one's own goes over the link")
+  func ownScheme() async throws {
+    try await withRig { request in
+      Response(status: .ok, body: Body(request.path))
+    } _: { rig in
+      let url = try #require(URL(string: "device://panel/status"))
+      let (data, response) = try await rig.session().data(from: url)
+      #expect(data.text == "/status")
+      #expect(response.url == url)
+    }
+  }
+
+  @Test("answers without content end well")
+  func empty() async throws {
+    try await withRig { request in
+      Response(status: .init(code: Int(request.path.dropFirst()) ?? 200))
+    } _: { rig in
+      let session = rig.session()
+      for status in [200, 204, 304, 404, 500] {
+        let (data, response) = try await session.data(from: .device("/\(status)"))
+        #expect(data.isEmpty)
+        #expect(response.http?.statusCode == status)
+      }
+    }
+  }
+
+  @Test("a response that is cut short is an error, never a short success")
+  func cut() async throws {
+    try await withRig { _ in
+      let (body, chunks) = streamedBody()
+      chunks.yield(ByteBuffer(string: "some"))
+      chunks.finish(throwing: CancellationError())
+      return Response(status: .ok, body: body)
+    } _: { rig in
+      await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }
+    }
+  }
+
+  @Test("what is too long to be collected is an error that names what to use instead")
+  func collectionLimit() async throws {
+    try await withRig(collectionLimit: 1000) { _ in
+      Response(status: .ok, body: Body(ByteBuffer(repeating: 1, count: 1001)))
+    } _: { rig in
+      let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }
+      #expect(error?.code == .dataLengthExceedsMaximum)
+      #expect(error?.localizedDescription.contains("delegate") == true)
+    }
+  }
+
+  @Test("200 tasks run at once")
+  func many() async throws {
+    try await withRig { request in
+      Response(status: .ok, body: Body(request.path))
+    } _: { rig in
+      let session = rig.session()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<200 {
+          group.addTask {
+            let (data, _) = try await session.data(from: .device("/\(index)"))
+            #expect(data.text == "/\(index)")
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+}

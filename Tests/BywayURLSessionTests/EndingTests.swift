@@ -1,0 +1,233 @@
+import Byway
+import BywayGateway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import LoopbackTransport
+import NIOCore
+import Synchronization
+import Testing
+
+/// How tasks end other than well: cancelled, suspended, too slow, refused.
+@Suite(.timeLimit(.minutes(2))) struct EndingTests {
+  /// Answers never, and tells when it is told to stop.
+  private static func silent(_ stopped: @escaping @Sendable () -> Void = {}) -> Rig.Handler {
+    { _ in
+      try await withTaskCancellationHandler {
+        try await Task.sleep(for: .seconds(600))
+        return Response(status: .ok)
+      } onCancel: {
+        stopped()
+      }
+    }
+  }
+
+  @Test("cancelling ends the task with one error, and the far end hears of it")
+  func cancelled() async throws {
+    let started = Atomic(0)
+    let stopped = Atomic(0)
+    try await withRig { request in
+      started.add(1, ordering: .relaxed)
+      return try await Self.silent { stopped.add(1, ordering: .relaxed) }(request)
+    } _: { rig in
+      let witness = Witness()
+      let task = rig.session(delegate: witness).dataTask(with: .device())
+      task.resume()
+      try await until { started.load(ordering: .relaxed) == 1 }
+      task.cancel()
+      task.cancel()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["error"])
+      #expect(witness.error?.code == .cancelled)
+      try await until { stopped.load(ordering: .relaxed) == 1 }
+    }
+  }
+
+  @Test("a task that is cancelled before it starts ends once")
+  func cancelledBefore() async throws {
+    try await withRig(Self.silent()) { rig in
+      let witness = Witness()
+      let task = rig.session(delegate: witness).dataTask(with: .device())
+      task.cancel()
+      try await until { witness.isComplete }
+      task.resume()
+      #expect(witness.events == ["error"])
+    }
+  }
+
+  @Test("an async call whose Swift task is cancelled throws")
+  func cancelledAsync() async throws {
+    try await withRig(Self.silent()) { rig in
+      let session = rig.session()
+      let call = Task { try await session.data(from: .device()) }
+      try await Task.sleep(for: .milliseconds(20))
+      call.cancel()
+      let error = await #expect(throws: URLError.self) { try await call.value }
+      #expect(error?.code == .cancelled)
+    }
+  }
+
+  @Test("a cancelled task says nothing more, though its delegate's queue stands still with data in it")
+  func cancelledMeanwhile() async throws {
+    let (body, chunks) = streamedBody()
+    try await withRig { _ in
+      Response(status: .ok, body: body)
+    } _: { rig in
+      let witness = Witness()
+      witness.onData = { task, _ in task.cancel() }
+      rig.session(delegate: witness).dataTask(with: .device()).resume()
+      for _ in 0..<1000 { chunks.yield(ByteBuffer(repeating: 1, count: 1000)) }
+      try await until { witness.isComplete }
+      #expect(witness.events == ["response 200", "data", "error"])
+      #expect(witness.data.count < 1_000_000)
+    }
+  }
+
+  @Test("a suspended task is told nothing, and goes on where it was")
+  func suspended() async throws {
+    let (body, chunks) = streamedBody()
+    let requests = Atomic(0)
+    try await withRig { _ in
+      requests.add(1, ordering: .relaxed)
+      return Response(status: .ok, body: body)
+    } _: { rig in
+      let witness = Witness()
+      let task = rig.session(delegate: witness).dataTask(with: .device())
+      task.resume()
+      chunks.yield(ByteBuffer(string: "one"))
+      try await until { witness.data.text == "one" }
+      task.suspend()
+      chunks.yield(ByteBuffer(string: "two"))
+      // Nothing can be waited for; a fault here makes this fail now and then.
+      try await Task.sleep(for: .milliseconds(200))
+      #expect(witness.data.text == "one")
+      task.resume()
+      try await until { witness.data.text == "onetwo" }
+      task.suspend()
+      task.resume()
+      task.resume()
+      chunks.finish()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["response 200", "data", "complete"])
+      #expect(requests.load(ordering: .relaxed) == 1)
+    }
+  }
+
+  @Test("a suspended task can be cancelled")
+  func suspendedAndCancelled() async throws {
+    try await withRig(Self.silent()) { rig in
+      let witness = Witness()
+      let task = rig.session(delegate: witness).dataTask(with: .device())
+      task.resume()
+      task.suspend()
+      task.cancel()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["error"])
+    }
+  }
+
+  @Test(
+    "silence for longer than the request's timeout, the configuration's, or all of it for longer than the resource's")
+  func timeouts() async throws {
+    try await withRig(Self.silent()) { rig in
+      var request = URLRequest(url: .device())
+      request.timeoutInterval = 0.2
+      let ofRequest = await #expect(throws: URLError.self) { try await rig.session().data(for: request) }
+      #expect(ofRequest?.code == .timedOut)
+      #expect(ofRequest?.localizedDescription.contains("0.2 s") == true)
+
+      let idle = rig.session { $0.timeoutIntervalForRequest = 0.3 }
+      let ofConfiguration = await #expect(throws: URLError.self) { try await idle.data(from: .device()) }
+      #expect(ofConfiguration?.localizedDescription.contains("0.3 s") == true)
+
+      let total = rig.session { $0.timeoutIntervalForResource = 0.4 }
+      let ofResource = await #expect(throws: URLError.self) { try await total.data(from: .device()) }
+      #expect(ofResource?.localizedDescription.contains("timeoutIntervalForResource") == true)
+      #expect(ofResource?.failingURL == .device())
+    }
+  }
+
+  @Test("a transfer that goes on does not time out, nor does one that waits for its delegate or is suspended")
+  func noTimeout() async throws {
+    try await withRig { _ in
+      let (body, chunks) = streamedBody()
+      Task {
+        for _ in 0..<15 {
+          try await Task.sleep(for: .milliseconds(200))
+          chunks.yield(ByteBuffer(string: "."))
+        }
+        chunks.finish()
+      }
+      return Response(status: .ok, body: body)
+    } _: { rig in
+      let session = rig.session { $0.timeoutIntervalForRequest = 2 }
+      #expect(try await session.data(from: .device()).0.text.count == 15)
+
+      let witness = Witness()
+      let slow = OperationQueue()
+      slow.maxConcurrentOperationCount = 1
+      let other = rig.session(delegate: witness, queue: slow) { $0.timeoutIntervalForRequest = 2 }
+      let task = other.dataTask(with: .device())
+      task.resume()
+      try await until { !witness.data.isEmpty }
+      slow.isSuspended = true
+      try await Task.sleep(for: .milliseconds(2500))
+      slow.isSuspended = false
+      task.suspend()
+      try await Task.sleep(for: .milliseconds(2500))
+      task.resume()
+      try await until { witness.isComplete }
+      #expect(witness.events.last == "complete")
+    }
+  }
+
+  @Test("a link that cannot be opened is an error with Byway's own one underneath")
+  func noLink() async throws {
+    let nobody = "loopback:\(UUID())"
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .zero
+    let client = try BywayClient(link: nobody, transports: [LoopbackTransport()], configuration: configuration)
+    let bridge = try Bridge([Route(Rig.scope, over: client)])
+    let session = URLSession(configuration: .byway(bridge))
+    let error = await #expect(throws: URLError.self) { try await session.data(from: .device("/x")) }
+    #expect(error?.code == .cannotConnectToHost)
+    #expect(error?.localizedDescription.contains(nobody) == true)
+    #expect((error?.userInfo[NSUnderlyingErrorKey] as? BywayError)?.code == .linkUnavailable)
+    #expect(error?.failingURL == .device("/x"))
+    await client.shutDown()
+  }
+
+  @Test("download tasks fail at once, in every form, and name what to call")
+  func downloads() async throws {
+    try await withRig { _ in
+      Response(status: .ok)
+    } _: { rig in
+      func isClear(_ error: (any Error)?) -> Bool {
+        error?.localizedDescription.contains("BywayClient.download(_:to:)") == true
+      }
+      let witness = Witness()
+      rig.session(delegate: witness).downloadTask(with: .device()).resume()
+      try await until { witness.isComplete }
+      #expect(isClear(witness.error))
+
+      let error: (any Error)? = await withCheckedContinuation { continuation in
+        rig.session().downloadTask(with: .device()) { _, _, error in continuation.resume(returning: error) }.resume()
+      }
+      #expect(isClear(error))
+      #expect(isClear(await #expect(throws: URLError.self) { try await rig.session().download(from: .device()) }))
+    }
+  }
+
+  @Test("a session can be invalidated while tasks run")
+  func invalidated() async throws {
+    try await withRig(Self.silent()) { rig in
+      let session = rig.session(delegate: Witness())
+      let tasks = (0..<20).map { _ in session.dataTask(with: .device()) }
+      for task in tasks { task.resume() }
+      session.invalidateAndCancel()
+      // Whether the delegate hears of it is a race inside Foundation, for its own protocols as well.
+      try await until { tasks.allSatisfy { $0.state == .completed } }
+    }
+  }
+}

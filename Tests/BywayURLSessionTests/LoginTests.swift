@@ -1,0 +1,146 @@
+import Byway
+import BywayInterceptors
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Synchronization
+import TestPeers
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct LoginTests {
+  private static let basic = "Basic " + Data("admin:secret".utf8).base64EncodedString()
+
+  /// Wants Basic credentials.
+  private static let site: Rig.Handler = { request in
+    guard request.field("authorization") == basic else {
+      return Response(
+        status: .unauthorized, fields: [.wwwAuthenticate: "Basic realm=\"panel\""], body: Body("who are you?"))
+    }
+    let body = try await request.body.collect(upTo: 100)
+    return Response(status: .ok, body: Body("\(request.head.method) \(String(buffer: body))"))
+  }
+
+  private static func credential(_ password: String) -> URLCredential {
+    URLCredential(user: "admin", password: password, persistence: .forSession)
+  }
+
+  @Test("a 401 without anybody who could answer is delivered, over the link alone")
+  func nobody() async throws {
+    try await withRig(Self.site) { rig in
+      let (data, response) = try await rig.session().data(from: .device())
+      #expect(response.http?.statusCode == 401)
+      #expect(data.text == "who are you?")
+    }
+  }
+
+  @Test("the delegate answers a challenge, and later tasks of the session are not challenged again")
+  func delegate() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.challenge = { _ in (.useCredential, Self.credential("secret")) }
+      let session = rig.session(delegate: witness)
+      var request = URLRequest(url: .device("/a"))
+      request.httpMethod = "POST"
+      request.httpBody = Data("hello".utf8)
+      session.dataTask(with: request).resume()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["challenge Basic device:80 panel 0", "response 200", "data", "complete"])
+      #expect(witness.data.text == "POST hello")
+
+      #expect(try await session.data(from: .device("/b")).0.text == "GET ")
+      #expect(witness.events.count == 4)
+    }
+  }
+
+  @Test("a delegate is asked again after a wrong answer, and told how often")
+  func wrong() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.challenge = { (.useCredential, Self.credential($0.previousFailureCount < 2 ? "guess" : "secret")) }
+      let (data, _) = try await rig.session().data(from: .device(), delegate: witness)
+      #expect(data.text == "GET ")
+      #expect(witness.events == (0..<3).map { "challenge Basic device:80 panel \($0)" } + ["response 200"])
+    }
+  }
+
+  @Test("a delegate that always gives the same wrong answer gets the 401 at last")
+  func stubborn() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.challenge = { _ in (.useCredential, Self.credential("guess")) }
+      let (_, response) = try await rig.session().data(from: .device(), delegate: witness)
+      #expect(response.http?.statusCode == 401)
+    }
+  }
+
+  @Test("a cancelled challenge cancels the task, a rejected one delivers the 401")
+  func refusals() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.challenge = { _ in (.cancelAuthenticationChallenge, nil) }
+      let error = await #expect(throws: URLError.self) {
+        try await rig.session().data(from: .device(), delegate: witness)
+      }
+      #expect(error?.code == .cancelled)
+      witness.challenge = { _ in (.rejectProtectionSpace, nil) }
+      let (_, response) = try await rig.session().data(from: .device(), delegate: witness)
+      #expect(response.http?.statusCode == 401)
+    }
+  }
+
+  @Test("credentials in the URL and in the session's storage are used")
+  func stored() async throws {
+    try await withRig(Self.site) { rig in
+      let url = try #require(URL(string: "http://admin:secret@device/"))
+      #expect(try await rig.session().data(from: url).0.text == "GET ")
+
+      let storage = try #require(URLSessionConfiguration.ephemeral.urlCredentialStorage)
+      let space = URLProtectionSpace(
+        host: "device", port: 80, protocol: "http", realm: "panel",
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+      storage.setDefaultCredential(Self.credential("secret"), for: space)
+      let session = rig.session { $0.urlCredentialStorage = storage }
+      #expect(try await session.data(from: .device()).0.text == "GET ")
+    }
+  }
+
+  @Test("a session does not log in with what another session's delegate gave")
+  func apart() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.challenge = { _ in (.useCredential, Self.credential("secret")) }
+      _ = try await rig.session().data(from: .device(), delegate: witness)
+      let (_, response) = try await rig.session().data(from: .device())
+      #expect(response.http?.statusCode == 401)
+    }
+  }
+
+  @Test("Digest is answered too, to a server that checks it")
+  func digest() async throws {
+    let challenges = Mutex(0)
+    try await withRig { request in
+      guard let field = request.field("authorization") else {
+        challenges.withLock { $0 += 1 }
+        return Response(
+          status: .unauthorized,
+          fields: [
+            .wwwAuthenticate:
+              "Digest realm=\"http-auth@example.org\", qop=\"auth\", algorithm=SHA-256, nonce=\"7ypf/xlj9XXwfDPEoM4URrv\""
+          ])
+      }
+      let wanted = ["Digest ", "username=\"Mufasa\"", "uri=\"/dir/index.html\"", "qop=auth", "algorithm=SHA-256"]
+      return Response(status: wanted.allSatisfy(field.contains) ? .ok : .badRequest, body: Body(field))
+    } _: { rig in
+      let witness = Witness()
+      witness.challenge = { _ in
+        (.useCredential, URLCredential(user: "Mufasa", password: "Circle of Life", persistence: .none))
+      }
+      let (data, response) = try await rig.session().data(from: .device("/dir/index.html"), delegate: witness)
+      #expect(response.http?.statusCode == 200)
+      #expect(!data.text.contains("Circle"))
+      #expect(witness.events.first == "challenge Digest device:80 http-auth@example.org 0")
+      #expect(challenges.withLock { $0 } == 1)
+    }
+  }
+}

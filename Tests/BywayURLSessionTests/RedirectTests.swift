@@ -1,0 +1,116 @@
+import Byway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct RedirectTests {
+  private static func moved(_ status: Int, _ place: String) -> Response {
+    Response(status: .init(code: status), fields: [.location: place], body: Body("moved"))
+  }
+
+  private static let site: Rig.Handler = { request in
+    switch request.path {
+    case "/303": return moved(303, "/end?a=b")
+    case "/307": return moved(307, "/end")
+    case "/away": return moved(302, "http://elsewhere.invalid/")
+    case "/sister": return moved(302, "http://other.device/end")
+    case "/circle": return moved(302, "/circle")
+    default:
+      let body = try await request.body.collect(upTo: 1000)
+      let parts = ["\(request.head.method)", request.path, request.field("authorization") ?? "-", String(buffer: body)]
+      return Response(status: .ok, body: Body(parts.joined(separator: " ")))
+    }
+  }
+
+  @Test("redirects are followed by the rules of RFC 9110, and the response tells its place")
+  func followed() async throws {
+    try await withRig(Self.site) { rig in
+      var request = URLRequest(url: .device("/303"))
+      request.httpMethod = "POST"
+      request.httpBody = Data("hello".utf8)
+      request.setValue("mine", forHTTPHeaderField: "Authorization")
+      let session = rig.session()
+      let (data, response) = try await session.data(for: request)
+      #expect(data.text == "GET /end?a=b mine ")
+      #expect(response.url == .device("/end?a=b"))
+
+      request.url = .device("/307")
+      #expect(try await session.data(for: request).0.text == "POST /end mine hello")
+
+      request = URLRequest(url: .device("/sister"))
+      request.setValue("mine", forHTTPHeaderField: "Authorization")
+      #expect(try await session.data(for: request).0.text == "GET /end - ")
+    }
+  }
+
+  @Test("the delegate is asked first, before it hears of a response")
+  func asked() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
+      try await until { witness.isComplete }
+      #expect(
+        witness.events == ["redirect 303 GET http://device/end?a=b", "response 200", "data", "complete"])
+    }
+  }
+
+  @Test("a delegate that refuses gets the redirect itself")
+  func refused() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.redirect = { _, _ in nil }
+      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
+      try await until { witness.isComplete }
+      #expect(witness.response?.statusCode == 303)
+      #expect(witness.data.text == "moved")
+      #expect(witness.response?.url == .device("/303"))
+    }
+  }
+
+  @Test("a delegate may send another request instead")
+  func changed() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.redirect = { _, request in
+        var request = request
+        request.url = .device("/chosen")
+        request.setValue("new", forHTTPHeaderField: "Authorization")
+        return request
+      }
+      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
+      try await until { witness.isComplete }
+      #expect(witness.data.text == "GET /chosen new ")
+      #expect(witness.response?.url == .device("/chosen"))
+    }
+  }
+
+  @Test("the delegate of an async call is asked as well")
+  func taskDelegate() async throws {
+    try await withRig(Self.site) { rig in
+      let witness = Witness()
+      witness.redirect = { _, _ in nil }
+      let (_, response) = try await rig.session().data(from: .device("/303"), delegate: witness)
+      #expect(response.http?.statusCode == 303)
+      #expect(witness.events == ["redirect 303 GET http://device/end?a=b", "response 303"])
+    }
+  }
+
+  @Test("a redirect to where no route leads is handed to the caller")
+  func away() async throws {
+    try await withRig(Self.site) { rig in
+      let (data, response) = try await rig.session().data(from: .device("/away"))
+      #expect(response.http?.statusCode == 302)
+      #expect(data.text == "moved")
+    }
+  }
+
+  @Test("a circle of redirects ends")
+  func circle() async throws {
+    try await withRig(Self.site) { rig in
+      let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device("/circle")) }
+      #expect(error?.code == .httpTooManyRedirects)
+    }
+  }
+}

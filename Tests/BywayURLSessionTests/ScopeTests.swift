@@ -1,0 +1,121 @@
+import Byway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import LoopbackTransport
+import TestPeers
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ScopeTests {
+  @Test("what is out of scope behaves as if Byway were not there")
+  func outside() async throws {
+    let folder = try TemporaryFolder()
+    let nginx = try await NginxServer(in: folder, locations: "location = /moved { return 302 /hello; }")
+    let url = try #require(URL(string: "http://\(nginx.endpoint)"))
+    try await withRig { _ in
+      Response(status: .init(code: 418))
+    } _: { rig in
+      for session in [rig.session(), URLSession(configuration: .ephemeral)] {
+        let (data, response) = try await session.data(from: url.appendingPathComponent("hello"))
+        #expect(data.text == "hello, byway\n")
+        #expect(response.http?.statusCode == 200)
+        #expect(response.http?.value(forHTTPHeaderField: "Server")?.hasPrefix("nginx") == true)
+        let (moved, final) = try await session.data(from: url.appendingPathComponent("moved"))
+        #expect(moved.text == "hello, byway\n")
+        #expect(final.url?.path == "/hello")
+        let (_, missing) = try await session.data(from: url.appendingPathComponent("missing"))
+        #expect(missing.http?.statusCode == 404)
+      }
+      // And the same sessions reach the device.
+      let (_, teapot) = try await rig.session().data(from: .device())
+      #expect(teapot.http?.statusCode == 418)
+    }
+    await nginx.stop()
+  }
+
+  @Test("the routes of a bridge are asked in order, and the configuration's last bridge first")
+  func order() async throws {
+    try await withRig { _ in
+      Response(status: .ok, body: Body("one"))
+    } _: { one in
+      try await withRig { _ in
+        Response(status: .ok, body: Body("two"))
+      } _: { two in
+        let bridge = try Bridge([
+          Route(Scope(hosts: ["device"], paths: ["/two"]), over: two.client),
+          Route(Scope(hosts: ["device"]), over: one.client),
+        ])
+        let session = URLSession(configuration: .byway(bridge))
+        #expect(try await session.data(from: .device("/two/x")).0.text == "two")
+        #expect(try await session.data(from: .device("/twofold")).0.text == "one")
+
+        let both = one.session { $0.use(two.bridge) }
+        #expect(try await both.data(from: .device()).0.text == "two")
+        // Each session has its own.
+        #expect(try await one.session().data(from: .device()).0.text == "one")
+      }
+    }
+  }
+
+  @Test("a scope matches host, port, path, method and scheme of the URL as it is written")
+  func matching() throws {
+    func takes(_ scope: Scope, _ url: String, _ method: String = "GET") throws -> Bool {
+      let client = try BywayClient(link: "loopback:nobody", transports: [LoopbackTransport()])
+      let bridge = try Bridge([Route(scope, over: client)])
+      var request = URLRequest(url: try #require(URL(string: url)))
+      request.httpMethod = method
+      return bridge.protocolClass.canInit(with: request)
+    }
+    let device = Scope(hosts: ["device", "*.local"])
+    #expect(try takes(device, "http://DEVICE:8080/x"))
+    #expect(try takes(device, "http://user:pw@a.local?x"))
+    #expect(try takes(device, "https://a.local#x"))
+    #expect(try !takes(device, "http://device.example/device"))
+    #expect(try !takes(device, "mailto:somebody@device"))
+    #expect(try takes(Scope(schemes: ["device"]), "DEVICE:/status"))
+    #expect(try takes(Scope(paths: ["/api"]), "http://any/api?x#y"))
+    #expect(try !takes(Scope(paths: ["/api"]), "http://any/apiary"))
+    #expect(try takes(Scope(methods: [.post]), "http://any/", "POST"))
+    #expect(try !takes(Scope(methods: [.post]), "http://any/"))
+  }
+
+  @Test("what serves the bridge may use URLSession itself: its requests do not come back into the bridge")
+  func recursion() async throws {
+    /// Asks for the very URL that it was asked for.
+    struct Asking: Interceptor {
+      let outcome: @Sendable (any Error) -> Void
+      let session: @Sendable () -> URLSession?
+
+      func intercept(_ request: Request, next: Next) async throws -> Response {
+        do { _ = try await session()?.data(from: .device()) } catch { outcome(error) }
+        return try await next(request)
+      }
+    }
+    let seen = Seen()
+    try await withRig(interceptors: [Asking(outcome: { seen.error = $0 }, session: { seen.session })]) { _ in
+      Response(status: .ok, body: Body("once"))
+    } _: { rig in
+      seen.session = rig.session { $0.timeoutIntervalForRequest = 20 }
+      let data = try await seen.session?.data(from: .device()).0
+      #expect(data?.text == "once")
+      // Over the normal path, where nobody has that name.
+      #expect(seen.error is URLError)
+      seen.session = nil
+    }
+  }
+}
+
+/// Two values that a test and an interceptor share.
+private final class Seen: @unchecked Sendable {
+  private let lock = NSLock()
+  private var values: (session: URLSession?, error: (any Error)?)
+  var session: URLSession? {
+    get { lock.withLock { values.session } }
+    set { lock.withLock { values.session = newValue } }
+  }
+  var error: (any Error)? {
+    get { lock.withLock { values.error } }
+    set { lock.withLock { values.error = newValue } }
+  }
+}

@@ -1,0 +1,140 @@
+import Byway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import NIOCore
+import Synchronization
+import Testing
+
+/// Every form of task at once, half of them cancelled at any moment. Foundation crashes or hangs here when a protocol calls
+/// it from the wrong place, once too often, or too late.
+@Suite(.timeLimit(.minutes(30))) struct StressTests {
+  /// BYWAY_STRESS_TASKS=100000 makes it a long one.
+  static let total = ProcessInfo.processInfo.environment["BYWAY_STRESS_TASKS"].flatMap { Int($0) } ?? 10_000
+  static let workers = 100
+
+  @Test("tasks of all kinds, half of them cancelled, end once each", arguments: [true, false])
+  func mixed(cached: Bool) async throws {
+    try await withRig { request in
+      switch request.path {
+      case "/slow":
+        try await Task.sleep(for: .milliseconds(2))
+        return Response(status: .ok, body: Body("slow"))
+      case "/chunks":
+        let (body, chunks) = streamedBody()
+        for _ in 0..<4 { chunks.yield(ByteBuffer(repeating: 7, count: 5000)) }
+        chunks.finish()
+        return Response(status: .ok, body: body)
+      case "/moved": return Response(status: .found, fields: [.location: "/end"])
+      default: return Response(status: .ok, body: Body(try await request.body.collect(upTo: 1 << 20)))
+      }
+    } _: { rig in
+      let endings = Endings()
+      let sessions = Sessions(
+        plain: rig.session { if !cached { $0.urlCache = nil } },
+        delegated: rig.session(delegate: endings) { if !cached { $0.urlCache = nil } }, endings: endings)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<Self.workers {
+          group.addTask {
+            var random = Random(state: UInt64(worker + 1))
+            for _ in 0..<(Self.total / 2 / Self.workers) { await sessions.runOne(&random) }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(endings.surplus == 0)
+    }
+  }
+}
+
+private struct Sessions: Sendable {
+  let plain: URLSession
+  let delegated: URLSession
+  let endings: Endings
+
+  /// Returns when it has ended.
+  func runOne(_ random: inout Random) async {
+    let path = ["/", "/slow", "/chunks", "/moved"][random.below(4)]
+    var request = URLRequest(url: .device(path))
+    let delay: Duration? = random.below(2) == 0 ? .microseconds(random.below(4) * random.below(1000)) : nil
+    switch random.below(6) {
+    case 0, 1:
+      let sent = request
+      await cancelling(after: delay) { _ = try? await plain.data(for: sent) }
+    case 2:
+      request.httpMethod = "PUT"
+      let sent = request
+      await cancelling(after: delay) { _ = try? await plain.upload(for: sent, from: Data(count: 3000)) }
+    case 3, 4:
+      let isSuspended = random.below(3) == 0
+      await withCheckedContinuation { continuation in
+        let task = plain.dataTask(with: request) { _, _, _ in continuation.resume() }
+        run(task, isSuspended: isSuspended, cancelledAfter: delay)
+      }
+    default:
+      let isSuspended = random.below(3) == 0
+      let task = delegated.dataTask(with: request)
+      await withCheckedContinuation { continuation in
+        endings.expect(task, continuation)
+        run(task, isSuspended: isSuspended, cancelledAfter: delay)
+      }
+    }
+  }
+
+  private func run(_ task: URLSessionTask, isSuspended: Bool, cancelledAfter delay: Duration?) {
+    task.resume()
+    if isSuspended {
+      task.suspend()
+      Task { task.resume() }
+    }
+    guard let delay else { return }
+    Task {
+      try? await Task.sleep(for: delay)
+      task.cancel()
+    }
+  }
+
+  private func cancelling(after delay: Duration?, _ body: @escaping @Sendable () async -> Void) async {
+    let call = Task { await body() }
+    if let delay {
+      if delay > .zero { try? await Task.sleep(for: delay) }
+      call.cancel()
+    }
+    await call.value
+  }
+}
+
+/// A delegate that resumes whoever waits for a task's end, and counts what comes after.
+private final class Endings: NSObject, URLSessionDataDelegate, Sendable {
+  private let waiting = Mutex<[Int: CheckedContinuation<Void, Never>]>([:])
+  private let unexpected = Atomic(0)
+
+  var surplus: Int { unexpected.load(ordering: .relaxed) }
+
+  func expect(_ task: URLSessionTask, _ continuation: CheckedContinuation<Void, Never>) {
+    waiting.withLock { $0[task.taskIdentifier] = continuation }
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    if waiting.withLock({ $0[dataTask.taskIdentifier] == nil }) { unexpected.add(1, ordering: .relaxed) }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let waiter = waiting.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    if waiter == nil { unexpected.add(1, ordering: .relaxed) }
+    waiter?.resume()
+  }
+}
+
+/// xorshift; each worker has its own, so that a run can be repeated as far as threads allow.
+private struct Random {
+  var state: UInt64
+
+  mutating func below(_ limit: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state >> 33) % limit
+  }
+}

@@ -1,0 +1,109 @@
+import Byway
+import BywayURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct UploadTests {
+  /// Answers with what came.
+  private static let echo: Rig.Handler = { request in
+    let body = try await request.body.collect(upTo: 1 << 24)
+    return Response(
+      status: .ok,
+      fields: [
+        .init("x-length") ?? .server: request.field("content-length") ?? "none",
+        .init("x-type") ?? .server: request.field("content-type") ?? "none",
+      ], body: Body(body))
+  }
+
+  private static func post(_ path: String = "/") -> URLRequest {
+    var request = URLRequest(url: .device(path))
+    request.httpMethod = "POST"
+    return request
+  }
+
+  @Test("the body of a request goes with a data task")
+  func httpBody() async throws {
+    try await withRig(Self.echo) { rig in
+      var request = Self.post()
+      request.httpBody = Data("hello".utf8)
+      let (data, response) = try await rig.session().data(for: request)
+      #expect(data.text == "hello")
+      #expect(response.http?.value(forHTTPHeaderField: "x-length") == "5")
+      // As Foundation's own protocol does.
+      #expect(response.http?.value(forHTTPHeaderField: "x-type") == "application/x-www-form-urlencoded")
+    }
+  }
+
+  @Test("the stream of a request goes with a data task, its length told where the request says it")
+  func httpBodyStream() async throws {
+    try await withRig(Self.echo) { rig in
+      var request = Self.post()
+      request.httpBodyStream = InputStream(data: Data("streamed".utf8))
+      let (data, response) = try await rig.session().data(for: request)
+      #expect(data.text == "streamed")
+      #expect(response.http?.value(forHTTPHeaderField: "x-length") == "none")
+
+      request.httpBodyStream = InputStream(data: Data("streamed".utf8))
+      request.setValue("8", forHTTPHeaderField: "Content-Length")
+      let (_, second) = try await rig.session().data(for: request)
+      #expect(second.http?.value(forHTTPHeaderField: "x-length") == "8")
+    }
+  }
+
+  @Test("an upload from data arrives whole, and the delegate sees it progress")
+  func data() async throws {
+    try await withRig(Self.echo) { rig in
+      let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+      let witness = Witness()
+      rig.session(delegate: witness).uploadTask(with: Self.post(), from: bytes).resume()
+      try await until { witness.isComplete }
+      #expect(witness.data == bytes)
+      #expect(witness.sent.last == 1_000_000)
+      #expect(witness.sent.count > 5)
+      #expect(witness.sent == witness.sent.sorted())
+    }
+  }
+
+  @Test("an upload from a file is read from the file")
+  func file() async throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("from a file", to: "body")
+    try await withRig(Self.echo) { rig in
+      let session = rig.session()
+      let (data, response) = try await session.upload(for: Self.post(), fromFile: URL(fileURLWithPath: path))
+      #expect(data.text == "from a file")
+      #expect(response.http?.value(forHTTPHeaderField: "x-length") == "11")
+      let error = await #expect(throws: URLError.self) {
+        try await session.upload(for: Self.post(), fromFile: URL(fileURLWithPath: folder["none"]))
+      }
+      #expect(error?.localizedDescription.contains(folder["none"]) == true)
+    }
+  }
+
+  @Test("a streamed upload asks the delegate for its stream")
+  func streamed() async throws {
+    try await withRig(Self.echo) { rig in
+      let witness = Witness()
+      witness.stream = { InputStream(data: Data("made by the delegate".utf8)) }
+      rig.session(delegate: witness).uploadTask(withStreamedRequest: Self.post()).resume()
+      try await until { witness.isComplete }
+      #expect(witness.events == ["stream", "response 200", "data", "complete"])
+      #expect(witness.data.text == "made by the delegate")
+    }
+  }
+
+  @Test("a streamed upload without a stream fails and says what is missing")
+  func noStream() async throws {
+    try await withRig(Self.echo) { rig in
+      let witness = Witness()
+      rig.session(delegate: witness).uploadTask(withStreamedRequest: Self.post()).resume()
+      try await until { witness.isComplete }
+      #expect(witness.error?.code == .requestBodyStreamExhausted)
+      #expect(witness.error?.localizedDescription.contains("needNewBodyStream") == true)
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import Byway
+import BywayGateway
+import Foundation
+import HTTPTypes
+import LoopbackTransport
+import NIOCore
+import Synchronization
+import TestPeers
+import Testing
+
+/// A file over a link that breaks, from an origin that can tell whether the content is still the same.
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+  /// An origin of one resource: ranges, validators, and answers that are cut short.
+  final class Origin: Sendable {
+    struct State {
+      var content = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      var fields: HTTPFields = [.eTag: "\"1\""]
+      /// The next answers stop after that many bytes, and break when somebody has seen those.
+      var cuts: [Int] = []
+      var stopped: AsyncThrowingStream<ByteBuffer, any Error>.Continuation?
+      var ranges: [String] = []
+    }
+    let state = Mutex(State())
+
+    func respond(to request: Request) -> Response {
+      state.withLock { state in
+        let fields = request.head.headerFields
+        state.ranges.append(fields[.range] ?? "-")
+        var answer = Response(status: .ok, fields: state.fields)
+        var bytes = state.content[...]
+        if let range = fields[.range], fields[.ifRange] == state.fields[.eTag],
+          let start = Int(range.dropFirst("bytes=".count).dropLast())
+        {
+          guard start < bytes.count else { return Response(status: .rangeNotSatisfiable) }
+          answer.head.status = .partialContent
+          answer.head.headerFields[.contentRange] = "bytes \(start)-\(bytes.count - 1)/\(bytes.count)"
+          bytes = bytes[start...]
+        }
+        let whole = ByteBuffer(bytes: bytes)
+        guard let cut = state.cuts.popLast() else {
+          answer.body = Body(whole)
+          return answer
+        }
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+        continuation.yield(ByteBuffer(bytes: bytes.prefix(cut)))
+        state.stopped = continuation
+        answer.body = Body(stream, length: whole.readableBytes)
+        return answer
+      }
+    }
+  }
+
+  /// Breaks the answer that has stopped.
+  private static func breaking(_ origin: Origin) -> @Sendable (BywayClient.DownloadProgress) -> Void {
+    { _ in origin.state.withLock { $0.stopped.take() }?.finish(throwing: CancellationError()) }
+  }
+
+  private func withOrigin(
+    _ origin: Origin, _ body: (BywayClient, _ path: String, TemporaryFolder) async throws -> Void
+  ) async throws {
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(UUID())")
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(links: [link], origin: .handler { origin.respond(to: $0) }))
+    let client = BywayClient(link)
+    let folder = try TemporaryFolder()
+    try await body(client, folder["file"], folder)
+    await client.shutDown()
+    await gateway.stop(within: .seconds(1))
+  }
+
+  private func content(of path: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+  }
+
+  @Test("a file arrives whole, with progress, and leaves nothing beside it")
+  func whole() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, folder in
+      let reports = Mutex<[BywayClient.DownloadProgress]>([])
+      let size = try await client.download("http://device/f", to: path) { report in
+        reports.withLock { $0.append(report) }
+      }
+      #expect(size == 300_000)
+      #expect(try content(of: path) == origin.state.withLock { $0.content })
+      let seen = reports.withLock { $0 }
+      #expect(seen.last?.received == 300_000 && seen.last?.total == 300_000)
+      #expect(seen.map(\.received) == seen.map(\.received).sorted())
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
+    }
+  }
+
+  @Test("what breaks goes on from where it was")
+  func goesOn() async throws {
+    let origin = Origin()
+    origin.state.withLock { $0.cuts = [50_000, 100_000] }
+    try await withOrigin(origin) { client, path, _ in
+      try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
+      #expect(try content(of: path) == origin.state.withLock { $0.content })
+      let ranges = origin.state.withLock { $0.ranges }
+      #expect(ranges.count == 3 && ranges[0] == "-" && ranges[1...].allSatisfy { $0.hasPrefix("bytes=") })
+    }
+  }
+
+  @Test("content that has changed meanwhile is fetched anew, not mixed")
+  func changed() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, _ in
+      // What an earlier process left.
+      try Data(repeating: 9, count: 1000).write(to: URL(fileURLWithPath: path + ".part"))
+      try "\"0\"\thttp://device/f\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      try await client.download("http://device/f", to: path)
+      #expect(origin.state.withLock { $0.ranges } == ["bytes=1000-"])
+      #expect(try content(of: path) == origin.state.withLock { $0.content })
+    }
+  }
+
+  @Test("a part of another resource, or one without a validator, is not continued")
+  func otherResource() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, _ in
+      try Data(repeating: 9, count: 1000).write(to: URL(fileURLWithPath: path + ".part"))
+      try "\"1\"\thttp://device/other\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      try await client.download("http://device/f", to: path)
+      #expect(origin.state.withLock { $0.ranges } == ["-"])
+      #expect(try content(of: path) == origin.state.withLock { $0.content })
+    }
+  }
+
+  @Test("an earlier process's part is continued")
+  func continued() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, _ in
+      let content = origin.state.withLock { $0.content }
+      try Data(content[..<200_000]).write(to: URL(fileURLWithPath: path + ".part"))
+      try "\"1\"\thttp://device/f\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      let first = Mutex<BywayClient.DownloadProgress?>(nil)
+      try await client.download("http://device/f", to: path) { report in
+        first.withLock { $0 = $0 ?? report }
+      }
+      #expect(origin.state.withLock { $0.ranges } == ["bytes=200000-"])
+      #expect(first.withLock { $0?.received ?? 0 } > 200_000)
+      #expect(first.withLock { $0?.total } == 300_000)
+      #expect(try self.content(of: path) == content)
+    }
+  }
+
+  @Test("without a validator a broken download fails, and the file that was there stays")
+  func noValidator() async throws {
+    let origin = Origin()
+    origin.state.withLock {
+      $0.fields = [.eTag: "W/\"weak\""]
+      $0.cuts = [1000]
+    }
+    try await withOrigin(origin) { client, path, _ in
+      try Data("old".utf8).write(to: URL(fileURLWithPath: path))
+      await #expect(throws: BywayError.self) {
+        try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
+      }
+      #expect(try content(of: path) == Array("old".utf8))
+      try await client.download("http://device/f", to: path)
+      #expect(origin.state.withLock { $0.ranges } == ["-", "-"])
+      #expect(try content(of: path).count == 300_000)
+    }
+  }
+
+  @Test("an answer that is no success is an error with its status, as is a folder that cannot be written")
+  func refused() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, folder in
+      let error = await #expect(throws: BywayError.self) {
+        try await client.download("http://device/f", to: folder["none/file"])
+      }
+      #expect(error?.message.contains(folder["none/file"]) == true)
+    }
+  }
+}
