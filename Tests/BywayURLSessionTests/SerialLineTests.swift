@@ -27,7 +27,8 @@ import Testing
     let transports = TransportRegistry([SerialTransport()])
     let gateway = try await Gateway.start(
       GatewayConfiguration(
-        links: [transports.link("serial:\(folder["far"])?baud=460800")], origin: try Origin("http://\(nginx.endpoint)")))
+        links: [transports.link("serial:\(folder["far"])?baud=460800")], origin: try Origin("http://\(nginx.endpoint)"))
+    )
     let client = BywayClient(try transports.link("serial:\(folder["near"])?baud=460800"))
     let bridge = try Bridge([Route(Rig.scope, over: client)])
     let session = URLSession(configuration: .byway(bridge))

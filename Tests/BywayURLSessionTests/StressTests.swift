@@ -46,6 +46,30 @@ import Testing
       #expect(endings.surplus == 0)
     }
   }
+
+  @Test("async calls that are cancelled just when they end neither hang nor end twice")
+  func cancelledAtTheEnd() async throws {
+    try await withRig { _ in
+      Response(status: .ok)
+    } _: { rig in
+      let session = rig.session()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<Self.workers {
+          group.addTask {
+            var random = Random(state: UInt64(worker + 1))
+            for _ in 0..<(Self.total / Self.workers) {
+              let call = Task { try await session.data(from: .device()) }
+              // About as long as a call takes while all workers make one.
+              try await Task.sleep(for: .microseconds(random.below(40_000)))
+              if random.below(10) > 0 { call.cancel() }
+              _ = await call.result
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
 }
 
 private struct Sessions: Sendable {

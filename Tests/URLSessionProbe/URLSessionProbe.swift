@@ -88,7 +88,7 @@ private struct Zeros: AsyncSequence, Sendable {
   }
 }
 
-/// Counts what comes; takes its time now and then, as a delegate may that writes to a disk.
+/// Counts what comes; does nothing else for three seconds in the middle, while more than the memory may hold could come.
 private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
   private let count = Atomic(0)
   private let ended: @Sendable (Int) -> Void
@@ -99,7 +99,7 @@ private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let (old, new) = count.add(data.count, ordering: .relaxed)
-    if old >> 26 != new >> 26 { usleep(50_000) }
+    if old >> 24 == 0, new >> 24 == 1 { usleep(3_000_000) }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
