@@ -48,6 +48,7 @@ let package = Package(
   name: "byway",
   products: [
     .library(name: "Byway", targets: ["Byway"]),
+    .library(name: "BywayTLS", targets: ["BywayTLS"]),
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
@@ -84,10 +85,13 @@ let package = Package(
     source(
       "Byway", ["LinkLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", nioCore, nioPosix, httpTypes, logging, crypto]),
 
+    // TLS, of links and of origins.
+    source("BywayTLS", ["Byway", "HTTPWire", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
+
     // Ends.
     source(
       "BywayGateway",
-      ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, nioSSL, nioTLS, httpTypes, logging]),
+      ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
     source("BywayInterceptors", ["Byway", nioCore, nioPosix, httpTypes, logging, crypto]),
     .systemLibrary(name: "CPseudoTerminal"),
@@ -95,7 +99,7 @@ let package = Package(
 
     // Transports: one folder each; none imports another.
     transport("Unix", "UnixTransport", ["Byway", nioCore, nioPosix, logging]),
-    transport("TCP", "TCPTransport", ["Byway", nioCore, nioPosix, nioSSL, nioTLS, logging]),
+    transport("TCP", "TCPTransport", ["Byway", "BywayTLS", nioCore, nioPosix, nioSSL, logging]),
     transport("Process", "ProcessTransport", ["Byway", nioCore, nioPosix, logging]),
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
@@ -108,8 +112,9 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayProxy", "BywayTesting", "LineEmulation", "LinkLayer", nioCore, nioPosix,
-        httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
+        "Byway", "BywayGateway", "BywayProxy", "BywayTLS", "BywayTesting", "LineEmulation",
+        "LinkLayer", nioCore,
+        nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
       name: "byway",
@@ -144,6 +149,9 @@ let package = Package(
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
         nioCore, httpTypes, logging,
       ]),
+    tests(
+      "BywayTLSTests",
+      ["Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioSSL, httpTypes, logging]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
       "ClientGatewayTests", ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", nioCore, httpTypes]),

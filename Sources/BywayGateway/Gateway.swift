@@ -23,9 +23,10 @@ public final class Gateway: Sendable {
     _ configuration: GatewayConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton.any()
   ) async throws -> Gateway {
     // A bad origin is told now, not with the first request.
-    _ = try GatewayRouter(configuration, hop: "", on: group.any())
+    let access = try OriginAccess(configuration)
+    _ = try GatewayRouter(configuration, access: access, hop: "", on: group.any())
     let hop = Hop.pseudonym("gateway")
-    let routers = GatewayRouters(configuration, hop: hop)
+    let routers = GatewayRouters(configuration, access: access, hop: hop)
     let acceptor = try await Acceptor.start(on: configuration.links, group: group, logger: configuration.logger) {
       channel, link, logger in
       var server = ServerConfiguration(hop: hop, http2: .init(liveness: configuration.liveness), logger: logger)
@@ -67,11 +68,13 @@ private final class GatewayRouters: Sendable {
   }
 
   private let configuration: GatewayConfiguration
+  private let access: OriginAccess
   private let hop: String
   private let entries = NIOLockedValueBox<[ObjectIdentifier: Entry]>([:])
 
-  init(_ configuration: GatewayConfiguration, hop: String) {
+  init(_ configuration: GatewayConfiguration, access: OriginAccess, hop: String) {
     self.configuration = configuration
+    self.access = access
     self.hop = hop
   }
 
@@ -79,7 +82,7 @@ private final class GatewayRouters: Sendable {
   func handler(on eventLoop: any EventLoop) throws -> any ExchangeHandler {
     let key = ObjectIdentifier(eventLoop)
     if let entry = entries.withLockedValue({ $0[key] }) { return entry.handler }
-    let router = try GatewayRouter(configuration, hop: hop, on: eventLoop)
+    let router = try GatewayRouter(configuration, access: access, hop: hop, on: eventLoop)
     let handler: any ExchangeHandler =
       configuration.interceptors.isEmpty
       ? router : InterceptingHandler(configuration.interceptors, before: router, on: LoopExecutor(eventLoop))
@@ -89,6 +92,7 @@ private final class GatewayRouters: Sendable {
   }
 
   func shutDown() async {
+    for interceptor in configuration.interceptors { await interceptor.shutDown() }
     for entry in entries.withLockedValue({ Array($0.values) }) {
       try? await entry.eventLoop.submit { entry.router.shutDown() }.get()
     }

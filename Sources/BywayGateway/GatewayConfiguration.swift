@@ -1,4 +1,5 @@
 public import Byway
+public import BywayTLS
 public import Logging
 public import NIOCore
 
@@ -9,6 +10,10 @@ public struct GatewayConfiguration: Sendable {
   public var origin: Origin
   /// What clients may reach beside the origin.
   public var allowed: [AllowRule] = []
+  /// Whom to trust, who to be and which name to expect where the origin, or what is allowed beside it, speaks TLS.
+  public var tls = TLSPolicy.defaults
+  /// Where connections go on through another proxy; those to Unix sockets do not.
+  public var upstreamProxy: UpstreamProxy?
   /// Asked in this order before a request is routed.
   public var interceptors: [any Interceptor] = []
   /// Adds `Forwarded` (RFC 7239) to requests.

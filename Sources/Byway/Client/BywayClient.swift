@@ -45,7 +45,7 @@ public final class BywayClient: Sendable {
       logger: configuration.logger)
     let exchanges = ExchangeClient(upstream, on: LoopExecutor(eventLoop))
     self.upstream = OwnedUpstream(upstream, on: eventLoop)
-    chain = Next(configuration.interceptors[...]) { try await exchanges.send($0) }
+    chain = Next(configuration.interceptors[...], to: exchanges)
   }
 
   /// A client for a link address.
@@ -83,6 +83,7 @@ public final class BywayClient: Sendable {
   /// Takes no more requests and closes the link when the running ones have ended. Returns when it has closed, after 3
   /// seconds at the latest.
   public func shutDown() async {
+    for interceptor in configuration.interceptors { await interceptor.shutDown() }
     await upstream.shutDown()
   }
 }

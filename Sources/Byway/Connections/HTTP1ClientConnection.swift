@@ -165,7 +165,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    fail(BywayError(.originLost, "The connection to \(upstream.dialer.name) failed.", cause: error))
+    let name = upstream.dialer.name
+    fail(error as? BywayError ?? BywayError(.originLost, "The connection to \(name) failed.", cause: error))
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -28,7 +28,7 @@ package final class InterceptingHandler: ExchangeHandler {
   package init(_ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor) {
     scopes = interceptors.map(\.scope)
     let client = ExchangeClient(next, on: executor)
-    let rest = Next(interceptors[...]) { try await client.send($0) }
+    let rest = Next(interceptors[...], to: client)
     chain = AsyncExchangeHandler(on: executor) { try await rest($0) }
     self.next = next
   }

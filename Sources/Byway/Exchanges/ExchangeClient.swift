@@ -1,13 +1,16 @@
 import HTTPTypes
 import HTTPWire
-import NIOCore
+package import NIOCore
 
 /// The async end of an ``ExchangeHandler``: what a chain of interceptors calls last.
 ///
 /// `@unchecked Sendable`: the handler is touched on its event loop only.
 package struct ExchangeClient: @unchecked Sendable {
-  private let handler: any ExchangeHandler
+  /// To be touched on ``eventLoop`` only.
+  package let handler: any ExchangeHandler
   private let executor: LoopExecutor
+
+  package var eventLoop: any EventLoop { executor.eventLoop }
 
   package init(_ handler: any ExchangeHandler, on executor: LoopExecutor) {
     self.handler = handler

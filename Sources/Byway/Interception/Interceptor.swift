@@ -12,21 +12,40 @@ public protocol Interceptor: Sendable {
 
   /// - Throws: whatever should fail the exchange. A ``BywayError`` becomes the matching status on a server's side.
   func intercept(_ request: Request, next: Next) async throws -> Response
+
+  /// Lets go of what it keeps between requests, connections for example. Called when the client, proxy or gateway that it
+  /// stands in is shut down.
+  func shutDown() async
 }
 
 extension Interceptor {
   public var scope: Scope { .everything }
+  public func shutDown() async {}
 }
 
 /// The rest of a chain, the origin or the link at its end included.
 public struct Next: Sendable {
   package let interceptors: ArraySlice<any Interceptor>
   package let terminal: @Sendable (Request) async throws -> Response
+  /// What stands at the chain's end, for an interceptor that opens connections through it; `nil` where that is a function.
+  package let exchanges: ExchangeClient?
+
+  package init(_ interceptors: ArraySlice<any Interceptor>, to exchanges: ExchangeClient) {
+    self.init(interceptors, exchanges) { try await exchanges.send($0) }
+  }
 
   package init(
     _ interceptors: ArraySlice<any Interceptor>, terminal: @escaping @Sendable (Request) async throws -> Response
   ) {
+    self.init(interceptors, nil, terminal: terminal)
+  }
+
+  private init(
+    _ interceptors: ArraySlice<any Interceptor>, _ exchanges: ExchangeClient?,
+    terminal: @escaping @Sendable (Request) async throws -> Response
+  ) {
     self.interceptors = interceptors
+    self.exchanges = exchanges
     self.terminal = terminal
   }
 
@@ -34,7 +53,7 @@ public struct Next: Sendable {
     guard let index = interceptors.firstIndex(where: { $0.scope.contains(request.head) }) else {
       return try await terminal(request)
     }
-    let rest = Next(interceptors[interceptors.index(after: index)...], terminal: terminal)
+    let rest = Next(interceptors[interceptors.index(after: index)...], exchanges, terminal: terminal)
     return try await interceptors[index].intercept(request, next: rest)
   }
 }

@@ -75,7 +75,8 @@ public struct Scope: Sendable, Hashable {
     return host
   }
 
-  private static func matches<Bytes: BidirectionalCollection<UInt8>>(_ host: Bytes, pattern: String) -> Bool {
+  /// - Parameter pattern: a name in lower case, or `*.` and one.
+  package static func matches<Bytes: BidirectionalCollection<UInt8>>(_ host: Bytes, pattern: String) -> Bool {
     guard pattern.hasPrefix("*.") else { return equal(pattern.utf8, host) }
     let suffix = pattern.utf8.dropFirst()
     return host.count > suffix.count && equal(suffix, host.suffix(suffix.count))

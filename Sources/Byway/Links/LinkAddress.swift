@@ -79,7 +79,7 @@ public struct LinkAddress: Sendable, Hashable {
     return options
   }
 
-  private static func percentDecoded(_ text: Substring) -> String? {
+  package static func percentDecoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.utf8.makeIterator()
     while let byte = iterator.next() {

@@ -29,7 +29,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   package let eventLoop: any EventLoop
   package let parent: (any Channel)?
   package let localAddress: SocketAddress? = nil
-  package let remoteAddress: SocketAddress? = nil
+  package let remoteAddress: SocketAddress?
   package var closeFuture: EventLoopFuture<Void> { closePromise.futureResult }
   package var isActive: Bool { phase.load(ordering: .relaxed) == Phase.active }
   package var isWritable: Bool { writable.load(ordering: .relaxed) }
@@ -61,10 +61,15 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   private var writtenBytes = 0
   private var unwritten = CircularBuffer<(end: Int, promise: EventLoopPromise<Void>)>()
 
-  package init(on eventLoop: any EventLoop, carrier: any StreamCarrier, parent: (any Channel)? = nil) {
+  /// - Parameter remoteAddress: whom the stream leads to, for handlers that ask.
+  package init(
+    on eventLoop: any EventLoop, carrier: any StreamCarrier, parent: (any Channel)? = nil,
+    remoteAddress: SocketAddress? = nil
+  ) {
     self.eventLoop = eventLoop
     self.carrier = carrier
     self.parent = parent
+    self.remoteAddress = remoteAddress
     closePromise = eventLoop.makePromise()
     _ = pipeline
   }
@@ -237,7 +242,12 @@ extension StreamChannel: ChannelCore {
   package var _channelCore: any ChannelCore { self }
 
   package func localAddress0() throws -> SocketAddress { throw ChannelError.operationUnsupported }
-  package func remoteAddress0() throws -> SocketAddress { throw ChannelError.operationUnsupported }
+
+  package func remoteAddress0() throws -> SocketAddress {
+    guard let remoteAddress else { throw ChannelError.operationUnsupported }
+    return remoteAddress
+  }
+
   package func register0(promise: EventLoopPromise<Void>?) { promise?.succeed() }
   package func registerAlreadyConfigured0(promise: EventLoopPromise<Void>?) { promise?.succeed() }
 

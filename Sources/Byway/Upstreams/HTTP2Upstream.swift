@@ -15,8 +15,8 @@ package final class HTTP2Upstream: ExchangeHandler {
     /// Exchanges that may wait for the connection at once.
     package var maximumWaiting = 1024
     package var http2 = HTTP2Configuration.defaults
-    /// What to call the failure to connect.
-    package var unavailable = BywayError.Code.linkUnavailable
+    /// What to call the failure to connect; `nil`: what the dialer calls it.
+    package var unavailable: BywayError.Code? = .linkUnavailable
 
     package static let defaults = Configuration()
   }
@@ -194,8 +194,9 @@ package final class HTTP2Upstream: ExchangeHandler {
     guard case .connecting = state else { return }
     state = .idle
     backoff.fail()
-    var failure = error as? BywayError ?? BywayError(configuration.unavailable, "\(dialer.name) failed.", cause: error)
-    failure.code = configuration.unavailable
+    var failure =
+      error as? BywayError ?? BywayError(.linkUnavailable, "\(dialer.name) cannot be reached.", cause: error)
+    if let code = configuration.unavailable { failure.code = code }
     failure.processing = .none
     lastFailure = failure
     logger.warning("Link unavailable", metadata: ["link": "\(dialer.name)", "reason": "\(failure)"])
@@ -215,7 +216,7 @@ package final class HTTP2Upstream: ExchangeHandler {
     let reason =
       dialer.inbound == nil
       ? "\(dialer.name) did not open in time." : "No gateway has dialled \(dialer.name): start one with ?open=dial."
-    let failure = lastFailure ?? BywayError(configuration.unavailable, reason, processing: .none)
+    let failure = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason, processing: .none)
     failWaiting(failure) { $0.patienceEnd <= now }
     armPatience()
   }

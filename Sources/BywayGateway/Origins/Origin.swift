@@ -15,6 +15,14 @@ public struct Origin: Sendable {
     case unix(path: String)
   }
 
+  struct Place: Sendable, Hashable {
+    let host: String
+    let port: Int
+
+    /// With brackets around an IPv6 address.
+    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  }
+
   let kind: Kind
   /// As it was written, for messages.
   public let text: String
@@ -57,13 +65,17 @@ public struct Origin: Sendable {
   }
 
   /// The host and port by which a client may name this origin, where it has one.
-  var hostPort: (host: String, port: Int)? {
+  package var hostPort: (host: String, port: Int)? {
     switch kind {
     case .http1(.tcp(let host, let port)), .http2(.tcp(let host, let port)),
       .http1(.tls(let host, let port, _)), .http2(.tls(let host, let port, _)):
       (host.lowercased(), port)
     default: nil
     }
+  }
+
+  package var speaksTLS: Bool {
+    if case .http1(.tls) = kind { true } else { false }
   }
 
   private static func tcp(_ address: LinkAddress, defaultPort: Int) throws -> Address {

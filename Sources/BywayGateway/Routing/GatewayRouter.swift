@@ -10,17 +10,21 @@ final class GatewayRouter: ExchangeHandler {
 
   private let rules: RoutingRules
   private let configuration: GatewayConfiguration
+  private let access: OriginAccess
   private let hop: String
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
   private var servers: [Target: any Upstream] = [:]
 
-  init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
+  init(
+    _ configuration: GatewayConfiguration, access: OriginAccess, hop: String, on eventLoop: any EventLoop
+  ) throws {
     self.configuration = configuration
+    self.access = access
     self.hop = hop
     self.eventLoop = eventLoop
     rules = RoutingRules(origin: configuration.origin.hostPort, allowed: configuration.allowed)
-    origin = try Self.handler(for: configuration.origin, configuration, hop: hop, on: eventLoop)
+    origin = try Self.handler(for: configuration.origin, configuration, access, hop: hop, on: eventLoop)
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -47,7 +51,7 @@ final class GatewayRouter: ExchangeHandler {
     case .origin:
       return origin
     case .tunnel(let host, let port):
-      let dialer = try Dialer(.tcp(host: host, port: port), name: "\(host):\(port)")
+      let dialer = try access.dialer(to: .tcp(host: host, port: port), name: "\(host):\(port)")
       return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
       if let server = servers[target] { return server }
@@ -56,7 +60,8 @@ final class GatewayRouter: ExchangeHandler {
       }
       let address: Origin.Address =
         scheme == "https" ? .tls(host: host, port: port, anchors: nil) : .tcp(host: host, port: port)
-      let server = try Self.http1(address, name: "\(scheme)://\(host):\(port)", configuration, hop: hop, on: eventLoop)
+      let name = "\(scheme)://\(host):\(port)"
+      let server = try Self.http1(address, name: name, configuration, access, hop: hop, on: eventLoop)
       servers[target] = server
       return server
     }
@@ -71,13 +76,14 @@ final class GatewayRouter: ExchangeHandler {
   }
 
   private static func handler(
-    for origin: Origin, _ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop
+    for origin: Origin, _ configuration: GatewayConfiguration, _ access: OriginAccess, hop: String,
+    on eventLoop: any EventLoop
   ) throws -> any ExchangeHandler {
     switch origin.kind {
     case .handler(let respond):
       return AsyncExchangeHandler(on: LoopExecutor(eventLoop), respond)
     case .http1(let address):
-      return try http1(address, name: origin.text, configuration, hop: hop, on: eventLoop)
+      return try http1(address, name: origin.text, configuration, access, hop: hop, on: eventLoop)
     case .http2(let address):
       var http2 = HTTP2Upstream.Configuration.defaults
       http2.patience = .zero
@@ -85,20 +91,19 @@ final class GatewayRouter: ExchangeHandler {
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
       return HTTP2Upstream(
-        dialer: try Dialer(address, name: origin.text), on: eventLoop, hop: hop, configuration: http2,
+        dialer: try access.dialer(to: address, name: origin.text), on: eventLoop, hop: hop, configuration: http2,
         logger: configuration.logger)
     }
   }
 
   private static func http1(
-    _ address: Origin.Address, name: String, _ configuration: GatewayConfiguration, hop: String,
-    on eventLoop: any EventLoop
-  ) throws -> HTTP1Upstream {
+    _ address: Origin.Address, name: String, _ configuration: GatewayConfiguration, _ access: OriginAccess,
+    hop: String, on eventLoop: any EventLoop
+  ) throws -> any Upstream {
     var http1 = HTTP1Upstream.Configuration.defaults
     http1.connectTimeout = configuration.connectTimeout
     http1.responseTimeout = configuration.responseTimeout
     http1.bodyTimeout = configuration.bodyTimeout
-    return HTTP1Upstream(
-      dialer: try Dialer(address, name: name), on: eventLoop, hop: hop, configuration: http1)
+    return try access.upstream(to: address, name: name, on: eventLoop, hop: hop, configuration: http1)
   }
 }

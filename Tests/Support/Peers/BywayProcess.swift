@@ -18,21 +18,25 @@ package final class BywayProcess: Sendable {
   }
 
   /// Runs a command to its end.
-  package static func run(_ arguments: [String], within limit: Duration = .seconds(30)) async throws -> CommandResult {
-    try await Program.run(command(), arguments, within: limit)
+  package static func run(
+    _ arguments: [String], within limit: Duration = .seconds(30), environment: [String: String] = [:]
+  ) async throws -> CommandResult {
+    try await Program.run(command(), arguments, within: limit, environment: environment)
   }
 
   /// A gateway or a proxy, once it says that it is ready.
-  package static func gateway(_ arguments: [String]) async throws -> BywayProcess {
-    try await BywayProcess("gateway", arguments)
+  package static func gateway(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> BywayProcess {
+    try await BywayProcess("gateway", arguments, environment)
   }
 
-  package static func proxy(_ arguments: [String]) async throws -> BywayProcess {
-    try await BywayProcess("proxy", arguments)
+  package static func proxy(_ arguments: [String], environment: [String: String] = [:]) async throws -> BywayProcess {
+    try await BywayProcess("proxy", arguments, environment)
   }
 
-  private init(_ role: String, _ arguments: [String]) async throws {
-    process = try ChildProcess(Self.command(), [role] + arguments)
+  private init(_ role: String, _ arguments: [String], _ environment: [String: String]) async throws {
+    process = try ChildProcess(Self.command(), [role] + arguments, environment: environment)
     let mark = "byway: \(role) ready on "
     let line = try await process.errorLine(containing: mark, within: .seconds(10))
     ready = line.components(separatedBy: mark).last ?? ""

@@ -3,6 +3,8 @@ package struct Certificates: Sendable {
   package struct Identity: Sendable {
     package let cert: String
     package let key: String
+    /// Where both are, as long as somebody has this.
+    fileprivate let folder: TemporaryFolder
 
     /// As options of a link address.
     package var options: String { "cert=\(cert)&key=\(key)" }
@@ -34,6 +36,14 @@ package struct Certificates: Sendable {
     try await Self.sign(name, names: names, days: days, in: folder)
   }
 
+  /// One that only vouches for itself.
+  package func selfSigned(_ name: String, names: String) async throws -> Identity {
+    try await Self.openssl(
+      Self.newKey(name, in: folder) + ["-x509", "-out", folder["\(name).pem"], "-days", "2", "-subj", "/CN=\(name)"]
+        + ["-addext", "subjectAltName=\(names)"])
+    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], folder: folder)
+  }
+
   private static func sign(
     _ name: String, names: String, days: Int, in folder: TemporaryFolder
   ) async throws -> Identity {
@@ -42,7 +52,7 @@ package struct Certificates: Sendable {
     try await openssl(
       ["x509", "-req", "-in", folder["\(name).csr"], "-CA", folder["ca.pem"], "-CAkey", folder["ca.key"]]
         + ["-CAcreateserial", "-days", "\(days)", "-extfile", folder["\(name).ext"], "-out", folder["\(name).pem"]])
-    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"])
+    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], folder: folder)
   }
 
   private static func newKey(_ name: String, in folder: TemporaryFolder) -> [String] {

@@ -7,16 +7,18 @@ package final class NginxServer: Sendable {
   /// - Parameters:
   ///   - folder: served under `/`; also its configuration and temporary files.
   ///   - http2: h2c with prior knowledge (nginx then takes nothing else on that port), or h2 by ALPN with TLS.
+  ///   - clientAuthority: the certificate of the authority that clients must have theirs from.
   ///   - locations: more `location` blocks.
   package init(
     in folder: TemporaryFolder, on wanted: Endpoint? = nil, http2: Bool = false, tls: Certificates.Identity? = nil,
-    locations: String = ""
+    clientAuthority: String? = nil, locations: String = ""
   ) async throws {
     self.folder = folder
     endpoint = try wanted ?? .tcp(Endpoint.freePort())
     let listen = "\(endpoint)\(tls == nil ? "" : " ssl")\(http2 ? " http2" : "")"
+    let clients = clientAuthority.map { "ssl_client_certificate \($0);\n    ssl_verify_client on;" } ?? ""
     let configuration = try folder.write(
-      Self.configuration(folder, listen: listen, tls: tls, locations: locations), to: "nginx.conf")
+      Self.configuration(folder, listen: listen, tls: tls, clients: clients, locations: locations), to: "nginx.conf")
     process = try ChildProcess(
       Program.nginx.path(), ["-c", configuration, "-p", folder.path, "-e", "stderr", "-g", "daemon off;"])
     try await endpoint.waitUntilReachable(by: process)
@@ -27,7 +29,7 @@ package final class NginxServer: Sendable {
   }
 
   private static func configuration(
-    _ folder: TemporaryFolder, listen: String, tls: Certificates.Identity?, locations: String
+    _ folder: TemporaryFolder, listen: String, tls: Certificates.Identity?, clients: String, locations: String
   ) -> String {
     let certificate = tls.map { "ssl_certificate \($0.cert);\n    ssl_certificate_key \($0.key);" } ?? ""
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -46,6 +48,7 @@ package final class NginxServer: Sendable {
         server {
           listen \(listen);
           \(certificate)
+          \(clients)
           root \(folder.path);
           location = /hello { return 200 "hello, byway\\n"; }
           \(locations)

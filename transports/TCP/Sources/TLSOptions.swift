@@ -1,5 +1,5 @@
 internal import Byway
-internal import Glibc
+internal import BywayTLS
 internal import NIOSSL
 
 /// The files that an address names, and the TLS configuration that they make.
@@ -72,27 +72,15 @@ struct TLSOptions {
   }
 
   private func certificates(_ option: String, _ path: String) throws -> [NIOSSLCertificate] {
-    try checkReadable(option, path)
-    let certificates = Result { try NIOSSLCertificate.fromPEMFile(path) }
-    guard case .success(let certificates) = certificates, !certificates.isEmpty else {
-      throw unusable("\(option)=\(path) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
-    }
-    return certificates
+    try file(option, path).certificates()
   }
 
   private func privateKey(_ path: String) throws -> NIOSSLPrivateKey {
-    try checkReadable("key", path)
-    do {
-      return try NIOSSLPrivateKey(file: path, format: .pem)
-    } catch {
-      throw unusable("key=\(path) holds no private key in PEM form without a passphrase.", error)
-    }
+    try file("key", path).privateKey()
   }
 
-  private func checkReadable(_ option: String, _ path: String) throws {
-    guard access(path, R_OK) == 0 else {
-      throw unusable("Cannot read \(option)=\(path): \(String(cString: strerror(errno))).", nil)
-    }
+  private func file(_ option: String, _ path: String) -> PEMFile {
+    PEMFile(path, name: "\(option)=\(path)", code: .linkUnavailable)
   }
 
   private func unusable(_ message: String, _ cause: (any Error)?) -> BywayError {

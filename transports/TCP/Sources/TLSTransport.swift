@@ -1,4 +1,5 @@
 public import Byway
+internal import BywayTLS
 internal import Logging
 public import NIOCore
 internal import NIOPosix
@@ -39,18 +40,16 @@ public struct TLSTransport: Transport {
           channel.eventLoop.makeCompletedFuture {
             // An address is verified against the certificate without being sent as a name (RFC 6066 §3).
             let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
-            let gate = HandoverGate()
-            let failure = TLSFailure(address, verifying: name, isDialling: true)
-            let agreed = channel.eventLoop.makePromise(of: Void.self)
-            try channel.pipeline.syncOperations.addHandlers(
-              gate, handler, TLSLinkHandler(failure: failure, gate: gate, until: deadline, agreed: agreed))
-            return (channel, agreed.futureResult)
+            let words = TLSFailure(address, verifying: name, isDialling: true)
+            return (channel, try TLSHandshake.add(to: channel, handler, words: words, until: deadline))
           }
           .flatMap { opened in channel.prepareForHandover().map { opened } }
         }
       // The handshake may have failed by now, and the channel with all its handlers be gone.
-      try await agreed.get()
+      _ = try await agreed.get()
       return channel
+    } catch let failure as TLSHandshake.Failure {
+      throw failure.error
     } catch let error as BywayError {
       throw error
     } catch {
@@ -79,11 +78,9 @@ public struct TLSTransport: Transport {
     return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context) {
       [handshakeLimit] channel in
       channel.eventLoop.makeCompletedFuture {
-        let failure = TLSFailure(address, verifying: nil, isDialling: false)
-        let gate = HandoverGate()
-        try channel.pipeline.syncOperations.addHandlers(
-          gate, NIOSSLServerHandler(context: tls),
-          TLSLinkHandler(failure: failure, gate: gate, until: .now() + handshakeLimit, logger: logger))
+        _ = try TLSHandshake.add(
+          to: channel, NIOSSLServerHandler(context: tls),
+          words: TLSFailure(address, verifying: nil, isDialling: false), until: .now() + handshakeLimit, logger: logger)
       }
       .flatMap { channel.prepareForHandover(to: queue) }
     }

@@ -1,0 +1,87 @@
+import Byway
+import HTTPWire
+import LinkLayer
+import NIOCore
+
+/// An http origin behind an HTTP proxy: requests in absolute form, with our own login or none.
+final class ProxiedOrigin: Upstream {
+  private let upstream: HTTP1Upstream
+  private let authority: String
+  private let authorization: String?
+  private let proxy: UpstreamProxy
+
+  init(_ upstream: HTTP1Upstream, origin: Origin.Place, authorization: String?, proxy: UpstreamProxy) {
+    self.upstream = upstream
+    authority = origin.port == 80 ? String(origin.authority.dropLast(3)) : origin.authority
+    self.authorization = authorization
+    self.proxy = proxy
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    var request = request
+    // The URL is all that the proxy has to find the origin by; Host must be the same (RFC 9112 §3.2.2).
+    request.fields.remove(.host)
+    request.fields.set(.authority, authority)
+    request.fields.set(.scheme, "http")
+    request.fields.remove(.proxyAuthorization)
+    if let authorization { request.fields.append(.proxyAuthorization, authorization) }
+    return ProxiedExchange(sink, loginRefused: proxy.loginRefused).begin(request, with: upstream)
+  }
+
+  func open() {}
+  func ping() -> EventLoopFuture<TimeAmount> { upstream.ping() }
+  var lineStatistics: LinkStatistics? { nil }
+  func shutDown() -> EventLoopFuture<Void> { upstream.shutDown() }
+}
+
+/// One exchange with a proxy, whose 407 is a matter between it and this gateway (RFC 9110 §11.7).
+private final class ProxiedExchange: ResponseSink {
+  private var sink: (any ResponseSink)?
+  private var request: (any RequestSink)?
+  private let loginRefused: BywayError
+
+  init(_ sink: any ResponseSink, loginRefused: BywayError) {
+    self.sink = sink
+    self.loginRefused = loginRefused
+  }
+
+  /// - Returns: where the rest of the request goes.
+  func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) -> any RequestSink {
+    let request = handler.begin(head, respondingTo: self)
+    self.request = request
+    return request
+  }
+
+  // MARK: ResponseSink
+
+  func informational(_ head: FieldSection) {
+    sink?.informational(head)
+  }
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    if head.withValue(of: .status, { $0.elementsEqual("407".utf8) }) ?? false {
+      sink.take()?.fail(loginRefused)
+      request.take()?.cancel(loginRefused)
+      return
+    }
+    sink?.head(head, isComplete: isComplete)
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    sink?.write(bytes)
+  }
+
+  func finish(trailers: FieldSection?) {
+    sink.take()?.finish(trailers: trailers)
+  }
+
+  func fail(_ error: BywayError) {
+    sink.take()?.fail(error)
+  }
+
+  func didConsumeRequest(_ bytes: Int) {
+    sink?.didConsumeRequest(bytes)
+  }
+
+  func replayRequest() -> Bool { sink?.replayRequest() ?? false }
+}

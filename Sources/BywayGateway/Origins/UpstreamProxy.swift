@@ -1,0 +1,78 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// An HTTP proxy that a gateway's connections go on through: requests to http origins in absolute form, everything else by
+/// CONNECT.
+public struct UpstreamProxy: Sendable, CustomStringConvertible {
+  private let host: String
+  private let port: Int
+  /// The value of Proxy-Authorization (RFC 7617).
+  private let authorization: String?
+
+  /// Reads `http://[USER:PASSWORD@]HOST:PORT`, user and password percent-encoded.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, which does not repeat the password.
+  public init(_ text: String) throws {
+    let malformed = BywayError(
+      .invalidAddress, "That is no proxy to go on through: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT.")
+    guard let address = try? LinkAddress(text), address.scheme == "http", address.options.isEmpty,
+      address.path.isEmpty || address.path == "/", let place = try? address.hostPort(), let port = place.port
+    else { throw malformed }
+    host = place.host
+    self.port = port
+    guard let user = place.user else {
+      authorization = nil
+      return
+    }
+    guard let login = LinkAddress.percentDecoded(user[...]), login.contains(":") else { throw malformed }
+    authorization = "Basic \(Base64.encode(login.utf8))"
+  }
+
+  /// Without user and password.
+  public var description: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+  /// Sends requests to one http origin.
+  func handler(
+    for origin: Origin.Place, on eventLoop: any EventLoop, hop: String?, configuration: HTTP1Upstream.Configuration
+  ) -> ProxiedOrigin {
+    let upstream = upstream(on: eventLoop, hop: hop, configuration: configuration)
+    return ProxiedOrigin(upstream, origin: origin, authorization: authorization, proxy: self)
+  }
+
+  /// Opens a connection to a place.
+  func dial(
+    to place: Origin.Place, on eventLoop: any EventLoop, by deadline: NIODeadline
+  ) -> EventLoopFuture<any Channel> {
+    var fields = FieldSection()
+    if let authorization { fields.append(.proxyAuthorization, authorization) }
+    // An address is verified against what the channel leads to; for a name any will do.
+    let address = try? SocketAddress(ipAddress: place.host, port: place.port)
+    // A tunnel takes its connection for good: there is nothing to keep for the next.
+    return TunnelDialer(
+      to: place.authority, through: upstream(on: eventLoop, hop: nil, configuration: .defaults), on: eventLoop,
+      fields: fields, loginRefused: loginRefused,
+      remoteAddress: address ?? (try? SocketAddress(unixDomainSocketPath: "tunnel"))
+    ).dial(by: deadline)
+  }
+
+  var loginRefused: BywayError {
+    let message =
+      authorization == nil
+      ? "The proxy \(self) wants a login: give it with --upstream-proxy http://USER:PASSWORD@HOST:PORT."
+      : "The proxy \(self) refuses the login in --upstream-proxy: correct it."
+    return BywayError(.forbidden, message, processing: .none)
+  }
+
+  private func upstream(
+    on eventLoop: any EventLoop, hop: String?, configuration: HTTP1Upstream.Configuration
+  ) -> HTTP1Upstream {
+    var configuration = configuration
+    configuration.isProxy = true
+    let address = Origin.Address.tcp(host: host, port: port)
+    let name = "the proxy \(self)"
+    let dialer = Dialer(name: name) { eventLoop, deadline in
+      address.connect(on: eventLoop, by: deadline).flatMapErrorThrowing { throw OriginFailure.explain($0, name: name) }
+    }
+    return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)
+  }
+}

@@ -1,0 +1,29 @@
+import Byway
+import Crypto
+import NIOSSL
+
+/// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which stays when its certificate is renewed with the
+/// same key. Written as curl's `--pinnedpubkey` has it: `sha256//BASE64`.
+public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
+  private static let prefix = "sha256//"
+
+  private let digest: [UInt8]
+
+  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  public init(_ text: String) throws {
+    guard text.hasPrefix(Self.prefix), let digest = Base64.decode(text.utf8.dropFirst(Self.prefix.utf8.count)),
+      digest.count == SHA256.byteCount
+    else {
+      throw BywayError(
+        .invalidAddress, "\"\(text)\" is no pin: write sha256// and the key's SHA-256 in base 64.", processing: .none)
+    }
+    self.digest = digest
+  }
+
+  init?(_ certificate: NIOSSLCertificate) {
+    guard let parts = (try? certificate.toDERBytes()).flatMap(CertificateParts.init) else { return nil }
+    digest = Array(SHA256.hash(data: parts.publicKey))
+  }
+
+  public var description: String { Self.prefix + Base64.encode(digest) }
+}

@@ -1,0 +1,69 @@
+import Byway
+
+/// What each failure of TLS with an origin means for the person who reads it.
+struct OriginTLSFailure: TLSWords {
+  let name: String
+  let host: String
+  let verifiedName: String
+  let entry: ServerTrust.Entry?
+  let hasIdentity: Bool
+
+  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
+    switch reason {
+    case .cut:
+      let message = "\(name) ended the connection without a TLS close_notify: it was cut, or the server died."
+      return BywayError(.originLost, message, cause: cause)
+    case .timedOut:
+      return BywayError(.timedOut, "The TLS handshake with \(name) did not end in time.", processing: .none)
+    default:
+      // The server may have got a request and refused it unread; but only it knows.
+      return BywayError(.originUntrusted, message(for: reason), cause: cause)
+    }
+  }
+
+  private func message(for reason: TLSReason) -> String {
+    switch reason {
+    case .wrongName:
+      "The certificate of \(name) is for another name than \(verifiedName): use a name that it has, or say which name to "
+        + "expect there with --peer-name (PeerName)."
+    case .expired:
+      "The certificate of \(name) has expired: renew it, or check this machine's clock."
+    case .notYetValid:
+      "The certificate of \(name) is not valid yet: check this machine's clock."
+    case .unknownAuthority, .noCertificate:
+      untrusted
+    case .certificateWanted:
+      hasIdentity
+        ? "\(name) did not accept our client certificate, or none of our ciphers."
+        : "\(name) wants a certificate of its clients, or other ciphers: give one with --client-cert FILE --client-key FILE "
+          + "(ClientIdentity)."
+    case .ownAuthorityUnknown:
+      "\(name) does not trust the authority of our client certificate: use one that it knows (--client-cert)."
+    case .ownExpired:
+      "\(name) says that our client certificate has expired: renew it, or check both clocks."
+    case .ownRefused:
+      "\(name) refused our client certificate: use one that it knows (--client-cert)."
+    case .notTLS:
+      "\(name) does not speak TLS: check the port, or write http:// instead of https://."
+    case .ended, .cut, .timedOut:
+      "\(name) ended the connection during the TLS handshake: does it speak TLS there?"
+    case .other:
+      "TLS with \(name) failed."
+    }
+  }
+
+  private var untrusted: String {
+    guard let entry else {
+      return
+        "The certificate of \(name) comes from no authority that this machine trusts: if you know whose it is, trust it "
+        + "for this host: byway trust add \(host) FILE."
+    }
+    guard entry.pins.isEmpty else {
+      return
+        "\(name) shows another key than the one that is pinned for \(host): somebody is in between, or it was renewed."
+    }
+    return
+      "The certificate of \(name) comes from no authority in \(entry.source): compare the two, or trust another for this "
+      + "host: byway trust add \(host) FILE."
+  }
+}

@@ -1,0 +1,48 @@
+import Byway
+import NIOSSL
+import Synchronization
+
+/// The TLS contexts of a policy's hosts, each made once: the system's authorities alone take a megabyte. Safe on any thread.
+package final class TLSContexts: Sendable {
+  struct Key: Hashable {
+    let anchors: [NIOSSLCertificate]?
+    let identity: ClientIdentity?
+    let protocols: [String]
+    /// What is accepted is decided by the handshake's owner, names included.
+    let isExact: Bool
+  }
+
+  package let policy: TLSPolicy
+  private let contexts = Mutex<[Key: NIOSSLContext]>([:])
+
+  package init(_ policy: TLSPolicy) {
+    self.policy = policy
+  }
+
+  func context(_ key: Key) throws -> NIOSSLContext {
+    try contexts.withLock { contexts in
+      if let context = contexts[key] { return context }
+      let context = try Self.make(key)
+      contexts[key] = context
+      return context
+    }
+  }
+
+  private static func make(_ key: Key) throws -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = key.protocols
+    if let anchors = key.anchors { configuration.trustRoots = .certificates(anchors) }
+    if key.isExact { configuration.certificateVerification = .noHostnameVerification }
+    // A far end that does not answer our close_notify has this long.
+    configuration.shutdownTimeout = .seconds(1)
+    key.identity?.apply(to: &configuration)
+    do {
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw BywayError(
+        .invalidAddress, "The authorities that this machine trusts cannot be read: install ca-certificates.",
+        processing: .none, cause: error)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package import Byway
+package import Logging
+package import NIOCore
+package import NIOSSL
+import NIOTLS
+
+/// Lets a channel look active only when its TLS is agreed on, reads for as long as that takes, and says in plain words
+/// what goes wrong then and later.
+package final class TLSHandshake: ChannelDuplexHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias OutboundIn = ByteBuffer
+
+  /// Why a handshake failed: for whoever may know better than its words.
+  package struct Failure: Error {
+    package let error: BywayError
+    package let reason: TLSReason
+    /// The far end's, as far as it has shown one.
+    package let certificate: NIOSSLCertificate?
+  }
+
+  private enum Phase {
+    case handshaking, open, failed
+  }
+
+  private let words: any TLSWords
+  private let gate: HandoverGate
+  private let deadline: NIODeadline
+  private let logger: Logger?
+  private let agreed: EventLoopPromise<String?>
+  private var phase = Phase.handshaking
+  private var timeout: Scheduled<Void>?
+  private var hasHeldActive = false
+  private var isClosing = false
+
+  /// Begins TLS on a channel that is connected or about to be. What follows the handshake is kept until the channel's owner
+  /// reads: behind the TLS handler what came together with it, in front what comes later. That may be an alert, with which
+  /// the TLS handler closes the channel.
+  /// - Parameters:
+  ///   - logger: told about a failed handshake where nobody waits for it.
+  /// - Returns: the protocol that was agreed on (RFC 7301), once bytes may be sent. Fails with a ``Failure``, at the latest
+  ///   at that deadline; the channel is closed then.
+  @discardableResult
+  package static func add(
+    to channel: any Channel, _ tls: NIOSSLHandler, words: any TLSWords, until deadline: NIODeadline,
+    logger: Logger? = nil
+  ) throws -> EventLoopFuture<String?> {
+    let agreed = channel.eventLoop.makePromise(of: String?.self)
+    let gate = HandoverGate()
+    let handshake = TLSHandshake(words: words, gate: gate, until: deadline, agreed: agreed, logger: logger)
+    do {
+      let kept = HandoverGate()
+      kept.hold()
+      try channel.pipeline.syncOperations.addHandlers(gate, tls, handshake, kept)
+    } catch {
+      agreed.fail(error)
+      throw error
+    }
+    return agreed.futureResult
+  }
+
+  private init(
+    words: any TLSWords, gate: HandoverGate, until deadline: NIODeadline, agreed: EventLoopPromise<String?>,
+    logger: Logger?
+  ) {
+    self.words = words
+    self.gate = gate
+    self.deadline = deadline
+    self.agreed = agreed
+    self.logger = logger
+  }
+
+  // MARK: ChannelDuplexHandler
+
+  package func handlerAdded(context: ChannelHandlerContext) {
+    if context.channel.isActive { begin(context) }
+  }
+
+  package func channelActive(context: ChannelHandlerContext) {
+    hasHeldActive = true
+    begin(context)
+  }
+
+  package func channelReadComplete(context: ChannelHandlerContext) {
+    if case .handshaking = phase { return context.read() }
+    // The answer to our close_notify is still to come.
+    if isClosing { context.read() }
+    context.fireChannelReadComplete()
+  }
+
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case TLSUserEvent.handshakeCompleted(let negotiated)? = event as? TLSUserEvent, case .handshaking = phase
+    else { return context.fireUserInboundEventTriggered(event) }
+    phase = .open
+    timeout?.cancel()
+    gate.hold()
+    if hasHeldActive { context.fireChannelActive() }
+    agreed.succeed(negotiated)
+  }
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The TLS handler cannot answer a close_notify that has waited for its owner until after the end.
+    if isClosing || (error as? ChannelError == .ioOnClosedChannel && !context.channel.isActive) { return }
+    guard case .handshaking = phase else {
+      return context.fireErrorCaught(explain(TLSReason(error, peer: peerCertificate(context)), error))
+    }
+    fail(error is IOError ? .ended : TLSReason(error, peer: peerCertificate(context)), error, context)
+  }
+
+  package func channelInactive(context: ChannelHandlerContext) {
+    fail(.ended, nil, context)
+    context.fireChannelInactive()
+  }
+
+  /// A far end that does not answer our close_notify in time does not make the close a failure (RFC 8446 §6.1).
+  package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    guard mode == .all else { return context.close(mode: mode, promise: promise) }
+    let closed = context.eventLoop.makePromise(of: Void.self)
+    closed.futureResult.recover { _ in }.cascade(to: promise)
+    isClosing = true
+    // From here on the far end's close_notify is the end, which the TLS handler takes it for only without this option.
+    try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+    context.close(promise: closed)
+    context.read()
+  }
+
+  /// Of several addresses all but one are given up, perhaps before anything happened.
+  package func handlerRemoved(context: ChannelHandlerContext) {
+    timeout?.cancel()
+    agreed.fail(Failure(error: explain(.ended, nil), reason: .ended, certificate: nil))
+  }
+
+  // MARK: Steps
+
+  private func begin(_ context: ChannelHandlerContext) {
+    guard timeout == nil, case .handshaking = phase else { return }
+    timeout = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+      self.fail(.timedOut, nil, context)
+    }
+    context.read()
+  }
+
+  private func fail(_ reason: TLSReason, _ cause: (any Error)?, _ context: ChannelHandlerContext) {
+    timeout?.cancel()
+    guard case .handshaking = phase else { return }
+    phase = .failed
+    let error = explain(reason, cause)
+    logger?.warning("\(error.message)", metadata: ["peer": "\(context.remoteAddress.map(String.init) ?? "unknown")"])
+    agreed.fail(Failure(error: error, reason: reason, certificate: peerCertificate(context)))
+    context.close(promise: nil)
+  }
+
+  private func explain(_ reason: TLSReason, _ cause: (any Error)?) -> BywayError {
+    cause as? BywayError ?? words.explain(reason, cause: cause)
+  }
+
+  private func peerCertificate(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {
+    (try? context.pipeline.syncOperations.handler(type: NIOSSLHandler.self))?.peerCertificate
+  }
+}
+
+/// What the failures of TLS mean for those who read about them at one place.
+package protocol TLSWords: Sendable {
+  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError
+}

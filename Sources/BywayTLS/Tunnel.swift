@@ -1,0 +1,76 @@
+public import Byway
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Speaks https with origins behind a link, end to end: a tunnel through the link to the origin (CONNECT, which the gateway
+/// must allow), TLS inside it, and HTTP/2 or HTTP/1.1 inside that, so that nobody on the way sees more than the host's name.
+///
+/// The last of a chain: what stands behind it does not see these requests. Connections are kept for each origin. Safe on
+/// any thread.
+public final class Tunnel: Interceptor {
+  /// Origins whose connections are kept.
+  private static let limit = 64
+  private static let targetForm = HTTPField.Name("byway-target-form")
+
+  private struct Key: Hashable {
+    let link: ObjectIdentifier
+    let host: String
+    let port: Int
+    let protocols: [String]
+  }
+
+  public let scope: Scope
+  private let contexts: TLSContexts
+  private let origins = Mutex<[Key: TunnelledOrigin]>([:])
+
+  /// - Parameter hosts: whose requests go through tunnels, as in ``Scope/hosts``; empty: all of https.
+  public init(_ policy: TLSPolicy = .defaults, hosts: [String] = []) {
+    scope = Scope(schemes: ["https"], hosts: hosts)
+    contexts = TLSContexts(policy)
+  }
+
+  /// - Throws: ``BywayError``: `originUntrusted` where the server is not who it should be, or does not believe who we are.
+  public func intercept(_ request: Request, next: Next) async throws -> Response {
+    guard let link = next.exchanges else {
+      throw BywayError(.invalidRequest, "A tunnel needs a link at the end of its chain.", processing: .none)
+    }
+    var request = request
+    if let mark = Self.targetForm { request.head.headerFields[mark] = nil }
+    return try await origin(of: request, over: link).client.send(request)
+  }
+
+  /// Closes what is idle; the rest when its exchanges have ended.
+  public func shutDown() async {
+    let origins = origins.withLock { origins in
+      defer { origins = [:] }
+      return Array(origins.values)
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for origin in origins { group.addTask { await origin.shutDown() } }
+    }
+  }
+
+  private func origin(of request: Request, over link: ExchangeClient) throws -> TunnelledOrigin {
+    let authority = request.head.authority ?? ""
+    guard let named = LinkAddress.HostPort(authority) else {
+      throw BywayError(.invalidRequest, "\"\(authority)\" is no host: name one in the URL.", processing: .none)
+    }
+    // Few servers open a WebSocket inside HTTP/2 (RFC 8441).
+    let protocols = request.head.extendedConnectProtocol == nil ? ["h2", "http/1.1"] : ["http/1.1"]
+    let key = Key(
+      link: ObjectIdentifier(link.handler), host: ServerTrust.key(named.host), port: named.port ?? 443,
+      protocols: protocols)
+    let (origin, evicted) = try origins.withLock { origins -> (TunnelledOrigin, TunnelledOrigin?) in
+      if let origin = origins[key] { return (origin, nil) }
+      let origin = try TunnelledOrigin(
+        host: key.host, port: key.port, protocols: protocols, contexts: contexts, over: link)
+      var evicted: TunnelledOrigin?
+      if origins.count >= Self.limit, let old = origins.keys.first { evicted = origins.removeValue(forKey: old) }
+      origins[key] = origin
+      return (origin, evicted)
+    }
+    if let evicted { Task { await evicted.shutDown() } }
+    return origin
+  }
+}

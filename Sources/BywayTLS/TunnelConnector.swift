@@ -1,0 +1,74 @@
+import Byway
+import Logging
+import NIOCore
+
+/// Opens TLS connections to one origin through a link.
+///
+/// `@unchecked Sendable`: what changes is touched on `eventLoop` only.
+final class TunnelConnector: @unchecked Sendable {
+  /// For the tunnel and the handshake: on a slow line the certificates alone take seconds.
+  static let timeout = TimeAmount.seconds(30)
+
+  /// In messages.
+  let name: String
+  private let eventLoop: any EventLoop
+  private let tls: OriginTLS
+  private let dialer: TunnelDialer
+  /// Opened to ask what the origin speaks, and not used yet.
+  private var first: (any Channel)?
+  /// The origin speaks something else than its upstream does.
+  private(set) var hasChanged = false
+
+  init(host: String, port: Int, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
+    let place = contexts.policy.peerName(for: host)?.dial
+    name = "https://\(Self.authority(host, port == 443 ? nil : port))"
+    tls = try OriginTLS(name: name, host: host, protocols: protocols, contexts: contexts)
+    eventLoop = link.eventLoop
+    // An address is verified against what the channel leads to; for a name any will do.
+    let verified = try? SocketAddress(ipAddress: tls.verifiedName, port: port)
+    dialer = TunnelDialer(
+      to: Self.authority(place?.host ?? host, place?.port ?? port), through: link.handler, on: eventLoop,
+      remoteAddress: try verified ?? SocketAddress(unixDomainSocketPath: "tunnel"))
+  }
+
+  /// - Returns: a channel that does not read yet, and the protocol that the origin chose.
+  func connect(by deadline: NIODeadline) -> EventLoopFuture<(any Channel, String?)> {
+    tls.connect(on: eventLoop, by: deadline) { [dialer] in dialer.dial(by: deadline) }
+  }
+
+  /// Connections of one protocol, of which there is one already.
+  func upstream(speaking chosen: String?, first: any Channel) -> any Upstream {
+    self.first = first
+    hasChanged = false
+    let dialer = Dialer(name: name) { [self] eventLoop, deadline in
+      eventLoop.flatSubmit { self.next(speaking: chosen, by: deadline) }
+    }
+    guard chosen == "h2" else {
+      var configuration = HTTP1Upstream.Configuration.defaults
+      configuration.connectTimeout = Self.timeout
+      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: nil, configuration: configuration)
+    }
+    var configuration = HTTP2Upstream.Configuration.defaults
+    configuration.patience = .zero
+    configuration.connectTimeout = Self.timeout
+    configuration.unavailable = nil
+    configuration.http2 = .init(liveness: .ofOrigin)
+    let silent = Logger(label: "byway.tunnel") { _ in SwiftLogNoOpLogHandler() }
+    return HTTP2Upstream(dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: silent)
+  }
+
+  private func next(speaking chosen: String?, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
+    if let first = first.take(), first.isActive { return eventLoop.makeSucceededFuture(first) }
+    return connect(by: deadline).flatMapThrowing { channel, now in
+      if now == chosen { return channel }
+      channel.close(promise: nil)
+      self.hasChanged = true
+      throw BywayError(
+        .originUnavailable, "\(self.name) speaks another version of HTTP than before: try again.", processing: .none)
+    }
+  }
+
+  private static func authority(_ host: String, _ port: Int?) -> String {
+    (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
+  }
+}

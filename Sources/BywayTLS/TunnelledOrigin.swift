@@ -1,0 +1,129 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// The https connections to one origin behind a link. What the origin speaks is known from the first of them; until then
+/// exchanges wait.
+///
+/// `@unchecked Sendable`: what changes is touched on `eventLoop` only.
+final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
+  private static let maximumWaiting = 1024
+
+  private enum State {
+    case unknown, asking
+    case known(any Upstream)
+  }
+
+  private let connector: TunnelConnector
+  private let eventLoop: any EventLoop
+  private var state = State.unknown
+  private var waiting: [WaitingExchange] = []
+
+  init(host: String, port: Int, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
+    eventLoop = link.eventLoop
+    connector = try TunnelConnector(host: host, port: port, protocols: protocols, contexts: contexts, over: link)
+  }
+
+  /// For tasks.
+  var client: ExchangeClient { ExchangeClient(self, on: LoopExecutor(eventLoop)) }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    if case .known(let upstream) = state {
+      if !connector.hasChanged { return upstream.begin(request, respondingTo: sink) }
+      upstream.shutDown()
+      state = .unknown
+    }
+    guard waiting.count < Self.maximumWaiting else {
+      sink.fail(BywayError(.refused, "Too many requests wait for \(connector.name) already.", processing: .none))
+      return DiscardingRequestSink()
+    }
+    let exchange = WaitingExchange(request, sink: sink)
+    waiting.append(exchange)
+    if case .unknown = state { ask() }
+    return exchange
+  }
+
+  func shutDown() async {
+    guard let upstream = try? await eventLoop.submit({ self.take() }).get() else { return }
+    await upstream.shutDown()
+  }
+
+  private func take() -> OwnedUpstream? {
+    guard case .known(let upstream) = state else { return nil }
+    state = .unknown
+    return OwnedUpstream(upstream, on: eventLoop)
+  }
+
+  private func ask() {
+    state = .asking
+    connector.connect(by: .now() + TunnelConnector.timeout).assumeIsolated().whenComplete { result in
+      let exchanges = self.waiting
+      self.waiting = []
+      do {
+        let (channel, name) = try result.get()
+        guard exchanges.contains(where: { !$0.isCancelled }) else {
+          channel.close(promise: nil)
+          self.state = .unknown
+          return
+        }
+        let upstream = self.connector.upstream(speaking: name, first: channel)
+        self.state = .known(upstream)
+        for exchange in exchanges { exchange.goOn(to: upstream) }
+      } catch {
+        self.state = .unknown
+        for exchange in exchanges { exchange.fail(BywayError(error)) }
+      }
+    }
+  }
+}
+
+/// An exchange whose origin has not told yet what it speaks. What comes of its body is bounded by its sender's window, because
+/// none of it is credited.
+private final class WaitingExchange: RequestSink {
+  private let head: ExchangeHead
+  private var sink: (any ResponseSink)?
+  private var next: (any RequestSink)?
+  private var chunks: [ByteBuffer] = []
+  /// The body's end, where it has come.
+  private var trailers: FieldSection??
+
+  var isCancelled: Bool { sink == nil }
+
+  init(_ head: ExchangeHead, sink: any ResponseSink) {
+    self.head = head
+    self.sink = sink
+  }
+
+  func goOn(to handler: any ExchangeHandler) {
+    guard let sink = sink.take() else { return }
+    let next = handler.begin(head, respondingTo: sink)
+    self.next = next
+    for chunk in chunks { next.write(chunk) }
+    chunks = []
+    if let trailers { next.finish(trailers: trailers) }
+  }
+
+  func fail(_ error: BywayError) {
+    sink.take()?.fail(error)
+  }
+
+  // MARK: RequestSink
+
+  func write(_ bytes: ByteBuffer) {
+    if let next { next.write(bytes) } else { chunks.append(bytes) }
+  }
+
+  func finish(trailers: FieldSection?) {
+    if let next { next.finish(trailers: trailers) } else { self.trailers = .some(trailers) }
+  }
+
+  func cancel(_ reason: BywayError) {
+    sink = nil
+    chunks = []
+    next.take()?.cancel(reason)
+  }
+
+  func didConsumeResponse(_ bytes: Int) {
+    next?.didConsumeResponse(bytes)
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// Apache httpd as an HTTP proxy, for http and CONNECT, with a login or without.
+package final class ApacheProxy: Sendable {
+  package static let user = "Mufasa"
+  package static let password = "Circle of Life"
+
+  package let endpoint: Endpoint
+  private let folder: TemporaryFolder
+  private let process: ChildProcess
+
+  package init(asksForLogin: Bool = false) async throws {
+    let folder = try TemporaryFolder()
+    let endpoint = try Endpoint.tcp(Endpoint.freePort())
+    try folder.write("\(Self.user):$apr1$12345678$hvOdOwtKWStnsU8Rvpnzm/\n", to: "users")
+    let configuration = try folder.write(Self.configuration(folder, endpoint, asksForLogin), to: "httpd.conf")
+    process = try ChildProcess(Program.apache.path(), ["-X", "-f", configuration])
+    self.folder = folder
+    self.endpoint = endpoint
+    try await endpoint.waitUntilReachable(by: process)
+  }
+
+  /// What it was asked for, one line for each request, as in `CONNECT device:443 HTTP/1.1`.
+  package func requests() throws -> [String] {
+    try String(contentsOfFile: folder["access.log"], encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  package func stop() async {
+    await process.stop()
+  }
+
+  private static func configuration(_ folder: TemporaryFolder, _ endpoint: Endpoint, _ asksForLogin: Bool) -> String {
+    let modules = [
+      "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "proxy", "proxy_http",
+      "proxy_connect",
+    ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
+    let login = """
+      AuthType Basic
+      AuthName "the way out"
+      AuthUserFile \(folder["users"])
+      Require valid-user
+      """
+    return """
+      ServerRoot \(folder.path)
+      DefaultRuntimeDir \(folder.path)
+      PidFile \(folder["httpd.pid"])
+      Mutex file:\(folder.path) default
+      ErrorLog \(folder["error.log"])
+      \(modules)
+      User nobody
+      Group nogroup
+      ServerName proxy
+      Listen \(endpoint)
+      LogFormat "%r" line
+      CustomLog \(folder["access.log"]) line
+      ProxyRequests On
+      AllowCONNECT 1-65535
+      <Proxy "*">
+        \(asksForLogin ? login : "Require all granted")
+      </Proxy>
+
+      """
+  }
+}
