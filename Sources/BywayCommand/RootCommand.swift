@@ -12,7 +12,7 @@ struct RootCommand: AsyncParsableCommand {
       """,
     subcommands: [
       GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, PortsCommand.self,
-      LineCommand.self, DemoCommand.self,
+      TrustCommand.self, LineCommand.self, DemoCommand.self,
     ])
 
   init() {}

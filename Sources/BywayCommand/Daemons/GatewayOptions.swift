@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayGateway
+import BywayTLS
 
 /// What a gateway is told, on the command line or in a file.
 struct GatewayOptions: ParsableArguments {
@@ -12,6 +13,14 @@ struct GatewayOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("What clients may reach beside the origin; may be repeated.", valueName: "host:port"))
   var allow: [String] = []
+
+  @OptionGroup(title: "TLS of the origin") var peer: PeerOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Go on through this HTTP proxy to the origin and to what is allowed.",
+      valueName: "http://[user:password@]host:port"))
+  var upstreamProxy: String?
 
   @Flag(help: "Add Forwarded (RFC 7239) to requests.")
   var forwarded = false
@@ -35,9 +44,11 @@ struct GatewayOptions: ParsableArguments {
 
   init() {}
 
-  private static let optionNames = [
-    "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
-  ]
+  private static let optionNames =
+    [
+      "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
+      "upstream-proxy",
+    ] + PeerOptions.names
   private static let flagNames = ["forwarded"]
 
   /// - Throws: ``CommandFailure``, which names the line.
@@ -54,6 +65,8 @@ struct GatewayOptions: ParsableArguments {
     if link.isEmpty { merged.link = file.link }
     merged.origin = origin ?? file.origin
     if allow.isEmpty { merged.allow = file.allow }
+    merged.peer = peer.over(file.peer)
+    merged.upstreamProxy = upstreamProxy ?? file.upstreamProxy
     merged.forwarded = forwarded || file.forwarded
     merged.drain = drain ?? file.drain
     merged.connectTimeout = connectTimeout ?? file.connectTimeout
@@ -75,12 +88,23 @@ struct GatewayOptions: ParsableArguments {
     try links.forEach(Self.check)
     var configuration = GatewayConfiguration(links: links, origin: try Origin(origin))
     configuration.allowed = try allow.map(AllowRule.init)
+    configuration.tls = try tlsPolicy(for: configuration.origin)
+    configuration.upstreamProxy = try upstreamProxy.map(UpstreamProxy.init)
     configuration.addsForwarded = forwarded
     if let connectTimeout { configuration.connectTimeout = connectTimeout.amount }
     if let responseTimeout { configuration.responseTimeout = responseTimeout.amount }
     if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.amount }
     configuration.logger = (logLevel ?? .info).logger("byway.gateway")
     return configuration
+  }
+
+  private func tlsPolicy(for origin: Origin) throws -> TLSPolicy {
+    guard peer.isEmpty || origin.speaksTLS else {
+      throw CommandFailure(
+        .usage,
+        "--trust, --client-cert, --peer-name and --peer-address are for an origin of https://, not \(origin.text).")
+    }
+    return try peer.policy(for: origin.hostPort?.host ?? "")
   }
 
   private static func check(_ link: Link) throws {

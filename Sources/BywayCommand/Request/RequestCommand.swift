@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTLS
 import NIOCore
 
 /// `byway request`
@@ -8,7 +9,8 @@ struct RequestCommand: AsyncParsableCommand {
     commandName: "request",
     abstract: "Sends one request over a link.",
     discussion: """
-      URL is http://HOST/PATH, or only /PATH of the gateway's origin. Exit status: 0 for an answer, whatever its status; 22 \
+      URL is http://HOST/PATH, or only /PATH of the gateway's origin; https://HOST/PATH goes through a tunnel, which the \
+      gateway must allow, and nobody on the way can read it. Exit status: 0 for an answer, whatever its status; 22 \
       with --fail for 400 or more; 64 for a wrong command line; 69 where no complete answer came; 66, 73 and 74 for files \
       that cannot be read, made and written.
       """)
@@ -16,6 +18,8 @@ struct RequestCommand: AsyncParsableCommand {
   @OptionGroup var link: LinkOptions
 
   @OptionGroup var message: RequestOptions
+
+  @OptionGroup(title: "TLS of https://") var peer: PeerOptions
 
   @Option(
     name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
@@ -39,10 +43,22 @@ struct RequestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let link = try link.link(in: CommandContext.transports)
+    let request = try message.request()
     let transfer = Transfer(
-      link: link, request: try message.request(), output: output, showsHead: include, failsOnStatus: fail,
-      isVerbose: verbose)
+      link: link, request: request, tunnel: try tunnel(for: request), output: output, showsHead: include,
+      failsOnStatus: fail, isVerbose: verbose)
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
     try await withTimeLimit(maxTime?.amount, timedOut) { try await transfer.run() }
+  }
+
+  /// `nil` where the gateway is to be asked in the clear.
+  private func tunnel(for request: Request) throws -> Tunnel? {
+    let host = request.head.authority.flatMap { LinkAddress.HostPort($0) }?.host ?? ""
+    if request.head.scheme == "https" { return Tunnel(try peer.policy(for: host)) }
+    guard peer.isEmpty else {
+      throw CommandFailure(
+        .usage, "--trust, --client-cert, --peer-name and --peer-address are for https://, not http://.")
+    }
+    return nil
   }
 }

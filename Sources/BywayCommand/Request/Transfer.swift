@@ -1,4 +1,5 @@
 import Byway
+import BywayTLS
 import HTTPTypes
 import NIOCore
 
@@ -6,6 +7,8 @@ import NIOCore
 struct Transfer: Sendable {
   let link: Link
   let request: Request
+  /// For https.
+  let tunnel: Tunnel?
   let output: String?
   let showsHead: Bool
   let failsOnStatus: Bool
@@ -41,6 +44,7 @@ struct Transfer: Sendable {
     // The user waits in front of it: a link that cannot be opened is told at once, and --max-time says when to give up.
     configuration.patience = .zero
     configuration.timeout = .hours(24)
+    if let tunnel { configuration.interceptors = [tunnel] }
     return BywayClient(link, configuration: configuration)
   }
 

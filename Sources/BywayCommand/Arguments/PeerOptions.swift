@@ -1,0 +1,64 @@
+import ArgumentParser
+import Byway
+import BywayTLS
+
+/// TLS with the one origin of a command: whom to trust there, and who to be.
+struct PeerOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Trust the certificates in this file for the origin, its own or its authority's. May be repeated.",
+      valueName: "file"))
+  var trust: [String] = []
+
+  @Option(help: ArgumentHelp("Show this certificate to the origin where it asks for one.", valueName: "file"))
+  var clientCert: String?
+
+  @Option(help: ArgumentHelp("The private key of --client-cert.", valueName: "file"))
+  var clientKey: String?
+
+  @Option(help: ArgumentHelp("Expect this name in the origin's certificate, and ask for it.", valueName: "name"))
+  var peerName: String?
+
+  @Option(
+    help: ArgumentHelp("Connect to this place instead, and expect the origin there.", valueName: "host[:port]"))
+  var peerAddress: String?
+
+  static let names = ["trust", "client-cert", "client-key", "peer-name", "peer-address"]
+
+  init() {}
+
+  var isEmpty: Bool {
+    trust.isEmpty && clientCert == nil && clientKey == nil && peerName == nil && peerAddress == nil
+  }
+
+  /// These options, and where they are silent, those.
+  func over(_ other: PeerOptions) -> PeerOptions {
+    var merged = self
+    if trust.isEmpty { merged.trust = other.trust }
+    merged.clientCert = clientCert ?? other.clientCert
+    merged.clientKey = clientKey ?? other.clientKey
+    merged.peerName = peerName ?? other.peerName
+    merged.peerAddress = peerAddress ?? other.peerAddress
+    return merged
+  }
+
+  /// What the user's store and these options say.
+  /// - Parameter host: of the origin, as it is named.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where a file cannot be used.
+  func policy(for host: String) throws -> TLSPolicy {
+    var policy = TLSPolicy()
+    // A daemon may have no home.
+    if let store = try? TrustStore() { policy.trust = try store.trust() }
+    for file in trust { try policy.trust.add(certificatesIn: file, for: host) }
+    switch (clientCert, clientKey) {
+    case (let certificate?, let key?):
+      policy.identities = [try ClientIdentity(certificate: certificate, key: key, hosts: [host])]
+    case (nil, nil): break
+    default: throw CommandFailure(.usage, "A client certificate has a key: give --client-cert and --client-key.")
+    }
+    if peerName != nil || peerAddress != nil {
+      policy.peerNames = [try PeerName(host: host, dial: peerAddress, name: peerName)]
+    }
+    return policy
+  }
+}

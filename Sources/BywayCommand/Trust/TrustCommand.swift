@@ -1,0 +1,57 @@
+import ArgumentParser
+import Byway
+
+/// `byway trust`
+struct TrustCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "trust",
+    abstract: "Says which certificates are good for single hosts, beside what this machine trusts.",
+    discussion: """
+      They are used by byway request and by gateways of the same user, and count for their host alone, in place of the \
+      system's authorities. They are kept in $XDG_CONFIG_HOME/byway/trust.
+      """,
+    subcommands: [Add.self, List.self, Remove.self])
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Trusts a host's own certificate, that of its authority, or its key.")
+
+    @Argument(help: "The host as URLs name it, without a port.")
+    var host: String
+
+    @Argument(help: ArgumentHelp("A PEM file, or sha256//BASE64 of the key.", valueName: "file"))
+    var file: String
+
+    func run() throws {
+      for entry in try TrustStore().add(file, for: host) { try StandardStream.output.write(TrustText.block(entry)) }
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Shows what is trusted for which host, and until when.")
+
+    func run() throws {
+      let entries = try TrustStore().entries()
+      if entries.isEmpty { StandardStream.error.writeLine("Nothing is trusted beside what this machine trusts.") }
+      for entry in entries { try StandardStream.output.write(TrustText.block(entry)) }
+    }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Trusts no longer what was added for a host.")
+
+    @Argument(help: "The host as it was added.")
+    var host: String
+
+    @Argument(help: "SHA-256 of one certificate, or one pin; everything of that host where not given.")
+    var fingerprint: String?
+
+    func run() throws {
+      let removed = try TrustStore().remove(fingerprint, for: host)
+      guard !removed.isEmpty else {
+        throw CommandFailure(.usage, "Nothing like that is trusted for \(host): byway trust list shows what is.")
+      }
+      for entry in removed { StandardStream.error.writeLine("Removed for \(entry.host): \(entry.name)") }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Byway
+import BywayTLS
+import Glibc
+
+/// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder
+/// that is the user's alone.
+///
+/// An entry is a file that appears and disappears as a whole, so that any number of processes may read and change the store.
+struct TrustStore: Sendable {
+  struct Entry: Sendable {
+    let host: String
+    let kind: Kind
+    fileprivate let path: String
+    /// What it is called by in `byway trust remove`.
+    var name: String {
+      switch kind {
+      case .certificate(let facts): facts.fingerprintText
+      case .pin(let pin): pin.description
+      }
+    }
+  }
+
+  enum Kind: Sendable {
+    case certificate(CertificateFacts)
+    case pin(KeyPin)
+  }
+
+  private let folder: ConfigurationFolder
+
+  init() throws(CommandFailure) {
+    folder = try ConfigurationFolder("trust")
+  }
+
+  /// - Parameter source: a PEM file, or a pin.
+  /// - Returns: what is trusted now.
+  func add(_ source: String, for host: String) throws -> [Entry] {
+    let host = try Self.checked(host)
+    var kinds: [Kind]
+    if source.hasPrefix("sha256//") {
+      kinds = [.pin(try KeyPin(source))]
+    } else {
+      kinds = try CertificateFacts.read(source).map { .certificate($0) }
+    }
+    let hostFolder = try folder.subfolder(host)
+    return try kinds.map { kind in
+      let (name, text) =
+        switch kind {
+        case .certificate(let facts): (facts.fingerprintName + ".pem", facts.pem)
+        case .pin(let pin): (pin.fileName + ".pin", "\(pin)\n")
+        }
+      return Entry(host: host, kind: kind, path: try hostFolder.write(text, to: name))
+    }
+  }
+
+  /// Sorted by host.
+  func entries(of host: String? = nil) throws -> [Entry] {
+    let hosts = try host.map { [try Self.checked($0)] } ?? folder.names()
+    return try hosts.flatMap { host -> [Entry] in
+      guard let hostFolder = try folder.existing(host) else { return [] }
+      return try hostFolder.names().compactMap { name in
+        let path = hostFolder.path + "/" + name
+        guard let kind = try Self.read(path) else { return nil }
+        return Entry(host: host, kind: kind, path: path)
+      }
+    }
+  }
+
+  /// - Parameter name: a fingerprint or a pin, with or without colons; `nil`: everything of that host.
+  /// - Returns: what is not trusted any more.
+  func remove(_ name: String?, for host: String) throws -> [Entry] {
+    let wanted = name.map(Self.plain)
+    let removed = try entries(of: host).filter { wanted == nil || Self.plain($0.name) == wanted }
+    for entry in removed where unlink(entry.path) != 0 && errno != ENOENT {
+      throw CommandFailure(.cannotCreate, "Cannot remove \(entry.path): \(Descriptor.Failure(code: errno)).")
+    }
+    try folder.existing(Self.checked(host))?.removeIfEmpty()
+    return removed
+  }
+
+  /// Everything that is trusted.
+  func trust() throws -> ServerTrust {
+    var trust = ServerTrust()
+    for entry in try entries() {
+      switch entry.kind {
+      case .certificate: try trust.add(certificatesIn: entry.path, for: entry.host)
+      case .pin(let pin): trust.add(pin, for: entry.host)
+      }
+    }
+    return trust
+  }
+
+  /// Another process may have removed it meanwhile.
+  private static func read(_ path: String) throws -> Kind? {
+    guard access(path, F_OK) == 0 else { return nil }
+    if path.hasSuffix(".pin") {
+      return .pin(try KeyPin(String(TextFile.read(path).prefix { !$0.isWhitespace })))
+    }
+    guard path.hasSuffix(".pem") else { return nil }
+    return try CertificateFacts.read(path).first.map { .certificate($0) }
+  }
+
+  /// The host as the name of a folder.
+  private static func checked(_ text: String) throws(CommandFailure) -> String {
+    let host = ServerTrust.key(text)
+    let isGood = host.utf8.allSatisfy { byte in
+      (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "-._:".utf8.contains(byte)
+    }
+    guard isGood, !host.isEmpty, !host.hasPrefix("."), host.utf8.count <= 253 else {
+      throw CommandFailure(.usage, "\"\(text)\" is no host: write its name or address, without a port.")
+    }
+    return host
+  }
+
+  private static func plain(_ name: String) -> String {
+    name.hasPrefix("sha256//") ? name : name.replacing(":", with: "").lowercased()
+  }
+}
+
+extension KeyPin {
+  /// `/` has no place in the name of a file.
+  fileprivate var fileName: String { String(description.dropFirst(8)).replacing("/", with: "_") }
+}

@@ -1,0 +1,36 @@
+import BywayTLS
+import Glibc
+
+/// Entries of the trust store as people read them.
+enum TrustText {
+  static func block(_ entry: TrustStore.Entry) -> String {
+    switch entry.kind {
+    case .pin(let pin):
+      return "\(entry.host)\n  key          \(pin)\n"
+    case .certificate(let facts):
+      let isOver = facts.expiry < time(nil)
+      return """
+        \(entry.host)
+          names        \(facts.names.isEmpty ? "none" : facts.names.map(printable).joined(separator: ", "))
+          SHA-256      \(facts.fingerprintText)
+          key          \(facts.pin.map(\.description) ?? "unknown")
+          valid until  \(date(facts.expiry))\(isOver ? ", which has passed" : "")
+
+        """
+    }
+  }
+
+  /// Of that moment, in UTC.
+  static func date(_ seconds: Int) -> String {
+    var moment = time_t(seconds)
+    var parts = tm()
+    guard gmtime_r(&moment, &parts) != nil else { return "unknown" }
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+  }
+
+  /// What stands in a certificate may be meant for the terminal.
+  private static func printable(_ name: String) -> String {
+    String(name.map { $0.isASCII && $0 >= " " && $0 != "\u{7F}" ? $0 : "?" })
+  }
+}
