@@ -93,6 +93,8 @@ let package = Package(
       "BywayGateway",
       ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
+    source(
+      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto]),
     source("BywayInterceptors", ["Byway", nioCore, nioPosix, httpTypes, logging, crypto]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
@@ -112,7 +114,7 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayProxy", "BywayTLS", "BywayTesting", "LineEmulation",
+        "Byway", "BywayGateway", "BywayInspection", "BywayProxy", "BywayTLS", "BywayTesting", "LineEmulation",
         "LinkLayer", nioCore,
         nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
       ]),

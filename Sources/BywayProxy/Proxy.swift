@@ -11,6 +11,7 @@ public import NIOPosix
 public final class Proxy: Sendable {
   private let acceptor: Acceptor
   private let wayOut: WayOut
+  private let interceptors: [any Interceptor]
 
   /// The address at which it listens, as bound.
   public let address: LinkAddress
@@ -34,9 +35,13 @@ public final class Proxy: Sendable {
     ) { channel, _, logger in
       // What does not come over TCP, no web page can have sent.
       let port = channel.localAddress?.port
-      let handler = ProxyHandler(rules, port: port, leadsToGateway: leadsToGateway, before: wayOut.handler)
-      return try IngressConnection.start(
-        on: channel, handler: handler, configuration: ServerConfiguration(hop: hop, logger: logger))
+      let server = ServerConfiguration(hop: hop, logger: logger)
+      let inspection = configuration.termination.map {
+        ProxyHandler.Inspection(termination: $0, configuration: server, eventLoop: channel.eventLoop)
+      }
+      let handler = ProxyHandler(
+        rules, port: port, leadsToGateway: leadsToGateway, inspection: inspection, before: wayOut.handler)
+      return try IngressConnection.start(on: channel, handler: handler, configuration: server)
     }
     let address = acceptor.addresses.first ?? configuration.listen.address
     if let host = try? address.hostPort().host, !HostName(host).isLoopback {
@@ -44,12 +49,16 @@ public final class Proxy: Sendable {
         "Whoever reaches this address can use the link", metadata: ["address": "\(address)"])
     }
     wayOut.open()
-    return Proxy(acceptor, wayOut, address, linkAddress)
+    return Proxy(acceptor, wayOut, address, linkAddress, configuration.interceptors)
   }
 
-  private init(_ acceptor: Acceptor, _ wayOut: WayOut, _ address: LinkAddress, _ linkAddress: LinkAddress) {
+  private init(
+    _ acceptor: Acceptor, _ wayOut: WayOut, _ address: LinkAddress, _ linkAddress: LinkAddress,
+    _ interceptors: [any Interceptor]
+  ) {
     self.acceptor = acceptor
     self.wayOut = wayOut
+    self.interceptors = interceptors
     self.address = address
     self.linkAddress = linkAddress
   }
@@ -69,6 +78,7 @@ public final class Proxy: Sendable {
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
   public func stop(within patience: TimeAmount) async {
     await acceptor.stop(within: patience)
+    for interceptor in interceptors { await interceptor.shutDown() }
     await wayOut.shutDown()
   }
 }

@@ -13,6 +13,8 @@ public struct ProxyConfiguration: Sendable {
   public var names: [String] = []
   /// Asked in this order before a request goes over the link.
   public var interceptors: [any Interceptor] = []
+  /// Ends TLS here for some hosts, whose requests then pass the interceptors. `nil`: tunnels are closed to this proxy.
+  package var termination: (any TLSTermination)?
   /// How long a request waits for a link that is down; then it is answered with 503.
   public var patience = TimeAmount.seconds(5)
   /// When the link counts as dead while requests run; `nil`: not before the transport says so.

@@ -1,5 +1,6 @@
 import Byway
 import HTTPWire
+import NIOCore
 
 /// Lets through what may use the link; the rest is answered here.
 final class ProxyHandler: ExchangeHandler {
@@ -7,14 +8,24 @@ final class ProxyHandler: ExchangeHandler {
   private let port: Int?
   private let leadsToGateway: Bool
   private let next: any ExchangeHandler
+  private let inspection: Inspection?
+
+  /// Where tunnels may be ended, and how what comes out of them is served.
+  struct Inspection {
+    let termination: any TLSTermination
+    let configuration: ServerConfiguration
+    let eventLoop: any EventLoop
+  }
 
   /// - Parameters:
   ///   - port: where clients connect over TCP; `nil` where they come another way, and may name any host.
   ///   - leadsToGateway: the far end judges which targets beside its own may be reached.
-  init(_ rules: HostRules, port: Int?, leadsToGateway: Bool, before next: any ExchangeHandler) {
+  init(_ rules: HostRules, port: Int?, leadsToGateway: Bool, inspection: Inspection?, before next: any ExchangeHandler)
+  {
     self.rules = rules
     self.port = port
     self.leadsToGateway = leadsToGateway
+    self.inspection = inspection
     self.next = next
   }
 
@@ -34,7 +45,19 @@ final class ProxyHandler: ExchangeHandler {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    return next.begin(request, respondingTo: sink)
+    return inspected(request, respondingTo: sink) ?? next.begin(request, respondingTo: sink)
+  }
+
+  /// `nil` where it is no tunnel to a host that is to be inspected.
+  private func inspected(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> (any RequestSink)? {
+    guard let inspection, request.fields.asksForTunnel,
+      let target = LinkAddress.HostPort(request.fields.value(of: .authority) ?? ""),
+      inspection.termination.terminates(target.host)
+    else { return nil }
+    let tunnel = TerminatedTunnel(on: inspection.eventLoop)
+    tunnel.begin(
+      to: target, by: inspection.termination, before: next, inspection.configuration, respondingTo: sink)
+    return tunnel
   }
 
   private static let noGateway = BywayError(

@@ -26,6 +26,8 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "host[:port]"))
   var name: [String] = []
 
+  @OptionGroup(title: "Reading https") var inspection: InspectionOptions
+
   @Option(help: ArgumentHelp("How long a request waits for a link that is down.", valueName: "seconds"))
   var linkTimeout = Seconds(5)
 
@@ -62,6 +64,7 @@ struct ProxyCommand: AsyncParsableCommand {
     configuration.names = name
     configuration.patience = linkTimeout.amount
     configuration.logger = logLevel.logger("byway.proxy")
+    try inspection.apply(to: &configuration)
     return configuration
   }
 }

@@ -10,7 +10,7 @@ struct TrustCommand: ParsableCommand {
       They are used by byway request and by gateways of the same user, and count for their host alone, in place of the \
       system's authorities. They are kept in $XDG_CONFIG_HOME/byway/trust.
       """,
-    subcommands: [Add.self, List.self, Remove.self])
+    subcommands: [Add.self, List.self, Remove.self, AuthorityCommand.self])
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(

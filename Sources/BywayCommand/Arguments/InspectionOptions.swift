@@ -1,0 +1,36 @@
+import ArgumentParser
+import Byway
+import BywayInspection
+import BywayProxy
+import BywayTLS
+
+/// Reading https at the proxy.
+struct InspectionOptions: ParsableArguments {
+  @Option(
+    name: .customLong("inspect-tls"),
+    help: ArgumentHelp(
+      "Read the https of these hosts here, with certificates of the local authority. See: byway trust authority.",
+      valueName: "host,…"))
+  var inspectTLS: [String] = []
+
+  init() {}
+
+  /// After the interceptors that are to see those requests.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where there is no authority, or a host is none.
+  func apply(to configuration: inout ProxyConfiguration) throws {
+    let hosts = inspectTLS.flatMap { $0.split(separator: ",") }.map { ServerTrust.key(String($0)) }
+    guard !hosts.isEmpty else { return }
+    guard configuration.link.framing == .http2 else {
+      throw CommandFailure(.usage, "--inspect-tls needs a gateway at the other end, not a server (http=1.1).")
+    }
+    for host in hosts where host == "*" || host.contains("/") || host.dropFirst().contains("*") {
+      throw CommandFailure(.usage, "--inspect-tls \(host): name hosts, or *.DOMAIN for all below one.")
+    }
+    configuration.termination = TLSInspection(of: hosts, by: try AuthorityStore().load())
+    var policy = TLSPolicy()
+    policy.trust = try TrustStore().trust()
+    configuration.interceptors.append(Tunnel(policy, hosts: hosts))
+    configuration.logger.warning(
+      "https of these hosts is read here", metadata: ["hosts": "\(hosts.joined(separator: " "))"])
+  }
+}

@@ -1,0 +1,89 @@
+import Byway
+import BywayProxy
+import BywayTLS
+import Crypto
+import Glibc
+import Logging
+package import NIOCore
+import NIOSSL
+import Synchronization
+
+/// Ends TLS at the proxy for chosen hosts, with certificates of a local authority. Safe on any thread.
+package final class TLSInspection: TLSTermination {
+  private struct Minted {
+    let context: NIOSSLContext
+    let expiry: Int
+  }
+
+  private static let lifetime = 86_400
+  /// Whoever began with a certificate may go on for that long.
+  private static let margin = 3600
+  private static let limit = 256
+  private static let handshakeLimit = TimeAmount.seconds(10)
+
+  private let authority: LocalAuthority
+  private let hosts: [String]
+  private let key = P256.Signing.PrivateKey()
+  private let minted = Mutex<[String: Minted]>([:])
+
+  /// - Parameter hosts: names in lower case; `*.example.com` for all below.
+  package init(of hosts: [String], by authority: LocalAuthority) {
+    self.hosts = hosts
+    self.authority = authority
+  }
+
+  package func terminates(_ host: String) -> Bool {
+    let host = ServerTrust.key(host)
+    return hosts.contains { Scope.matches(host.utf8[...], pattern: $0) }
+  }
+
+  package func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void> {
+    do {
+      let tls = NIOSSLServerHandler(context: try context(for: ServerTrust.key(host)))
+      return try TLSHandshake.add(
+        to: channel, tls, words: InspectionFailure(host: host), until: .now() + Self.handshakeLimit
+      )
+      .map { _ in }
+      .flatMapErrorThrowing { throw ($0 as? TLSHandshake.Failure)?.error ?? $0 }
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
+  }
+
+  private func context(for host: String) throws -> NIOSSLContext {
+    let now = Int(time(nil))
+    return try minted.withLock { minted in
+      if let known = minted[host], known.expiry > now + Self.margin { return known.context }
+      let validity = now - Self.margin...now + Self.lifetime
+      let certificate = try authority.mint(for: host, key.publicKey, validity: validity)
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: [.certificate(certificate)],
+        privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.derRepresentation), format: .der)))
+      configuration.minimumTLSVersion = .tlsv12
+      configuration.applicationProtocols = ["h2", "http/1.1"]
+      configuration.shutdownTimeout = .seconds(1)
+      let context = try NIOSSLContext(configuration: configuration)
+      if minted.count >= Self.limit { minted = minted.filter { $0.value.expiry > now + Self.margin } }
+      if minted.count >= Self.limit, let old = minted.keys.first { minted[old] = nil }
+      minted[host] = Minted(context: context, expiry: validity.upperBound)
+      return context
+    }
+  }
+}
+
+/// What a failed handshake with an inspected client means.
+private struct InspectionFailure: TLSWords {
+  let host: String
+
+  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
+    switch reason {
+    case .ownAuthorityUnknown, .ownRefused:
+      BywayError(
+        .originUntrusted,
+        "The client does not trust the local authority, so its TLS with \(host) cannot be inspected: give it the "
+          + "certificate that byway trust authority show prints.", cause: cause)
+    default:
+      BywayError(.linkLost, "TLS with the client that asked for \(host) failed.", cause: cause)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import TestPeers
+import Testing
+
+/// `byway proxy --inspect-tls`, with a curl that trusts the local authority.
+@Suite("Inspected https", .serialized, .timeLimit(.minutes(3))) struct InspectionTests {
+  private let home: TemporaryFolder
+  private var environment: [String: String] { ["XDG_CONFIG_HOME": home.path] }
+
+  init() throws {
+    home = try TemporaryFolder()
+  }
+
+  private func byway(_ arguments: String...) async throws -> CommandResult {
+    try await BywayProcess.run(arguments, environment: environment)
+  }
+
+  /// - Returns: the file with the authority's certificate.
+  private func createAuthority() async throws -> String {
+    let created = try await byway("trust", "authority", "create")
+    #expect(created.exitCode == 0, "\(created.errorText)")
+    return try home.write(created.text, to: "authority.pem")
+  }
+
+  @Test("the authority is made once, its key is for its owner alone, and openssl accepts it")
+  func authority() async throws {
+    let file = try await createAuthority()
+    #expect(try await byway("trust", "authority", "create").exitCode == 64)
+    #expect(try await byway("trust", "authority", "show").text == String(contentsOfFile: file, encoding: .utf8))
+    let verified = try await Program.openssl.run(["verify", "-x509_strict", "-CAfile", file, file])
+    #expect(verified.exitCode == 0, "\(verified.text) \(verified.errorText)")
+    let key = home["byway/authority/key.pem"]
+    #expect(try FileManager.default.attributesOfItem(atPath: key)[.posixPermissions] as? Int == 0o600)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: key)
+    let open = try await byway("trust", "authority", "show")
+    #expect(open.exitCode == 66)
+    #expect(open.errorText.contains("Others can read"))
+    #expect(try await byway("trust", "authority", "remove").exitCode == 0)
+    #expect(try await byway("trust", "authority", "show").errorText.contains("trust authority create"))
+  }
+
+  @Test("curl's https passes the proxy in the clear, and goes on verified; other hosts' tunnels stay closed")
+  func inspected() async throws {
+    let ca = try await Certificates()
+    let authority = try await createAuthority()
+    let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)
+    let port = try #require("\(nginx.endpoint)".split(separator: ":").last)
+    let gateway = try await BareGateway(["--allow", "*:*"])
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost"],
+      environment: environment)
+    #expect(proxy.log.contains("is read here"))
+    let via = try ["--proxy", "http://\(proxy.endpoint())"]
+    let url = "https://localhost:\(port)/hello"
+
+    // What curl sees is minted; behind it the origin is refused until its authority is trusted.
+    let refused = try await Curl.fetch(via + ["--cacert", authority, url])
+    #expect(refused.status == 502)
+    #expect(try refused.problem().words.contains("byway trust add localhost FILE"))
+    await proxy.process.stop()
+
+    #expect(try await byway("trust", "add", "localhost", ca.authority).exitCode == 0)
+    let trusting = try await BywayProcess.proxy(
+      ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost"],
+      environment: environment)
+    let again = try ["--proxy", "http://\(trusting.endpoint())"]
+    for (version, option) in [("2", "--http2"), ("1.1", "--http1.1")] {
+      let answer = try await Curl.fetch(again + [option, "--cacert", authority, url])
+      #expect(answer.text == "hello, byway\n", "\(answer.errorText) \(answer.text)")
+      #expect(answer.version == version)
+      #expect(answer.values("via").isEmpty == false || answer.status == 200)
+    }
+    // A client that does not trust the local authority does not get past the handshake.
+    #expect(try await Curl.fetch(again + ["--cacert", ca.authority, url]).exitCode == 60)
+    // The address was not named: end to end.
+    let direct = try await Curl.fetch(again + ["--cacert", ca.authority, "https://\(nginx.endpoint)/hello"])
+    #expect(direct.text == "hello, byway\n", "\(direct.errorText)")
+    // A tunnel to one host is no way to another.
+    let other = try await Curl.fetch(again + ["--cacert", authority, "-H", "Host: elsewhere", url])
+    #expect(other.status == 421)
+    await trusting.process.stop()
+    await gateway.stop()
+    await nginx.stop()
+  }
+
+  @Test("without an authority there is nothing to inspect with")
+  func none() async throws {
+    let result = try await byway(
+      "proxy", "--link", "unix:/nowhere", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost")
+    #expect(result.exitCode == 66)
+    #expect(result.errorText.contains("trust authority create"))
+  }
+}
