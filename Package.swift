@@ -115,8 +115,7 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayProxy", "BywayTLS", "BywayTesting", "LineEmulation",
-        "LinkLayer", nioCore,
-        nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
+        "LinkLayer", nioCore, nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
       name: "byway",
@@ -153,7 +152,16 @@ let package = Package(
       ]),
     tests(
       "BywayTLSTests",
-      ["Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioSSL, httpTypes, logging]),
+      [
+        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioPosix, nioSSL, httpTypes,
+        logging,
+      ]),
+    tests(
+      "BywayInspectionTests",
+      [
+        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "LoopbackTransport",
+        "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto,
+      ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
       "ClientGatewayTests", ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", nioCore, httpTypes]),
