@@ -164,7 +164,10 @@ let package = Package(
       ]),
     tests(
       "BywayTLSTests",
-      ["Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioSSL, httpTypes, logging]),
+      [
+        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioPosix, nioSSL, httpTypes,
+        logging,
+      ]),
     .executableTarget(
       name: "URLSessionProbe",
       dependencies: ["Byway", "BywayGateway", "BywayURLSession", "LoopbackTransport", nioCore, httpTypes],
@@ -174,6 +177,12 @@ let package = Package(
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayTesting", "BywayURLSession", "LineEmulation",
         "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, httpTypes,
+      ]),
+    tests(
+      "BywayInspectionTests",
+      [
+        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "LoopbackTransport",
+        "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(

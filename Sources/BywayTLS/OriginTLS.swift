@@ -33,8 +33,8 @@ package final class OriginTLS: Sendable {
     _ = try context(isExact: isExact.load(ordering: .relaxed))
   }
 
-  /// Opens a connection and agrees on TLS; a second one where the first shows that the server's certificate is the very one
-  /// that was given for it.
+  /// Opens a connection and agrees on TLS; a second one where the first shows that the server is known in the other way, by
+  /// its own certificate in place of its authority's for example.
   /// - Parameter open: gives an active channel that does not read yet.
   /// - Returns: the channel and the protocol. Fails with a ``BywayError``, or as `open` does.
   package func connect(
@@ -42,18 +42,23 @@ package final class OriginTLS: Sendable {
     _ open: @escaping @Sendable () -> EventLoopFuture<any Channel>
   ) -> EventLoopFuture<(any Channel, String?)> {
     let isExact = isExact.load(ordering: .relaxed)
-    return attempt(isExact: isExact, on: eventLoop, by: deadline, open).flatMapError { error in
-      guard let failure = error as? TLSHandshake.Failure else { return eventLoop.makeFailedFuture(error) }
-      guard !isExact, let shown = failure.certificate, self.entry?.certificates.contains(shown) == true else {
-        return eventLoop.makeFailedFuture(failure.error)
-      }
-      return self.attempt(isExact: true, on: eventLoop, by: deadline, open)
-        .map { opened in
-          self.isExact.store(true, ordering: .relaxed)
+    return attempt(isExact: isExact, on: eventLoop, by: deadline, open)
+      .flatMapError { error in
+        guard let failure = error as? TLSHandshake.Failure, let shown = failure.certificate,
+          self.mayKnow(shown, isExact: !isExact)
+        else { return eventLoop.makeFailedFuture(error) }
+        return self.attempt(isExact: !isExact, on: eventLoop, by: deadline, open).map { opened in
+          self.isExact.store(!isExact, ordering: .relaxed)
           return opened
         }
-        .flatMapErrorThrowing { throw ($0 as? TLSHandshake.Failure)?.error ?? $0 }
-    }
+      }
+      .flatMapErrorThrowing { throw ($0 as? TLSHandshake.Failure)?.error ?? $0 }
+  }
+
+  /// Whether a certificate may be good when it is looked at as itself, or as one of an authority's.
+  private func mayKnow(_ certificate: NIOSSLCertificate, isExact: Bool) -> Bool {
+    guard let entry else { return false }
+    return isExact ? entry.isItself(certificate) : entry.pins.isEmpty
   }
 
   private func attempt(

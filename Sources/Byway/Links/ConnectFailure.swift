@@ -1,5 +1,5 @@
 import Glibc
-package import NIOCore
+import NIOCore
 import NIOPosix
 
 /// Why a connection over a network could not be made, as far as the system tells.

@@ -72,9 +72,12 @@ private final class DialledTunnel: ResponseSink {
     }
     let request = handler.begin(
       ExchangeHead(fields: fields, isComplete: false, deadline: deadline), respondingTo: self)
-    if isOver { return opened.futureResult }
-    self.request = request
-    openIfAnswered()
+    if isOver {
+      request.cancel(BywayError(.cancelled, "The tunnel was refused at once.", processing: .none))
+    } else {
+      self.request = request
+      openIfAnswered()
+    }
     return opened.futureResult
   }
 

@@ -23,6 +23,11 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// `nil` for a Unix socket.
+  package var port: Int? {
+    if case .tcp(let port) = self { port } else { nil }
+  }
+
   /// A port that nobody listens on at this moment; another process may still take it first.
   package static func freePort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -1,0 +1,116 @@
+import Byway
+import BywayGateway
+import BywayInterceptors
+import BywayProxy
+import BywayTLS
+import Crypto
+import Glibc
+import HTTPTypes
+import Logging
+import LoopbackTransport
+import NIOCore
+import Synchronization
+import TCPTransport
+import TestPeers
+import Testing
+
+@testable import BywayInspection
+
+/// curl, a proxy that inspects and traces, a link, a gateway, and an nginx with a private authority.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct TracedInspectionTests {
+  private final class Lines: TraceRecorder {
+    private let recorded = Mutex<[TracedExchange]>([])
+
+    func record(_ exchange: TracedExchange) {
+      recorded.withLock { $0.append(exchange) }
+    }
+
+    var exchanges: [TracedExchange] { recorded.withLock { $0 } }
+  }
+
+  private func eventually(_ condition: () -> Bool) async throws -> Bool {
+    for _ in 0..<1500 {
+      if condition() { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+
+  @Test("an interceptor in the proxy sees https as it is, and may change it", arguments: ["--http2", "--http1.1"])
+  func traced(_ version: String) async throws {
+    let ca = try await Certificates()
+    let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)
+    let url = "https://\(nginx.endpoint)/hello?secret=x"
+    let folder = try TemporaryFolder()
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
+    let link = try transports.link("loopback:inspected-\(UInt64.random(in: 0 ... .max))")
+    var far = GatewayConfiguration(links: [link], origin: .handler { _ in Response(status: .notFound) })
+    far.allowed = [try AllowRule("\(nginx.endpoint)")]
+    far.logger = quiet
+    let gateway = try await Gateway.start(far)
+
+    let authority = try LocalAuthority(name: "A test's")
+    let file = try folder.write(authority.certificatePEM, to: "authority.pem")
+    var policy = TLSPolicy()
+    try policy.trust.add(certificatesIn: ca.authority, for: "127.0.0.1")
+    let lines = Lines()
+    var near = try ProxyConfiguration(link: link, listen: transports.link("tcp://127.0.0.1:0"))
+    near.logger = quiet
+    near.termination = TLSInspection(of: ["127.0.0.1"], by: authority)
+    near.interceptors = [
+      Trace(to: lines), Transform(mediaTypes: ["text/plain"]) { _ in Uppercase() },
+      Tunnel(policy, hosts: ["127.0.0.1"]),
+    ]
+    let proxy = try await Proxy.start(near)
+    let via = try ["--proxy", "http://127.0.0.1:\(proxy.address.hostPort().port ?? 0)", "--cacert", file, version]
+
+    let answers = try await Curl.fetch(via + [url, "--next"] + via + ["-sS", "-o", "/dev/null", url])
+    #expect(answers.text == "HELLO, BYWAY\n", "\(answers.errorText) \(answers.text)")
+    #expect(try await eventually { lines.exchanges.count == 2 })
+    for exchange in lines.exchanges {
+      #expect(exchange.request.scheme == "https")
+      #expect(exchange.request.authority == "\(nginx.endpoint)")
+      #expect(exchange.request.path?.hasPrefix("/hello?secret=") == true)
+      #expect(exchange.response?.status == .ok)
+    }
+    await proxy.stop(within: .zero)
+    await gateway.stop(within: .zero)
+    await nginx.stop()
+  }
+
+  @Test("openssl accepts what is minted, for names and for addresses", arguments: ["localhost", "127.0.0.1", "::1"])
+  func minted(_ host: String) async throws {
+    let folder = try TemporaryFolder()
+    let authority = try LocalAuthority(name: "A test's")
+    let file = try folder.write(authority.certificatePEM, to: "authority.pem")
+    let now = Int(time(nil))
+    let certificate = try authority.mint(
+      for: host, P256.Signing.PrivateKey().publicKey, validity: now - 60...now + 60)
+    let leaf = try folder.write(CertificateFacts(certificate).pem, to: "leaf.pem")
+    let check = host == "localhost" ? "-verify_hostname" : "-verify_ip"
+    let result = try await Program.openssl.run(
+      ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", file, check, host, leaf])
+    #expect(result.exitCode == 0, "\(result.text) \(result.errorText)")
+    let other = try await Program.openssl.run(["verify", "-CAfile", file, "-verify_hostname", "elsewhere", leaf])
+    #expect(other.exitCode != 0)
+  }
+
+  @Test("an authority that was kept is the same; half of one, or two halves of different ones, is none")
+  func kept() throws {
+    let one = try LocalAuthority(name: "one")
+    let two = try LocalAuthority(name: "two")
+    let again = try LocalAuthority(certificatePEM: one.certificatePEM, keyPEM: one.keyPEM)
+    #expect(try again.facts == one.facts)
+    #expect(throws: BywayError.self) { try LocalAuthority(certificatePEM: two.certificatePEM, keyPEM: one.keyPEM) }
+    #expect(throws: BywayError.self) { try LocalAuthority(certificatePEM: "", keyPEM: one.keyPEM) }
+  }
+}
+
+private struct Uppercase: BodyTransformation {
+  mutating func transform(_ chunk: ByteBuffer) -> ByteBuffer {
+    ByteBuffer(bytes: chunk.readableBytesView.map { (0x61...0x7A).contains($0) ? $0 - 32 : $0 })
+  }
+
+  mutating func finish() -> ByteBuffer { ByteBuffer() }
+}

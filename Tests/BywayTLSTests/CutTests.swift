@@ -1,0 +1,57 @@
+import Byway
+import BywayTLS
+import NIOCore
+import NIOSSL
+import TestPeers
+import Testing
+
+@testable import BywayTLS
+
+/// Connections that end where they should not, and bytes that are no certificate.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct CutTests {
+  @Test("a handshake that is cut is told as that, at once", arguments: [1, 5, 100, 600])
+  func handshake(_ bytes: Int) async throws {
+    let ca = try await Certificates()
+    let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
+    let relay = try await CuttingRelay(to: try #require(nginx.endpoint.port), after: bytes)
+    let rig = try await TunnelRig(.trusting(ca.authority), allowing: ["*:*"])
+    let failure = await rig.failure("https://127.0.0.1:\(relay.port)/hello")
+    #expect(failure?.code == .originUntrusted)
+    #expect(failure?.message.contains("ended the connection during the TLS handshake") == true, "\(failure as Any)")
+    await rig.stop()
+    await relay.stop()
+    await nginx.stop()
+  }
+
+  @Test("a body that is cut is an error, never a short success", arguments: [true, false])
+  func body(_ isHTTP2: Bool) async throws {
+    let ca = try await Certificates()
+    let folder = try TemporaryFolder()
+    _ = try MarkedFile(at: folder["f.bin"], size: 6_553_600)
+    let nginx = try await NginxServer(in: folder, http2: isHTTP2, tls: ca.server)
+    let relay = try await CuttingRelay(to: try #require(nginx.endpoint.port), after: 1_000_000)
+    let rig = try await TunnelRig(.trusting(ca.authority), allowing: ["*:*"])
+    let failure = await rig.failure("https://127.0.0.1:\(relay.port)/f.bin")
+    #expect(failure != nil)
+    #expect([.originLost, .incompleteResponse, .linkLost].contains(failure?.code), "\(failure as Any)")
+    await rig.stop()
+    await relay.stop()
+    await nginx.stop()
+  }
+
+  @Test("no bytes that pass for a certificate make its reader trap")
+  func parts() async throws {
+    let ca = try await Certificates()
+    let bytes = try #require(try NIOSSLCertificate.fromPEMFile(ca.server.cert).first).toDERBytes()
+    let whole = try #require(CertificateParts(bytes))
+    #expect(whole.commonName == "server")
+    for count in 0..<bytes.count { _ = CertificateParts(Array(bytes.prefix(count))) }
+    for index in bytes.indices {
+      for value: UInt8 in [0x00, 0x30, 0x7F, 0x80, 0x81, 0x84, 0x85, 0xFF] {
+        var damaged = bytes
+        damaged[index] = value
+        _ = CertificateParts(damaged)
+      }
+    }
+  }
+}
