@@ -142,6 +142,19 @@ import Testing
     }
   }
 
+  @Test("a task that was cancelled before it asks gets no answer and does not wait")
+  func cancelledBefore() async throws {
+    try await withLink { _ in
+      Response(status: .ok)
+    } _: { client in
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        _ = try await client.get("http://device/")
+      }
+      await #expect { try await task.value } throws: { BywayError($0).code == .cancelled }
+    }
+  }
+
   @Test("dropping a response's body stops its sender")
   func dropped() async throws {
     let stopped = AsyncStream.makeStream(of: Void.self)

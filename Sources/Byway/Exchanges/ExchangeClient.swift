@@ -49,11 +49,12 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   }
 
   func begin(with handler: any ExchangeHandler, _ continuation: CheckedContinuation<Response, any Error>) {
-    self.continuation = continuation
+    // Cancelled before it began.
     if isEnded {
-      fail(BywayError(.cancelled, "The caller gave up.", processing: .none))
+      continuation.resume(throwing: BywayError(.cancelled, "The caller gave up.", processing: .none))
       return
     }
+    self.continuation = continuation
     if let deadline = request.deadline {
       self.deadline = executor.eventLoop.scheduleTask(deadline: deadline) { self.deadlinePassed() }
     }
