@@ -150,35 +150,41 @@ import Testing
 
   @Test("a transfer that goes on does not time out, nor does one that waits for its delegate or is suspended")
   func noTimeout() async throws {
+    // Twelve pieces, 0.75 s apart, where six seconds of silence are too long; waiting takes longer than that.
     try await withRig { _ in
       let (body, chunks) = streamedBody()
       Task {
-        for _ in 0..<15 {
-          try await Task.sleep(for: .milliseconds(200))
+        for _ in 0..<12 {
+          try await Task.sleep(for: .milliseconds(750))
           chunks.yield(ByteBuffer(string: "."))
         }
         chunks.finish()
       }
       return Response(status: .ok, body: body)
     } _: { rig in
-      let session = rig.session { $0.timeoutIntervalForRequest = 2 }
-      #expect(try await session.data(from: .device()).0.text.count == 15)
+      @Sendable func configure(_ configuration: URLSessionConfiguration) {
+        configuration.timeoutIntervalForRequest = 6
+      }
+      async let running = rig.session(configure).data(from: .device()).0
 
-      let witness = Witness()
-      let slow = OperationQueue()
-      slow.maxConcurrentOperationCount = 1
-      let other = rig.session(delegate: witness, queue: slow) { $0.timeoutIntervalForRequest = 2 }
-      let task = other.dataTask(with: .device())
+      let held = Witness()
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      rig.session(delegate: held, queue: queue, configure).dataTask(with: .device()).resume()
+      let suspended = Witness()
+      let task = rig.session(delegate: suspended, configure).dataTask(with: .device())
       task.resume()
-      try await until { !witness.data.isEmpty }
-      slow.isSuspended = true
-      try await Task.sleep(for: .milliseconds(2500))
-      slow.isSuspended = false
+      try await until { !held.data.isEmpty && !suspended.data.isEmpty }
+      queue.isSuspended = true
       task.suspend()
-      try await Task.sleep(for: .milliseconds(2500))
+      try await Task.sleep(for: .seconds(8))
+      queue.isSuspended = false
       task.resume()
-      try await until { witness.isComplete }
-      #expect(witness.events.last == "complete")
+
+      try await until { held.isComplete && suspended.isComplete }
+      #expect(held.data.count == 12 && suspended.data.count == 12)
+      let data = try await running
+      #expect(data.count == 12)
     }
   }
 

@@ -11,7 +11,7 @@ import Testing
 /// it from the wrong place, once too often, or too late.
 @Suite(.timeLimit(.minutes(30))) struct StressTests {
   /// BYWAY_STRESS_TASKS=100000 makes it a long one.
-  static let total = ProcessInfo.processInfo.environment["BYWAY_STRESS_TASKS"].flatMap { Int($0) } ?? 10_000
+  static let total = ProcessInfo.processInfo.environment["BYWAY_STRESS_TASKS"].flatMap { Int($0) } ?? 6000
   static let workers = 100
 
   @Test("tasks of all kinds, half of them cancelled, end once each", arguments: [true, false])

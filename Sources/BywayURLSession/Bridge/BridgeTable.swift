@@ -31,6 +31,7 @@ final class BridgeTable: Sendable {
   }
 
   func register(_ bridge: Bridge) {
+    unregister(bridge)
     state.withLock { $0.bridges[ObjectIdentifier(BywayURLProtocol.self), default: []].insert(bridge, at: 0) }
   }
 

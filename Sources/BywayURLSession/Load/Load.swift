@@ -44,9 +44,9 @@ actor Load {
   func start() {
     if work == nil {
       begin()
-    } else if let waiter = pause.take()?.waiter {
+    } else if let ended = pause.take() {
       timeouts.activity.note()
-      waiter.resume()
+      ended.waiter?.resume()
     }
   }
 

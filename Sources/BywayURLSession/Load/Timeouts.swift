@@ -42,7 +42,8 @@ final class Timeouts: @unchecked Sendable {
     } else if rest <= 0 {
       expired(BywayError(.timedOut, "Nothing arrived for \(idle) s, the request's timeout."))
     }
-    timer?.schedule(deadline: .now() + min(max(rest, 0.01), Self.longest))
+    // Who did not end by that is suspended, and asked again later.
+    timer?.schedule(deadline: .now() + (rest > 0 ? min(rest, Self.longest) : 1))
   }
 
   func cancel() {

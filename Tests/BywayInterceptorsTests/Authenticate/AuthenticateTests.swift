@@ -72,7 +72,8 @@ import Testing
       }
     ).get("http://A:80/")
     #expect(origin.heads.last?.headerFields[.authorization]?.contains(#"algorithm=SHA-256, nonce="s""#) == true)
-    #expect(realms.withLock { $0 } == [.init(origin: "http://a", host: "a", name: "", hidesPassword: true, isDigest: true)])
+    #expect(
+      realms.withLock { $0 } == [.init(origin: "http://a", host: "a", name: "", hidesPassword: true, isDigest: true)])
     let bearer = Self.origin("Bearer realm=a", accepting: "x")
     let chain = bearer.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
     #expect(try await chain.get("http://a/").status == .unauthorized)
@@ -134,7 +135,9 @@ import Testing
     }
     #expect(asked.withLock { $0.map(\.name) } == ["a", "b"])
     #expect(try await chain.get("http://a/downgrade/").status == .unauthorized)
-    #expect(asked.withLock { $0.last } == .init(origin: "http://a", host: "a", name: "b", hidesPassword: false, isDigest: false))
+    #expect(
+      asked.withLock { $0.last }
+        == .init(origin: "http://a", host: "a", name: "b", hidesPassword: false, isDigest: false))
   }
 
   @Test("a deadline ends the asking before it ends the request, and the next one asks anew")
