@@ -175,7 +175,7 @@ let package = Package(
     tests(
       "BywayURLSessionTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayTesting", "BywayURLSession", "LineEmulation",
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayTesting", "BywayURLSession", "LineEmulation",
         "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, httpTypes,
       ]),
     tests(

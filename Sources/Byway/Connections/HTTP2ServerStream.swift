@@ -43,7 +43,11 @@ final class HTTP2ServerStream: ResponseSink {
 
   func inputEnded() {
     guard !isRequestComplete else { return }
-    fail(BywayError(.linkLost, "The client closed the connection before the end of its request."))
+    let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")
+    // The other side of the exchange has not failed, and would go on: a tunnel for ever.
+    let upstream = upstream.take()
+    fail(error)
+    upstream?.cancel(error)
   }
 
   /// The stream is gone, whoever ended it.

@@ -1,0 +1,38 @@
+import Byway
+import HTTPWire
+import Logging
+import NIOCore
+import TestWire
+import Testing
+
+/// How exchanges over a link end when the link does; the client's end is spoken frame by frame (RFC 9113).
+@Suite("HTTP/2 server endings") struct HTTP2ServerEndingTests {
+  /// Preface, SETTINGS, and a request whose body is still to come: CONNECT, or POST.
+  private static func request(_ method: String, path: Bool) -> [UInt8] {
+    func literal(_ name: UInt8, _ value: String) -> [UInt8] { [name, UInt8(value.utf8.count)] + Array(value.utf8) }
+    // Indexes of the static table: 1 authority, 2 method, 4 path, 6 scheme (RFC 7541, appendix A).
+    let block = literal(2, method) + literal(1, "a:1") + (path ? literal(4, "/") + literal(6, "http") : [])
+    return Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
+      + [0, 0, UInt8(block.count), 1, 4, 0, 0, 0, 1] + block
+  }
+
+  @Test(
+    "a link that ends in the middle of a request cancels its exchange, whatever was answered before",
+    arguments: ["CONNECT", "POST"], [true, false])
+  func ends(_ method: String, isAnswered: Bool) async throws {
+    let eventLoop = TestLoops.next()
+    let handler = ScriptedHandler(on: eventLoop)
+    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+    let configuration = ServerConfiguration(
+      hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let connection = try await eventLoop.submit {
+      Unshared(try HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
+    }.get()
+    client.offer(ByteBuffer(bytes: Self.request(method, path: method == "POST")))
+    let exchange = try await handler.exchange()
+    if isAnswered { try await exchange.begin([":status": "200"]) }
+    try await client.endOutput()
+    #expect(try await exchange.cancelled().code == .linkLost)
+    withExtendedLifetime(connection) {}
+  }
+}
