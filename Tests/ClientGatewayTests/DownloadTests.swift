@@ -68,6 +68,12 @@ import Testing
     await gateway.stop(within: .seconds(1))
   }
 
+  /// What an earlier process would have left.
+  private func leave(_ part: Data, of url: String, tag: String, at path: String) throws {
+    try part.write(to: URL(fileURLWithPath: path + ".part"))
+    try "\"\(tag)\"\t\(url)\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+  }
+
   private func content(of path: String) throws -> [UInt8] {
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   }
@@ -105,9 +111,7 @@ import Testing
   func changed() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
-      // What an earlier process left.
-      try Data(repeating: 9, count: 1000).write(to: URL(fileURLWithPath: path + ".part"))
-      try "\"0\"\thttp://device/f\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      try leave(Data(repeating: 9, count: 1000), of: "http://device/f", tag: "0", at: path)
       try await client.download("http://device/f", to: path)
       #expect(origin.state.withLock { $0.ranges } == ["bytes=1000-"])
       #expect(try content(of: path) == origin.state.withLock { $0.content })
@@ -118,8 +122,7 @@ import Testing
   func otherResource() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
-      try Data(repeating: 9, count: 1000).write(to: URL(fileURLWithPath: path + ".part"))
-      try "\"1\"\thttp://device/other\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      try leave(Data(repeating: 9, count: 1000), of: "http://device/other", tag: "1", at: path)
       try await client.download("http://device/f", to: path)
       #expect(origin.state.withLock { $0.ranges } == ["-"])
       #expect(try content(of: path) == origin.state.withLock { $0.content })
@@ -131,8 +134,7 @@ import Testing
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
       let content = origin.state.withLock { $0.content }
-      try Data(content[..<200_000]).write(to: URL(fileURLWithPath: path + ".part"))
-      try "\"1\"\thttp://device/f\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)
+      try leave(Data(content[..<200_000]), of: "http://device/f", tag: "1", at: path)
       let first = Mutex<BywayClient.DownloadProgress?>(nil)
       try await client.download("http://device/f", to: path) { report in
         first.withLock { $0 = $0 ?? report }

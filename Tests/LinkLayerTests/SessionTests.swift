@@ -323,35 +323,6 @@ struct SessionTests {
     #expect(pair.atDialler.last == .ended(.aborted) || pair.atDialler.last == .ended(.silence))
   }
 
-  @Test("two diallers tell each other that one has to listen")
-  func bothDial() {
-    var one = LinkLayer(.dialler, configuration: .defaults, at: 0)
-    var other = LinkLayer(.dialler, configuration: .defaults, at: 0)
-    one.open(session: 1, at: 0)
-    other.open(session: 2, at: 0)
-    let fromOne = one.transmit(at: 0)
-    let fromOther = other.transmit(at: 0)
-    one.receive(fromOther, at: 1)
-    other.receive(fromOne, at: 1)
-    #expect(one.takeEvents() == [.ended(.bothDial)])
-    #expect(other.takeEvents() == [.ended(.bothDial)])
-  }
-
-  @Test("a dialler that only hears of another one, or is only told of it, knows as well")
-  func bothDialOneHears() {
-    for hears in [true, false] {
-      var one = LinkLayer(.dialler, configuration: .defaults, at: 0)
-      var other = LinkLayer(.dialler, configuration: .defaults, at: 0)
-      one.open(session: 1, at: 0)
-      other.open(session: 2, at: 0)
-      let fromOne = one.transmit(at: 0)
-      let fromOther = other.transmit(at: 0)
-      if hears { one.receive(fromOther, at: 1) } else { other.receive(fromOne, at: 1) }
-      if !hears { one.receive(other.transmit(at: 2), at: 2) }
-      #expect(one.takeEvents() == [.ended(.bothDial)])
-    }
-  }
-
   @Test("an end of another version is told so")
   func versions() {
     var listener = LinkLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)

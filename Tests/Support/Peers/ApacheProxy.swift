@@ -12,7 +12,7 @@ package final class ApacheProxy: Sendable {
   package init(asksForLogin: Bool = false) async throws {
     let folder = try TemporaryFolder()
     let endpoint = try Endpoint.tcp(Endpoint.freePort())
-    try folder.write("\(Self.user):$apr1$12345678$hvOdOwtKWStnsU8Rvpnzm/\n", to: "users")
+    try folder.write(ApacheConfiguration.basicUsers, to: "users")
     let configuration = try folder.write(Self.configuration(folder, endpoint, asksForLogin), to: "httpd.conf")
     process = try ChildProcess(Program.apache.path(), ["-X", "-f", configuration])
     self.folder = folder
@@ -30,10 +30,8 @@ package final class ApacheProxy: Sendable {
   }
 
   private static func configuration(_ folder: TemporaryFolder, _ endpoint: Endpoint, _ asksForLogin: Bool) -> String {
-    let modules = [
-      "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "proxy", "proxy_http",
-      "proxy_connect",
-    ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
+    let head = ApacheConfiguration.head(
+      folder, endpoint, name: "proxy", modules: ["proxy", "proxy_http", "proxy_connect"])
     let login = """
       AuthType Basic
       AuthName "the way out"
@@ -41,16 +39,7 @@ package final class ApacheProxy: Sendable {
       Require valid-user
       """
     return """
-      ServerRoot \(folder.path)
-      DefaultRuntimeDir \(folder.path)
-      PidFile \(folder["httpd.pid"])
-      Mutex file:\(folder.path) default
-      ErrorLog \(folder["error.log"])
-      \(modules)
-      User nobody
-      Group nogroup
-      ServerName proxy
-      Listen \(endpoint)
+      \(head)
       LogFormat "%r" line
       CustomLog \(folder["access.log"]) line
       ProxyRequests On
