@@ -10,7 +10,8 @@ import Testing
       ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
       ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
       ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Tue, 01 Mar 2100 00:00:00 GMT", 4_107_542_400),
-      ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+      ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Sun Nov 16 08:49:37 1994", 784_975_777),
+      ("SUN, 06 nov 1994 08:49:37 gmt", 784_111_777),
     ])
   func dates(_ text: String, _ seconds: Int) throws {
     let time = try #require(WallTime(httpDate: text))
@@ -23,7 +24,10 @@ import Testing
     arguments: [
       "", "0", "-1", "Thu, 31 Jun 2024 00:00:00 GMT", "Fri, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
       "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT", "1994-11-06T08:49:37Z",
-      "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
+      "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 94 08:49:37 GMT",
+      "Sun 06 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT",
+      "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+      "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
     ])
   func noDates(_ text: String) {
     #expect(WallTime(httpDate: text) == nil)

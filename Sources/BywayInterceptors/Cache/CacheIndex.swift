@@ -25,6 +25,8 @@ struct CacheIndex {
     idsByKey[key, default: []].compactMap { entries[$0]?.response }
   }
 
+  func response(_ id: UInt64) -> StoredResponse? { entries[id]?.response }
+
   /// A number for a response that has just been asked for.
   mutating func reserve(_ key: String) -> UInt64 {
     defer { nextID += 1 }

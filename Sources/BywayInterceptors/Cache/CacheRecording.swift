@@ -3,42 +3,64 @@ import NIOCore
 import Synchronization
 
 /// Writes a body down as it passes. What cannot be written is left: the reader does not notice.
+///
+/// A reader that has the last byte may ask again at once, so that the body is complete here before that byte is there.
 final class CacheRecording: BodyRecorder {
   private struct State {
     var writer: (any CacheWriter)?
     var length = 0
+    var isComplete = false
   }
 
   private let state: Mutex<State>
+  private let expected: Int?
   private let limit: Int
-  private let finished: @Sendable (Int) async -> Void
+  private let completed: @Sendable (Int) async -> Void
+  private let ended: @Sendable () async -> Void
 
-  init(_ writer: any CacheWriter, limit: Int, finished: @escaping @Sendable (Int) async -> Void) {
+  /// - Parameters:
+  ///   - expected: the body's length, where it is known.
+  ///   - limit: the length from which on nothing is kept.
+  ///   - completed: all bytes are there, as many as this.
+  ///   - ended: the reader has everything; time for what takes long.
+  init(
+    _ writer: any CacheWriter, expecting expected: Int?, limit: Int,
+    completed: @escaping @Sendable (Int) async -> Void, ended: @escaping @Sendable () async -> Void
+  ) {
     state = Mutex(State(writer: writer))
+    self.expected = expected
     self.limit = limit
-    self.finished = finished
+    self.completed = completed
+    self.ended = ended
   }
 
   func write(_ chunk: ByteBuffer) async {
-    let writer = state.withLock { state in
+    let (writer, isLast) = state.withLock { state in
       state.length += chunk.readableBytes
       if state.length > limit { state.writer = nil }
-      return state.writer
+      return (state.writer, state.length == expected)
     }
     do { try await writer?.write(chunk) } catch { abandon() }
+    if isLast { await complete() }
   }
 
   func finish(_ trailers: HTTPFields?) async {
+    await complete()
+    if state.withLock({ $0.isComplete }) { await ended() }
+  }
+
+  func fail(_ error: any Error) {
+    abandon()
+  }
+
+  private func complete() async {
     let (writer, length) = state.withLock { state in
       defer { state.writer = nil }
       return (state.writer, state.length)
     }
     guard let writer, (try? await writer.finish()) != nil else { return }
-    await finished(length)
-  }
-
-  func fail(_ error: any Error) {
-    abandon()
+    await completed(length)
+    state.withLock { $0.isComplete = true }
   }
 
   private func abandon() {

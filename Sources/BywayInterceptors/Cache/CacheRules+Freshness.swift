@@ -19,8 +19,8 @@ extension StoredResponse {
 
   private var explicitLifetime: Duration? {
     if let maximum = control["max-age"] { return maximum }
-    guard let expires = fields[values: .expires].first else { return nil }
-    // Whatever is no date is in the past (§5.3).
+    guard let expires = fields[.expires] else { return nil }
+    // Whatever is no date, as two of them are not, is in the past (§5.3).
     return WallTime(httpDate: expires).map { max($0 - date, .zero) } ?? .zero
   }
 

@@ -8,7 +8,7 @@ protocol CacheStorage: Sendable {
   /// The body of a response that was stored.
   /// - Throws: where it is gone.
   func body(of id: UInt64) async throws -> Body
-  /// Keeps a head; the response exists from then on.
+  /// Keeps a head, and the body that it has already, beyond the end of the process.
   func save(_ response: StoredResponse) async throws
   func delete(_ ids: [UInt64]) async
 }
@@ -16,5 +16,6 @@ protocol CacheStorage: Sendable {
 /// Takes one body. Its last reference, dropped before ``finish()``, leaves nothing behind.
 protocol CacheWriter: Sendable {
   func write(_ chunk: ByteBuffer) async throws
+  /// The body can be read from now on.
   func finish() async throws
 }

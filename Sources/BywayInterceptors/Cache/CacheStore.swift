@@ -54,12 +54,7 @@ final class CacheStore: Sendable {
   /// Takes in a stored response's new head.
   func update(_ response: StoredResponse) async {
     guard index.withLock({ $0.update(response) }) else { return }
-    do {
-      try await storage.save(response)
-    } catch {
-      logger.warning("The cache cannot keep an update.", metadata: ["error": "\(error)"])
-      await remove(response.key)
-    }
+    await save(response.id)
     await storage.delete(index.withLock { $0.evict() })
   }
 
@@ -95,12 +90,14 @@ final class CacheStore: Sendable {
     if let length = body.length, length > bodyLimit { return body }
     do {
       let writer = try await storage.writer(for: reservation.id)
-      let recording = CacheRecording(writer, limit: bodyLimit) { length in
+      let recording = CacheRecording(writer, expecting: body.length, limit: bodyLimit) { length in
         // Holds the place until here.
         withExtendedLifetime(reservation) {}
         var whole = response
         whole.length = length
-        await self.insert(whole)
+        await self.storage.delete(self.index.withLock { $0.insert(whole) })
+      } ended: {
+        await self.save(response.id)
       }
       if body.isKnownEmpty {
         await recording.finish(nil)
@@ -113,16 +110,14 @@ final class CacheStore: Sendable {
     }
   }
 
-  private func insert(_ response: StoredResponse) async {
-    let doomed = index.withLock { $0.insert(response) }
-    if !doomed.contains(response.id) {
-      do {
-        try await storage.save(response)
-      } catch {
-        logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
-        await remove(response.key)
-      }
+  /// For the next start, in the form that it has by now; it may have gone as well.
+  private func save(_ id: UInt64) async {
+    guard let response = index.withLock({ $0.response(id) }) else { return }
+    do {
+      try await storage.save(response)
+    } catch {
+      logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
+      await remove(response.key)
     }
-    await storage.delete(doomed)
   }
 }

@@ -56,9 +56,10 @@ final class DiskStorage: CacheStorage {
   }
 
   func save(_ response: StoredResponse) async throws {
-    let (path, temporary) = (path(response.id, "head"), path(response.id, "new"))
+    let (path, temporary, body) = (path(response.id, "head"), path(response.id, "new"), path(response.id, "body"))
     let bytes = response.encoded
     try await NIOThreadPool.singleton.runIfActive {
+      try NewFile.synchronize(body)
       let file = try NewFile(temporary)
       try file.append(bytes)
       try file.synchronize()

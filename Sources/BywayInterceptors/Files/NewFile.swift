@@ -43,10 +43,17 @@ final class NewFile: @unchecked Sendable {
     guard count == text.utf8.count else { throw Self.failure(path) }
   }
 
-  /// Onto the disk, before anything refers to it. The file is whole.
+  /// Onto the disk, before anything refers to it.
   func synchronize() throws {
     guard fdatasync(descriptor) == 0 else { throw Self.failure(path) }
-    isWhole = true
+  }
+
+  /// The same for one that was written earlier.
+  static func synchronize(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure(path) }
+    defer { close(descriptor) }
+    guard fdatasync(descriptor) == 0 else { throw failure(path) }
   }
 
   /// The file is whole, and takes its name.
@@ -61,7 +68,7 @@ final class NewFile: @unchecked Sendable {
 }
 
 extension NewFile: CacheWriter {
-  func finish() async throws {
-    try await NIOThreadPool.singleton.runIfActive { try self.synchronize() }
+  func finish() {
+    isWhole = true
   }
 }

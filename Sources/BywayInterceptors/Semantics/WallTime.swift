@@ -28,21 +28,37 @@ package struct WallTime: Hashable, Comparable, Sendable {
 // MARK: HTTP's dates (RFC 9110 §5.6.7)
 
 extension WallTime {
-  /// Any of the three forms that are to be understood; `nil` where it is none, or no day of the calendar.
+  /// Any of the three forms that are to be understood, in letters of either case; `nil` where it is none, or no day of
+  /// the calendar. What nearly is a date is none: an `Expires` of that kind is in the past (RFC 9111 §5.3).
   package init?(httpDate text: String) {
-    let words = text.split { " ,-:".contains($0) }.map(String.init)
-    let parsed: Calendar? =
-      switch words.count {
-      // Sun Nov  6 08:49:37 1994
-      case 7 where words[1].count == 3 && Int(words[1]) == nil:
-        Calendar(year: words[6], month: words[1], day: words[2], time: words[3...5])
-      // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-      case 8 where words[7] == "GMT" || words[7] == "UTC":
-        Calendar(year: words[3], month: words[2], day: words[1], time: words[4...6])
-      default: nil
-      }
-    guard let parsed else { return nil }
-    sinceEpoch = .seconds(parsed.secondsSinceEpoch)
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    let calendar: Calendar?
+    switch words.count {
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    case 6 where words[0].utf8.count == 4 && words[0].hasSuffix(","):
+      guard words[5].lowercased() == "gmt" else { return nil }
+      calendar = Calendar(
+        year: number(words[3], digits: 4), month: words[2], day: number(words[1], digits: 2), time: words[4])
+    // Sunday, 06-Nov-94 08:49:37 GMT
+    case 4 where words[0].hasSuffix(","):
+      let day = words[1].split(separator: "-", omittingEmptySubsequences: false)
+      guard words[3].lowercased() == "gmt", day.count == 3, let year = number(day[2], digits: 2) else { return nil }
+      // Two digits are of the century that puts them nearest to now; this reads them as POSIX does.
+      calendar = Calendar(
+        year: year + (year < 70 ? 2000 : 1900), month: day[1], day: number(day[0], digits: 2), time: words[2])
+    // Sun Nov  6 08:49:37 1994
+    case 6 where words[2].isEmpty:
+      calendar = Calendar(
+        year: number(words[5], digits: 4), month: words[1], day: number(words[3], digits: 1), time: words[4])
+    // Sun Nov 16 08:49:37 1994
+    case 5:
+      calendar = Calendar(
+        year: number(words[4], digits: 4), month: words[1], day: number(words[2], digits: 2), time: words[3])
+    default:
+      return nil
+    }
+    guard let calendar else { return nil }
+    sinceEpoch = .seconds(calendar.secondsSinceEpoch)
   }
 
   /// The form to send: `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -73,17 +89,16 @@ private struct Calendar {
   /// From Thursday on, which 1 January 1970 was.
   var weekday = 0
 
-  init?(year: String, month: String, day: String, time: ArraySlice<String>) {
-    let numbers = time.compactMap { Int($0) }
-    guard let year = Int(year), let month = Self.months.firstIndex(of: month), let day = Int(day), numbers.count == 3,
-      (0...9999).contains(year), (1...31).contains(day), (0...23).contains(numbers[0]), (0...59).contains(numbers[1]),
-      (0...60).contains(numbers[2])
+  init?(year: Int?, month: Substring, day: Int?, time: Substring) {
+    let parts = time.split(separator: ":", omittingEmptySubsequences: false).compactMap { number($0, digits: 2) }
+    let name = month.lowercased()
+    guard let year, let day, let month = Self.months.firstIndex(where: { $0.lowercased() == name }), parts.count == 3,
+      time.utf8.count == 8, parts[0] < 24, parts[1] < 60, parts[2] <= 60
     else { return nil }
-    // Two digits are of the century that puts them nearest to now; this reads them as POSIX does.
-    self.year = year >= 100 ? year : year + (year < 70 ? 2000 : 1900)
+    self.year = year
     self.month = month + 1
     self.day = day
-    secondOfDay = (numbers[0] * 60 + numbers[1]) * 60 + numbers[2]
+    secondOfDay = (parts[0] * 60 + parts[1]) * 60 + parts[2]
     // The 31st of June is no day.
     guard Calendar(secondsSinceEpoch: daysSinceEpoch * 86_400).day == day else { return nil }
   }
@@ -115,6 +130,11 @@ private struct Calendar {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
+}
+
+private func number(_ text: Substring, digits: Int) -> Int? {
+  guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+  return Int(text)
 }
 
 private func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

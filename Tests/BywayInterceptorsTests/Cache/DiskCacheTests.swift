@@ -51,6 +51,17 @@ import Testing
     #expect(try await rig.get("/a", [.accept: "x", .cacheControl: "max-stale"]).isHit)
   }
 
+  @Test("a reader that has the last byte finds the response in the cache, before it has asked for the end")
+  func lastByte() async throws {
+    let rig = try rig()
+    var body = try await rig.chain(Request(.get, url: "http://a/a")).body.makeAsyncIterator()
+    let chunk = try #require(try await body.next())
+    let again = try await rig.get("/a")
+    #expect(again.isHit)
+    #expect(again.text == String(buffer: chunk))
+    #expect(try await body.next() == nil)
+  }
+
   @Test("only its owner can look into it")
   func permissions() async throws {
     let rig = try rig()
