@@ -42,7 +42,7 @@ struct HostKeyRefusal: Sendable {
     let places = files.isEmpty ? "no file of known hosts" : files.joined(separator: ", ")
     return refusal(
       "\(name) is not a known host: its key \(key) is not listed (\(places)). Compare it with what "
-        + "\"ssh-keygen -l\" prints at the host, then \(add), or let host-key-checking=accept-new do that.")
+        + "\"ssh-keygen -l\" prints at the host, then \(add), or let host-key-checking=accept-new in the link do that.")
   }
 
   private func changed(_ entries: [KnownHosts.Entry]) -> BywayError {
