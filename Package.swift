@@ -20,6 +20,7 @@ let nioConcurrencyHelpers: Target.Dependency = .product(name: "NIOConcurrencyHel
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -52,6 +53,7 @@ let package = Package(
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
+    .library(name: "BywayWebSocket", targets: ["BywayWebSocket"]),
     .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
     .library(name: "BywayCommand", targets: ["BywayCommand"]),
@@ -98,6 +100,7 @@ let package = Package(
     source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto]),
+    source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     // The only library here that needs Foundation.
     source("BywayURLSession", ["Byway", "BywayInterceptors", nioCore, nioPosix, httpTypes]),
     .systemLibrary(name: "CPseudoTerminal"),
@@ -184,6 +187,9 @@ let package = Package(
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "LoopbackTransport",
         "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto,
       ]),
+    tests(
+      "BywayWebSocketTests",
+      ["Byway", "BywayGateway", "BywayTLS", "BywayWebSocket", "LoopbackTransport", "TestPeers", nioCore, httpTypes]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
       "ClientGatewayTests",

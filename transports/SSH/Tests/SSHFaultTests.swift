@@ -18,9 +18,12 @@ import TransportTestSupport
     }
   }
 
-  private func refusal(port: Int, _ limits: SSHLimits = SSHLimits()) async throws -> BywayError? {
+  /// - Parameter limit: what the caller of the transport allows, whatever the transport's own limits are.
+  private func refusal(
+    port: Int, _ limits: SSHLimits = SSHLimits(), limit: TimeAmount = .seconds(60)
+  ) async throws -> BywayError? {
     let address = try LinkAddress("ssh://me@127.0.0.1:\(port)/x?config=none&known_hosts=/dev/null")
-    return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: .seconds(60))) }
+    return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: limit)) }
   }
 
   @Test("nobody listens on the server's port") func noServer() async throws {
@@ -33,7 +36,7 @@ import TransportTestSupport
     let server = try await LocalServer.start { _ in }
     var limits = SSHLimits()
     limits.handshake = .milliseconds(200)
-    expect(try await refusal(port: server.port, limits), "said nothing")
+    expect(try await refusal(port: server.port, limits, limit: .hours(1)), "said nothing")
     await server.stop()
   }
 

@@ -1,0 +1,66 @@
+public import Byway
+public import HTTPTypes
+import NIOCore
+import NIOPosix
+import NIOWebSocket
+
+extension BywayClient {
+  /// Opens a WebSocket at an origin behind the link, and closes it when `body` returns; when it throws, the connection just
+  /// ends.
+  ///
+  /// It passes the client's interceptors as a CONNECT with `:protocol` (RFC 8441), which the gateway turns into an upgrade
+  /// where the origin speaks HTTP/1.1.
+  ///
+  /// - Parameters:
+  ///   - url: with `ws`, `wss`, `http` or `https`.
+  ///   - protocols: subprotocols, the best one first (RFC 6455 §1.9).
+  ///   - fields: further fields of the request.
+  /// - Throws: ``BywayError``: what fails a request fails this; `refused` where the answer opens no WebSocket.
+  public func withWebSocket<Result>(
+    _ url: String, protocols: [String] = [], fields: HTTPFields = [:],
+    configuration: WebSocket.Configuration = .defaults, isolation: isolated (any Actor)? = #isolation,
+    _ body: (WebSocket) async throws -> Result
+  ) async throws -> Result {
+    let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let (carrier, requestBody) = BodyCarrier.make(on: eventLoop)
+    var opening = try WebSocketOpening(url: url, protocols: protocols, fields: fields)
+    opening.request.body = requestBody
+    opening.request.deadline = configuration.opening.map { .now() + $0 }
+    let response = try await execute(opening.request)
+    let subprotocol = try opening.subprotocol(in: response)
+
+    let ending = WebSocketEnding()
+    let channel = try await eventLoop.submit { try carrier.webSocketChannel(ending, configuration) }.get()
+    let receiving = Task { await carrier.receive(response.body) }
+    defer { receiving.cancel() }
+    return try await channel.executeThenClose { inbound, outbound in
+      let socket = WebSocket(
+        subprotocol: subprotocol, messages: WebSocket.Messages(inbound: inbound), outbound: outbound, ending: ending)
+      let result = try await body(socket)
+      // Where it is closed already, there is nothing to do.
+      try? await socket.close()
+      if !Task.isCancelled { try? await channel.channel.closeFuture.get() }
+      return result
+    }
+  }
+}
+
+extension BodyCarrier {
+  /// On the event loop.
+  fileprivate func webSocketChannel(
+    _ ending: WebSocketEnding, _ configuration: WebSocket.Configuration
+  ) throws -> NIOAsyncChannel<WebSocket.Message, WebSocketHandler.Outgoing> {
+    guard let channel else { throw ChannelError.ioOnClosedChannel }
+    let limit = configuration.maximumMessageSize
+    try channel.pipeline.syncOperations.addHandlers([
+      ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)), WebSocketFrameEncoder(), ServerFrameRules(),
+      NIOWebSocketFrameAggregator(
+        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 65_536, maxAccumulatedFrameSize: limit),
+      WebSocketHandler(ending, patience: configuration.closing),
+    ])
+    let result = try NIOAsyncChannel<WebSocket.Message, WebSocketHandler.Outgoing>(
+      wrappingChannelSynchronously: channel)
+    channel.activate()
+    return result
+  }
+}

@@ -1,0 +1,53 @@
+import Byway
+import NIOCore
+import Synchronization
+
+/// How a WebSocket ended, between its event loop and its user.
+final class WebSocketEnding: Sendable {
+  private struct State {
+    var isClosed = false
+    var closure: WebSocket.Closure?
+    var error: BywayError?
+  }
+
+  private let state = Mutex(State())
+
+  var closure: WebSocket.Closure? { state.withLock { $0.closure } }
+
+  // MARK: The event loop's side
+
+  /// This end has closed.
+  func closed() {
+    state.withLock { $0.isClosed = true }
+  }
+
+  func closed(by closure: WebSocket.Closure) {
+    state.withLock { $0.closure = closure }
+  }
+
+  func failed(_ error: BywayError) {
+    state.withLock { state in
+      state.isClosed = true
+      state.error = state.error ?? error
+    }
+  }
+
+  // MARK: The user's side
+
+  /// - Throws: where nothing can be sent any more. That a write was taken does not mean that it left.
+  func checkOpen() throws(BywayError) {
+    let state = state.withLock { $0 }
+    if state.isClosed { throw state.error ?? Self.isClosed }
+  }
+
+  /// What a write that failed means.
+  func explain(_ error: any Error) -> BywayError {
+    switch error {
+    case is CancellationError: BywayError(error)
+    case let error as BywayError: error
+    default: state.withLock { $0.error } ?? Self.isClosed
+    }
+  }
+
+  private static let isClosed = BywayError(.cancelled, "The WebSocket is closed.", processing: .none)
+}

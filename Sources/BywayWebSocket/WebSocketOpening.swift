@@ -1,0 +1,45 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// The request that opens a WebSocket, and what must be true of its answer (RFC 6455 §4.1, RFC 8441 §5).
+struct WebSocketOpening {
+  var request: Request
+  private let url: String
+  private let protocols: [String]
+
+  init(url: String, protocols: [String], fields: HTTPFields) throws {
+    self.url = url
+    self.protocols = protocols
+    request = try Request(.connect, url: url)
+    switch request.head.scheme {
+    case "ws": request.head.scheme = "http"
+    case "wss": request.head.scheme = "https"
+    case "http", "https": break
+    default:
+      throw BywayError(
+        .invalidRequest, "\"\(url)\" is no address of a WebSocket: write ws:// or wss://.", processing: .none)
+    }
+    request.head.extendedConnectProtocol = "websocket"
+    request.head.headerFields = fields
+    request.head.headerFields[.secWebSocketVersion] = "13"
+    if !protocols.isEmpty { request.head.headerFields[.secWebSocketProtocol] = protocols.joined(separator: ", ") }
+  }
+
+  /// - Returns: what the server chose.
+  /// - Throws: ``BywayError`` where the answer opens nothing.
+  func subprotocol(in response: Response) throws(BywayError) -> String? {
+    guard response.status == .ok else {
+      throw BywayError(
+        .refused, "\(url) opened no WebSocket: the answer was \(response.status.code).", processing: .none)
+    }
+    guard response.fields[.secWebSocketExtensions] == nil else {
+      throw BywayError(.protocolViolation, "\(url) uses an extension that nobody asked for.")
+    }
+    let chosen = response.fields[.secWebSocketProtocol]
+    if let chosen, !protocols.contains(chosen) {
+      throw BywayError(.protocolViolation, "\(url) speaks a protocol that nobody asked for.")
+    }
+    return chosen
+  }
+}

@@ -1,0 +1,212 @@
+import Byway
+import BywayWebSocket
+import HTTPTypes
+import NIOCore
+import Synchronization
+import Testing
+
+@Suite("A WebSocket at a server that breaks the rules", .timeLimit(.minutes(2))) struct HostileServerTests {
+  struct Violation: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let bytes: [UInt8]
+    let code: BywayError.Code
+    /// What the client closes with.
+    let close: [UInt8]
+  }
+
+  static let violations = [
+    Violation(
+      testDescription: "a frame with a mask", bytes: [0x81, 0x81, 0, 0, 0, 0, 0x61], code: .protocolViolation,
+      close: [3, 0xEA]),
+    Violation(testDescription: "a reserved bit", bytes: [0xC1, 1, 0x61], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(testDescription: "an unknown kind", bytes: [0x83, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(
+      testDescription: "an unknown control frame", bytes: [0x8B, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(testDescription: "a cut ping", bytes: [0x09, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(
+      testDescription: "a long ping", bytes: [0x89, 126, 0, 126] + [UInt8](repeating: 0, count: 126),
+      code: .protocolViolation, close: [3, 0xEA]),
+    Violation(
+      testDescription: "an end without a beginning", bytes: [0x80, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(
+      testDescription: "a beginning without an end", bytes: [0x01, 1, 0x61, 0x81, 1, 0x62], code: .protocolViolation,
+      close: [3, 0xEA]),
+    Violation(
+      testDescription: "a text of no letters", bytes: [0x81, 2, 0xC3, 0x28], code: .protocolViolation, close: [3, 0xEF]),
+    Violation(
+      testDescription: "a letter cut in two messages", bytes: [0x81, 1, 0xC3], code: .protocolViolation,
+      close: [3, 0xEF]),
+    Violation(
+      testDescription: "a length that nobody has memory for", bytes: [0x82, 127, 0x7F, 0, 0, 0, 0, 0, 0, 0],
+      code: .tooLarge, close: [3, 0xF1]),
+    Violation(
+      testDescription: "a message over the limit", bytes: [0x82, 126, 4, 1] + [UInt8](repeating: 0, count: 1025),
+      code: .tooLarge, close: [3, 0xF1]),
+    Violation(
+      testDescription: "pieces over the limit",
+      bytes: [0x02, 126, 4, 0] + [UInt8](repeating: 0, count: 1024) + [0x80, 1, 0], code: .tooLarge, close: [3, 0xF1]),
+    Violation(testDescription: "half a code", bytes: [0x88, 1, 3], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(
+      testDescription: "a code that never travels", bytes: [0x88, 2, 3, 0xED], code: .protocolViolation,
+      close: [3, 0xEA]),
+    Violation(
+      testDescription: "a reason of no letters", bytes: [0x88, 3, 3, 0xE8, 0xFF], code: .protocolViolation,
+      close: [3, 0xEA]),
+  ]
+
+  @Test("is told so, and its user", arguments: violations)
+  func violation(_ violation: Violation) async throws {
+    let answer = Mutex<[UInt8]?>(nil)
+    let server = SocketServer.handler { server in
+      server.send([0x81, 2] + Array("hi".utf8))
+      server.send(violation.bytes)
+      let frame = try await server.receive()
+      answer.withLock { $0 = frame.map { [$0.opcode] + $0.content } }
+    }
+    var configuration = WebSocket.Configuration.defaults
+    configuration.maximumMessageSize = 1024
+    try await SocketRig.with(handler: server) { client in
+      try await client.withWebSocket("ws://device/", configuration: configuration) { socket in
+        var messages = socket.messages.makeAsyncIterator()
+        let first = try await messages.next()
+        #expect(first == .text("hi"))
+        let error = await #expect(throws: BywayError.self) { try await messages.next() }
+        #expect(error?.code == violation.code, "\(error as Any)")
+        let late = await #expect(throws: BywayError.self) { try await socket.send("x") }
+        #expect(late?.code == violation.code)
+        #expect(socket.closure == nil)
+      }
+    }
+    #expect(answer.withLock { $0 } == [8] + violation.close)
+  }
+
+  @Test("byte by byte, in pieces, with pings in between: the same messages")
+  func pieces() async throws {
+    let pong = Mutex<[UInt8]?>(nil)
+    let bytes: [UInt8] = [0x01, 2, 0x61, 0x62, 0x89, 3, 1, 2, 3, 0x00, 0, 0x80, 1, 0x63, 0x8A, 0, 0x82, 0, 0x88, 0]
+    let server = SocketServer.handler { server in
+      for byte in bytes { server.send([byte]) }
+      let frame = try await server.receive()
+      pong.withLock { $0 = frame.map { [$0.opcode] + $0.content } }
+      _ = try await server.receive()
+    }
+    try await SocketRig.with(handler: server) { client in
+      let received = try await client.withWebSocket("ws://device/") { socket in
+        var received: [WebSocket.Message] = []
+        for try await message in socket.messages { received.append(message) }
+        #expect(socket.closure == WebSocket.Closure(code: 1005, reason: ""))
+        return received
+      }
+      #expect(received == [.text("abc"), .binary(ByteBuffer())])
+    }
+    #expect(pong.withLock { $0 } == [10, 1, 2, 3])
+  }
+
+  @Test("an end without a close is an error, as messages may be missing")
+  func cutOff() async throws {
+    let server = SocketServer.handler { server in server.send([0x81, 1, 0x61]) }
+    try await SocketRig.with(handler: server) { client in
+      try await client.withWebSocket("ws://device/") { socket in
+        var messages = socket.messages.makeAsyncIterator()
+        let first = try await messages.next()
+        #expect(first == .text("a"))
+        let error = await #expect(throws: BywayError.self) { try await messages.next() }
+        #expect(error?.code == .originLost, "\(error as Any)")
+      }
+    }
+  }
+
+  @Test("a server that never closes is left when its time is over")
+  func stubborn() async throws {
+    let server = SocketServer.handler { server in
+      while try await server.receive() != nil {}
+      try await Task.sleep(for: .seconds(600))
+    }
+    var configuration = WebSocket.Configuration.defaults
+    configuration.closing = .milliseconds(50)
+    try await SocketRig.with(handler: server) { client in
+      try await client.withWebSocket("ws://device/", configuration: configuration) { socket in
+        try await socket.send("a")
+      }
+    }
+  }
+
+  @Test("a server that floods is slowed down to its reader, and left by one who has enough")
+  func flood() async throws {
+    let sent = Mutex(0)
+    let message = [0x82, 127, 0, 0, 0, 0, 0, 0, 0x40, 0] + [UInt8](repeating: 7, count: 16_384)
+    let handler: @Sendable (Request) async throws -> Response = { _ in
+      let endless = AsyncStream<ByteBuffer> {
+        sent.withLock { $0 += message.count }
+        return ByteBuffer(bytes: message)
+      }
+      return Response(status: .ok, body: Body(endless))
+    }
+    var configuration = WebSocket.Configuration.defaults
+    configuration.closing = .milliseconds(200)
+    try await SocketRig.with(handler: handler) { client in
+      try await client.withWebSocket("ws://device/", configuration: configuration) { socket in
+        var messages = socket.messages.makeAsyncIterator()
+        _ = try await messages.next()
+        // Whatever there is on the way fills up, and then nothing more is made.
+        var before = -1
+        while sent.withLock({ $0 }) != before {
+          before = sent.withLock { $0 }
+          try await Task.sleep(for: .milliseconds(300))
+        }
+        #expect(before < 4 << 20)
+        for _ in 0..<500 { _ = try await messages.next() }
+        #expect(sent.withLock { $0 } > 500 * 16_384)
+      }
+    }
+  }
+
+  @Test("a user's error ends the connection, and is the user's")
+  func userError() async throws {
+    struct Mine: Error {}
+    let server = SocketServer.handler { server in while try await server.receive() != nil {} }
+    try await SocketRig.with(handler: server) { client in
+      await #expect(throws: Mine.self) {
+        try await client.withWebSocket("ws://device/") { _ in throw Mine() }
+      }
+    }
+  }
+
+  @Test("the protocol that the server chose, and one that nobody asked for")
+  func subprotocols() async throws {
+    let chosen = SocketServer.handler([.secWebSocketProtocol: "b"]) { server in _ = try await server.receive() }
+    try await SocketRig.with(handler: chosen) { client in
+      try await client.withWebSocket("ws://device/", protocols: ["a", "b"]) { #expect($0.subprotocol == "b") }
+      let error = await #expect(throws: BywayError.self) {
+        try await client.withWebSocket("ws://device/", protocols: ["a"]) { _ in }
+      }
+      #expect(error?.code == .protocolViolation)
+    }
+    let extended = SocketServer.handler([.secWebSocketExtensions: "permessage-deflate"]) { _ in }
+    try await SocketRig.with(handler: extended) { client in
+      let error = await #expect(throws: BywayError.self) { try await client.withWebSocket("ws://device/") { _ in } }
+      #expect(error?.code == .protocolViolation)
+    }
+  }
+
+  @Test("codes and reasons that are not a user's to send", arguments: [999, 1001, 1005, 1006, 2999, 5000])
+  func closeCodes(_ code: Int) async throws {
+    let server = SocketServer.handler { server in while try await server.receive() != nil {} }
+    try await SocketRig.with(handler: server) { client in
+      try await client.withWebSocket("ws://device/", configuration: .short) { socket in
+        let error = await #expect(throws: BywayError.self) { try await socket.close(code: code) }
+        #expect(error?.code == .invalidRequest)
+        let long = String(repeating: "x", count: 124)
+        await #expect(throws: BywayError.self) { try await socket.close(reason: long) }
+      }
+    }
+  }
+}
+
+extension WebSocket.Configuration {
+  fileprivate static var short: Self {
+    var configuration = Self.defaults
+    configuration.closing = .milliseconds(50)
+    return configuration
+  }
+}

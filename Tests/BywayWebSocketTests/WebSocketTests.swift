@@ -1,0 +1,76 @@
+import Byway
+import BywayWebSocket
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@Suite("A WebSocket at a real origin", .timeLimit(.minutes(2))) struct WebSocketTests {
+  @Test("messages of all sizes come back as they went, and both ends close")
+  func echo() async throws {
+    let origin = try await OriginServer()
+    try await SocketRig.with(origin: origin.url) { client in
+      let closure = try await client.withWebSocket("ws://device/websocket") { socket in
+        var messages = socket.messages.makeAsyncIterator()
+        for size in [0, 1, 125, 126, 65_535, 65_536, 3 << 20] {
+          let bytes = ByteBuffer(repeating: UInt8(truncatingIfNeeded: size), count: size)
+          try await socket.send(.binary(bytes))
+          #expect(try await messages.next() == .binary(bytes), "\(size)")
+        }
+        try await socket.send("grüß dich")
+        #expect(try await messages.next() == .text("grüß dich"))
+        try await socket.close(code: 4321, reason: "enough")
+        #expect(try await messages.next() == nil)
+        let error = await #expect(throws: BywayError.self) { try await socket.send("late") }
+        #expect(error?.code == .cancelled)
+        return socket.closure
+      }
+      #expect(closure?.code == 4321)
+    }
+    await origin.stop()
+  }
+
+  @Test("many at once over one link")
+  func many() async throws {
+    let origin = try await OriginServer()
+    try await SocketRig.with(origin: origin.url) { client in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<50 {
+          group.addTask {
+            try await client.withWebSocket("ws://device/websocket") { socket in
+              var messages = socket.messages.makeAsyncIterator()
+              for round in 0..<20 {
+                try await socket.send("\(number) \(round)")
+                #expect(try await messages.next() == .text("\(number) \(round)"))
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    await origin.stop()
+  }
+
+  @Test("an answer that opens none is an error with its status", arguments: ["ws://device/", "http://device/"])
+  func refused(_ url: String) async throws {
+    let origin = try await OriginServer()
+    try await SocketRig.with(origin: origin.url) { client in
+      let error = await #expect(throws: BywayError.self) { try await client.withWebSocket(url) { _ in } }
+      #expect(error?.code == .refused || error?.code == .protocolViolation, "\(error as Any)")
+    }
+    await origin.stop()
+  }
+
+  @Test("what is no address of a WebSocket")
+  func addresses() async throws {
+    let server = SocketServer.handler { _ in }
+    try await SocketRig.with(handler: server) { client in
+      for url in ["device/x", "ftp://device/x", "ws://"] {
+        let error = await #expect(throws: BywayError.self) { try await client.withWebSocket(url) { _ in } }
+        #expect(error?.code == .invalidRequest, "\(url)")
+      }
+    }
+  }
+}
