@@ -21,7 +21,9 @@ import Testing
 
   @Test("an extended CONNECT becomes a handshake, whose proof is checked and stays here")
   func webSocket() async throws {
-    let client = try await HTTP1ClientFixture(hop: nil)
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.webSocketClosing = .zero
+    let client = try await HTTP1ClientFixture(configuration, hop: nil)
     let response = try await client.begin(.webSocket, isComplete: false)
     try await response.send("early")
     let origin = try await client.origin()
@@ -44,6 +46,28 @@ import Testing
     try await origin.send("last")
     origin.close()
     #expect(try await response.response().body == "welcomelast")
+  }
+
+  @Test("who ends a WebSocket hears its server out, which is not told half of it")
+  func closing() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.webSocketClosing = .hours(1)
+    let client = try await HTTP1ClientFixture(configuration)
+    let response = try await client.begin(.webSocket, isComplete: false)
+    let origin = try await client.origin()
+    try await origin.send(answer(key(in: origin.receive(through: "\r\n\r\n"))))
+    _ = try await response.responseHead()
+    try await response.send("close")
+    try await response.end()
+    _ = try await origin.receive(through: "close")
+    // Bytes that are credited are no reason to forget it, nor is the end that has not come.
+    try await response.credited(5)
+    try await origin.send("wait")
+    try await response.body(until: "wait")
+    #expect(try await origin.hasEnded() == false)
+    try await origin.send("closed")
+    origin.close()
+    #expect(try await response.response().body == "waitclosed")
   }
 
   @Test("no key is used twice")

@@ -35,6 +35,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   private enum Tunnel {
     case none, requested, open
+    /// The client has ended its direction of a WebSocket, and the server has not been told yet.
+    case closing
   }
 
   static func start(on channel: any Channel, upstream: HTTP1Upstream) throws -> HTTP1ClientConnection {
@@ -117,12 +119,22 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     switch tunnel {
     case .requested:
       isFinishedEarly = true
-    case .open:
+    case .open where handshake != nil:
       channel.flush()
-      channel.close(mode: .output, promise: nil)
+      tunnel = .closing
+      timer.set(.now() + upstream.configuration.webSocketClosing)
+    case .open:
+      endOutput()
     case .none:
       finishRequest(trailers: trailers)
+    case .closing:
+      break
     }
+  }
+
+  private func endOutput() {
+    channel.flush()
+    channel.close(mode: .output, promise: nil)
   }
 
   /// The exchange wants nothing more; half a message cannot be taken back, so the connection ends.
@@ -257,13 +269,14 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   }
 
   private func responseEnded(_ exchange: HTTP1Exchange, trailers: FieldSection?) {
-    let isReusable = isRequestSent && parser.isReusable && tunnel != .open && !isEnded
+    let isTunnel = tunnel == .open || tunnel == .closing
+    let isReusable = isRequestSent && parser.isReusable && !isTunnel && !isEnded
     self.exchange = nil
     exchange.responseEnded(trailers: trailers, wasComplete: isResponseComplete)
     if isReusable {
       isReused = true
       becomeIdle()
-    } else if tunnel == .open {
+    } else if isTunnel {
       channel.closeOnceWritten(within: upstream.configuration.idleTimeout)
     } else {
       channel.close(promise: nil)
@@ -302,6 +315,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   /// The server is waited for when it has the whole request, and while it does not take more of it: not while the client
   /// pauses.
   private func watch() {
+    if tunnel == .closing { return }
     guard let exchange, !hasResponse else {
       timer.set(nil)
       watchBody()
@@ -323,6 +337,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
       channel.close(promise: nil)
       return
     }
+    if tunnel == .closing { return endOutput() }
     if hasResponse {
       fail(BywayError(.incompleteResponse, "\(upstream.dialer.name) paused for too long in the middle of a response."))
       return

@@ -21,6 +21,10 @@ package final class HTTP1Upstream: ExchangeHandler {
     /// Of silence within a response's body whose length was declared; `nil`: no limit. A body without is as long as its
     /// sender likes: events, a log that is followed, a tunnel. Those are silent for hours, and nothing is wrong.
     package var bodyTimeout: TimeAmount? = .minutes(5)
+    /// How long a server may go on with a WebSocket whose client has ended its direction, before it is told so. Whoever
+    /// speaks WebSocket has said it in a close frame, and is about to answer that; many servers, and most with TLS, answer
+    /// nothing any more to half of a connection.
+    package var webSocketClosing = TimeAmount.seconds(10)
     /// Requests carry their target in absolute form, because a proxy stands next.
     package var isProxy = false
     package var http1 = HTTP1Configuration.defaults

@@ -98,6 +98,11 @@ package struct WireEnd: Sendable {
     try await watch.run { [inbox] in String(buffer: inbox.received) }
   }
 
+  /// Whether the other end has ended its direction by now.
+  package func hasEnded() async throws -> Bool {
+    try await watch.run { [inbox] in inbox.isEnded }
+  }
+
   /// Whether the connection ended by a reset, once it has ended.
   package func wasReset() async throws -> Bool {
     try await watch.value("the connection ended") { [inbox] in inbox.isEnded ? inbox.isReset : nil }
