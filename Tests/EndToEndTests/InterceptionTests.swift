@@ -25,6 +25,7 @@ extension EndToEnd {
         #expect(archive.log.entries.map(\.response.status) == [200, 200])
         let mode = try FileManager.default.attributesOfItem(atPath: files[name])[.posixPermissions] as? Int
         #expect(mode == 0o600)
+        #expect(try await HARCheck.problems(in: files[name]) == "")
       }
     }
 
