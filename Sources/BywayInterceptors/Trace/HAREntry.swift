@@ -111,10 +111,10 @@ extension ByteBuffer {
   }
 
   /// A comma where this is not the first one.
-  fileprivate mutating func member(_ name: String, _ value: (inout ByteBuffer) -> Void) {
-    if readableBytesView.last != UInt8(ascii: "{") { writeString(",") }
-    writeJSON(name)
-    writeString(":")
+  fileprivate mutating func member(_ name: StaticString, _ value: (inout ByteBuffer) -> Void) {
+    writeStaticString(readableBytesView.last == UInt8(ascii: "{") ? "\"" : ",\"")
+    writeStaticString(name)
+    writeStaticString("\":")
     value(&self)
   }
 
