@@ -134,8 +134,15 @@ let package = Package(
       swiftSettings: settings),
 
     .executableTarget(
-      name: "interceptor-benchmark", dependencies: ["Byway", "BywayInterceptors", nioCore, httpTypes],
+      name: "interceptor-benchmark",
+      dependencies: ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", nioCore, httpTypes],
       path: "Benchmarks/interceptors", swiftSettings: settings),
+
+    // Counts for the program that it is linked into: no test may depend on either, as tests share one.
+    .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
+    .executableTarget(
+      name: "bridge-benchmark", dependencies: ["AllocationCounter", "Byway", "BywayURLSession", "LoopbackTransport"],
+      path: "Benchmarks/bridge", swiftSettings: settings),
 
     // What several test targets share.
     .target(

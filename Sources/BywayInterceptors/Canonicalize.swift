@@ -26,11 +26,13 @@ public struct Canonicalize: Interceptor {
   public func canonical(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     let scheme = request.scheme?.lowercased()
-    request.scheme = scheme
+    if request.scheme != scheme { request.scheme = scheme }
     // A tunnel's target is a host and a port, always both (RFC 9110 §9.3.6).
     let isTunnel = request.method == .connect && request.extendedConnectProtocol == nil
-    request.authority = request.authority.map { CanonicalURI.authority($0, scheme: isTunnel ? nil : scheme) }
-    if !isTunnel { request.path = CanonicalURI.path(request.path ?? "") }
+    let authority = request.authority.map { CanonicalURI.authority($0, scheme: isTunnel ? nil : scheme) }
+    if request.authority != authority { request.authority = authority }
+    let path = isTunnel ? request.path : CanonicalURI.path(request.path ?? "")
+    if request.path != path { request.path = path }
     for field in defaults where !request.headerFields.contains(field.name) {
       request.headerFields.append(field)
     }

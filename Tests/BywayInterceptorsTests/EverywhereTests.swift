@@ -62,17 +62,14 @@ import Testing
     let part = try await Curl.fetch("-r", "2-4", url + "/files/local.txt")
     #expect(part.status == 206)
     #expect(part.text == "234")
-    // What curl sends can be read once; by then the login is known.
-    let refused = try await Curl.fetch("-d", "12345", url + "/private")
-    #expect(refused.status == 400)
-    #expect(refused.text.contains("send it again now that the login is known"))
-    #expect(try await Curl.fetch("-d", "12345", url + "/private").text == "welcome, 5 bytes")
+    // What curl sends can be read once: the first time it goes in because it is short, then because the login is known.
+    for _ in 0..<2 { #expect(try await Curl.fetch("-d", "12345", url + "/private").text == "welcome, 5 bytes") }
     #expect(try await Curl.fetch("-I", url + "/files/local.txt").values("content-length") == ["10"])
 
     #expect(try await until { lines.exchanges.count == 6 })
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
-    #expect(lines.statuses.sorted() == [200, 200, 200, 200, 206])
+    #expect(lines.statuses.sorted() == [200, 200, 200, 200, 200, 206])
     for line in lines.texts { #expect(!line.contains("123£")) }
   }
 }

@@ -25,6 +25,7 @@ extension EndToEnd {
         #expect(archive.log.entries.map(\.response.status) == [200, 200])
         let mode = try FileManager.default.attributesOfItem(atPath: files[name])[.posixPermissions] as? Int
         #expect(mode == 0o600)
+        #expect(try await HARCheck.problems(in: files[name]) == "")
       }
     }
 
@@ -116,6 +117,44 @@ extension EndToEnd {
         passage.proxy.log, passage.gateway?.log ?? "", String(contentsOfFile: files["t.har"], encoding: .utf8),
       ]
       for text in told { #expect(!secrets.contains { text.contains($0) }) }
+    }
+
+    @Test(
+      "--auth: the first POST goes in where its body is short or awaited, else the second", arguments: [true, false])
+    func firstPost(_ isNear: Bool) async throws {
+      let files = try TemporaryFolder()
+      let site = try TemporaryFolder()
+      let origin = try await OriginServer()
+      let users = try site.write("u:{PLAIN}Sesame\n", to: "users")
+      let nginx = try await NginxServer(
+        in: site,
+        locations: "location / { auth_basic x; auth_basic_user_file \(users); proxy_pass \(origin.url); }")
+      let logins = try files.write("machine 127.0.0.1 login u password Sesame\n", to: "netrc")
+      chmod(logins, 0o600)
+      let long = try MarkedFile(at: files["long"], size: 3_000_000)
+      func send(_ path: String, _ posts: [[String]]) async throws -> [CurlAnswer] {
+        let flags = ["--auth", logins]
+        let passage = try await Passage(
+          over: .unix, gateway: isNear ? [] : flags, proxy: isNear ? flags : [], to: "http://\(nginx.endpoint)")
+        var answers: [CurlAnswer] = []
+        for post in posts { answers.append(try await Curl.fetch(post + [passage.url + path])) }
+        await passage.stop()
+        return answers
+      }
+      let short = try await send("/digest", [["-d", "a=1"]])
+      #expect(short.map(\.status) == [200])
+      #expect(try short.first?.json(Upload.self).length == 3)
+      // curl waits for 100 (Continue) before it sends, and nginx answers at once.
+      let awaited = try await send("/digest", [["-H", "Expect: 100-continue", "-T", long.path]])
+      #expect(awaited.map(\.status) == [200])
+      #expect(try awaited.first?.json(Upload.self).length == 3_000_000)
+      // Here it depends on how much has gone by when nginx answers.
+      let hasty = try await send("/digest", Array(repeating: ["-H", "Expect:", "-T", long.path], count: 2))
+      #expect([200, 401].contains(hasty.first?.status), "\(hasty.first?.text as Any)")
+      #expect(hasty.last?.status == 200)
+      #expect(try hasty.last?.json(Upload.self).length == 3_000_000)
+      await nginx.stop()
+      await origin.stop()
     }
 
     @Test("--compress: less on the link, and the same at its ends") func compress() async throws {

@@ -27,7 +27,7 @@ public struct Scope: Sendable, Hashable {
 
   public func contains(_ request: HTTPRequest) -> Bool {
     if isEverything { return true }
-    return contains(
+    return matches(
       method: request.method.rawValue.utf8, scheme: (request.scheme ?? "").utf8,
       authority: (request.authority ?? "").utf8,
       path: (request.path ?? "").utf8)
@@ -42,7 +42,7 @@ public struct Scope: Sendable, Hashable {
     return value(.method) { method in
       value(.scheme) { scheme in
         value(authority) { authority in
-          value(.path) { contains(method: method, scheme: scheme, authority: authority, path: $0) }
+          value(.path) { matches(method: method, scheme: scheme, authority: authority, path: $0) }
         }
       }
     }
@@ -50,7 +50,15 @@ public struct Scope: Sendable, Hashable {
 
   private var isEverything: Bool { schemes.isEmpty && hosts.isEmpty && paths.isEmpty && methods.isEmpty }
 
-  package func contains<Bytes: BidirectionalCollection<UInt8>>(
+  /// For other modules: a generic function would not be specialized there.
+  package func contains(
+    method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, authority: UnsafeRawBufferPointer,
+    path: UnsafeRawBufferPointer
+  ) -> Bool {
+    matches(method: method, scheme: scheme, authority: authority, path: path)
+  }
+
+  private func matches<Bytes: BidirectionalCollection<UInt8>>(
     method: Bytes, scheme: Bytes, authority: Bytes, path: Bytes
   ) -> Bool {
     if !methods.isEmpty, !methods.contains(where: { $0.rawValue.utf8.elementsEqual(method) }) { return false }

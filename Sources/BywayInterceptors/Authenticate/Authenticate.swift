@@ -8,10 +8,16 @@ import HTTPTypes
 /// the caller gets its 401. Later requests to the same place carry the answer at once. Where several requests are
 /// challenged, one asks for credentials and the others wait for what it gets. A request that has an `Authorization`
 /// already passes by. Passwords appear in no log, error or description.
+///
+/// The second time, a body is sent again that is replayable, or of which no more than 64 KiB have gone by until then. Where
+/// more have, the caller gets the 401, and its next request has the login.
 public struct Authenticate: Interceptor {
   /// Finds credentials, perhaps by asking a person: one call at a time, cancelled where the request is or its
   /// deadline passes. `nil`: there are none, and the caller gets the 401.
   public typealias Ask = @Sendable (Realm) async throws -> Credentials?
+
+  /// How much of a body that streams is kept while it goes by.
+  private static let keptLength = 64 * 1024
 
   public let scope: Scope
   private let ask: Ask
@@ -50,30 +56,35 @@ public struct Authenticate: Interceptor {
     }
     let target = Target(request.head)
     let known = logins.login(for: target)
-    var answer = try await send(request, with: known, target: target, next: next)
+    let kept = KeptBody(request.body, upTo: Self.keptLength)
+    var request = request
+    request.body = kept.body
+    let answer = try await send(request, kept, with: known, target: target, next: next)
     guard let challenge = challenge(in: answer) else { return answer }
 
-    if let known, known.isStale(by: challenge) {
-      let renewed = logins.renew(known, for: challenge)
-      try await letGo(of: answer, repeating: request, at: target)
-      answer = try await send(request, with: renewed, target: target, next: next)
-      return answer
-    }
-    guard let login = try await login(for: challenge, rejected: known, target: target, request: request) else {
-      return answer
-    }
-    try await letGo(of: answer, repeating: request, at: target)
-    answer = try await send(request, with: login, target: target, next: next)
-    if answer.status == .unauthorized { logins.forget(login) }
-    return answer
+    let isStale = known?.isStale(by: challenge) ?? false
+    let login =
+      if let known, isStale {
+        logins.renew(known, for: challenge)
+      } else {
+        try await login(for: challenge, rejected: known, target: target, request: request)
+      }
+    // Where part of the body is gone for good, the caller gets the 401; when it tries again, the login is known.
+    guard let login, kept.isRepeatable else { return answer }
+    await answer.discard()
+    let second = try await send(request, kept, with: login, target: target, next: next)
+    if second.status == .unauthorized, !isStale { logins.forget(login) }
+    return second
   }
 
   // MARK: One attempt
 
-  private func send(_ request: Request, with login: Login?, target: Target, next: Next) async throws -> Response {
+  private func send(
+    _ request: Request, _ kept: KeptBody, with login: Login?, target: Target, next: Next
+  ) async throws -> Response {
     guard let login else { return try await next(request) }
     var request = request
-    var field = try await authorization(of: login, for: request)
+    var field = try await authorization(of: login, for: request, kept)
     field.field.indexingStrategy = .disallow
     request.head.headerFields[fields: .authorization] = [field.field]
     let response = try await next(request)
@@ -88,7 +99,7 @@ public struct Authenticate: Interceptor {
   }
 
   private func authorization(
-    of login: Login, for request: Request
+    of login: Login, for request: Request, _ kept: KeptBody
   ) async throws -> (field: HTTPField, proof: DigestSession.ServerProof?) {
     guard let session = login.session else {
       let (user, password) = (login.credentials.user, login.credentials.password)
@@ -100,35 +111,23 @@ public struct Authenticate: Interceptor {
       let text = "Basic " + Base64.encode("\(user):\(password)".utf8)
       return (HTTPField(name: .authorization, value: text), nil)
     }
-    let quality: DigestSession.Quality?
-    do {
-      quality = try session.quality(bodyIsReplayable: request.body.isReplayable)
-    } catch {
-      throw BywayError(
-        .invalidRequest,
-        "The origin wants the request's body in its Digest login (auth-int), and this body can be read only once:"
-          + " make it from bytes or from a file.")
-    }
+    let quality = session.quality
     var bodyHash: String?
     if quality == .authInt {
       var hasher = DigestAlgorithm.Hasher(session.algorithm)
       for try await chunk in request.body { hasher.update(Array(chunk.readableBytesView)) }
+      guard kept.isRepeatable else {
+        throw BywayError(
+          .invalidRequest,
+          "The origin wants the request's body in its Digest login (auth-int), and of this body no more than"
+            + " \(Self.keptLength / 1024) KiB can be read twice: make it from bytes or from a file.")
+      }
       bodyHash = hasher.finish()
     }
     let (text, proof) = logins.authorization(
       of: login, method: request.head.method.rawValue, target: request.head.path ?? "/", quality: quality,
       bodyHash: bodyHash, ownNonce: random())
     return (HTTPField(name: .authorization, value: text), proof)
-  }
-
-  private func letGo(of answer: Response, repeating request: Request, at target: Target) async throws {
-    guard request.body.isReplayable else {
-      throw BywayError(
-        .invalidRequest,
-        "\(target.origin) asks for a login, and the request's body can be sent only once: send it"
-          + " again now that the login is known, or make it from bytes or from a file.")
-    }
-    await answer.discard()
   }
 
   // MARK: Challenges

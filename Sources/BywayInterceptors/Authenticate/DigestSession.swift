@@ -34,17 +34,10 @@ struct DigestSession: Sendable {
     guard isLegacy || !offered.isEmpty else { return nil }
   }
 
-  /// How the next request is to be protected: with its body where the server insists; `nil`: in the manner of RFC 2069.
-  func quality(bodyIsReplayable: Bool) throws(Failure) -> Quality? {
+  /// How requests are to be protected: with their bodies where the server insists; `nil`: in the manner of RFC 2069.
+  var quality: Quality? {
     if isLegacy { return nil }
-    if offered.contains(.auth) { return .auth }
-    guard bodyIsReplayable else { throw .bodyCannotBeHashed }
-    return .authInt
-  }
-
-  enum Failure: Error {
-    /// `auth-int` has the body's hash in the head, and the body can be read only once.
-    case bodyCannotBeHashed
+    return offered.contains(.auth) ? .auth : .authInt
   }
 
   /// The server has named the nonce to use from now on (§3.5).

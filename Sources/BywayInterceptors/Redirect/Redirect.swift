@@ -3,8 +3,8 @@ public import HTTPTypes
 
 /// Follows redirects (RFC 9110 §15.4): 301, 302, 303, 307 and 308 with a `Location`, within `http` and `https`.
 ///
-/// A POST becomes a GET where browsers make it one; a 307 or 308 sends the same request once more, for which its body
-/// has to be replayable. Credentials and cookies do not go to another origin, and nothing that was asked for by `https`
+/// A POST becomes a GET where browsers make it one. A 307 or 308 sends the same request once more; where its body is not
+/// replayable, the caller gets the redirect. Credentials and cookies do not go to another origin, and nothing that was asked for by `https`
 /// goes on in the clear.
 public struct Redirect: Interceptor {
   /// - Parameters:
@@ -41,13 +41,9 @@ public struct Redirect: Interceptor {
           "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its visitors"
             + " in a circle, perhaps because it wants a cookie.")
       }
+      // The body is gone, and nobody but the caller has another.
+      if rule.keepsContent, !following.body.isReplayable { return response }
       count += 1
-      if rule.keepsContent, !following.body.isReplayable {
-        throw BywayError(
-          .invalidRequest,
-          "The origin wants the request's body sent to \(rule.target.place) instead, and this body can be sent only"
-            + " once: make it from bytes or from a file.")
-      }
       await response.discard()
       request = following
     }

@@ -42,7 +42,7 @@ final class ExchangeRecording: BodyRecorder {
 
   func begin(_ response: HTTPResponse) async {
     var response = response
-    response.headerFields = Trace.Redaction.defaults.redacted(response.headerFields)
+    response.headerFields = Redactor.defaults.redacted(response.headerFields)
     await open()
     await append(ByteBuffer(string: RecordingFormat.head(response, after: pause())))
   }

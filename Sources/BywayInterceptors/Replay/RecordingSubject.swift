@@ -17,7 +17,7 @@ struct RecordingSubject: Hashable, Sendable {
 
   init(_ request: HTTPRequest, body: String) {
     self.init(
-      method: request.method.rawValue, url: Trace.Redaction.defaults.redactedURL(Target(request).key), body: body)
+      method: request.method.rawValue, url: Redactor.defaults.redactedURL(Target(request).key), body: body)
   }
 }
 

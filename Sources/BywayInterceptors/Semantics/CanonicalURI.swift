@@ -2,6 +2,7 @@
 enum CanonicalURI {
   /// Host and port in lower case, without user information, which HTTP has no place for, and without the default port.
   static func authority(_ authority: String, scheme: String?) -> String {
+    if authority.utf8.allSatisfy(isPlainHostByte) { return authority }
     var rest = authority.utf8[...]
     if let at = rest.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.index(after: at)...] }
     let (host, port) = split(rest)
@@ -17,12 +18,30 @@ enum CanonicalURI {
   /// Path and query: escapes in one form, what may not stand unescaped escaped, no dot segments, never empty.
   static func path(_ path: String) -> String {
     // The asterisk is the server as a whole (RFC 9112 §3.2.4).
-    if path == "*" { return path }
+    if isPlain(path) || path == "*" { return path }
     let bytes = path.utf8.prefix { $0 != UInt8(ascii: "#") }
     let question = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
     var result = removingDotSegments(from: percentNormal(bytes[..<question], isAllowed: isPathByte))
     if question < bytes.endIndex { result += percentNormal(bytes[question...], isAllowed: isPathByte) }
     return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Most paths have their one spelling already, and can be told at a glance: no escapes, no fragment, nothing like a dot
+  /// segment.
+  private static func isPlain(_ path: String) -> Bool {
+    guard path.utf8.first == UInt8(ascii: "/") else { return false }
+    var previous: UInt8 = 0
+    var isQuery = false
+    for byte in path.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"), UInt8(ascii: "#"): return false
+      case UInt8(ascii: ".") where previous == UInt8(ascii: "/") && !isQuery: return false
+      case UInt8(ascii: "?"): isQuery = true
+      default: if !isPathByte(byte) { return false }
+      }
+      previous = byte
+    }
+    return true
   }
 
   /// RFC 3986 §5.2.4. An absolute path in any case.
@@ -89,12 +108,25 @@ enum CanonicalURI {
 
   /// RFC 3986 §2.3.
   private static func isUnreserved(_ byte: UInt8) -> Bool {
-    (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-._~".utf8.contains(byte)
+    switch byte {
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
+    }
+  }
+
+  /// Of a name without a port, in lower case.
+  private static func isPlainHostByte(_ byte: UInt8) -> Bool {
+    byte &- 0x61 < 26 || byte &- 0x30 < 10 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
   }
 
   /// What may stand in a path or query; brackets should not, but so many queries have them that servers expect them.
   private static func isPathByte(_ byte: UInt8) -> Bool {
-    byte > 0x20 && byte < 0x7F && !"\"<>\\^`{|}".utf8.contains(byte)
+    switch byte {
+    case ...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+      false
+    default: true
+    }
   }
 }
 

@@ -9,8 +9,8 @@ enum MediaType {
 
   /// The type alone, in lower case, without parameters: `text/html`.
   static func essence(_ contentType: String) -> String {
-    let essence = contentType.prefix { $0 != ";" }
-    return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+    let end = contentType.utf8.firstIndex(of: UInt8(ascii: ";")) ?? contentType.endIndex
+    return String(contentType[..<end]).trimmed.lowercased()
   }
 
   /// Whether people can read it.

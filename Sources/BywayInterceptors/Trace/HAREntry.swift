@@ -20,7 +20,6 @@ struct HAREntry {
           json.member("receive") { $0.writeNumber(exchange.receiving.milliseconds) }
         }
       }
-      if let failure = exchange.failure { json.member("_error") { $0.writeJSON(failure) } }
     }
   }
 
@@ -64,6 +63,8 @@ struct HAREntry {
       json.member("redirectURL") { $0.writeJSON(fields[.location] ?? "") }
       json.member("headersSize") { $0.writeString("-1") }
       json.member("bodySize") { $0.writeString("\(exchange.responseBody.length)") }
+      // Where Chromium has it.
+      if let failure = exchange.failure { json.member("_error") { $0.writeJSON(failure) } }
     }
   }
 
@@ -110,10 +111,10 @@ extension ByteBuffer {
   }
 
   /// A comma where this is not the first one.
-  fileprivate mutating func member(_ name: String, _ value: (inout ByteBuffer) -> Void) {
-    if readableBytesView.last != UInt8(ascii: "{") { writeString(",") }
-    writeJSON(name)
-    writeString(":")
+  fileprivate mutating func member(_ name: StaticString, _ value: (inout ByteBuffer) -> Void) {
+    writeStaticString(readableBytesView.last == UInt8(ascii: "{") ? "\"" : ",\"")
+    writeStaticString(name)
+    writeStaticString("\":")
     value(&self)
   }
 

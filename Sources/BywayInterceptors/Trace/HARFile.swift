@@ -40,7 +40,8 @@ public final class HARFile: TraceRecorder {
     state = Mutex(State(position: Self.head.utf8.count))
     guard descriptor >= 0 else { throw Self.failure(path) }
     // One that was there before may be open to others.
-    guard fchmod(descriptor, 0o600) == 0, Self.write(Self.head + Self.tail, to: descriptor, at: 0) else {
+    guard fchmod(descriptor, 0o600) == 0, Self.write(ByteBuffer(string: Self.head + Self.tail), to: descriptor, at: 0)
+    else {
       let failure = Self.failure(path)
       close(descriptor)
       throw failure
@@ -75,11 +76,10 @@ public final class HARFile: TraceRecorder {
   }
 
   private func append(_ exchange: TracedExchange) {
-    var entry = ByteBuffer()
+    var entry = ByteBuffer(string: ",\n")
     HAREntry(exchange: exchange).write(to: &entry)
-    let text = String(buffer: entry)
     let flushes = state.withLock { state in
-      append(text, &state)
+      append(entry, &state)
       state.waiting -= 1
       guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
       defer { state.flushes = [] }
@@ -88,25 +88,30 @@ public final class HARFile: TraceRecorder {
     for flush in flushes { flush.resume() }
   }
 
-  private func append(_ entry: String, _ state: inout State) {
+  private func append(_ entry: ByteBuffer, _ state: inout State) {
     guard !state.hasFailed else { return }
-    let addition = (state.isEmpty ? "\n" : ",\n") + entry
-    if Self.write(addition + Self.tail, to: descriptor, at: state.position) {
-      state.position += addition.utf8.count
+    var entry = entry
+    // The first has no comma in front.
+    if state.isEmpty { entry.moveReaderIndex(forwardBy: 1) }
+    let length = entry.readableBytes
+    entry.writeString(Self.tail)
+    if Self.write(entry, to: descriptor, at: state.position) {
+      state.position += length
       state.isEmpty = false
     } else {
       state.hasFailed = true
       logger.error("Recording has ended: \(Self.failure(path).message)")
-      _ = ftruncate(descriptor, state.position) == 0 && Self.write(Self.tail, to: descriptor, at: state.position)
+      _ =
+        ftruncate(descriptor, state.position) == 0
+        && Self.write(ByteBuffer(string: Self.tail), to: descriptor, at: state.position)
     }
   }
 
-  private static func write(_ text: String, to descriptor: CInt, at position: Int) -> Bool {
-    var text = text
-    return text.withUTF8 { bytes in
+  private static func write(_ text: ByteBuffer, to descriptor: CInt, at position: Int) -> Bool {
+    text.withUnsafeReadableBytes { bytes in
       var written = 0
       while written < bytes.count {
-        let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[written...])
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
         let count = pwrite(descriptor, rest.baseAddress, rest.count, position + written)
         if count < 0, errno != EINTR { return false }
         written += max(count, 0)

@@ -10,7 +10,7 @@ import Synchronization
 public struct Trace: Interceptor {
   public let scope: Scope
   private let bodyLimit: Int
-  private let redaction: Redaction
+  private let redactor: Redactor
   private let recorders: [any TraceRecorder]
   private let clock: Clocks
 
@@ -46,15 +46,16 @@ public struct Trace: Interceptor {
   ) {
     self.scope = scope
     self.bodyLimit = bodyLimit
-    self.redaction = redaction
+    redactor = Redactor(redaction)
     self.recorders = recorders
     self.clock = clock
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    let watch = ExchangeWatch(request.head, bodyLimit: bodyLimit, clock: clock) { [redaction, recorders] exchange in
-      let redacted = redaction.redacted(exchange)
-      for recorder in recorders { recorder.record(redacted) }
+    let watch = ExchangeWatch(request.head, bodyLimit: bodyLimit, clock: clock) { [redactor, recorders] exchange in
+      var exchange = exchange
+      redactor.redact(&exchange)
+      for recorder in recorders { recorder.record(exchange) }
     }
     var request = request
     request.body = request.body.watched(by: BodyWatch { watch.request($0) })

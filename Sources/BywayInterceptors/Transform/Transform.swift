@@ -28,8 +28,9 @@ public struct Transform: Interceptor {
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     var request = request
     // Parts and compressed bytes cannot be rewritten.
-    request.head.headerFields[.range] = nil
-    request.head.headerFields[.ifRange] = nil
+    for name in [HTTPField.Name.range, .ifRange] where request.head.headerFields.contains(name) {
+      request.head.headerFields[name] = nil
+    }
     request.head.headerFields[.acceptEncoding] = "identity"
     var response = try await next(request)
     guard isTransformable(response.head, to: request.head), let transformation = make(response.head) else {
@@ -49,13 +50,14 @@ public struct Transform: Interceptor {
     }
     guard request.method != .connect, response.status != .partialContent else { return false }
     let fields = response.headerFields
+    // A 304 need not name the type of what it confirms; its tag has to stay the one that was given out.
+    let isWanted =
+      mediaTypes.isEmpty
+      || fields[.contentType].map { mediaTypes.contains(MediaType.essence($0)) } ?? (response.status == .notModified)
+    guard isWanted else { return false }
     let coding = fields[.contentEncoding]?.trimmed.lowercased() ?? "identity"
     let isForbidden = fields[.cacheControl].map { ListMembers($0).contains { $0.lowercased() == "no-transform" } }
-    guard coding == "identity", isForbidden != true else { return false }
-    if mediaTypes.isEmpty { return true }
-    // A 304 need not name the type of what it confirms; its tag has to stay the one that was given out.
-    guard let type = fields[.contentType] else { return response.status == .notModified }
-    return mediaTypes.contains(MediaType.essence(type))
+    return coding == "identity" && isForbidden != true
   }
 
   private static func transformed(_ fields: HTTPFields) -> HTTPFields {

@@ -30,7 +30,7 @@ public final class Bridge: Sendable {
   public var protocolClass: BywayURLProtocol.Type { BridgeTable.process.protocolClass(of: self) }
 
   func client(for request: URLRequest) -> BywayClient? {
-    routes.first { $0.scope.contains(request) }?.client
+    RoutedRequest.with(request) { request in routes.first { request.isIn($0.scope) }?.client }
   }
 }
 

@@ -15,22 +15,40 @@ public struct Route: Sendable {
   }
 }
 
-extension Scope {
-  /// Compares parts of the URL's text in place: what is out of scope should cost next to nothing.
-  func contains(_ request: URLRequest) -> Bool {
-    guard let url = request.url?.absoluteString else { return false }
-    let text = url[...].utf8
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return false }
-    var rest = text[text.index(after: colon)...]
+/// What scopes compare of a request, in place: what is out of scope should cost next to nothing.
+struct RoutedRequest {
+  private let method: UnsafeRawBufferPointer
+  private let scheme: UnsafeRawBufferPointer
+  private let authority: UnsafeRawBufferPointer
+  private let path: UnsafeRawBufferPointer
+
+  /// - Returns: `nil` where the request has no absolute URL.
+  static func with<Result>(_ request: URLRequest, _ body: (RoutedRequest) -> Result?) -> Result? {
+    guard var url = request.url?.absoluteString else { return nil }
+    var method = request.httpMethod ?? "GET"
+    return url.withUTF8 { url in
+      method.withUTF8 { method in
+        RoutedRequest(UnsafeRawBufferPointer(method), UnsafeRawBufferPointer(url)).flatMap(body)
+      }
+    }
+  }
+
+  private init?(_ method: UnsafeRawBufferPointer, _ url: UnsafeRawBufferPointer) {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    var rest = url[(colon + 1)...]
     var authority = rest.prefix(0)
     if rest.starts(with: "//".utf8) {
       rest = rest.dropFirst(2)
-      authority = rest.prefix { !"/?#".utf8.contains($0) }
+      authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
       rest = rest[authority.endIndex...]
     }
-    let method = request.httpMethod ?? "GET"
-    return contains(
-      method: method[...].utf8, scheme: text[..<colon], authority: authority,
-      path: rest.prefix { $0 != UInt8(ascii: "#") })
+    self.method = method
+    scheme = UnsafeRawBufferPointer(rebasing: url[..<colon])
+    self.authority = UnsafeRawBufferPointer(rebasing: authority)
+    path = UnsafeRawBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "#") })
+  }
+
+  func isIn(_ scope: Scope) -> Bool {
+    scope.contains(method: method, scheme: scheme, authority: authority, path: path)
   }
 }

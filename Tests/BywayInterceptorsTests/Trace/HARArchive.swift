@@ -18,7 +18,6 @@ struct HARArchive: Decodable {
     let response: Response
     let cache: [String: String]
     let timings: Timings
-    let _error: String?
   }
   struct Pair: Decodable, Equatable {
     let name: String
@@ -51,6 +50,7 @@ struct HARArchive: Decodable {
     let redirectURL: String
     let headersSize: Int
     let bodySize: Int
+    let _error: String?
   }
   struct Content: Decodable {
     let size: Int

@@ -55,7 +55,65 @@ import Testing
     #expect(entry.response.content.text == "if8A")
     #expect(entry.response.content.encoding == "base64")
     #expect(entry.response.content.size == 3)
-    #expect(entry._error == nil)
+    #expect(entry.response._error == nil)
+  }
+
+  @Test("whatever passes, the file fits the format's schema")
+  func schema() async throws {
+    let har = try HARFile(path)
+    let origin = TestOrigin { request in
+      for try await _ in request.body {}
+      switch request.head.path {
+      case "/lost": throw BywayError(.linkLost, "The \"link\"\nwas lost.")
+      case "/moved": return Response(status: .found, fields: [.location: "/é?token=x#y"])
+      case "/odd": return Response(status: .init(code: 599, reasonPhrase: "Öd\t"), fields: [.setCookie: "a=b; Path=/"])
+      case "/text": return Response(status: .ok, fields: [.contentType: "text/plain"], body: Body("ä\u{0}\u{1F600}\""))
+      case "/bytes": return Response(status: .ok, body: Body(ByteBuffer(bytes: Array(0...255))))
+      case "/cut":
+        return Response(
+          status: .ok,
+          body: Body(
+            AsyncThrowingStream {
+              $0.yield(ByteBuffer(string: "x"))
+              $0.finish(throwing: BywayError(.linkLost, "cut"))
+            }))
+      default: return Response(status: .noContent)
+      }
+    }
+    let chain = origin.behind(Trace(bodyLimit: 20, to: har))
+    let paths = ["/", "/lost", "/moved", "/odd", "/text", "/bytes", "/cut", "/?a=b&&=&c&d=%20%&password=x", "*"]
+    let methods: [HTTPRequest.Method] = [.get, .head, .post, .options, .delete]
+    for path in paths {
+      for method in methods {
+        var request = try Request(
+          method, url: "http://user:pass@[::1]:8080/", body: Body("{\"a\": \"\u{FFFD}ä\", \"b\": 1}"))
+        request.head.path = path
+        request.head.headerFields = [.contentType: "application/json", .cookie: "a=b", .userAgent: "\"x\"\\"]
+        _ = try? await chain(request).text
+        request.body = path == "/bytes" ? Body(ByteBuffer(bytes: Array((0...255).reversed()))) : .empty
+        request.head.headerFields = [:]
+        _ = try? await chain(request).text
+      }
+    }
+    _ = try await chain.get("http://a/text")
+    await har.flush()
+    #expect(try HARArchive.read(path).entries.count == paths.count * 10 + 1)
+    #expect(try await HARCheck.problems(in: path) == "")
+  }
+
+  @Test("the check of the schema finds what is missing, of another kind, too much, or does not add up")
+  func check() async throws {
+    let har = try HARFile(path)
+    _ = try await TestOrigin().behind(Trace(to: har)).get("http://a/")
+    await har.flush()
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    for (part, other) in [
+      ("\"bodySize\"", "\"_bodySize\""), ("\"status\":200", "\"status\":\"200\""), ("\"time\":", "\"time\":1"),
+      ("\"cache\":{}", "\"cache\":{\"more\":1}"), ("T", " "), ("\"1.2\"", "\"1.1\""),
+    ] {
+      try folder.write(text.replacing(part, with: other), to: "wrong.har")
+      #expect(try await HARCheck.problems(in: folder["wrong.har"]) != "", "\(part)")
+    }
   }
 
   @Test("the file can be opened at any moment, by its owner only")
@@ -75,7 +133,7 @@ import Testing
     }
     let entries = try HARArchive.read(path).entries
     #expect(entries.map(\.response.status) == [200, 200, 0, 200, 200])
-    #expect(entries[2]._error == "The link was lost. (linkLost)")
+    #expect(entries[2].response._error == "The link was lost. (linkLost)")
     #expect(entries[0].response.content.text == nil)
     #expect(entries[0].response.content.comment == "0 of 1 bytes were kept.")
     let attributes = try FileManager.default.attributesOfItem(atPath: path)

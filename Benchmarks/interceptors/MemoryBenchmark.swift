@@ -1,0 +1,51 @@
+import Byway
+import Glibc
+
+/// Memory while 1 GiB passes through each interceptor that streams: a client, a link and a gateway in one process, which
+/// is a new one for each row. Ends with 1 where one of them takes more than 64 MiB at its peak.
+enum MemoryBenchmark {
+  private static let limitKiB = 64 << 10
+
+  static func run() throws {
+    print("| 1 GiB through | peak MiB |\n|---|---|")
+    var isGood = true
+    for name in MemoryCase.names {
+      var template = Array("/tmp/byway-memory-XXXXXX".utf8CString)
+      guard mkdtemp(&template) != nil else { throw BywayError(.invalidRequest, "Cannot make a folder in /tmp.") }
+      let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      if try !succeeds("/proc/self/exe", ["interceptor-benchmark", "memory", name, folder]) { isGood = false }
+      _ = try succeeds("/bin/rm", ["rm", "-rf", folder])
+    }
+    guard !isGood else { return }
+    print("\nMore than \(limitKiB >> 10) MiB, or not all of it.")
+    exit(1)
+  }
+
+  /// One row, alone in its process.
+  static func runCase(_ name: String, folder: String) async throws {
+    var problem = ", and not all of it"
+    do {
+      if try await MemoryCase(name, folder: folder)?.run() == true { problem = "" }
+    } catch {
+      problem = ", and then: \(error)"
+    }
+    // What was resident at most, by the kernel's count.
+    var usage = rusage()
+    getrusage(.init(RUSAGE_SELF.rawValue), &usage)
+    print("| \(name) | \(usage.ru_maxrss >> 10)\(problem) |")
+    exit(problem.isEmpty && usage.ru_maxrss <= limitKiB ? 0 : 1)
+  }
+
+  private static func succeeds(_ path: String, _ arguments: [String]) throws -> Bool {
+    fflush(nil)
+    let strings = arguments.map { strdup($0) }
+    defer { for string in strings { free(string) } }
+    var child = pid_t()
+    guard posix_spawn(&child, path, nil, nil, strings + [nil], environ) == 0 else {
+      throw BywayError(.invalidRequest, "Cannot start \(path).")
+    }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    return status == 0
+  }
+}

@@ -1,0 +1,128 @@
+import HTTPTypes
+import NIOCore
+
+/// Puts ``Trace/Redaction/mark`` in the place of secrets. Made once, as it is asked about every field of every exchange.
+struct Redactor: Sendable {
+  static let defaults = Redactor(.defaults)
+
+  private let words: WordFinder
+  private let parameters: Set<String>
+  private let isIdle: Bool
+
+  init(_ redaction: Trace.Redaction) {
+    words = WordFinder(redaction.words)
+    parameters = redaction.parameters
+    isIdle = redaction == .none
+  }
+
+  /// What is no secret stays as it is, and is not copied either.
+  func redact(_ exchange: inout TracedExchange) {
+    if isIdle { return }
+    if let path = exchange.request.path, let redacted = changedURL(path) { exchange.request.path = redacted }
+    if let authority = exchange.request.authority, let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
+      exchange.request.authority = String(authority[authority.utf8.index(after: at)...])
+    }
+    redact(&exchange.requestBody, fields: exchange.request.headerFields)
+    redact(&exchange.request.headerFields)
+    if let fields = exchange.response?.headerFields {
+      redact(&exchange.responseBody, fields: fields)
+      if fields.contains(where: { changed($0) != nil }) { exchange.response?.headerFields = redacted(fields) }
+    }
+  }
+
+  func redacted(_ fields: HTTPFields) -> HTTPFields {
+    HTTPFields(fields.map { changed($0) ?? $0 })
+  }
+
+  /// Without credentials in front of the host, and secrets among the parameters of query and fragment.
+  func redactedURL(_ url: String) -> String {
+    changedURL(url) ?? url
+  }
+
+  private func redact(_ fields: inout HTTPFields) {
+    if fields.contains(where: { changed($0) != nil }) { fields = redacted(fields) }
+  }
+
+  // MARK: Each function answers `nil` where there is no secret.
+
+  private func changed(_ field: HTTPField) -> HTTPField? {
+    let name = field.name
+    let isLogin = name == .authorization || name == .proxyAuthorization
+    var field = field
+    if isLogin || field.indexingStrategy == .disallow || words.finds(in: name.canonicalName) {
+      // Which scheme it was is often the question; a lone word may be the secret itself.
+      let scheme = isLogin ? field.value.utf8.firstIndex(of: UInt8(ascii: " ")).map { field.value[...$0] } : nil
+      field.value = (scheme ?? "") + Trace.Redaction.mark
+      return field
+    }
+    guard name == .location || name == .contentLocation || name == .referer, let url = changedURL(field.value) else {
+      return nil
+    }
+    field.value = url
+    return field
+  }
+
+  private func changedURL(_ url: String) -> String? {
+    let bytes = url.utf8
+    guard let first = bytes.firstIndex(where: { "?#@".utf8.contains($0) }) else { return nil }
+    let parameters = bytes[first...].firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
+    let credentials = Self.credentials(in: url[..<parameters])
+    let form = changedForm(url[parameters...])
+    if credentials == nil, form == nil { return nil }
+    var place = url[..<parameters]
+    if let credentials { place.removeSubrange(credentials) }
+    return place + (form ?? String(url[parameters...]))
+  }
+
+  /// What stands before the host, the sign between them included.
+  private static func credentials(in place: Substring) -> Range<Substring.Index>? {
+    guard place.utf8.contains(UInt8(ascii: "@")), let authority = place.firstRange(of: "//")?.upperBound else {
+      return nil
+    }
+    let end = place.utf8[authority...].firstIndex(of: UInt8(ascii: "/")) ?? place.endIndex
+    return place.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")).map { authority..<place.utf8.index(after: $0) }
+  }
+
+  /// Pairs, with whatever stands between them left as it is.
+  private func changedForm(_ form: Substring) -> String? {
+    var result: String?
+    var copied = form.startIndex
+    var rest = form.utf8
+    while !rest.isEmpty {
+      let pair = rest.prefix { $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+      if let equals = pair.firstIndex(of: UInt8(ascii: "=")), isSecret(Self.decoded(pair[..<equals])) {
+        result = (result ?? "") + form[copied...equals] + Trace.Redaction.mark
+        copied = pair.endIndex
+      }
+      rest = rest[pair.endIndex...].dropFirst()
+    }
+    return result.map { $0 + form[copied...] }
+  }
+
+  private static func decoded(_ name: Substring.UTF8View) -> String {
+    let text = String(Substring(name))
+    guard name.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }) else { return text }
+    return PercentEncoding.decode(text.replacing("+", with: " ")) ?? text
+  }
+
+  private func isSecret(_ parameter: String) -> Bool {
+    let name = parameter.lowercased()
+    return parameters.contains(name) || words.finds(in: name)
+  }
+
+  private func redact(_ content: inout TracedExchange.Content, fields: HTTPFields) {
+    guard content.kept.readableBytes > 0 else { return }
+    let essence = MediaType.essence(fields[.contentType] ?? "")
+    switch essence {
+    case MediaType.form:
+      let form = String(buffer: content.kept)
+      if let redacted = changedForm(form[...]) { content.kept = ByteBuffer(string: redacted) }
+    case _ where essence == "application/json" || essence.hasSuffix("+json"):
+      content.kept = ByteBuffer(bytes: JSONText.replacing(in: Array(content.kept.readableBytesView), where: isSecret))
+    case _ where essence.hasPrefix("multipart/"):
+      // Its fields cannot be told apart without reading all of it.
+      content.kept = ByteBuffer()
+    default: break
+    }
+  }
+}
