@@ -1,4 +1,6 @@
 import Byway
+import BywayGateway
+import BywayTLS
 import BywayWebSocket
 import Foundation
 import HTTPTypes
@@ -29,6 +31,28 @@ import Testing
       #expect(closure?.code == 4321)
     }
     await origin.stop()
+  }
+
+  @Test("end to end through TLS, at a server that we did not write")
+  func secure() async throws {
+    let authority = try await Certificates()
+    let server = try await WebSocketServer(tls: authority.server)
+    var policy = TLSPolicy()
+    try policy.trust.add(certificatesIn: authority.authority, for: "127.0.0.1")
+    let origin = Origin.handler { _ in Response(status: .ok) }
+    try await SocketRig.with(origin, allowing: "\(server.endpoint)", interceptors: [Tunnel(policy)]) { client in
+      try await client.withWebSocket("wss://\(server.endpoint)/", protocols: ["other", "chat"]) { socket in
+        #expect(socket.subprotocol == "chat")
+        var messages = socket.messages.makeAsyncIterator()
+        let text = String(repeating: "y", count: 1 << 20)
+        try await socket.send(text)
+        #expect(try await messages.next() == .text(text))
+        try await socket.close(reason: "done")
+        #expect(try await messages.next() == nil)
+      }
+    }
+    #expect(try await server.closing() == "closed 1000 done")
+    await server.stop()
   }
 
   @Test("many at once over one link")

@@ -36,8 +36,9 @@ public struct TracedExchange: Sendable {
     public var kept = ByteBuffer()
   }
 
-  /// For people: the request's URL.
+  /// For people: the request's URL. A tunnel has a host and a port only (RFC 9110 §7.1), and looks as if https went there,
+  /// which is what tunnels are for.
   public var url: String {
-    "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")"
+    "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
   }
 }

@@ -32,6 +32,16 @@ import TransportTestSupport
     #expect(exchange.failure == nil)
   }
 
+  @Test("a request's URL is one that others can read, a tunnel's as well")
+  func urls() {
+    func url(_ method: HTTPRequest.Method, _ scheme: String?, _ authority: String, _ path: String?) -> String {
+      let request = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
+      return TracedExchange(request: request, started: .zero).url
+    }
+    #expect(url(.get, "http", "a", "/b?c") == "http://a/b?c")
+    #expect(url(.connect, nil, "a:443", nil) == "https://a:443/")
+  }
+
   @Test("an exchange is recorded once, however it ends")
   func endings() async throws {
     struct Oops: Error {}
