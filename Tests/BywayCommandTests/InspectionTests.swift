@@ -78,6 +78,22 @@ import Testing
     await nginx.stop()
   }
 
+  @Test("a host that no certificate can name is refused before TLS begins")
+  func unnameable() async throws {
+    let authority = try await createAuthority()
+    let gateway = try await BareGateway(["--allow", "*:*"])
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "*.internal.example"],
+      environment: home.environment)
+    let label = String(repeating: "a", count: 64)
+    let answer = try await Curl.fetch(
+      ["--proxy", "http://\(proxy.endpoint())", "--cacert", authority, "https://\(label).internal.example/"])
+    #expect(answer.exitCode == 56)
+    #expect(answer.errorText.contains("response 400"), "\(answer.errorText)")
+    await proxy.process.stop()
+    await gateway.stop()
+  }
+
   @Test("without an authority there is nothing to inspect with")
   func none() async throws {
     let result = try await home.byway(

@@ -37,6 +37,17 @@ import Testing
     #expect(try await home.byway("trust", "list").text.isEmpty)
   }
 
+  @Test("a certificate of the time before alternative names is shown by its common name")
+  func commonName() async throws {
+    let made = try await Program.openssl.run([
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "-subj", "/O=Printers/CN=printer-7", "-keyout", home.folder["key.pem"], "-out", home.folder["old.pem"],
+    ])
+    #expect(made.exitCode == 0, "\(made.errorText)")
+    let added = try await home.byway("trust", "add", "printer", home.folder["old.pem"])
+    #expect(added.text.contains("names        printer-7\n"), "\(added.text) \(added.errorText)")
+  }
+
   @Test("takes what several processes add at once")
   func concurrent() async throws {
     let ca = try await Certificates()
