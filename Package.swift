@@ -25,6 +25,8 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -71,6 +73,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
@@ -99,7 +103,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
-      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto]),
+      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto, x509, asn1]),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     // The only library here that needs Foundation.
     source("BywayURLSession", ["Byway", "BywayInterceptors", nioCore, nioPosix, httpTypes]),
@@ -122,8 +126,8 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "LineEmulation", "LinkLayer", nioCore, nioPosix, httpTypes, logging, crypto, argumentParser, lifecycle,
-        unixSignals,
+        "LineEmulation", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1,
+        argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
       name: "byway",
@@ -192,7 +196,7 @@ let package = Package(
       "BywayInspectionTests",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "LoopbackTransport",
-        "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto,
+        "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto, x509, asn1,
       ]),
     tests(
       "BywayWebSocketTests",

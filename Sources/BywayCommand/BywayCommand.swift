@@ -21,11 +21,13 @@ public enum BywayCommand {
   /// Runs a command and tells its exit status; what went wrong is said on standard error in one line.
   static func status(of arguments: [String], transports: TransportRegistry) async -> ExitStatus {
     await CommandContext.$transports.withValue(transports) {
-      do {
-        try await run(arguments)
-        return .success
-      } catch {
-        return ErrorReport(error).print()
+      await CommandContext.$arguments.withValue(Array(arguments.dropFirst())) {
+        do {
+          try await run(arguments)
+          return .success
+        } catch {
+          return ErrorReport(error).print()
+        }
       }
     }
   }
@@ -44,4 +46,6 @@ public enum BywayCommand {
 /// What commands find around them, because ArgumentParser makes them out of nothing but arguments.
 enum CommandContext {
   @TaskLocal static var transports = TransportRegistry([])
+  /// As they were given, after the command's name.
+  @TaskLocal static var arguments: [String] = []
 }

@@ -1,39 +1,43 @@
 import Byway
-package import BywayTLS
 import Crypto
 import Glibc
-import NIOSSL
+import X509
+
+import struct FoundationEssentials.Date
 
 /// An authority that exists on one machine, for its user alone, so that the user's own programs accept what a proxy mints.
 package struct LocalAuthority: Sendable {
   private static let lifetime = 2 * 365 * 86_400
 
   private let key: P256.Signing.PrivateKey
-  let certificate: NIOSSLCertificate
-  private let subject: [UInt8]
+  private let certificate: Certificate
   /// Of the certificate, for the programs that are to trust it.
   package let certificatePEM: String
   package let keyPEM: String
 
-  /// A new one.
+  /// A new one, which signs certificates of servers and nothing else.
   package init(name: String) throws {
     let key = P256.Signing.PrivateKey()
-    let subject = CertificateForm.name(name)
+    let publicKey = Certificate.PublicKey(key.publicKey)
+    let name = try DistinguishedName { CommonName(name) }
     let now = time(nil)
-    let bytes = try CertificateForm(
-      kind: .authority, subject: subject, issuer: subject, validity: now - 3600...now + Self.lifetime,
-      key: key.publicKey, issuerKey: key.publicKey
-    ).signed(by: key)
-    try self.init(key: key, certificate: NIOSSLCertificate(bytes: bytes, format: .der))
+    let certificate = try Certificate(
+      of: name, publicKey, validity: now - 3600...now + Self.lifetime,
+      extensions: Certificate.Extensions {
+        Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+        Critical(KeyUsage(keyCertSign: true))
+        SubjectKeyIdentifier(hash: publicKey)
+      },
+      by: name, key)
+    try self.init(key: key, certificate: certificate)
   }
 
   /// One that was made before.
   /// - Throws: ``BywayError`` where the two do not belong together, or cannot be read.
   package init(certificatePEM: String, keyPEM: String) throws {
     do {
-      let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8))
-      guard let certificate = certificates.first else { throw NIOSSLError.failedToLoadCertificate }
-      try self.init(key: P256.Signing.PrivateKey(pemRepresentation: keyPEM), certificate: certificate)
+      let key = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
+      try self.init(key: key, certificate: Certificate(pemEncoded: certificatePEM))
     } catch {
       throw BywayError(
         .invalidAddress, "The local authority cannot be read: byway trust authority remove, then create makes another.",
@@ -41,27 +45,43 @@ package struct LocalAuthority: Sendable {
     }
   }
 
-  private init(key: P256.Signing.PrivateKey, certificate: NIOSSLCertificate) throws {
-    guard let parts = try CertificateParts(certificate.toDERBytes()),
-      parts.publicKey.elementsEqual(key.publicKey.derRepresentation)
-    else { throw BywayError(.invalidAddress, "Key and certificate do not belong together.", processing: .none) }
+  private init(key: P256.Signing.PrivateKey, certificate: Certificate) throws {
+    guard certificate.publicKey == Certificate.PublicKey(key.publicKey) else {
+      throw BywayError(.invalidAddress, "Key and certificate do not belong together.", processing: .none)
+    }
     self.key = key
     self.certificate = certificate
-    subject = Array(parts.subject)
-    certificatePEM = try CertificateFacts(certificate).pem
+    certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
     keyPEM = key.pemRepresentation + "\n"
   }
 
-  package var facts: CertificateFacts {
-    get throws { try CertificateFacts(certificate) }
-  }
-
   /// A server's certificate for one host.
-  func mint(for host: String, _ key: P256.Signing.PublicKey, validity: ClosedRange<Int>) throws -> NIOSSLCertificate {
-    let bytes = try CertificateForm(
-      kind: .server(host: host), subject: CertificateForm.name("Inspected by Byway"), issuer: subject,
-      validity: validity, key: key, issuerKey: self.key.publicKey
-    ).signed(by: self.key)
-    return try NIOSSLCertificate(bytes: bytes, format: .der)
+  /// - Parameter validity: seconds since 1970.
+  func mint(for host: CertifiedHost, _ key: P256.Signing.PublicKey, validity: ClosedRange<Int>) throws -> Certificate {
+    let publicKey = Certificate.PublicKey(key)
+    return try Certificate(
+      of: DistinguishedName { CommonName("Inspected by Byway") }, publicKey, validity: validity,
+      extensions: Certificate.Extensions {
+        Critical(KeyUsage(digitalSignature: true))
+        try ExtendedKeyUsage([.serverAuth])
+        SubjectKeyIdentifier(hash: publicKey)
+        AuthorityKeyIdentifier(keyIdentifier: try certificate.extensions.subjectKeyIdentifier?.keyIdentifier)
+        SubjectAlternativeNames([host.name])
+      },
+      by: certificate.subject, self.key)
+  }
+}
+
+extension Certificate {
+  /// A number that nobody can foresee, and ECDSA over P-256.
+  fileprivate init(
+    of subject: DistinguishedName, _ key: PublicKey, validity: ClosedRange<Int>, extensions: Extensions,
+    by issuer: DistinguishedName, _ issuerKey: P256.Signing.PrivateKey
+  ) throws {
+    try self.init(
+      version: .v3, serialNumber: SerialNumber(UInt128.random(in: 1 ... .max)), publicKey: key,
+      notValidBefore: Date(timeIntervalSince1970: Double(validity.lowerBound)),
+      notValidAfter: Date(timeIntervalSince1970: Double(validity.upperBound)), issuer: issuer, subject: subject,
+      signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions, issuerPrivateKey: PrivateKey(issuerKey))
   }
 }

@@ -1,4 +1,4 @@
-import Byway
+package import Byway
 import BywayProxy
 import BywayTLS
 import Crypto
@@ -32,9 +32,11 @@ package final class TLSInspection: TLSTermination {
     self.authority = authority
   }
 
-  package func terminates(_ host: String) -> Bool {
+  package func terminates(_ host: String) throws(BywayError) -> Bool {
     let host = ServerTrust.key(host)
-    return hosts.contains { Scope.matches(host.utf8[...], pattern: $0) }
+    guard hosts.contains(where: { Scope.matches(host.utf8[...], pattern: $0) }) else { return false }
+    _ = try CertifiedHost(host)
+    return true
   }
 
   package func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void> {
@@ -55,9 +57,10 @@ package final class TLSInspection: TLSTermination {
     return try minted.withLock { minted in
       if let known = minted[host], known.expiry > now + Self.margin { return known.context }
       let validity = now - Self.margin...now + Self.lifetime
-      let certificate = try authority.mint(for: host, key.publicKey, validity: validity)
+      let certificate = try authority.mint(for: CertifiedHost(host), key.publicKey, validity: validity)
+      let bytes = try certificate.serializeAsPEM().derBytes
       var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: [.certificate(certificate)],
+        certificateChain: [.certificate(try NIOSSLCertificate(bytes: bytes, format: .der))],
         privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.derRepresentation), format: .der)))
       configuration.minimumTLSVersion = .tlsv12
       configuration.applicationProtocols = ["h2", "http/1.1"]

@@ -41,18 +41,21 @@ final class ProxyHandler: ExchangeHandler {
       if !leadsToGateway, request.fields.contains(.targetForm) || request.fields.asksForTunnel {
         throw Self.noGateway
       }
+      if let tunnel = try inspected(request, respondingTo: sink) { return tunnel }
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    return inspected(request, respondingTo: sink) ?? next.begin(request, respondingTo: sink)
+    return next.begin(request, respondingTo: sink)
   }
 
   /// `nil` where it is no tunnel to a host that is to be inspected.
-  private func inspected(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> (any RequestSink)? {
+  private func inspected(
+    _ request: ExchangeHead, respondingTo sink: any ResponseSink
+  ) throws(BywayError) -> (any RequestSink)? {
     guard let inspection, request.fields.asksForTunnel,
       let target = LinkAddress.HostPort(request.fields.value(of: .authority) ?? ""),
-      inspection.termination.terminates(target.host)
+      try inspection.termination.terminates(target.host)
     else { return nil }
     let tunnel = TerminatedTunnel(on: inspection.eventLoop)
     tunnel.begin(

@@ -1,4 +1,4 @@
-import Byway
+package import Byway
 import HTTPWire
 import Logging
 package import NIOCore
@@ -6,7 +6,8 @@ package import NIOCore
 /// Stands in for servers: takes the TLS that clients of a proxy have with them off their tunnels.
 package protocol TLSTermination: Sendable {
   /// Whether tunnels to this host are ended here.
-  func terminates(_ host: String) -> Bool
+  /// - Throws: where they would be, but no server can be called that.
+  func terminates(_ host: String) throws(BywayError) -> Bool
 
   /// Begins TLS as this host's server. Succeeds when bytes may be exchanged; the channel does not read yet.
   func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void>

@@ -1,6 +1,6 @@
 import Byway
 import Crypto
-import NIOSSL
+package import NIOSSL
 
 /// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which stays when its certificate is renewed with the
 /// same key. Written as curl's `--pinnedpubkey` has it: `sha256//BASE64`.
@@ -20,9 +20,10 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
     self.digest = digest
   }
 
-  init?(_ certificate: NIOSSLCertificate) {
-    guard let parts = (try? certificate.toDERBytes()).flatMap(CertificateParts.init) else { return nil }
-    digest = Array(SHA256.hash(data: parts.publicKey))
+  /// `nil` where the certificate's key cannot be read.
+  package init?(_ certificate: NIOSSLCertificate) {
+    guard let key = try? certificate.extractPublicKey().toSPKIBytes() else { return nil }
+    digest = Array(SHA256.hash(data: key))
   }
 
   public var description: String { Self.prefix + Base64.encode(digest) }

@@ -12,8 +12,8 @@ import Testing
     try GatewayOptions.parse(arguments)
   }
 
-  private func options(file text: String) throws -> GatewayOptions {
-    try GatewayOptions(ConfigurationFile(text, path: "g.conf"))
+  private func options(file text: String, beneath arguments: String...) throws -> GatewayOptions {
+    try GatewayOptions(ConfigurationFile(text, path: "g.conf"), beneath: arguments)
   }
 
   @Test("every long option can stand in the file")
@@ -38,7 +38,18 @@ import Testing
         replay = /replay
         auth = /netrc
         compress = yes
+        upstream-proxy = http://127.0.0.1:3128
+        trust = /a.pem
+        trust = /b.pem
+        client-cert = /me.pem
+        client-key = /me.key
+        peer-name = site.example
+        peer-address = 203.0.113.7
         """)
+    #expect(file.upstreamProxy == "http://127.0.0.1:3128")
+    #expect(file.peer.trust == ["/a.pem", "/b.pem"])
+    #expect(file.peer.clientCert == "/me.pem" && file.peer.clientKey == "/me.key")
+    #expect(file.peer.peerName == "site.example" && file.peer.peerAddress == "203.0.113.7")
     #expect(file.interceptors.trace == "/t.har")
     #expect(file.interceptors.stub == "/stubs")
     #expect(file.interceptors.record == "/record")
@@ -58,21 +69,20 @@ import Testing
 
   @Test("the command line counts more than the file, option by option")
   func precedence() throws {
-    let file = try options(
-      file: """
-        link = loopback:file
-        origin = unix:/file
-        allow = file:1
-        drain = 1
-        connect-timeout = 1
-        response-timeout = 1
-        body-timeout = 1
-        log-level = error
-        """)
-    let flags = try options(
-      "--link", "loopback:flag", "--origin", "unix:/flag", "--allow", "flag:1", "--drain", "2", "--connect-timeout",
-      "2", "--response-timeout", "2", "--body-timeout", "2", "--log-level", "trace")
-    let merged = flags.over(file)
+    let text = """
+      link = loopback:file
+      origin = unix:/file
+      allow = file:1
+      drain = 1
+      connect-timeout = 1
+      response-timeout = 1
+      body-timeout = 1
+      log-level = error
+      """
+    let file = try options(file: text)
+    let merged = try options(
+      file: text, beneath: "--config", "g.conf", "--link", "loopback:flag", "--origin=unix:/flag", "--allow", "flag:1",
+      "--drain", "2", "--connect-timeout", "2", "--response-timeout=2", "--body-timeout", "2", "--log-level", "trace")
     #expect(merged.link == ["loopback:flag"])
     #expect(merged.origin == "unix:/flag")
     #expect(merged.allow == ["flag:1"])
@@ -80,7 +90,8 @@ import Testing
     #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
     #expect(merged.logLevel == .trace)
 
-    let silent = try options().over(file)
+    let silent = try options(file: text, beneath: "--config=g.conf", "--forwarded")
+    #expect(silent.forwarded)
     #expect(silent.link == file.link && silent.origin == file.origin && silent.allow == file.allow)
     let silentTimes = [silent.drain, silent.connectTimeout, silent.responseTimeout, silent.bodyTimeout]
     #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
@@ -90,15 +101,15 @@ import Testing
   @Test(
     "a wrong line is named, with what may have been meant",
     arguments: [
-      ("link = x:\norgin = y", "g.conf, line 2: Unknown option \"orgin\". Did you mean \"origin\"?"),
-      ("drain = soon", "g.conf, line 1: \"soon\" is no value for drain."),
-      ("log-level = loud", "g.conf, line 1: \"loud\" is no value for log-level."),
+      ("link = x:\norgin = y", "g.conf, line 2: Unknown option '--orgin'. Did you mean '--origin'?"),
+      ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
+      ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
       ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
       ("link", "g.conf, line 1: \"link\" is no setting: write name = value."),
       ("link =", "g.conf, line 1: \"link =\" is no setting: write name = value."),
       ("= x", "g.conf, line 1: \"= x\" is no setting: write name = value."),
-      ("config = other", "g.conf, line 1: Unknown option \"config\"."),
-      ("help = x", "g.conf, line 1: Unknown option \"help\"."),
+      ("config = other", "g.conf, line 1: Unknown option '--config'"),
+      ("help = x", "g.conf, line 1: Unknown option '--help'"),
     ])
   func wrongLines(_ text: String, _ message: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try options(file: text) }

@@ -4,39 +4,34 @@ import Testing
 
 /// `byway proxy --inspect-tls`, with a curl that trusts the local authority.
 @Suite("Inspected https", .serialized, .timeLimit(.minutes(3))) struct InspectionTests {
-  private let home: TemporaryFolder
-  private var environment: [String: String] { ["XDG_CONFIG_HOME": home.path] }
+  private let home: BywayHome
 
   init() throws {
-    home = try TemporaryFolder()
-  }
-
-  private func byway(_ arguments: String...) async throws -> CommandResult {
-    try await BywayProcess.run(arguments, environment: environment)
+    home = try BywayHome()
   }
 
   /// - Returns: the file with the authority's certificate.
   private func createAuthority() async throws -> String {
-    let created = try await byway("trust", "authority", "create")
+    let created = try await home.byway("trust", "authority", "create")
     #expect(created.exitCode == 0, "\(created.errorText)")
-    return try home.write(created.text, to: "authority.pem")
+    return try home.folder.write(created.text, to: "authority.pem")
   }
 
   @Test("the authority is made once, its key is for its owner alone, and openssl accepts it")
   func authority() async throws {
     let file = try await createAuthority()
-    #expect(try await byway("trust", "authority", "create").exitCode == 64)
-    #expect(try await byway("trust", "authority", "show").text == String(contentsOfFile: file, encoding: .utf8))
+    #expect(try await home.byway("trust", "authority", "create").exitCode == 64)
+    #expect(try await home.byway("trust", "authority", "show").text == String(contentsOfFile: file, encoding: .utf8))
     let verified = try await Program.openssl.run(["verify", "-x509_strict", "-CAfile", file, file])
     #expect(verified.exitCode == 0, "\(verified.text) \(verified.errorText)")
-    let key = home["byway/authority/key.pem"]
-    #expect(try FileManager.default.attributesOfItem(atPath: key)[.posixPermissions] as? Int == 0o600)
-    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: key)
-    let open = try await byway("trust", "authority", "show")
+    let key = "byway/authority/key.pem"
+    #expect(try home.folder.permissions(of: key) == 0o600)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: home.folder[key])
+    let open = try await home.byway("trust", "authority", "show")
     #expect(open.exitCode == 66)
     #expect(open.errorText.contains("Others can read"))
-    #expect(try await byway("trust", "authority", "remove").exitCode == 0)
-    #expect(try await byway("trust", "authority", "show").errorText.contains("trust authority create"))
+    #expect(try await home.byway("trust", "authority", "remove").exitCode == 0)
+    #expect(try await home.byway("trust", "authority", "show").errorText.contains("trust authority create"))
   }
 
   @Test("curl's https passes the proxy in the clear, and goes on verified; other hosts' tunnels stay closed")
@@ -48,7 +43,7 @@ import Testing
     let gateway = try await BareGateway(["--allow", "*:*"])
     let proxy = try await BywayProcess.proxy(
       ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost"],
-      environment: environment)
+      environment: home.environment)
     #expect(proxy.log.contains("is read here"))
     let via = try ["--proxy", "http://\(proxy.endpoint())"]
     let url = "https://localhost:\(port)/hello"
@@ -59,10 +54,10 @@ import Testing
     #expect(try refused.problem().words.contains("byway trust add localhost FILE"))
     await proxy.process.stop()
 
-    #expect(try await byway("trust", "add", "localhost", ca.authority).exitCode == 0)
+    #expect(try await home.byway("trust", "add", "localhost", ca.authority).exitCode == 0)
     let trusting = try await BywayProcess.proxy(
       ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost"],
-      environment: environment)
+      environment: home.environment)
     let again = try ["--proxy", "http://\(trusting.endpoint())"]
     for (version, option) in [("2", "--http2"), ("1.1", "--http1.1")] {
       let answer = try await Curl.fetch(again + [option, "--cacert", authority, url])
@@ -83,9 +78,25 @@ import Testing
     await nginx.stop()
   }
 
+  @Test("a host that no certificate can name is refused before TLS begins")
+  func unnameable() async throws {
+    let authority = try await createAuthority()
+    let gateway = try await BareGateway(["--allow", "*:*"])
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "*.internal.example"],
+      environment: home.environment)
+    let label = String(repeating: "a", count: 64)
+    let answer = try await Curl.fetch(
+      ["--proxy", "http://\(proxy.endpoint())", "--cacert", authority, "https://\(label).internal.example/"])
+    #expect(answer.exitCode == 56)
+    #expect(answer.errorText.contains("response 400"), "\(answer.errorText)")
+    await proxy.process.stop()
+    await gateway.stop()
+  }
+
   @Test("without an authority there is nothing to inspect with")
   func none() async throws {
-    let result = try await byway(
+    let result = try await home.byway(
       "proxy", "--link", "unix:/nowhere", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost")
     #expect(result.exitCode == 66)
     #expect(result.errorText.contains("trust authority create"))

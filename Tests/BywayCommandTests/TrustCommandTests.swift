@@ -4,45 +4,48 @@ import Testing
 
 /// `byway trust`, and who uses what it keeps.
 @Suite("byway trust", .serialized, .timeLimit(.minutes(3))) struct TrustCommandTests {
-  private let home: TemporaryFolder
-  private var environment: [String: String] { ["XDG_CONFIG_HOME": home.path] }
+  private let home: BywayHome
 
   init() throws {
-    home = try TemporaryFolder()
-  }
-
-  private func byway(_ arguments: String...) async throws -> CommandResult {
-    try await BywayProcess.run(arguments, environment: environment)
-  }
-
-  private func mode(_ path: String) throws -> Int {
-    let attributes = try FileManager.default.attributesOfItem(atPath: home[path])
-    return try #require(attributes[.posixPermissions] as? Int)
+    home = try BywayHome()
   }
 
   @Test("keeps certificates and keys for single hosts, shows them, and lets go of them")
   func store() async throws {
     let ca = try await Certificates()
-    let added = try await byway("trust", "add", "Device.Example", ca.server.cert)
+    let added = try await home.byway("trust", "add", "Device.Example", ca.server.cert)
     #expect(added.exitCode == 0, "\(added.errorText)")
     let print = try await Program.openssl.run(["x509", "-in", ca.server.cert, "-noout", "-fingerprint", "-sha256"]).text
     let fingerprint = try #require(print.split(separator: "=").last).trimmingCharacters(in: .whitespacesAndNewlines)
     let pin = "sha256//" + String(repeating: "A", count: 42) + "8="
-    #expect(try await byway("trust", "add", "127.0.0.1", pin).exitCode == 0)
+    #expect(try await home.byway("trust", "add", "127.0.0.1", pin).exitCode == 0)
 
-    let list = try await byway("trust", "list").text
+    let list = try await home.byway("trust", "list").text
     #expect(list.hasPrefix("127.0.0.1\n  key          \(pin)\ndevice.example\n"), "\(list)")
     #expect(list.contains("names        localhost, 127.0.0.1\n") && list.contains("SHA-256      \(fingerprint)\n"))
     #expect(list.contains("valid until  20"))
-    for folder in ["byway", "byway/trust", "byway/trust/device.example"] { #expect(try mode(folder) == 0o700) }
-    let files = try FileManager.default.contentsOfDirectory(atPath: home["byway/trust/device.example"])
+    for folder in ["byway", "byway/trust", "byway/trust/device.example"] {
+      #expect(try home.folder.permissions(of: folder) == 0o700)
+    }
+    let files = try FileManager.default.contentsOfDirectory(atPath: home.folder["byway/trust/device.example"])
     #expect(files == [fingerprint.replacingOccurrences(of: ":", with: "").lowercased() + ".pem"])
-    for file in files { #expect(try mode("byway/trust/device.example/\(file)") == 0o600) }
+    for file in files { #expect(try home.folder.permissions(of: "byway/trust/device.example/\(file)") == 0o600) }
 
-    #expect(try await byway("trust", "remove", "device.example", "00:11").exitCode == 64)
-    #expect(try await byway("trust", "remove", "device.example", fingerprint).exitCode == 0)
-    #expect(try await byway("trust", "remove", "127.0.0.1").exitCode == 0)
-    #expect(try await byway("trust", "list").text.isEmpty)
+    #expect(try await home.byway("trust", "remove", "device.example", "00:11").exitCode == 64)
+    #expect(try await home.byway("trust", "remove", "device.example", fingerprint).exitCode == 0)
+    #expect(try await home.byway("trust", "remove", "127.0.0.1").exitCode == 0)
+    #expect(try await home.byway("trust", "list").text.isEmpty)
+  }
+
+  @Test("a certificate of the time before alternative names is shown by its common name")
+  func commonName() async throws {
+    let made = try await Program.openssl.run([
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "-subj", "/O=Printers/CN=printer-7", "-keyout", home.folder["key.pem"], "-out", home.folder["old.pem"],
+    ])
+    #expect(made.exitCode == 0, "\(made.errorText)")
+    let added = try await home.byway("trust", "add", "printer", home.folder["old.pem"])
+    #expect(added.text.contains("names        printer-7\n"), "\(added.text) \(added.errorText)")
   }
 
   @Test("takes what several processes add at once")
@@ -50,21 +53,21 @@ import Testing
     let ca = try await Certificates()
     let files = [ca.authority, ca.server.cert, ca.client.cert]
     try await withThrowingTaskGroup(of: CommandResult.self) { group in
-      for file in files + files { group.addTask { try await byway("trust", "add", "device", file) } }
+      for file in files + files { group.addTask { try await home.byway("trust", "add", "device", file) } }
       for try await result in group { #expect(result.exitCode == 0, "\(result.errorText)") }
     }
-    let names = try FileManager.default.contentsOfDirectory(atPath: home["byway/trust/device"])
+    let names = try FileManager.default.contentsOfDirectory(atPath: home.folder["byway/trust/device"])
     #expect(names.count == 3 && names.allSatisfy { $0.hasSuffix(".pem") }, "\(names)")
   }
 
   @Test("refuses what is no host or no certificate, and a folder that others can write to")
   func refused() async throws {
     let ca = try await Certificates()
-    #expect(try await byway("trust", "add", "../x", ca.authority).exitCode == 64)
-    #expect(try await byway("trust", "add", "device", ca.server.key).errorText.contains("holds no certificate"))
-    #expect(try await byway("trust", "add", "device", ca.authority).exitCode == 0)
-    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: home["byway/trust/device"])
-    let open = try await byway("trust", "list")
+    #expect(try await home.byway("trust", "add", "../x", ca.authority).exitCode == 64)
+    #expect(try await home.byway("trust", "add", "device", ca.server.key).errorText.contains("holds no certificate"))
+    #expect(try await home.byway("trust", "add", "device", ca.authority).exitCode == 0)
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: home.folder["byway/trust/device"])
+    let open = try await home.byway("trust", "list")
     #expect(open.exitCode == 66)
     #expect(open.errorText.contains("Others can write to"))
   }
@@ -76,16 +79,16 @@ import Testing
     let gateway = try await BareGateway(["--allow", "\(nginx.endpoint)"])
     func request(_ options: String...) async throws -> CommandResult {
       let arguments = ["request", "--link", "unix:\(gateway.socket)"] + options + ["https://\(nginx.endpoint)/hello"]
-      return try await BywayProcess.run(arguments, environment: environment)
+      return try await BywayProcess.run(arguments, environment: home.environment)
     }
     let refused = try await request()
     #expect(refused.exitCode == 69)
     #expect(refused.errorText.contains("byway trust add 127.0.0.1 FILE"), "\(refused.errorText)")
     #expect(try await request("--trust", ca.authority).text == "hello, byway\n")
-    #expect(try await byway("trust", "add", "127.0.0.1", ca.authority).exitCode == 0)
+    #expect(try await home.byway("trust", "add", "127.0.0.1", ca.authority).exitCode == 0)
     let accepted = try await request()
     #expect(accepted.text == "hello, byway\n", "\(accepted.errorText)")
-    #expect(try await byway("trust", "remove", "127.0.0.1").exitCode == 0)
+    #expect(try await home.byway("trust", "remove", "127.0.0.1").exitCode == 0)
     #expect(try await request().exitCode == 69)
     await gateway.stop()
     await nginx.stop()
@@ -96,11 +99,11 @@ import Testing
     let ca = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:site.example")
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: named, clientAuthority: ca.authority)
-    #expect(try await byway("trust", "add", "127.0.0.1", ca.authority).exitCode == 0)
-    let socket = home["link"]
+    #expect(try await home.byway("trust", "add", "127.0.0.1", ca.authority).exitCode == 0)
+    let socket = home.folder["link"]
     func answer(_ options: String...) async throws -> CurlAnswer {
       let gateway = try await BywayProcess.gateway(
-        ["--link", "unix:\(socket)", "--origin", "https://\(nginx.endpoint)"] + options, environment: environment)
+        ["--link", "unix:\(socket)", "--origin", "https://\(nginx.endpoint)"] + options, environment: home.environment)
       let answer = try await Curl.fetch("--http2-prior-knowledge", "--unix-socket", socket, "http://device/hello")
       await gateway.process.stop()
       return answer
@@ -114,7 +117,7 @@ import Testing
     #expect(right.text == "hello, byway\n", "\(right.text)")
     await nginx.stop()
 
-    let plain = try await byway(
+    let plain = try await home.byway(
       "gateway", "--link", "unix:\(socket)", "--origin", "http://127.0.0.1:1", "--peer-name", "x")
     #expect(plain.exitCode == 64)
     #expect(plain.errorText.contains("are for an origin of https://"))

@@ -3,8 +3,6 @@ import BywayGateway
 import BywayInterceptors
 import BywayProxy
 import BywayTLS
-import Crypto
-import Glibc
 import HTTPTypes
 import Logging
 import LoopbackTransport
@@ -77,33 +75,6 @@ import Testing
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
     await nginx.stop()
-  }
-
-  @Test("openssl accepts what is minted, for names and for addresses", arguments: ["localhost", "127.0.0.1", "::1"])
-  func minted(_ host: String) async throws {
-    let folder = try TemporaryFolder()
-    let authority = try LocalAuthority(name: "A test's")
-    let file = try folder.write(authority.certificatePEM, to: "authority.pem")
-    let now = Int(time(nil))
-    let certificate = try authority.mint(
-      for: host, P256.Signing.PrivateKey().publicKey, validity: now - 60...now + 60)
-    let leaf = try folder.write(CertificateFacts(certificate).pem, to: "leaf.pem")
-    let check = host == "localhost" ? "-verify_hostname" : "-verify_ip"
-    let result = try await Program.openssl.run(
-      ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", file, check, host, leaf])
-    #expect(result.exitCode == 0, "\(result.text) \(result.errorText)")
-    let other = try await Program.openssl.run(["verify", "-CAfile", file, "-verify_hostname", "elsewhere", leaf])
-    #expect(other.exitCode != 0)
-  }
-
-  @Test("an authority that was kept is the same; half of one, or two halves of different ones, is none")
-  func kept() throws {
-    let one = try LocalAuthority(name: "one")
-    let two = try LocalAuthority(name: "two")
-    let again = try LocalAuthority(certificatePEM: one.certificatePEM, keyPEM: one.keyPEM)
-    #expect(try again.facts == one.facts)
-    #expect(throws: BywayError.self) { try LocalAuthority(certificatePEM: two.certificatePEM, keyPEM: one.keyPEM) }
-    #expect(throws: BywayError.self) { try LocalAuthority(certificatePEM: "", keyPEM: one.keyPEM) }
   }
 }
 

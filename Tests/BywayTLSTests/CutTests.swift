@@ -1,13 +1,10 @@
 import Byway
 import BywayTLS
 import NIOCore
-import NIOSSL
 import TestPeers
 import Testing
 
-@testable import BywayTLS
-
-/// Connections that end where they should not, and bytes that are no certificate.
+/// Connections that end where they should not.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct CutTests {
   @Test("a handshake that is cut is told as that, at once", arguments: [1, 5, 100, 600])
   func handshake(_ bytes: Int) async throws {
@@ -37,21 +34,5 @@ import Testing
     await rig.stop()
     await relay.stop()
     await nginx.stop()
-  }
-
-  @Test("no bytes that pass for a certificate make its reader trap")
-  func parts() async throws {
-    let ca = try await Certificates()
-    let bytes = try #require(try NIOSSLCertificate.fromPEMFile(ca.server.cert).first).toDERBytes()
-    let whole = try #require(CertificateParts(bytes))
-    #expect(whole.commonName == "server")
-    for count in 0..<bytes.count { _ = CertificateParts(Array(bytes.prefix(count))) }
-    for index in bytes.indices {
-      for value: UInt8 in [0x00, 0x30, 0x7F, 0x80, 0x81, 0x84, 0x85, 0xFF] {
-        var damaged = bytes
-        damaged[index] = value
-        _ = CertificateParts(damaged)
-      }
-    }
   }
 }

@@ -54,18 +54,16 @@ final class PartialDownload: @unchecked Sendable {
 
   func append(_ chunk: ByteBuffer) async throws {
     let start = size
-    try await onThread {
-      try chunk.withUnsafeReadableBytes { bytes in
-        var written = 0
-        while written < bytes.count {
-          let count = pwrite(
-            self.descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written, start + written)
-          if count < 0, errno != EINTR { throw Self.failure(self.partPath) }
-          written += max(count, 0)
-        }
-      }
-    }
+    try await onThread { try self.write(chunk, at: start) }
     size += chunk.readableBytes
+  }
+
+  private func write(_ chunk: ByteBuffer, at position: Int) throws {
+    do {
+      try Descriptor.write(chunk, to: descriptor, at: position)
+    } catch {
+      throw Self.failure(partPath, error)
+    }
   }
 
   /// Puts it in its place.
@@ -102,7 +100,7 @@ final class PartialDownload: @unchecked Sendable {
     guard fclose(file) == 0, isWritten else { throw failure(path) }
   }
 
-  private static func failure(_ path: String) -> BywayError {
-    BywayError(.refused, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
+    BywayError(.refused, "Cannot write \(path): \(failure).", processing: .none)
   }
 }

@@ -1,4 +1,4 @@
-import Byway
+import ArgumentParser
 
 /// A file of `name = value` lines with the same names as the long options; `#` begins a comment line.
 struct ConfigurationFile: Sendable {
@@ -35,36 +35,37 @@ struct ConfigurationFile: Sendable {
     self.entries = entries
   }
 
-  /// The same settings as arguments.
-  /// - Parameters:
-  ///   - options: what may be set to a value.
-  ///   - flags: what is set to `yes` or `no`.
-  ///   - check: throws where these arguments cannot be parsed; its message is told with the line.
-  func arguments(
-    options: [String], flags: [String], check: ([String]) throws -> Void
-  ) throws -> [String] {
-    try entries.flatMap { entry in
-      let arguments = try arguments(of: entry, options: options, flags: flags)
-      do {
-        try check(arguments)
-      } catch {
-        throw Self.failure(path, entry.line, "\"\(entry.value)\" is no value for \(entry.name).")
-      }
-      return arguments
+  /// The same settings as arguments of a command.
+  /// - Parameter others: its arguments already; what they set is left out.
+  /// - Throws: ``CommandFailure``, which names the line.
+  func arguments<Options: ParsableArguments>(for _: Options.Type, beside others: [String]) throws -> [String] {
+    let given = Set(others.map { $0.prefix { $0 != "=" } })
+    return try entries.flatMap { entry in
+      let arguments = try Self.arguments(of: entry, for: Options.self) { Self.failure(path, entry.line, $0) }
+      return given.contains("--\(entry.name)") ? [] : arguments
     }
   }
 
-  private func arguments(of entry: Entry, options: [String], flags: [String]) throws -> [String] {
-    if options.contains(entry.name) { return ["--\(entry.name)=\(entry.value)"] }
-    guard flags.contains(entry.name) else {
-      let hint = Spelling.hint(for: entry.name, among: (options + flags).sorted())
-      throw Self.failure(path, entry.line, "Unknown option \"\(entry.name)\".\(hint)")
+  /// The parser knows the names, so that nobody has to list them.
+  private static func arguments<Options: ParsableArguments>(
+    of entry: Entry, for _: Options.Type, failure: (String) -> CommandFailure
+  ) throws -> [String] {
+    let name = "--\(entry.name)"
+    if (try? Options.parse([name])) != nil {
+      switch entry.value {
+      case "yes": return [name]
+      case "no": return []
+      default: throw failure("\(entry.name) is yes or no, not \"\(entry.value)\".")
+      }
     }
-    switch entry.value {
-    case "yes": return ["--\(entry.name)"]
-    case "no": return []
-    default: throw Self.failure(path, entry.line, "\(entry.name) is yes or no, not \"\(entry.value)\".")
+    do {
+      _ = try Options.parse(["\(name)=\(entry.value)"])
+    } catch {
+      // Help is an error, too.
+      let isHelp = Options.exitCode(for: error) == .success
+      throw failure(isHelp ? "Unknown option '\(name)'." : ErrorReport.sentence(Options.message(for: error)))
     }
+    return ["\(name)=\(entry.value)"]
   }
 
   private static func failure(_ path: String, _ line: Int, _ message: String) -> CommandFailure {

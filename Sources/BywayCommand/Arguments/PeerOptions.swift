@@ -23,23 +23,10 @@ struct PeerOptions: ParsableArguments {
     help: ArgumentHelp("Connect to this place instead, and expect the origin there.", valueName: "host[:port]"))
   var peerAddress: String?
 
-  static let names = ["trust", "client-cert", "client-key", "peer-name", "peer-address"]
-
   init() {}
 
   var isEmpty: Bool {
     trust.isEmpty && clientCert == nil && clientKey == nil && peerName == nil && peerAddress == nil
-  }
-
-  /// These options, and where they are silent, those.
-  func over(_ other: PeerOptions) -> PeerOptions {
-    var merged = self
-    if trust.isEmpty { merged.trust = other.trust }
-    merged.clientCert = clientCert ?? other.clientCert
-    merged.clientKey = clientKey ?? other.clientKey
-    merged.peerName = peerName ?? other.peerName
-    merged.peerAddress = peerAddress ?? other.peerAddress
-    return merged
   }
 
   /// What the user's store and these options say.

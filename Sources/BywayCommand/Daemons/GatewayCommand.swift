@@ -19,11 +19,12 @@ struct GatewayCommand: AsyncParsableCommand {
   init() {}
 
   func run() async throws {
-    let merged = try config.map { try options.over(GatewayOptions(ConfigurationFile(path: $0))) } ?? options
-    var configuration = try merged.configuration(transports: CommandContext.transports)
-    let interception = try merged.interceptors.interception(at: .gateway, logger: configuration.logger)
+    let options =
+      try config.map { try GatewayOptions(ConfigurationFile(path: $0), beneath: CommandContext.arguments) } ?? options
+    var configuration = try options.configuration(transports: CommandContext.transports)
+    let interception = try options.interceptors.interception(at: .gateway, logger: configuration.logger)
     configuration.interceptors = interception.before(configuration.interceptors)
-    let service = DaemonService(drain: merged.drain ?? Seconds(10)) { [configuration] in
+    let service = DaemonService(drain: options.drain ?? Seconds(10)) { [configuration] in
       let gateway = try await Gateway.start(configuration)
       let links = gateway.addresses.map(\.text).joined(separator: " ")
       return (gateway, "byway: gateway ready on \(links)")

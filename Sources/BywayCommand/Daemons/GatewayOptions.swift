@@ -46,37 +46,10 @@ struct GatewayOptions: ParsableArguments {
 
   init() {}
 
-  private static let optionNames =
-    [
-      "link", "origin", "allow", "drain", "connect-timeout", "response-timeout", "body-timeout", "log-level",
-      "upstream-proxy",
-    ] + InterceptorOptions.optionNames + PeerOptions.names
-  private static let flagNames = ["forwarded"] + InterceptorOptions.flagNames
-
+  /// - Parameter arguments: of the same `byway gateway`, which count more than the file, option by option.
   /// - Throws: ``CommandFailure``, which names the line.
-  init(_ file: ConfigurationFile) throws {
-    let arguments = try file.arguments(options: Self.optionNames, flags: Self.flagNames) { arguments in
-      _ = try Self.parse(arguments)
-    }
-    self = try Self.parse(arguments)
-  }
-
-  /// These options, and where they are silent, those.
-  func over(_ file: GatewayOptions) -> GatewayOptions {
-    var merged = self
-    if link.isEmpty { merged.link = file.link }
-    merged.origin = origin ?? file.origin
-    if allow.isEmpty { merged.allow = file.allow }
-    merged.interceptors = interceptors.over(file.interceptors)
-    merged.peer = peer.over(file.peer)
-    merged.upstreamProxy = upstreamProxy ?? file.upstreamProxy
-    merged.forwarded = forwarded || file.forwarded
-    merged.drain = drain ?? file.drain
-    merged.connectTimeout = connectTimeout ?? file.connectTimeout
-    merged.responseTimeout = responseTimeout ?? file.responseTimeout
-    merged.bodyTimeout = bodyTimeout ?? file.bodyTimeout
-    merged.logLevel = logLevel ?? file.logLevel
-    return merged
+  init(_ file: ConfigurationFile, beneath arguments: [String] = []) throws {
+    self = try GatewayCommand.parse(file.arguments(for: Self.self, beside: arguments) + arguments).options
   }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.

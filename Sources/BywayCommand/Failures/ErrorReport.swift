@@ -51,7 +51,7 @@ struct ErrorReport {
     }
   }
 
-  private static func sentence(_ message: String) -> String {
+  static func sentence(_ message: String) -> String {
     let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
     return ".?!".contains(line.last ?? " ") ? line : line + "."
   }

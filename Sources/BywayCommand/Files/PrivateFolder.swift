@@ -1,3 +1,4 @@
+import Byway
 import Glibc
 
 /// A folder that nobody else can look into.

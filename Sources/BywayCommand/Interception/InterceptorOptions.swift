@@ -28,21 +28,6 @@ struct InterceptorOptions: ParsableArguments {
 
   init() {}
 
-  static let optionNames = ["trace", "stub", "record", "replay", "auth"]
-  static let flagNames = ["compress"]
-
-  /// These options, and where they are silent, those.
-  func over(_ file: InterceptorOptions) -> InterceptorOptions {
-    var merged = self
-    merged.trace = trace ?? file.trace
-    merged.stub = stub ?? file.stub
-    merged.record = record ?? file.record
-    merged.replay = replay ?? file.replay
-    merged.auth = auth ?? file.auth
-    merged.compress = compress || file.compress
-    return merged
-  }
-
   /// Opens what they need.
   /// - Parameters:
   ///   - cache: only beside the user, as it is for one user alone.

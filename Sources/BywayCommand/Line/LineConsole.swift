@@ -1,3 +1,4 @@
+import Byway
 import BywayTesting
 import Glibc
 import LineEmulation

@@ -56,9 +56,9 @@ struct RequestOptions: ParsableArguments {
   }
 
   private func requestBody() throws -> Body {
-    if let uploadFile { return try InputFile(uploadFile).body }
+    if let uploadFile { return try InputFile.body(uploadFile) }
     guard let data else { return .empty }
-    return data.hasPrefix("@") ? try InputFile(String(data.dropFirst())).body : Body(data)
+    return data.hasPrefix("@") ? try InputFile.body(String(data.dropFirst())) : Body(data)
   }
 
   /// The first field of a name replaces a default, further ones are added.

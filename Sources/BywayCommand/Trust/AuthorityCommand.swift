@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayInspection
+import NIOSSL
 
 /// `byway trust authority`
 struct AuthorityCommand: ParsableCommand {
@@ -26,7 +27,8 @@ struct AuthorityCommand: ParsableCommand {
 
     func run() throws {
       let authority = try AuthorityStore().load()
-      let facts = try authority.facts
+      let certificate = try NIOSSLCertificate(bytes: Array(authority.certificatePEM.utf8), format: .pem)
+      let facts = try CertificateFacts(certificate)
       StandardStream.error.writeLine("SHA-256 \(facts.fingerprintText), until \(TrustText.date(facts.expiry))")
       try StandardStream.output.write(authority.certificatePEM)
     }

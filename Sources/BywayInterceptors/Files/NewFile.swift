@@ -13,9 +13,10 @@ final class NewFile: @unchecked Sendable {
 
   /// Blocks, as all of it does that is not `async`.
   init(_ path: String) throws {
-    self.path = path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.failure(path) }
+    self.path = path
+    self.descriptor = descriptor
   }
 
   deinit {
@@ -28,19 +29,20 @@ final class NewFile: @unchecked Sendable {
   }
 
   func append(_ bytes: ByteBuffer) throws {
-    var rest = bytes
-    while rest.readableBytes > 0 {
-      let count = rest.withUnsafeReadableBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno != EINTR { throw Self.failure(path) }
-      rest.moveReaderIndex(forwardBy: max(count, 0))
-    }
+    try put(bytes)
   }
 
   /// Over what stands at a position already.
   func overwrite(_ text: String, at position: Int) throws {
-    var text = text
-    let count = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, position) }
-    guard count == text.utf8.count else { throw Self.failure(path) }
+    try put(ByteBuffer(string: text), at: position)
+  }
+
+  private func put(_ bytes: ByteBuffer, at position: Int? = nil) throws {
+    do {
+      try Descriptor.write(bytes, to: descriptor, at: position)
+    } catch {
+      throw Self.failure(path, error)
+    }
   }
 
   /// Onto the disk, before anything refers to it.
@@ -62,8 +64,8 @@ final class NewFile: @unchecked Sendable {
     isWhole = true
   }
 
-  private static func failure(_ path: String) -> BywayError {
-    BywayError(.invalidRequest, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
+    BywayError(.invalidRequest, "Cannot write \(path): \(failure).", processing: .none)
   }
 }
 

@@ -39,12 +39,12 @@ public final class HARFile: TraceRecorder {
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     state = Mutex(State(position: Self.head.utf8.count))
     guard descriptor >= 0 else { throw Self.failure(path) }
-    // One that was there before may be open to others.
-    guard fchmod(descriptor, 0o600) == 0, Self.write(ByteBuffer(string: Self.head + Self.tail), to: descriptor, at: 0)
-    else {
-      let failure = Self.failure(path)
-      close(descriptor)
-      throw failure
+    do throws(Descriptor.Failure) {
+      // One that was there before may be open to others.
+      guard fchmod(descriptor, 0o600) == 0 else { throw Descriptor.Failure(code: errno) }
+      try Descriptor.write(ByteBuffer(string: Self.head + Self.tail), to: descriptor, at: 0)
+    } catch {
+      throw Self.failure(path, error)
     }
   }
 
@@ -95,32 +95,19 @@ public final class HARFile: TraceRecorder {
     if state.isEmpty { entry.moveReaderIndex(forwardBy: 1) }
     let length = entry.readableBytes
     entry.writeString(Self.tail)
-    if Self.write(entry, to: descriptor, at: state.position) {
+    do {
+      try Descriptor.write(entry, to: descriptor, at: state.position)
       state.position += length
       state.isEmpty = false
-    } else {
+    } catch {
       state.hasFailed = true
-      logger.error("Recording has ended: \(Self.failure(path).message)")
-      _ =
-        ftruncate(descriptor, state.position) == 0
-        && Self.write(ByteBuffer(string: Self.tail), to: descriptor, at: state.position)
+      logger.error("Recording has ended: \(Self.failure(path, error).message)")
+      guard ftruncate(descriptor, state.position) == 0 else { return }
+      try? Descriptor.write(ByteBuffer(string: Self.tail), to: descriptor, at: state.position)
     }
   }
 
-  private static func write(_ text: ByteBuffer, to descriptor: CInt, at position: Int) -> Bool {
-    text.withUnsafeReadableBytes { bytes in
-      var written = 0
-      while written < bytes.count {
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-        let count = pwrite(descriptor, rest.baseAddress, rest.count, position + written)
-        if count < 0, errno != EINTR { return false }
-        written += max(count, 0)
-      }
-      return true
-    }
-  }
-
-  private static func failure(_ path: String) -> BywayError {
-    BywayError(.invalidRequest, "Cannot write \(path): \(String(cString: strerror(errno))).", processing: .none)
+  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
+    BywayError(.invalidRequest, "Cannot write \(path): \(failure).", processing: .none)
   }
 }

@@ -18,6 +18,11 @@ package final class TemporaryFolder: Sendable {
 
   package subscript(_ name: String) -> String { "\(path)/\(name)" }
 
+  /// Who may do what with a file or folder in it, as `chmod` counts it.
+  package func permissions(of name: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: self[name])[.posixPermissions] as? Int
+  }
+
   /// Writes a file and answers its path.
   @discardableResult
   package func write(_ text: String, to name: String) throws -> String {

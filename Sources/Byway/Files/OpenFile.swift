@@ -18,7 +18,7 @@ package final class OpenFile: Sendable {
   package convenience init(_ path: String) throws {
     // A pipe without a writer would hold the caller up.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw Self.failure(path, String(cString: strerror(errno))) }
+    guard descriptor >= 0 else { throw Self.failure(path, "\(Descriptor.Failure(code: errno))") }
     try self.init(owning: descriptor, path: path)
   }
 
@@ -28,7 +28,7 @@ package final class OpenFile: Sendable {
     let code = fstat(descriptor, &status) == 0 ? 0 : errno
     guard code == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      throw Self.failure(path, code == 0 ? "it is no regular file" : String(cString: strerror(code)))
+      throw Self.failure(path, code == 0 ? "it is no regular file" : "\(Descriptor.Failure(code: code))")
     }
     self.descriptor = descriptor
     self.path = path
@@ -44,18 +44,14 @@ package final class OpenFile: Sendable {
   /// What stands at a position, at least one and at most `limit` bytes.
   /// - Throws: ``BywayError`` where nothing does: the file has become shorter.
   package func read(at position: Int, upTo limit: Int) throws -> ByteBuffer {
-    var buffer = ByteBufferAllocator().buffer(capacity: limit)
-    while true {
-      var code: CInt = 0
-      let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
-        let count = pread(descriptor, bytes.baseAddress, limit, position)
-        if count < 0 { code = errno }
-        return max(count, 0)
-      }
-      if count > 0 { return buffer }
-      if code == 0 { throw Self.failure(path, "it became shorter while it was being sent") }
-      if code != EINTR { throw Self.failure(path, String(cString: strerror(code))) }
+    let bytes: ByteBuffer?
+    do {
+      bytes = try Descriptor.read(descriptor, upTo: limit, at: position)
+    } catch {
+      throw Self.failure(path, "\(error)")
     }
+    guard let bytes else { throw Self.failure(path, "it became shorter while it was being sent") }
+    return bytes
   }
 
   private static func failure(_ path: String, _ reason: String) -> BywayError {

@@ -1,16 +1,21 @@
 import Glibc
-import NIOCore
+package import NIOCore
 
-/// The system calls on files, with interrupted and partial ones continued. They block: not for event loops.
-enum Descriptor {
+/// Calls of the system, made again where a signal or somebody who shares the descriptor gets in between. They block: not
+/// for event loops.
+package enum Descriptor {
   /// What the system says, in its words.
-  struct Failure: Error, CustomStringConvertible {
-    let code: CInt
+  package struct Failure: Error, CustomStringConvertible {
+    package let code: CInt
 
-    var description: String { String(cString: strerror(code)) }
+    package init(code: CInt) {
+      self.code = code
+    }
+
+    package var description: String { String(cString: strerror(code)) }
   }
 
-  static func open(_ path: String, _ flags: CInt, mode: mode_t = 0o666) throws(Failure) -> CInt {
+  package static func open(_ path: String, _ flags: CInt, mode: UInt32 = 0o666) throws(Failure) -> CInt {
     while true {
       let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode)
       if descriptor >= 0 { return descriptor }
@@ -19,12 +24,17 @@ enum Descriptor {
   }
 
   /// What there is, at most `limit` bytes; `nil` at the end.
-  static func read(_ descriptor: CInt, upTo limit: Int) throws(Failure) -> ByteBuffer? {
+  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  package static func read(
+    _ descriptor: CInt, upTo limit: Int, at position: Int? = nil
+  ) throws(Failure) -> ByteBuffer? {
     var buffer = ByteBufferAllocator().buffer(capacity: limit)
     while true {
       var failure: CInt = 0
       let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
-        let count = Glibc.read(descriptor, bytes.baseAddress, limit)
+        let count =
+          position.map { pread(descriptor, bytes.baseAddress, limit, $0) }
+          ?? Glibc.read(descriptor, bytes.baseAddress, limit)
         if count < 0 { failure = errno }
         return max(count, 0)
       }
@@ -33,12 +43,17 @@ enum Descriptor {
     }
   }
 
-  static func write(_ bytes: ByteBuffer, to descriptor: CInt) throws(Failure) {
+  /// All of them.
+  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  package static func write(_ bytes: ByteBuffer, to descriptor: CInt, at position: Int? = nil) throws(Failure) {
     var rest = bytes
     while rest.readableBytes > 0 {
       var failure: CInt = 0
+      let written = rest.readerIndex - bytes.readerIndex
       let count = rest.withUnsafeReadableBytes { bytes in
-        let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        let count =
+          position.map { pwrite(descriptor, bytes.baseAddress, bytes.count, $0 + written) }
+          ?? Glibc.write(descriptor, bytes.baseAddress, bytes.count)
         if count < 0 { failure = errno }
         return max(count, 0)
       }

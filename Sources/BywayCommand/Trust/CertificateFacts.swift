@@ -1,21 +1,24 @@
 import Byway
+import BywayTLS
 import Crypto
 import NIOCore
-package import NIOSSL
+import NIOSSL
+import SwiftASN1
+import X509
 
 /// What a person compares of a certificate before trusting it, and its form in a file.
-package struct CertificateFacts: Sendable, Hashable {
+struct CertificateFacts: Sendable, Hashable {
   /// SHA-256 of the whole certificate.
-  package let fingerprint: [UInt8]
+  let fingerprint: [UInt8]
   /// Subject alternative names; the common name where there are none.
-  package let names: [String]
-  package let pin: KeyPin?
+  let names: [String]
+  let pin: KeyPin?
   /// Seconds since 1970.
-  package let expiry: Int
-  package let pem: String
+  let expiry: Int
+  let pem: String
 
   /// - Throws: ``BywayError`` where the certificate cannot be read.
-  package init(_ certificate: NIOSSLCertificate) throws {
+  init(_ certificate: NIOSSLCertificate) throws {
     guard let bytes = try? certificate.toDERBytes() else {
       throw BywayError(.invalidAddress, "A certificate cannot be read.", processing: .none)
     }
@@ -23,22 +26,22 @@ package struct CertificateFacts: Sendable, Hashable {
     pin = KeyPin(certificate)
     expiry = Int(certificate.notValidAfter)
     let alternatives = certificate._subjectAlternativeNames().compactMap(Self.text)
-    names = alternatives.isEmpty ? [CertificateParts(bytes)?.commonName].compactMap(\.self) : alternatives
-    pem = Self.armoured(bytes)
+    names = alternatives.isEmpty ? Self.commonNames(bytes) : alternatives
+    pem = PEMDocument(type: Certificate.defaultPEMDiscriminator, derBytes: bytes).pemString + "\n"
   }
 
   /// The certificates in a PEM file.
-  package static func read(_ path: String) throws -> [CertificateFacts] {
+  static func read(_ path: String) throws -> [CertificateFacts] {
     try PEMFile(path).certificates().map(CertificateFacts.init)
   }
 
   /// As `openssl x509 -fingerprint` prints it.
-  package var fingerprintText: String {
+  var fingerprintText: String {
     fingerprint.map(Self.hex).joined(separator: ":")
   }
 
   /// The same without colons.
-  package var fingerprintName: String {
+  var fingerprintName: String {
     fingerprint.map(Self.hex).joined().lowercased()
   }
 
@@ -55,11 +58,10 @@ package struct CertificateFacts: Sendable, Hashable {
     }
   }
 
-  /// RFC 7468.
-  private static func armoured(_ bytes: [UInt8]) -> String {
-    let text = Array(Base64.encode(bytes).utf8)
-    let lines = stride(from: 0, to: text.count, by: 64)
-      .map { String(decoding: text[$0..<min($0 + 64, text.count)], as: UTF8.self) + "\n" }
-    return "-----BEGIN CERTIFICATE-----\n\(lines.joined())-----END CERTIFICATE-----\n"
+  /// None where X509 is stricter than NIOSSL, which has the last word on what is a certificate.
+  private static func commonNames(_ bytes: [UInt8]) -> [String] {
+    guard let certificate = try? Certificate(derEncoded: bytes) else { return [] }
+    return certificate.subject.flatMap(\.self).filter { $0.type == .RDNAttributeType.commonName }
+      .compactMap { String($0.value) }
   }
 }

@@ -1,0 +1,14 @@
+/// A user of the `byway` command, with settings of their own and none at the beginning.
+package struct BywayHome: Sendable {
+  package let folder: TemporaryFolder
+  package var environment: [String: String] { ["XDG_CONFIG_HOME": folder.path] }
+
+  package init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// Runs a command to its end.
+  package func byway(_ arguments: String...) async throws -> CommandResult {
+    try await BywayProcess.run(arguments, environment: environment)
+  }
+}
