@@ -63,7 +63,7 @@ struct ConfigurationFile: Sendable {
     } catch {
       // Help is an error, too.
       let isHelp = Options.exitCode(for: error) == .success
-      throw failure(isHelp ? "Unknown option '\(name)'." : ErrorReport.sentence(Options.message(for: error)))
+      throw failure(isHelp ? "Unknown option '\(name)'." : Options.message(for: error).asSentence)
     }
     return ["\(name)=\(entry.value)"]
   }

@@ -35,3 +35,11 @@ struct GatewayCommand: AsyncParsableCommand {
 }
 
 extension Gateway: Daemon {}
+
+extension GatewayOptions {
+  /// - Parameter arguments: of the same `byway gateway`, which count more than the file, option by option.
+  /// - Throws: ``CommandFailure``, which names the line.
+  init(_ file: ConfigurationFile, beneath arguments: [String] = []) throws {
+    self = try GatewayCommand.parse(file.arguments(for: Self.self, beside: arguments) + arguments).options
+  }
+}

@@ -46,12 +46,6 @@ struct GatewayOptions: ParsableArguments {
 
   init() {}
 
-  /// - Parameter arguments: of the same `byway gateway`, which count more than the file, option by option.
-  /// - Throws: ``CommandFailure``, which names the line.
-  init(_ file: ConfigurationFile, beneath arguments: [String] = []) throws {
-    self = try GatewayCommand.parse(file.arguments(for: Self.self, beside: arguments) + arguments).options
-  }
-
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
   func configuration(transports: TransportRegistry) throws -> GatewayConfiguration {
     guard !link.isEmpty else {

@@ -45,14 +45,9 @@ struct ErrorReport {
     case .success:
       (.success, .answer(RootCommand.fullMessage(for: error)))
     case .validationFailure:
-      (.usage, .failure(sentence(RootCommand.message(for: error)) + " Try: byway help"))
+      (.usage, .failure(RootCommand.message(for: error).asSentence + " Try: byway help"))
     default:
       (.software, .failure("Internal error: \(error)"))
     }
-  }
-
-  static func sentence(_ message: String) -> String {
-    let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
-    return ".?!".contains(line.last ?? " ") ? line : line + "."
   }
 }
