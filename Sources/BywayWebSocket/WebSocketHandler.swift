@@ -26,6 +26,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
   private let patience: TimeAmount
   private var state = State.open
   private var timer: Scheduled<Void>?
+  /// The answer to the latest ping, while nothing can be sent.
+  private var pong: ByteBuffer?
 
   init(_ ending: WebSocketEnding, patience: TimeAmount) {
     self.ending = ending
@@ -42,7 +44,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     case _ where state != .open: break
     case .text: received(context, frame.data)
     case .binary: context.fireChannelRead(wrapInboundOut(.binary(frame.data)))
-    case .ping: send(context, .pong, frame.data)
+    case .ping:
+      pong = frame.data
+      sendPong(context)
     default: break
     }
   }
@@ -51,6 +55,18 @@ final class WebSocketHandler: ChannelDuplexHandler {
     context.fireChannelReadComplete()
     // Whoever reads the messages may have stopped, and the server's close is still to come.
     if state != .open { context.read() }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if state == .open { sendPong(context) }
+    context.fireChannelWritabilityChanged()
+  }
+
+  /// Of pings that come faster than answers leave only the latest one is answered (§5.5.3): a server that pings and does not
+  /// read fills no memory.
+  private func sendPong(_ context: ChannelHandlerContext) {
+    guard context.channel.isWritable, let data = pong.take() else { return }
+    send(context, .pong, data)
   }
 
   private func received(_ context: ChannelHandlerContext, _ data: ByteBuffer) {

@@ -161,6 +161,37 @@ import Testing
     }
   }
 
+  @Test("a server that pings and does not read gets few answers, the last ping's among them")
+  func pings() async throws {
+    let count = 40_000
+    let pongs = Mutex<(count: Int, last: [UInt8])>((0, []))
+    let server = SocketServer.handler { server in
+      for number in 0..<count {
+        let content = [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 0, count: 123)
+        server.send([0x89, 125] + content)
+      }
+      server.send([0x81, 2] + Array("hi".utf8))
+      while let frame = try await server.receive(), frame.opcode == 10 {
+        pongs.withLock { $0 = ($0.count + 1, Array(frame.content.prefix(2))) }
+      }
+      server.send([0x88, 0])
+    }
+    try await SocketRig.with(handler: server) { client in
+      try await client.withWebSocket("ws://device/") { socket in
+        var messages = socket.messages.makeAsyncIterator()
+        let message = try await messages.next()
+        #expect(message == .text("hi"))
+        // Once it reads, the answer to its last ping comes as well.
+        while pongs.withLock({ $0.last }) != [UInt8((count - 1) & 0xFF), UInt8((count - 1) >> 8)] {
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        try await socket.send("bye")
+        #expect(try await messages.next() == nil)
+      }
+    }
+    #expect(pongs.withLock { $0.count } < count / 2)
+  }
+
   @Test("a user's error ends the connection, and is the user's")
   func userError() async throws {
     struct Mine: Error {}

@@ -4,8 +4,8 @@ public import HTTPTypes
 /// Follows redirects (RFC 9110 §15.4): 301, 302, 303, 307 and 308 with a `Location`, within `http` and `https`.
 ///
 /// A POST becomes a GET where browsers make it one. A 307 or 308 sends the same request once more; where its body is not
-/// replayable, the caller gets the redirect. Credentials and cookies do not go to another origin, and nothing that was asked for by `https`
-/// goes on in the clear.
+/// replayable, the caller gets the redirect. Credentials and cookies do not go to another origin, and nothing that was
+/// asked for by `https` goes on in the clear.
 public struct Redirect: Interceptor {
   /// - Parameters:
   ///   - response: the redirect.
