@@ -63,7 +63,8 @@ struct HAREntry {
       json.member("redirectURL") { $0.writeJSON(fields[.location] ?? "") }
       json.member("headersSize") { $0.writeString("-1") }
       json.member("bodySize") { $0.writeString("\(exchange.responseBody.length)") }
-      // Where Chromium has it.
+      // Chromium's own, which it otherwise adds up from both sizes, the unknown one included.
+      json.member("_transferSize") { $0.writeString("\(exchange.responseBody.length)") }
       if let failure = exchange.failure { json.member("_error") { $0.writeJSON(failure) } }
     }
   }

@@ -50,6 +50,7 @@ struct HARArchive: Decodable {
     let redirectURL: String
     let headersSize: Int
     let bodySize: Int
+    let _transferSize: Int
     let _error: String?
   }
   struct Content: Decodable {

@@ -56,6 +56,7 @@ import Testing
     #expect(entry.response.content.encoding == "base64")
     #expect(entry.response.content.size == 3)
     #expect(entry.response._error == nil)
+    #expect(entry.response._transferSize == entry.response.bodySize)
   }
 
   @Test("whatever passes, the file fits the format's schema")
