@@ -53,6 +53,7 @@ bench-serial: release
 	python3 Benchmarks/serial.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --plot docs/goodput.svg $(ARGUMENTS)
 
 # Each folder is an executable of this package, or has a script of its own.
+examples: export BUILD_FOLDER := $(CURDIR)/.build
 examples: dependencies
 	@set -e; for folder in $(wildcard examples/*/); do \
 	  name=$$(basename $$folder); echo "--- $$name"; \
