@@ -6,6 +6,8 @@ package enum Script: String, Sendable {
   case http1 = "h1client.py"
   /// HTTP/2 with the stock `h2` package.
   case http2 = "h2client.py"
+  /// A gRPC service and its client, with the stock `grpcio` package.
+  case grpc = "grpc_peer.py"
   /// HTTP/2 frames by hand, for hostile peers.
   case raw = "h2raw.py"
   /// Presses the keys of a terminal.
