@@ -126,7 +126,7 @@ private func start(
   posix_spawn_file_actions_adddup2(&actions, input, 0)
   posix_spawn_file_actions_adddup2(&actions, output, 1)
   posix_spawn_file_actions_adddup2(&actions, error, 2)
-  for descriptor in inheritableDescriptors() { posix_spawn_file_actions_addclose(&actions, descriptor) }
+  for descriptor in 3..<descriptorLimit() { posix_spawn_file_actions_addclose(&actions, descriptor) }
 
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
@@ -150,15 +150,15 @@ private func start(
   return processID
 }
 
-/// What some library opened without close-on-exec, the standard streams left out.
-private func inheritableDescriptors() -> [CInt] {
-  guard let directory = opendir("/proc/self/fd") else { return [] }
+/// No descriptor of this process is that high, nor will be in a moment: those that a library opens without close-on-exec
+/// in the meantime have the lowest numbers that are free. To close one that is not open is no error (posix_spawn(3)).
+private func descriptorLimit() -> CInt {
+  var highest: CInt = 2
+  guard let directory = opendir("/proc/self/fd") else { return 1024 }
   defer { closedir(directory) }
-  var descriptors: [CInt] = []
   while let entry = readdir(directory) {
     let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    guard let descriptor = CInt(name), descriptor > 2, fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0 else { continue }
-    descriptors.append(descriptor)
+    highest = max(highest, CInt(name) ?? 0)
   }
-  return descriptors
+  return highest + 256
 }

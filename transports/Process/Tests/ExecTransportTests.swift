@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import Glibc
 import NIOCore
+import Synchronization
 import Testing
 import TransportTestSupport
 
@@ -93,6 +94,24 @@ import TransportTestSupport
     let words = text.split(whereSeparator: \.isWhitespace)
     #expect(words.count > 2 && words[0] == words[1])
     #expect(Array(words.dropFirst(2)) == ["0", "1", "2", "141"])
+  }
+
+  @Test("nor those that other threads open while it starts")
+  func cleanChildren() async throws {
+    let isOver = Atomic(false)
+    let opener = Thread {
+      while !isOver.load(ordering: .relaxed) {
+        let descriptors = (0..<8).map { _ in open("/dev/null", O_RDONLY) }
+        for descriptor in descriptors { close(descriptor) }
+      }
+    }
+    opener.start()
+    defer { isOver.store(true, ordering: .relaxed) }
+    for _ in 0..<100 {
+      // The fourth is what it reads this from.
+      let descriptors = try await run("ls /proc/self/fd").text
+      #expect(descriptors.split(whereSeparator: \.isWhitespace) == ["0", "1", "2", "3"])
+    }
   }
 
   @Test("serves on a command that it has started, once")
