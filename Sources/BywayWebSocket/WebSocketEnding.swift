@@ -36,8 +36,7 @@ final class WebSocketEnding: Sendable {
 
   /// - Throws: where nothing can be sent any more. That a write was taken does not mean that it left.
   func checkOpen() throws(BywayError) {
-    let state = state.withLock { $0 }
-    if state.isClosed { throw state.error ?? Self.isClosed }
+    if state.withLock({ $0.isClosed }) { throw reason }
   }
 
   /// What a write that failed means.
@@ -45,9 +44,11 @@ final class WebSocketEnding: Sendable {
     switch error {
     case is CancellationError: BywayError(error)
     case let error as BywayError: error
-    default: state.withLock { $0.error } ?? Self.isClosed
+    default: reason
     }
   }
 
-  private static let isClosed = BywayError(.cancelled, "The WebSocket is closed.", processing: .none)
+  private var reason: BywayError {
+    state.withLock { $0.error } ?? BywayError(.cancelled, "The WebSocket is closed.", processing: .none)
+  }
 }

@@ -13,10 +13,8 @@ final class NewFile: @unchecked Sendable {
 
   /// Blocks, as all of it does that is not `async`.
   init(_ path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Self.failure(path) }
+    descriptor = try Self.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     self.path = path
-    self.descriptor = descriptor
   }
 
   deinit {
@@ -52,8 +50,7 @@ final class NewFile: @unchecked Sendable {
 
   /// The same for one that was written earlier.
   static func synchronize(_ path: String) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure(path) }
+    let descriptor = try open(path, O_RDONLY)
     defer { close(descriptor) }
     guard fdatasync(descriptor) == 0 else { throw failure(path) }
   }
@@ -62,6 +59,14 @@ final class NewFile: @unchecked Sendable {
   func rename(to name: String) throws {
     guard Glibc.rename(path, name) == 0 else { throw Self.failure(name) }
     isWhole = true
+  }
+
+  private static func open(_ path: String, _ flags: CInt) throws -> CInt {
+    do {
+      return try Descriptor.open(path, flags, mode: 0o600)
+    } catch {
+      throw failure(path, error)
+    }
   }
 
   private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
