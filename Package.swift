@@ -276,3 +276,9 @@ if Context.environment["FUZZ"] != nil {
     .target(
       name: "FuzzHTTP1", dependencies: ["HTTP1Checks"], path: "Fuzz/Targets/HTTP1", swiftSettings: settings))
 }
+
+// ONLY=BywayTests,LinkLayerTests builds these test targets and no others, which saves minutes while one thing is worked on.
+if let only = Context.environment["ONLY"] {
+  let names = only.split(separator: ",").map(String.init)
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
