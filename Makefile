@@ -12,7 +12,7 @@ RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -X
 RELEASE := -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
   -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
 
-.PHONY: build test test-device demo format lint check release bench bench-serial examples dependencies clean
+.PHONY: build test test-device demo format lint files check release bench bench-serial examples dependencies peers clean
 
 build: dependencies
 	swift build
@@ -23,7 +23,7 @@ demo: dependencies
 
 # make test ARGUMENTS='--filter Ping'
 # What runs as a process is the command that users get: how much memory it takes is tested too.
-test: release
+test: release peers
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" scripts/test $(ARGUMENTS)
 
 # On real drivers, in a PC in software: docs/testing-with-a-device.md.
@@ -37,7 +37,12 @@ format:
 lint:
 	swift format lint -r -p --strict $(SOURCES)
 
-check: lint dependencies
+# What a reviewer would have to look at otherwise.
+files:
+	scripts/check-files
+	scripts/check-promises
+
+check: lint files dependencies
 	swift build --build-tests
 
 release: dependencies
@@ -45,23 +50,28 @@ release: dependencies
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
 # make bench ARGUMENTS='--seconds 5'
-bench: release
+bench: release peers
 	python3 Benchmarks/gateway.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
 
 # make bench-serial ARGUMENTS='--seeds 1'
-bench-serial: release
+bench-serial: release peers
 	python3 Benchmarks/serial.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --plot docs/goodput.svg $(ARGUMENTS)
 
 # Each folder is an executable of this package, or has a script of its own.
 examples: export BUILD_FOLDER := $(CURDIR)/.build
-examples: dependencies
+examples: dependencies peers
 	@set -e; for folder in $(wildcard examples/*/); do \
 	  name=$$(basename $$folder); echo "--- $$name"; \
 	  if [ -x $$folder/run ]; then timeout 1800 $$folder/run; else timeout 1800 swift run $$name; fi </dev/null; \
 	done
 
+# What building needs, and nothing that would start on somebody's machine.
 dependencies:
 	@scripts/install-dependencies
+
+# The servers and clients at the other ends of tests, benchmarks and some examples.
+peers:
+	@scripts/install-dependencies tests
 
 clean:
 	swift package clean
