@@ -111,7 +111,7 @@ public struct EmulatedLine: Sendable {
   }
 
   /// Puts on the wire what had its turn by now, stretch by stretch between the cuts.
-  private mutating func advance(to time: UInt64) {
+  mutating func advance(to time: UInt64) {
     while now < time {
       let kind = cuts.kind(at: now)
       let end = min(time, cuts.nextChange(after: now) ?? .max)

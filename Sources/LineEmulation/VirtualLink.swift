@@ -27,13 +27,16 @@ public struct VirtualLink: Sendable {
     fromB = EmulatedLine(back ?? configuration, seed: random.stream(named: "from b").seed)
   }
 
-  /// Goes on to a later time; an earlier one is ignored.
+  /// Goes on to a later time; an earlier one is ignored. Both directions do, so that whatever is looked at next is of that
+  /// time, a hang-up as well as a byte.
   public mutating func advance(to time: UInt64) {
     now = max(now, time)
+    fromA.advance(to: now)
+    fromB.advance(to: now)
   }
 
   public mutating func advance(by duration: Duration) {
-    now += duration.nanoseconds
+    advance(to: now + duration.nanoseconds)
   }
 
   /// - Returns: how many bytes the transmitter took.

@@ -26,8 +26,8 @@ public enum LinkEnd: Equatable, Sendable {
   case silence
   /// The line did not come back in time.
   case lineLost
-  /// The other end speaks another version of the protocol.
-  case version(UInt8)
+  /// The other end speaks another version of the protocol, which a RESET does not name.
+  case version(UInt8?)
   /// Both ends dial: one has to listen.
   case bothDial
   /// The other end acknowledged what it was never sent.

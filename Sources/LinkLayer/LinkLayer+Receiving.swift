@@ -96,10 +96,10 @@ extension LinkLayer {
   private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {
     guard let session, session.id.session == id else { return }
     switch reason {
-    case .unknown where !session.isConfirmed && session.isReady: self.session?.needsOpen = true
+    case .unknown where !session.isConfirmed: self.session?.needsOpen = true
     case .unknown: end(.peerRestarted, telling: nil)
     case .finished: end(session.isEnding ? .finished : .aborted, telling: nil)
-    case .version: end(.version(0), telling: nil)
+    case .version: end(.version(nil), telling: nil)
     case .bothDial: end(.bothDial, telling: nil)
     case .aborted, .silence: end(.aborted, telling: nil)
     }
@@ -211,7 +211,10 @@ extension LinkLayer {
     }
     counters.repeatedFrames += UInt64(outcome.lostFrames)
     sizer.note(arrivedBytes: outcome.arrivedBytes, lostFrames: outcome.lostFrames, lostBytes: outcome.lostBytes)
-    if outcome.arrivedBytes > 0 { askAgainLater(at: now) }
+    if outcome.arrivedBytes > 0 {
+      askAgainLater(at: now)
+      if session?.leavingSince != nil { session?.leavingSince = now }
+    }
     return outcome
   }
 

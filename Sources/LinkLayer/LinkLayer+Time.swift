@@ -8,7 +8,9 @@ extension LinkLayer {
   public var nextDeadline: UInt64? {
     var deadline = UInt64.max
     if !isLineUp {
-      if session != nil, let lineLostAt { deadline = lineLostAt + configuration.grace }
+      if let session, let lineLostAt {
+        deadline = min(lineLostAt + configuration.grace, departureAt(session) ?? .max)
+      }
       return deadline == .max ? nil : deadline
     }
     if wakesWhenReady { deadline = pacer.readyAt }
@@ -17,6 +19,7 @@ extension LinkLayer {
     if let askAt = session.askAt { deadline = min(deadline, askAt) }
     deadline = min(deadline, keepAliveAt(session))
     if let death = deathAt(session) { deadline = min(deadline, death) }
+    if let departure = departureAt(session) { deadline = min(deadline, departure) }
     return deadline
   }
 
@@ -27,6 +30,7 @@ extension LinkLayer {
       pacer.woke(at: now)
     }
     guard let session else { return }
+    if let departure = departureAt(session), now >= departure { return end(.abortedHere, telling: .aborted) }
     guard isLineUp else {
       if let lineLostAt, now >= lineLostAt + configuration.grace { end(.lineLost, telling: nil) }
       return
@@ -63,6 +67,7 @@ extension LinkLayer {
     }
     session?.unanswered = 2
     session?.askAt = nil
+    if session?.leavingSince != nil { session?.leavingSince = now }
     ask()
   }
 
@@ -105,6 +110,14 @@ extension LinkLayer {
     let interval = role == .dialler ? configuration.keepAlive : configuration.keepAlive / 2 * 5
     let silence = session.heardAt + interval
     return pacer.wantsRest ? min(silence, session.polledAt + pacer.restInterval) : silence
+  }
+
+  /// When an owner that has left is not waited for any longer: soon where the other end lacks nothing and only goes on
+  /// talking, else when it has taken nothing for as long as a silent one would have.
+  private func departureAt(_ session: Session) -> UInt64? {
+    guard let since = session.leavingSince else { return nil }
+    if session.isDelivered { return session.receive.isFinished ? nil : since + Self.lingering }
+    return isLineUp ? since + configuration.patience : nil
   }
 
   private func deathAt(_ session: Session) -> UInt64? {

@@ -82,6 +82,13 @@ public struct LinkLayer: Sendable {
     session?.finish = .wanted
   }
 
+  /// The owner leaves. What was taken is sent for as long as the other end goes on taking it; what that still has to say is
+  /// not waited for.
+  public mutating func close(at now: UInt64) {
+    finish()
+    if session?.leavingSince == nil { session?.leavingSince = now }
+  }
+
   /// Gives the session up at once, and tells the other end.
   public mutating func abort(at now: UInt64) {
     end(.abortedHere, telling: .aborted)

@@ -38,6 +38,15 @@ struct PseudoTerminalCutTests {
     #expect(try OpenDevice(folder["ttyB0"]).read(1) == [7])
   }
 
+  @Test(
+    "a hang-up that was planned is seen when it comes, at either end", arguments: [.a, .b] as [PseudoTerminalLine.End])
+  func planned(_ end: PseudoTerminalLine.End) throws {
+    let line = try line(cuts: [Cut(.hangUp, at: .milliseconds(20))])
+    defer { line.close() }
+    let device = try OpenDevice(line.path(of: end))
+    #expect(device.isHungUp())
+  }
+
   @Test("even a cut that is restored at once hangs up")
   func brief() throws {
     let line = try line()

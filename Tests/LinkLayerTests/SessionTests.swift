@@ -193,6 +193,51 @@ struct SessionTests {
     #expect(pair.now - start >= 15_000_000_000)
   }
 
+  @Test("an owner that leaves does not take from the other end what it still lacks, however quiet that is")
+  func leaving() {
+    var pair = Pair.opened()
+    pair.listener.finish()
+    pair.exchange()
+    pair.dialler.send([UInt8](repeating: 7, count: 17))
+    pair.dialler.close(at: pair.now)
+    // What is sent is lost, and so are the questions.
+    let start = pair.now
+    _ = pair.dialler.transmit(at: pair.now)
+    while pair.now < start + 12_000_000_000, let next = pair.dialler.nextDeadline {
+      pair.now = max(pair.now, next)
+      pair.dialler.handleTimeout(at: pair.now)
+      _ = pair.dialler.transmit(at: pair.now)
+    }
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.received([UInt8](repeating: 7, count: 17)), .finished, .ended(.finished)])
+    #expect(pair.atDialler.last == .ended(.finished))
+  }
+
+  @Test("an owner that leaves waits two seconds for an end that lacks nothing and goes on talking")
+  func leavingTalker() {
+    var pair = Pair.opened()
+    pair.dialler.send([1])
+    pair.dialler.close(at: pair.now)
+    pair.pass(seconds: 1.9)
+    #expect(pair.dialler.hasSession)
+    pair.pass(seconds: 0.2)
+    #expect(pair.atDialler == [.ended(.abortedHere)])
+    #expect(pair.atListener == [.received([1]), .finished, .ended(.aborted)])
+  }
+
+  @Test("an owner that leaves waits no longer than for a silent end, where that answers and takes nothing")
+  func leavingBlocked() {
+    var pair = Pair.opened()
+    let window = LinkConfiguration.defaults.window
+    pair.dialler.send([UInt8](repeating: 1, count: window + 5000))
+    pair.pass(seconds: 5)
+    pair.dialler.close(at: pair.now)
+    pair.pass(seconds: 14.9)
+    #expect(pair.dialler.hasSession)
+    pair.pass(seconds: 0.2)
+    #expect(pair.atDialler == [.ended(.abortedHere)])
+  }
+
   @Test("an end is told that the other has given up")
   func abort() {
     var pair = Pair.opened()
@@ -334,6 +379,10 @@ struct SessionTests {
     dialler.open(session: 5, at: 0)
     dialler.receive(.hello(version: 2, incarnation: 7, largestPayload: 64), at: 1)
     #expect(dialler.takeEvents() == [.ended(.version(2))])
+    // A RESET does not say which.
+    dialler.open(session: 6, at: 2)
+    dialler.receive(.reset(session: 6, reason: .version), at: 3)
+    #expect(dialler.takeEvents() == [.ended(.version(nil))])
   }
 
   @Test("a reader that stops stops the other end, and goes on where it stopped", arguments: [false, true])

@@ -90,7 +90,12 @@ struct StateTableTests {
       return state.isDialler ? bothDial(6) : .says(.reset(session: 6, reason: .version))
     case "RESET, own": return state == .waiting || state == .none ? .nothing : .over(.aborted)
     case "RESET, own, unknown":
-      return state == .waiting || state == .none ? .nothing : state == .opening ? .opens(7) : .over(.peerRestarted)
+      switch state {
+      case .waiting, .none: return .nothing
+      case .asking: return .opens(0)
+      case .opening: return .opens(7)
+      case .listening, .open: return .over(.peerRestarted)
+      }
     case "POLL, own":
       switch state {
       case .waiting, .none: return .says(.reset(session: 5, reason: .unknown))

@@ -18,8 +18,6 @@ final class LineDriver: StreamCarrier {
     func lineLost()
   }
 
-  /// How long a session that was closed here may go on without getting more of its last bytes across.
-  private static let closingPatience = TimeAmount.seconds(2)
   /// How much is handed to a line that is not paced before it has taken that.
   private static let unpacedBurst = 64 * 1024
 
@@ -130,17 +128,8 @@ final class LineDriver: StreamCarrier {
   }
 
   func close() {
-    layer.finish()
-    if let session { awaitEnd(of: session, undelivered: layer.undeliveredBytes) }
+    layer.close(at: now)
     pump()
-  }
-
-  private func awaitEnd(of closing: StreamChannel, undelivered: Int) {
-    eventLoop.assumeIsolated().scheduleTask(in: Self.closingPatience) {
-      guard self.session === closing else { return }
-      let left = self.layer.undeliveredBytes
-      if left < undelivered { self.awaitEnd(of: closing, undelivered: left) } else { self.abort() }
-    }
   }
 
   // MARK: The pump

@@ -14,8 +14,8 @@ extension BywayError {
           + "and with the same baud rate?"
       case .lineLost: "\(address) was unplugged and did not come back in time."
       case .version(let version):
-        "The far end of \(address) speaks version \(version) of the line protocol, which is unknown here: bring both "
-          + "ends to the same version of byway."
+        "The far end of \(address) speaks \(version.map { "version \($0)" } ?? "another version") of the line protocol, "
+          + "which is unknown here: bring both ends to the same version of byway."
       case .bothDial: "Both ends of \(address) dial. One of them must listen: run \"byway gateway\" there."
       case .violation:
         "The far end of \(address) broke the line protocol: bring both ends to the same version of byway."

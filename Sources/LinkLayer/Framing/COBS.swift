@@ -2,12 +2,12 @@
 ///
 /// Each run of up to 254 bytes without a zero is preceded by its length plus one; a length below 255 stands for the zero
 /// after the run as well. At most one byte in 254 is added.
-enum COBS {
+package enum COBS {
   /// The most bytes that `count` bytes become, without the delimiter.
   static func encodedBound(_ count: Int) -> Int { count + count / 254 + 1 }
 
   /// Appends what `bytes` become, and the zero that ends the frame.
-  static func encode(_ bytes: [UInt8], into output: inout [UInt8]) {
+  package static func encode(_ bytes: [UInt8], into output: inout [UInt8]) {
     bytes.withUnsafeBufferPointer { bytes in
       var start = 0
       while true {
@@ -29,7 +29,7 @@ enum COBS {
   }
 
   /// Decodes in place a frame that has no zero in it. `false` where it is no result of ``encode(_:into:)``.
-  static func decode(_ frame: inout [UInt8]) -> Bool {
+  package static func decode(_ frame: inout [UInt8]) -> Bool {
     let length: Int? = frame.withUnsafeMutableBufferPointer { frame in
       guard let base = frame.baseAddress, !frame.isEmpty else { return nil }
       var input = 0

@@ -1,9 +1,9 @@
 /// The Castagnoli checksum (RFC 3720 §12.1, polynomial 0x1EDC6F41 reflected), eight bytes at a time.
-struct CRC32C {
+package struct CRC32C {
   /// What has been seen so far, before the final inversion.
   private var state: UInt32 = 0xFFFF_FFFF
 
-  var value: UInt32 { ~state }
+  package var value: UInt32 { ~state }
 
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     state = CRC32C.tables.withUnsafeBufferPointer { tables in
@@ -29,7 +29,9 @@ struct CRC32C {
     }
   }
 
-  mutating func update(_ bytes: [UInt8]) {
+  package init() {}
+
+  package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { update($0) }
   }
 

@@ -1,5 +1,5 @@
 /// What two ends of a line say to each other. docs/wire-protocol.md has the byte layouts.
-enum Frame: Equatable {
+package enum Frame: Equatable, Sendable {
   /// A listener is there. It knows of no session that it was asked about, or has just started.
   case hello(version: UInt8, incarnation: UInt32, largestPayload: UInt16)
   /// A dialler begins a session with the listener of that incarnation; 0 asks which one it is.
@@ -16,44 +16,67 @@ enum Frame: Equatable {
 
 /// What makes a session different from every other on this line: chosen by the dialler, and the listener it is meant for.
 /// Its eight bytes seal the frames of the session, without being sent.
-struct SessionID: Equatable {
-  var session: UInt32
+package struct SessionID: Equatable, Sendable {
+  package var session: UInt32
   /// Of the listener; each start of it has another. 0 is none.
-  var incarnation: UInt32
+  package var incarnation: UInt32
+
+  package init(session: UInt32, incarnation: UInt32) {
+    self.session = session
+    self.incarnation = incarnation
+  }
 }
 
-struct Acknowledgement: Equatable {
+package struct Acknowledgement: Equatable, Sendable {
   /// Of the poll that is answered.
-  struct Answer: Equatable {
-    var token: UInt8
+  package struct Answer: Equatable, Sendable {
+    package var token: UInt8
     /// How long the answer had to wait for the line, its own bytes left out, in ``unit``s; 255 where it was longer.
-    var delay: UInt8
+    package var delay: UInt8
 
     /// Nanoseconds.
     static let unit: UInt64 = 500_000
+
+    package init(token: UInt8, delay: UInt8) {
+      self.token = token
+      self.delay = delay
+    }
   }
 
-  var answer: Answer?
+  package var answer: Answer?
   /// The number of the first frame that has not arrived.
-  var next: UInt16
+  package var next: UInt16
   /// How many bytes of payload from there on can be taken, in ``unit``s.
-  var window: UInt16
+  package var window: UInt16
   /// Bit n, lowest first, stands for frame `next + 1 + n`: set where it has arrived.
-  var arrived: [UInt8]
+  package var arrived: [UInt8]
 
-  static let unit = 16
+  package static let unit = 16
+
+  package init(answer: Answer?, next: UInt16, window: UInt16, arrived: [UInt8]) {
+    self.answer = answer
+    self.next = next
+    self.window = window
+    self.arrived = arrived
+  }
 }
 
-struct DataHeader: Equatable {
-  var number: UInt16
+package struct DataHeader: Equatable, Sendable {
+  package var number: UInt16
   /// The number of the first frame that has not arrived here, where that is worth the two bytes.
-  var next: UInt16?
+  package var next: UInt16?
   /// Nothing comes after this payload.
-  var isLast: Bool
+  package var isLast: Bool
+
+  package init(number: UInt16, next: UInt16?, isLast: Bool) {
+    self.number = number
+    self.next = next
+    self.isLast = isLast
+  }
 }
 
 /// Why a session is over, as the wire tells it.
-enum ResetReason: UInt8 {
+package enum ResetReason: UInt8, Sendable {
   /// In good order, all of it received: the answer to an end that has not heard so yet.
   case finished = 0
   /// Not known here.

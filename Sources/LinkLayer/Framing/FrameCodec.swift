@@ -2,8 +2,8 @@
 ///
 /// Kinds below 0x40 name their session; those above are sealed: the checksum also covers the session's eight bytes, which
 /// are not sent. So a frame of any other session is a damaged one.
-enum FrameCodec {
-  static let version: UInt8 = 1
+package enum FrameCodec {
+  package static let version: UInt8 = 1
   /// Bytes that DATA adds to its payload where nothing needs stuffing: kind, number, checksum, one of COBS, delimiter.
   static let dataOverhead = 3 + 4 + 2
   /// Bytes of POLL, and of an answer without gaps, on the wire.
@@ -35,7 +35,7 @@ enum FrameCodec {
   // MARK: To bytes
 
   /// Appends a frame as it goes over the line. `scratch` is working memory that is kept for the next.
-  static func encode(_ frame: Frame, seal: SessionID?, scratch: inout [UInt8], into output: inout [UInt8]) {
+  package static func encode(_ frame: Frame, seal: SessionID?, scratch: inout [UInt8], into output: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     switch frame {
     case .hello(let version, let incarnation, let largestPayload):
@@ -82,7 +82,7 @@ enum FrameCodec {
   // MARK: From bytes
 
   /// Reads what was between two zeros. `nil` where it is no intact frame of a known kind, or is sealed for another session.
-  static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
+  package static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
     guard COBS.decode(&bytes), bytes.count >= 5 else { return nil }
     let body = bytes[..<(bytes.count - 4)]
     let isSealed = body[0] & Kind.sealed != 0

@@ -24,6 +24,8 @@ struct Session {
   var send = SendWindow()
   var pending = PendingBytes()
   var finish = Finish.notWanted
+  /// The owner has left: since then, or since the latest news of what it had sent.
+  var leavingSince: UInt64?
   /// Bytes that the other end takes, from the first frame on that is not acknowledged.
   var peerWindow: Int
   var peerLargestPayload: Int
@@ -87,6 +89,9 @@ struct Session {
 
   /// Only the other end's word that it has heard of the end is missing, which it may not live to send.
   var isLingering: Bool { isEnding && send.bytes == 0 }
+
+  /// The other end has every byte that was taken from the owner.
+  var isDelivered: Bool { pending.isEmpty && send.bytes == 0 }
 
   /// The other end may soon have to wait for the window, and it has grown by enough to be worth a frame.
   func hasMoreToOffer(of capacity: Int) -> Bool {

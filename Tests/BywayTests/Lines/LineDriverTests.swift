@@ -62,6 +62,21 @@ import Testing
     #expect(rig.near.reader.events.last == "inactive")
   }
 
+  @Test("closing waits for a line that is away: the far end still lacks what was written", arguments: [5, 20])
+  func closingWithoutLine(_ seconds: Int64) throws {
+    let bytes = pattern(10_000)
+    let written = rig.near.write(bytes)
+    rig.near.channel?.close(promise: nil)
+    try rig.run(for: .milliseconds(100))
+    try rig.unplug()
+    try rig.run(for: .seconds(seconds))
+    #expect(rig.near.ends.isEmpty)
+    try rig.plugIn()
+    try rig.run(for: .seconds(3)) { rig.far.reader.events.last == "input closed" }
+    #expect(written.hasSucceeded)
+    #expect(rig.far.reader.bytes == bytes)
+  }
+
   @Test("closing does not wait for a far end that goes on, and tells it")
   func impatience() throws {
     rig.near.channel?.close(promise: nil)

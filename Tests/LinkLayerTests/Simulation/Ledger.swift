@@ -61,7 +61,10 @@ struct Ledger {
 
   mutating func ended(_ session: UInt32?, at end: VirtualLink.End, _ reason: LinkEnd) {
     if end == .b { listenerEnded(session) }
-    if reason == .violation || reason == .bothDial || reason == .version(0) { fail("ended by \(reason)") }
+    switch reason {
+    case .violation, .bothDial, .version: fail("ended by \(reason)")
+    case .finished, .peerRestarted, .aborted, .abortedHere, .silence, .lineLost: break
+    }
     guard let session, let streams = sessions[session]?.streams, reason == .finished else { return }
     // Who is told that all is well has heard all and is heard, if its empty last frame may not be (section 3).
     let isComplete = streams.values.allSatisfy { $0.received == $0.taken } && streams[end.other]?.isFinished == true
