@@ -72,7 +72,7 @@ final class ExchangeRecording: BodyRecorder {
 
   private func open() async {
     let subject = RecordingSubject(head, body: "")
-    let opening = RecordingFormat.opening(subject.method, subject.url)
+    let opening = RecordingFormat.opening(subject.method, subject.target)
     let path = path + ".part"
     await attempt {
       let file = try await NIOThreadPool.singleton.runIfActive { try NewFile(path) }

@@ -26,7 +26,7 @@ struct Playback: Sendable {
     let request = try reader.line().split(separator: " ")
     let digest = try reader.line().split(separator: " ")
     guard request.count == 3, digest.count == 3 else { throw reader.damage() }
-    subject = RecordingSubject(method: String(request[1]), url: String(request[2]), body: String(digest[2]))
+    subject = RecordingSubject(method: String(request[1]), target: String(request[2]), body: String(digest[2]))
 
     let first = try reader.line()
     if first.hasPrefix("! "), let (time, error) = RecordingFormat.failure(first.dropFirst(2)) {

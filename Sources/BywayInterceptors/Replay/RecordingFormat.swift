@@ -4,8 +4,8 @@ import NIOCore
 
 /// How an exchange stands in a file:
 ///
-///     byway-recording 1
-///     > GET http://device/log
+///     byway-recording 2
+///     > GET /log
 ///     > sha-256 e3b0c442…
 ///     < 120 200
 ///     < content-type: text/plain
@@ -15,18 +15,18 @@ import NIOCore
 ///     = x-sum: 7
 ///     .
 ///
-/// Times are in milliseconds, since the line before; a chunk has its length and then its bytes and a line's end. `.` is
+/// The target is a path, or a URL where the request was for another server than the link's origin. Times are in milliseconds, since the line before; a chunk has its length and then its bytes and a line's end. `.` is
 /// the end, with the trailers before it; `! linkLost message` stands where the exchange failed, and has no head before
 /// it where it failed without.
 enum RecordingFormat {
-  static let magic = "byway-recording 1\n"
+  static let magic = "byway-recording 2\n"
   /// Of a head, and of a line in the body.
   static let headLimit = 256 * 1024
   static let lineLimit = 64 * 1024
 
   /// The digest comes last, when the request's body has passed; its place is kept.
-  static func opening(_ method: String, _ url: String) -> (text: String, digestPosition: Int) {
-    let start = "\(magic)> \(method) \(url)\n> sha-256 "
+  static func opening(_ method: String, _ target: String) -> (text: String, digestPosition: Int) {
+    let start = "\(magic)> \(method) \(target)\n> sha-256 "
     return (start + String(repeating: "0", count: 64) + "\n", start.utf8.count)
   }
 

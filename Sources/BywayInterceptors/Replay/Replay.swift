@@ -3,8 +3,9 @@ import NIOPosix
 
 /// Answers with what a ``Recorder`` wrote down, byte for byte and, where wanted, in the time that it took.
 ///
-/// A request gets the answer to the same one: same method, URL and body. Of several in a row each gets the next answer,
-/// and the last answer stays.
+/// A request gets the answer to the same one: same method, path, query and body. Its host and port count only where it asks for
+/// another server than the link's origin, in absolute form through a proxy or over https. Of several in a row each gets the next
+/// answer, and the last answer stays.
 public struct Replay: Interceptor {
   /// What happens to a request that was not recorded.
   public enum Missing: Sendable {
@@ -53,7 +54,7 @@ public struct Replay: Interceptor {
       if mayGoOn { return try await next(request) }
       throw BywayError(
         .originUnavailable,
-        "\(folder) has no recording of \(subject.method) \(Target(request.head).place) with this query and body:"
+        "\(folder) has no recording of \(subject.method) \(subject.place) with this query and body:"
           + " record it.",
         processing: .none)
     }

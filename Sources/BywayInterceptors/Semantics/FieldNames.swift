@@ -5,6 +5,8 @@ extension HTTPField.Name {
     HTTPField.Name("\(name)") ?? .contentType
   }
 
+  /// A proxy's mark of a request that came in absolute form.
+  static let targetForm = known("byway-target-form")
   /// RFC 9530.
   static let contentDigest = known("content-digest")
   static let reprDigest = known("repr-digest")

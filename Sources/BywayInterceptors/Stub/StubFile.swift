@@ -19,8 +19,9 @@ import NIOCore
 ///
 /// A rule begins with `###`, a method or `*`, and a path, with a host in front of it where it is for that one only, and
 /// with `*` at its end where it is for all that begin so. Then comes the answer as HTTP writes it, or as `curl -i`
-/// shows it; a body that is `<` and a name is that file, beside this one. The first rule that fits answers; what none
-/// fits goes on.
+/// shows it. A body ends with its last line that is not empty, and without that line's end; one with a `Content-Length` that
+/// fits is exactly so long, and one that a program has written, head and all, keeps its last line's end. A body that is `<`
+/// and a name is that file, beside this one. The first rule that fits answers; what none fits goes on.
 public struct StubFile: Interceptor {
   public var scope: Scope { .everything }
   private let rules: [StubRule]

@@ -11,7 +11,10 @@ struct StubFileParser {
   init(_ text: String, path: String, folder: String) {
     self.path = path
     self.folder = folder
-    lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
+    // Some editors end every line like this; in what curl shows only the head has such lines.
+    let isOfSuchEditor = lines.first { $0.hasPrefix("###") }?.endsInReturn ?? false
+    self.lines = isOfSuchEditor ? lines.map(\.withoutReturn) : lines
   }
 
   func rules() throws -> [StubRule] {
@@ -56,35 +59,32 @@ struct StubFileParser {
     guard let first = lines[start..<end].firstIndex(where: { !$0.isBlank }) else {
       throw failure(start - 1, "the rule has no answer: write HTTP/1.1 200 below it, or fail=linkLost beside it")
     }
-    let words = lines[first].split(separator: " ")
+    let words = lines[first].withoutReturn.split(separator: " ")
     guard words.count >= 2, words[0].hasPrefix("HTTP/"), let code = Int(words[1]), (200...599).contains(code) else {
       throw failure(first, "\"\(lines[first])\" is no status line: write HTTP/1.1 200")
     }
     let headEnd = lines[(first + 1)..<end].firstIndex { $0.isBlank } ?? end
     var fields = HTTPFields()
     for index in (first + 1)..<headEnd {
-      let name = lines[index].prefix { $0 != ":" }
-      guard let field = HTTPField.Name(String(name)), name.count < lines[index].count else {
-        throw failure(index, "\"\(lines[index])\" is no field: write NAME: VALUE")
+      let line = lines[index].withoutReturn
+      let name = line.prefix { $0 != ":" }
+      guard let field = HTTPField.Name(String(name)), name.count < line.count else {
+        throw failure(index, "\"\(line)\" is no field: write NAME: VALUE")
       }
-      fields.append(HTTPField(name: field, value: String(lines[index].dropFirst(name.count + 1)).trimmed))
+      fields.append(HTTPField(name: field, value: String(line.dropFirst(name.count + 1)).trimmed))
     }
+    let length = fields[.contentLength].flatMap { Int($0) }
     // What curl shows is about the connection that it came by.
     for name in [HTTPField.Name.transferEncoding, .connection, .contentLength] { fields[name] = nil }
-    return answer(.init(code: code), fields, body: lines[min(headEnd + 1, end)..<end])
-  }
-
-  private func answer(_ status: HTTPResponse.Status, _ fields: HTTPFields, body lines: ArraySlice<Substring>)
-    -> Stub.Answer
-  {
-    // The empty lines before the next rule are there for the eye.
-    let end = lines.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? lines.startIndex
-    let content = lines[..<end]
-    if content.count == 1, let line = content.first, line.hasPrefix("< ") {
-      let name = String(line.dropFirst(2)).trimmed
-      return .file(name.hasPrefix("/") ? name : "\(folder)/\(name)", status: status, fields: fields)
+    let body = StubBody(
+      lines[min(headEnd + 1, end)..<end], isLast: end == lines.count, length: length,
+      isCopied: lines[first].endsInReturn)
+    switch body.content {
+    case .file(let name):
+      let path = name.hasPrefix("/") ? name : "\(folder)/\(name)"
+      return .file(path, status: .init(code: code), fields: fields)
+    case .bytes(let bytes): return .fixed(.init(code: code), fields: fields, body: Body(bytes))
     }
-    return .fixed(status, fields: fields, body: Body(content.joined(separator: "\n")))
   }
 
   private func failure(_ line: Int, _ reason: String) -> BywayError {
@@ -142,7 +142,9 @@ private struct Options {
 }
 
 extension Substring {
-  fileprivate var isBlank: Bool { utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 } }
+  var isBlank: Bool { utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
+  fileprivate var endsInReturn: Bool { utf8.last == 0x0D }
+  fileprivate var withoutReturn: Substring { endsInReturn ? Substring(utf8.dropLast()) : self }
 }
 
 extension OpenFile {

@@ -64,7 +64,7 @@ import Testing
     for _ in 0..<2 { #expect(try await again.body.collect(upTo: 1 << 20).readableBytes == 100_259) }
   }
 
-  @Test("requests are told apart by method, URL and body, and answered in their order")
+  @Test("requests are told apart by method, path, query and body, and answered in their order")
   func subjects() async throws {
     let counter = Counter()
     let origin = TestOrigin { request in
@@ -86,9 +86,36 @@ import Testing
     #expect(try await chain(Request(.post, url: "http://a/", body: .once("x"))).text == "POST x 5")
     #expect(try await chain.get("http://a/").text == "GET  1")
     let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/other?token=hidden") }
-    #expect(error?.message.contains("has no recording of GET http://a/other with") == true)
+    #expect(error?.message.contains("has no recording of GET /other with") == true)
     let goesOn = TestOrigin().behind(try Replay(from: path, missing: .goesOn))
     #expect(try await goesOn.get("http://a/other").status == .ok)
+  }
+
+  @Test("what was recorded under one name and port answers under any other")
+  func anyHost() async throws {
+    let origin = TestOrigin { Response(status: .ok, body: Body("\($0.head.path ?? "")")) }
+    let recording = origin.behind(try Recorder(into: path))
+    _ = try await recording.get("http://127.0.0.1:8080/status?a=1").text
+    for url in ["http://127.0.0.1:9090/status?a=1", "http://device/status?a=1", "http://[::1]:80/status?a=1"] {
+      #expect(try await replay().get(url).text == "/status?a=1")
+    }
+    await #expect(throws: BywayError.self) { try await replay().get("http://127.0.0.1:8080/status?a=2") }
+  }
+
+  @Test("a request for another server, in absolute form or over https, gets that server's answer only")
+  func namedServers() async throws {
+    let absolute: HTTPFields = [.init("byway-target-form")!: "absolute"]
+    let origin = TestOrigin { Response(status: .ok, body: Body("\($0.head.scheme ?? "") \($0.head.authority ?? "")")) }
+    let recording = origin.behind(try Recorder(into: path))
+    _ = try await recording.get("http://one.example/").text
+    _ = try await recording.get("http://one.example/", absolute).text
+    _ = try await recording.get("http://two.example/", absolute).text
+    _ = try await recording.get("https://one.example/").text
+    #expect(try await replay().get("http://two.example/", absolute).text == "http two.example")
+    #expect(try await replay().get("https://one.example/").text == "https one.example")
+    #expect(try await replay().get("http://other/").text == "http one.example")
+    await #expect(throws: BywayError.self) { try await replay().get("http://three.example/", absolute) }
+    await #expect(throws: BywayError.self) { try await replay().get("https://two.example/") }
   }
 
   @Test("failures are replayed: before a head, and in the middle of a body")

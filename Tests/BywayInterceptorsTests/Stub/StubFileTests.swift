@@ -61,6 +61,23 @@ import Testing
     #expect(try await chain.get("http://a/~user").text == "origin")
   }
 
+  @Test("what curl -i printed is answered byte for byte", arguments: ["", "Content-Length: 13\r\n"])
+  func copied(_ field: String) async throws {
+    let answer = "HTTP/1.1 200 OK\r\nServer: nginx\r\n\(field)\r\nhello\r\nworld\n"
+    let chain = try chain("### GET /first\n\(answer)\n\n### GET /last\n\(answer)")
+    #expect(try await chain.get("http://a/first").text == "hello\r\nworld\n")
+    #expect(try await chain.get("http://a/last").text == "hello\r\nworld\n")
+  }
+
+  @Test("a declared length counts where the body fits it, and not where the text was edited")
+  func declared() async throws {
+    let chain = try chain(
+      "### GET /whole\nHTTP/1.1 200\nContent-Length: 5\n\nab\n\n\n### GET /edited\nHTTP/1.1 200\nContent-Length: 5\n\nabcdef\n"
+    )
+    #expect(try await chain.get("http://a/whole").text == "ab\n\n\n")
+    #expect(try await chain.get("http://a/edited").text == "abcdef")
+  }
+
   @Test("a rule can fail")
   func fails() async throws {
     let chain = try chain("### GET /gone fail=linkLost\n")
