@@ -27,10 +27,12 @@ public final class Gateway: Sendable {
     _ = try GatewayRouter(configuration, access: access, hop: "", on: group.any())
     let hop = Hop.pseudonym("gateway")
     let routers = GatewayRouters(configuration, access: access, hop: hop)
+    let failures = FailureLog(configuration.logger, on: group.any())
     let acceptor = try await Acceptor.start(on: configuration.links, group: group, logger: configuration.logger) {
       channel, link, logger in
       var server = ServerConfiguration(hop: hop, http2: .init(liveness: configuration.liveness), logger: logger)
       server.trustsTargetForm = true
+      server.failed = { failures.add($0) }
       return try HTTP2ServerConnection.start(
         on: channel, handler: routers.handler(on: channel.eventLoop), configuration: server)
     }

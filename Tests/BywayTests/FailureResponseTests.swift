@@ -1,5 +1,6 @@
 import Byway
 import Foundation
+import HTTPTypes
 import HTTPWire
 import Testing
 
@@ -28,5 +29,24 @@ import Testing
     ])
   func statuses(_ code: BywayError.Code, _ status: Int) {
     #expect(FailureResponse(BywayError(code, "x"), hop: "h").head.status == status)
+  }
+
+  @Test("a client of gRPC is told in a status of gRPC's, in the head because nothing else comes")
+  func grpc() throws {
+    let request: FieldSection = [":method": "POST", "content-type": "application/grpc+proto"]
+    let error = BywayError(.linkUnavailable, "100% \u{e9}\n down.")
+    let response = FailureResponse(error, hop: "byway-proxy-1", form: .init(answering: request))
+    #expect(response.head.status == 200)
+    #expect(response.head.value(of: .contentType) == "application/grpc")
+    let fields = HTTPFields(response.head)
+    #expect(fields?[.init("grpc-status")!] == "14")
+    #expect(fields?[.init("grpc-message")!] == "100%25 %C3%A9%0A down.")
+    #expect(response.body.readableBytes == 0)
+    for type in ["application/grpc-web+proto", "application/json", "application/grp"] {
+      guard case .problem = FailureResponse.Form(answering: ["content-type": type]) else {
+        Issue.record("\(type)")
+        continue
+      }
+    }
   }
 }

@@ -92,7 +92,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   }
 
   private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
-    let stream = HTTP2ServerStream(id, session: session, driver: driver, hop: configuration.hop)
+    let stream = HTTP2ServerStream(id, session: session, driver: driver, configuration: configuration)
     streams[id] = stream
     if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       stream.fail(rejection)

@@ -8,20 +8,24 @@ final class HTTP2ServerStream: ResponseSink {
   private unowned let session: HTTP2Session
   private unowned let driver: HTTP2Driver
   private let hop: String
+  private let failed: (@Sendable (BywayError) -> Void)?
   private(set) var upstream: (any RequestSink)?
   var isHead = false
+  private var form = FailureResponse.Form.problem
   private var hasHead = false
   private var isRequestComplete = false
   private var isEnded = false
 
-  init(_ id: StreamID, session: HTTP2Session, driver: HTTP2Driver, hop: String) {
+  init(_ id: StreamID, session: HTTP2Session, driver: HTTP2Driver, configuration: ServerConfiguration) {
     self.id = id
     self.session = session
     self.driver = driver
-    self.hop = hop
+    hop = configuration.hop
+    failed = configuration.failed
   }
 
   func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) {
+    form = FailureResponse.Form(answering: head.fields)
     isRequestComplete = head.isComplete
     let upstream = handler.begin(head, respondingTo: self)
     if !isEnded { self.upstream = upstream }
@@ -95,6 +99,7 @@ final class HTTP2ServerStream: ResponseSink {
 
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
+    failed?(error)
     if hasHead {
       // A body cut short must not look like a whole one (RFC 9113 §8.1.1).
       session.reset(id, error.code == .cancelled ? .cancel : .internalError)
@@ -102,9 +107,10 @@ final class HTTP2ServerStream: ResponseSink {
       upstream = nil
     } else {
       hasHead = true
-      let response = FailureResponse(error, hop: hop)
-      session.submitResponse(id, response.head, endStream: isHead)
-      if !isHead {
+      let response = FailureResponse(error, hop: hop, form: form)
+      let isBodiless = isHead || response.body.readableBytes == 0
+      session.submitResponse(id, response.head, endStream: isBodiless)
+      if !isBodiless {
         session.write(id, response.body)
         session.finish(id, trailers: nil)
       }

@@ -27,6 +27,8 @@ package struct ServerConfiguration: Sendable {
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
+  /// Told of each exchange of HTTP/2 that failed, on the event loop.
+  package var failed: (@Sendable (BywayError) -> Void)?
 
   package init(
     hop: String, responseTimeout: TimeAmount? = nil, http1: HTTP1Configuration = .defaults,

@@ -2,16 +2,43 @@ package import HTTPWire
 package import NIOCore
 
 /// What a server's side answers where an exchange failed before its response began: a status, `Proxy-Status` (RFC 9209)
-/// and a problem document (RFC 9457).
+/// and a problem document (RFC 9457); or what a client of gRPC reads in their place.
 package struct FailureResponse {
+  /// In which words a client can read why it got no answer.
+  package enum Form: Sendable {
+    case problem
+    /// A status of 200, and what went wrong in the trailers, which are the head where nothing else comes
+    /// (gRPC over HTTP/2, "Trailers-Only"). A client of gRPC shows nothing of any other answer but its status.
+    case grpc
+
+    package init(answering request: FieldSection) {
+      let isGRPC = request.withValue(of: .contentType) { value in
+        let name = Array("application/grpc".utf8)
+        guard value.starts(with: name) else { return false }
+        // Of "application/grpc-web" the proxy that translates it is the client.
+        return value.count == name.count || "+; ".utf8.contains(value[name.count])
+      }
+      self = isGRPC ?? false ? .grpc : .problem
+    }
+  }
+
   package let head: FieldSection
   package let body: ByteBuffer
 
   /// - Parameters:
   ///   - hop: who answers, as it names itself in `Via` and `Proxy-Status`.
   ///   - status: overrules the one that the error's code stands for.
-  package init(_ error: BywayError, hop: String, status: Int? = nil) {
+  package init(_ error: BywayError, hop: String, status: Int? = nil, form: Form = .problem) {
     let kind = Kind(error.code)
+    guard case .problem = form else {
+      var head: FieldSection = [
+        ":status": "200", "content-type": "application/grpc", "grpc-status": "\(GRPCStatus.code(of: error.code))",
+        "grpc-message": GRPCStatus.message(error.message),
+      ]
+      if let field = kind.proxyStatus(of: error, hop: hop) { head.append(.proxyStatus, field) }
+      (self.head, body) = (head, ByteBuffer())
+      return
+    }
     let status = status ?? kind.status
     var json = ByteBuffer()
     json.writeString("{\"type\":\"about:blank\",\"title\":")
@@ -31,24 +58,12 @@ package struct FailureResponse {
     head.append(.status, String(status))
     head.append(.contentType, "application/problem+json")
     head.append(.contentLength, String(json.readableBytes))
-    if let token = kind.proxyError {
-      head.append(.proxyStatus, "\(hop); error=\(token); details=\"\(Self.quotable(error.message))\"")
-    }
+    if let field = kind.proxyStatus(of: error, hop: hop) { head.append(.proxyStatus, field) }
     self.head = head
   }
 
-  /// The text as the inside of a structured field's string (RFC 9651 §3.3.3): printable ASCII, quotes escaped.
-  private static func quotable(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\": result += "\\\(scalar)"
-      case " "..."~": result.unicodeScalars.append(scalar)
-      default: result += "?"
-      }
-    }
-    return result
-  }
+  /// The status that the error's code stands for.
+  package static func status(of error: BywayError) -> Int { Kind(error.code).status }
 
   /// Status, title and RFC 9209 §2.3 error type of each code.
   private struct Kind {
@@ -76,6 +91,23 @@ package struct FailureResponse {
         case .cancelled: (502, "The exchange was cancelled", "connection_terminated")
         default: (500, "The request failed here", "proxy_internal_error")
         }
+    }
+
+    func proxyStatus(of error: BywayError, hop: String) -> String? {
+      proxyError.map { "\(hop); error=\($0); details=\"\(Self.quotable(error.message))\"" }
+    }
+
+    /// The text as the inside of a structured field's string (RFC 9651 §3.3.3): printable ASCII, quotes escaped.
+    private static func quotable(_ text: String) -> String {
+      var result = ""
+      for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": result += "\\\(scalar)"
+        case " "..."~": result.unicodeScalars.append(scalar)
+        default: result += "?"
+        }
+      }
+      return result
     }
   }
 }

@@ -46,7 +46,8 @@ struct ProxyCommand: AsyncParsableCommand {
 
   func run() async throws {
     var configuration = try proxyConfiguration(transports: CommandContext.transports)
-    let interception = try interceptors.interception(at: .client, cache: cache, logger: configuration.logger)
+    let interception = try interceptors.interception(
+      at: .client, over: configuration.link.framing, cache: cache, logger: configuration.logger)
     configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: drain) { [configuration] in
       let proxy = try await Proxy.start(configuration)

@@ -32,12 +32,14 @@ struct InterceptorOptions: ParsableArguments {
   /// - Parameters:
   ///   - cache: only beside the user, as it is for one user alone.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
-  func interception(at end: Compress.End, cache: String? = nil, logger: Logger) throws -> Interception {
+  func interception(
+    at end: Compress.End, over framing: Link.Framing = .http2, cache: String? = nil, logger: Logger
+  ) throws -> Interception {
     if record != nil, replay != nil {
       throw CommandFailure(
         .usage, "--record and --replay: what is replayed is not recorded again. Leave one of them out.")
     }
-    let file = try trace.map { try HARFile($0, logger: logger) }
+    let file = try trace.map { try HARFile($0, at: .hop, framing: framing, logger: logger) }
     var interceptors: [any Interceptor] = []
     if let file { interceptors.append(Trace(to: file)) }
     if let record { interceptors.append(try Recorder(into: record, logger: logger)) }

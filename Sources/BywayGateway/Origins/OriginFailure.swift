@@ -1,29 +1,27 @@
 import Byway
 import Glibc
-import NIOCore
 
 /// What each failure to connect to an origin means for the person who reads it.
 enum OriginFailure {
   static func explain(_ error: any Error, name: String) -> BywayError {
-    switch error {
-    case let error as BywayError:
-      error
-    case let error as IOError where error.errnoCode == ECONNREFUSED:
-      BywayError(
-        .originUnavailable, "Nothing listens at \(name): start the origin, or correct --origin.", processing: .none,
-        cause: error)
-    case let error as IOError where error.errnoCode == ENOENT:
-      BywayError(
-        .originUnavailable, "\(name) does not exist: start the origin, or correct --origin.", processing: .none,
-        cause: error)
-    case let error as IOError where error.errnoCode == EACCES:
-      BywayError(
-        .originUnavailable, "No permission to connect to \(name): run the gateway as a user who may.",
-        processing: .none, cause: error)
-    case ChannelError.connectTimeout:
-      BywayError(.timedOut, "\(name) did not accept a connection in time.", processing: .none, cause: error)
-    default:
-      BywayError(.originUnavailable, "\(name) cannot be reached.", processing: .none, cause: error)
+    if let error = error as? BywayError { return error }
+    let reason = ConnectFailure(error)
+    if case .timeout = reason {
+      let message = "\(name) did not accept a connection in time (--connect-timeout)."
+      return BywayError(.timedOut, message, processing: .none, cause: error)
+    }
+    return BywayError(.originUnavailable, message(reason, name), processing: .none, cause: error)
+  }
+
+  private static func message(_ reason: ConnectFailure, _ name: String) -> String {
+    switch reason {
+    case .system(ECONNREFUSED): "Nothing listens at \(name): start the origin, or correct --origin."
+    case .system(ENOENT): "\(name) does not exist: start the origin, or correct --origin."
+    case .system(EACCES): "No permission to connect to \(name): run the gateway as a user who may."
+    case .system(ENETUNREACH), .system(EHOSTUNREACH): "There is no route from the gateway to \(name)."
+    case .system(let code): "Cannot connect to \(name): \(String(cString: strerror(code)))."
+    case .unknownHost: "The host name in \(name) cannot be resolved where the gateway runs: check its spelling."
+    case .timeout, .other: "\(name) cannot be reached."
     }
   }
 }

@@ -78,7 +78,11 @@ final class ExchangeWatch: Sendable {
       endSending(&state)
       let phase = clock.uptime() - state.since
       if state.exchange.response == nil { state.exchange.waiting = phase } else { state.exchange.receiving = phase }
-      state.exchange.failure = error.map { BywayError($0).description }
+      if let error = error.map({ BywayError($0) }) {
+        state.exchange.failure = error.description
+        let isGone = error.code == .cancelled || state.exchange.response != nil
+        state.exchange.failureStatus = isGone ? nil : .init(code: FailureResponse.status(of: error))
+      }
       return state.exchange
     }
     if let exchange { done(exchange) }

@@ -5,6 +5,9 @@ import NIOCore
 /// One exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
 struct HAREntry {
   let exchange: TracedExchange
+  let httpVersion: String
+  /// Whoever asked has been answered, with a failure's status, where nothing else came.
+  let isAnswered: Bool
 
   func write(to json: inout ByteBuffer) {
     json.object { json in
@@ -26,11 +29,11 @@ struct HAREntry {
   private func request(_ json: inout ByteBuffer) {
     let head = exchange.request
     json.object { json in
-      json.member("method") { $0.writeJSON(head.method.rawValue) }
+      json.member("method") { $0.writeJSON(exchange.isWebSocket ? "GET" : head.method.rawValue) }
       json.member("url") { $0.writeJSON(exchange.url) }
-      json.member("httpVersion") { $0.writeJSON(Self.version) }
+      json.member("httpVersion") { $0.writeJSON(httpVersion) }
       json.member("cookies") { $0.array([String]()) { _, _ in } }
-      json.member("headers") { Self.write(head.headerFields, to: &$0) }
+      json.member("headers") { Self.write(fieldsOfRequest, to: &$0) }
       json.member("queryString") { Self.write(query: head.path ?? "", to: &$0) }
       if exchange.requestBody.length > 0 {
         json.member("postData") { json in
@@ -47,14 +50,28 @@ struct HAREntry {
     }
   }
 
+  /// With the host, which HTTP/2 has among its pseudo-header fields.
+  private var fieldsOfRequest: HTTPFields {
+    guard let host = exchange.request.authority, let name = HTTPField.Name("host") else {
+      return exchange.request.headerFields
+    }
+    var fields: HTTPFields = [name: host]
+    fields.append(contentsOf: exchange.request.headerFields.filter { $0.name != name })
+    return fields
+  }
+
   /// A request without an answer has status 0, as in browsers.
+  private var status: HTTPResponse.Status? {
+    if exchange.isWebSocket, exchange.response?.status.kind == .successful { return .switchingProtocols }
+    return exchange.response?.status ?? (isAnswered ? exchange.failureStatus : nil)
+  }
+
   private func response(_ json: inout ByteBuffer) {
-    let head = exchange.response
-    let fields = head?.headerFields ?? [:]
+    let fields = exchange.response?.headerFields ?? [:]
     json.object { json in
-      json.member("status") { $0.writeString("\(head?.status.code ?? 0)") }
-      json.member("statusText") { $0.writeJSON(head?.status.reasonPhrase ?? "") }
-      json.member("httpVersion") { $0.writeJSON(Self.version) }
+      json.member("status") { $0.writeString("\(status?.code ?? 0)") }
+      json.member("statusText") { $0.writeJSON(status?.phrase ?? "") }
+      json.member("httpVersion") { $0.writeJSON(httpVersion) }
       json.member("cookies") { $0.array([String]()) { _, _ in } }
       json.member("headers") { Self.write(fields, to: &$0) }
       json.member("content") { json in
@@ -97,9 +114,6 @@ struct HAREntry {
       json.pair(String(name), String(pair.dropFirst(name.count + 1)))
     }
   }
-
-  /// Which one a link speaks is not seen here.
-  private static let version = "unknown"
 }
 
 // MARK: JSON

@@ -1,4 +1,4 @@
-import Byway
+public import Byway
 import Glibc
 public import Logging
 import NIOCore
@@ -26,16 +26,32 @@ public final class HARFile: TraceRecorder {
     var flushes: [CheckedContinuation<Void, Never>] = []
   }
 
+  /// Where the trace stands that writes it.
+  public enum Place: Sendable, Hashable {
+    /// Beside the caller: an exchange that failed has no answer, and status 0.
+    case client
+    /// In a proxy or a gateway, whose client is answered with a status then.
+    case hop
+  }
+
   public let path: String
+  private let place: Place
+  private let httpVersion: String
   private let descriptor: CInt
   private let logger: Logger
   private let state: Mutex<State>
 
   /// Begins a new file; one of that name is overwritten.
+  /// - Parameter framing: what the link speaks.
   /// - Throws: ``BywayError`` where it cannot be made.
-  public init(_ path: String, logger: Logger = Logger(label: "byway.trace")) throws {
+  public init(
+    _ path: String, at place: Place = .client, framing: Link.Framing = .http2,
+    logger: Logger = Logger(label: "byway.trace")
+  ) throws {
     self.path = path
+    self.place = place
     self.logger = logger
+    httpVersion = "HTTP/\(framing.rawValue)"
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     state = Mutex(State(position: Self.head.utf8.count))
     guard descriptor >= 0 else { throw Self.failure(path) }
@@ -77,7 +93,7 @@ public final class HARFile: TraceRecorder {
 
   private func append(_ exchange: TracedExchange) {
     var entry = ByteBuffer(string: ",\n")
-    HAREntry(exchange: exchange).write(to: &entry)
+    HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).write(to: &entry)
     let flushes = state.withLock { state in
       append(entry, &state)
       state.waiting -= 1

@@ -8,6 +8,8 @@ public struct TracedExchange: Sendable {
   public var response: HTTPResponse?
   /// Why there was no response, or no end of its body.
   public var failure: String?
+  /// What a proxy or a gateway answers in place of the response that there is not; `nil` where its client has gone.
+  public var failureStatus: HTTPResponse.Status?
   public var requestBody = Content()
   public var responseBody = Content()
   /// When the request came by, since the beginning of 1970 in UTC.
@@ -39,6 +41,12 @@ public struct TracedExchange: Sendable {
   /// For people: the request's URL. A tunnel has a host and a port only (RFC 9110 §7.1), and looks as if https went there,
   /// which is what tunnels are for.
   public var url: String {
-    "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
+    if isWebSocket {
+      return "\(request.scheme == "https" ? "wss" : "ws")://\(request.authority ?? "")\(request.path ?? "/")"
+    }
+    return "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
   }
+
+  /// It opens a WebSocket: CONNECT inside HTTP/2 (RFC 8441), and what everybody knows as GET and 101.
+  package var isWebSocket: Bool { request.extendedConnectProtocol == "websocket" }
 }

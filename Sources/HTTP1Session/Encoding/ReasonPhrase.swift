@@ -1,6 +1,6 @@
 /// The phrases of RFC 9110 §15 and the registry, for people who read a connection. Programs ignore them.
-enum ReasonPhrase {
-  static func of(_ status: Int) -> StaticString {
+package enum ReasonPhrase {
+  package static func of(_ status: Int) -> StaticString {
     switch status {
     case 100: "Continue"
     case 101: "Switching Protocols"

@@ -59,6 +59,46 @@ import Testing
     #expect(entry.response._transferSize == entry.response.bodySize)
   }
 
+  @Test("the host, the version and what the status means stand in it, as a browser would write them")
+  func complete() async throws {
+    let har = try HARFile(path, framing: .http1)
+    let origin = TestOrigin { _ in Response(status: .init(code: 404), body: Body("x")) }
+    _ = try await origin.behind(Trace(to: har)).get("http://device:8080/a", [.accept: "*/*"]).text
+    await har.flush()
+    let entry = try #require(try HARArchive.read(path).entries.first)
+    #expect(entry.request.httpVersion == "HTTP/1.1" && entry.response.httpVersion == "HTTP/1.1")
+    #expect(entry.request.headers == [.init(name: "host", value: "device:8080"), .init(name: "Accept", value: "*/*")])
+    #expect(entry.response.statusText == "Not Found")
+  }
+
+  @Test("a WebSocket is the GET that its page has sent, and the 101 that it got")
+  func webSocket() async throws {
+    let har = try HARFile(path)
+    let chain = TestOrigin().behind(Trace(to: har))
+    var request = try Request(.connect, url: "https://device/live")
+    request.head.extendedConnectProtocol = "websocket"
+    _ = try await chain(request).text
+    await har.flush()
+    let entry = try #require(try HARArchive.read(path).entries.first)
+    #expect(entry.request.method == "GET" && entry.request.url == "wss://device/live")
+    #expect(entry.response.status == 101 && entry.response.statusText == "Switching Protocols")
+    #expect(entry.request.httpVersion == "HTTP/2")
+  }
+
+  @Test("what a proxy refused has the status that its client got, unless the client has gone")
+  func refused() async throws {
+    let har = try HARFile(path, at: .hop)
+    let origin = TestOrigin { request in
+      let code: BywayError.Code = request.head.path == "/gone" ? .cancelled : .forbidden
+      throw BywayError(code, "This gateway does not reach device:443.")
+    }
+    for path in ["/", "/gone"] { _ = try? await origin.behind(Trace(to: har)).get("https://device\(path)") }
+    await har.flush()
+    let entries = try HARArchive.read(path).entries
+    #expect(entries.map(\.response.status) == [403, 0])
+    #expect(entries.first?.response.statusText == "Forbidden")
+  }
+
   @Test("whatever passes, the file fits the format's schema")
   func schema() async throws {
     let har = try HARFile(path)

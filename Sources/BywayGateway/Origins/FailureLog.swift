@@ -1,0 +1,63 @@
+import Byway
+import Logging
+import NIOCore
+import Synchronization
+
+/// Tells the log of a gateway what its origin, and what it allows beside, did wrong. Safe on any thread.
+final class FailureLog: Sendable {
+  private struct State {
+    var tally = FailureTally()
+    var isScheduled = false
+  }
+
+  private let logger: Logger
+  private let eventLoop: any EventLoop
+  private let state = Mutex(State())
+
+  init(_ logger: Logger, on eventLoop: any EventLoop) {
+    self.logger = logger
+    self.eventLoop = eventLoop
+  }
+
+  func add(_ error: BywayError) {
+    guard Self.isOfOrigin(error.code) else { return }
+    let notice = state.withLock { state in
+      let notice = state.tally.add(error, at: .now())
+      schedule(&state)
+      return notice
+    }
+    if let notice { write(notice) }
+  }
+
+  /// What clients do wrong is told to them, and is not for the log: they could fill it.
+  private static func isOfOrigin(_ code: BywayError.Code) -> Bool {
+    switch code {
+    case .originUnavailable, .originUntrusted, .originLost, .incompleteResponse, .timedOut, .protocolViolation,
+      .handlerFailed:
+      true
+    default: false
+    }
+  }
+
+  private func schedule(_ state: inout State) {
+    guard state.tally.isWaiting, !state.isScheduled else { return }
+    state.isScheduled = true
+    eventLoop.scheduleTask(in: FailureTally.interval) { [weak self] in self?.tellDue() }
+  }
+
+  private func tellDue() {
+    let notices = state.withLock { state in
+      state.isScheduled = false
+      let notices = state.tally.due(at: .now())
+      schedule(&state)
+      return notices
+    }
+    notices.forEach(write)
+  }
+
+  private func write(_ notice: FailureTally.Notice) {
+    var metadata: Logger.Metadata = ["reason": "\(notice.message)"]
+    if notice.count > 1 { metadata["count"] = "\(notice.count)" }
+    logger.warning("A request failed", metadata: metadata)
+  }
+}
