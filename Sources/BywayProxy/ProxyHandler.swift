@@ -57,9 +57,8 @@ final class ProxyHandler: ExchangeHandler {
       let target = LinkAddress.HostPort(request.fields.value(of: .authority) ?? ""),
       try inspection.termination.terminates(target.host)
     else { return nil }
-    let tunnel = TerminatedTunnel(on: inspection.eventLoop)
-    tunnel.begin(
-      to: target, by: inspection.termination, before: next, inspection.configuration, respondingTo: sink)
+    let tunnel = TerminatedTunnel(request, to: target, by: inspection, before: next, respondingTo: sink)
+    tunnel.begin()
     return tunnel
   }
 

@@ -13,63 +13,8 @@ package protocol TLSTermination: Sendable {
   func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void>
 }
 
-/// A tunnel that ends at this proxy: what comes through it is requests to https at that one host.
-final class TerminatedTunnel: RequestSink {
-  private let carrier: TunnelCarrier
-  /// Kept until the tunnel is over.
-  private var connection: IngressConnection?
-
-  init(on eventLoop: any EventLoop) {
-    carrier = TunnelCarrier(on: eventLoop)
-  }
-
-  /// - Parameters:
-  ///   - target: of the CONNECT.
-  ///   - next: takes the requests.
-  func begin(
-    to target: LinkAddress.HostPort, by termination: any TLSTermination, before next: any ExchangeHandler,
-    _ configuration: ServerConfiguration, respondingTo sink: any ResponseSink
-  ) {
-    guard let channel = carrier.channel else { return }
-    do {
-      try channel.syncOptions?.setOption(.autoRead, value: false)
-      try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
-    } catch {
-      return sink.fail(BywayError(error))
-    }
-    sink.head([":status": "200"], isComplete: false)
-    carrier.open(to: .client(sink))
-    let handler = InspectedHandler(target, before: next)
-    termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
-      do {
-        _ = try result.get()
-        self.connection = try IngressConnection.start(on: channel, handler: handler, configuration: configuration)
-      } catch {
-        configuration.logger.warning("A tunnel was not inspected", metadata: ["reason": "\(BywayError(error).message)"])
-        channel.close(promise: nil)
-      }
-    }
-  }
-
-  func write(_ bytes: ByteBuffer) {
-    carrier.received(bytes)
-  }
-
-  func finish(trailers: FieldSection?) {
-    carrier.inputEnded(isOver: false)
-  }
-
-  func cancel(_ reason: BywayError) {
-    carrier.ended(reason)
-  }
-
-  func didConsumeResponse(_ bytes: Int) {
-    carrier.credited(bytes)
-  }
-}
-
 /// Says of requests from inside a tunnel where they want to go.
-private final class InspectedHandler: ExchangeHandler {
+final class InspectedHandler: ExchangeHandler {
   private let target: LinkAddress.HostPort
   private let next: any ExchangeHandler
 

@@ -78,6 +78,25 @@ import Testing
     await nginx.stop()
   }
 
+  @Test("what is no TLS in a tunnel to an inspected host goes on as it came, where the gateway allows it")
+  func plain() async throws {
+    _ = try await createAuthority()
+    let origin = try await OriginServer()
+    let gateway = try await BareGateway(["--allow", "\(origin.endpoint)"])
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "127.0.0.1"],
+      environment: home.environment)
+    let via = try ["--proxytunnel", "--proxy", "http://\(proxy.endpoint())"]
+    let answer = try await Curl.fetch(via + ["http://\(origin.endpoint)/"])
+    #expect(answer.status == 200, "\(answer.errorText)")
+    let refused = try await Curl.fetch(via + ["http://127.0.0.1:1/"])
+    #expect(refused.exitCode != 0)
+    _ = try await proxy.process.errorLine(containing: "This gateway does not reach 127.0.0.1:1", within: .seconds(5))
+    await proxy.process.stop()
+    await gateway.stop()
+    await origin.stop()
+  }
+
   @Test("a host that no certificate can name is refused before TLS begins")
   func unnameable() async throws {
     let authority = try await createAuthority()

@@ -1,0 +1,183 @@
+import Byway
+import HTTPWire
+import Logging
+import NIOCore
+
+/// A tunnel to a host that is to be inspected. Where TLS begins in it, it ends at this proxy, and what comes through it is requests
+/// to https at that one host. Anything else, a browser's `ws:` for example, goes on as it came: there is nothing to take off.
+///
+/// Lives on its event loop.
+final class TerminatedTunnel: RequestSink {
+  private enum State {
+    /// No byte has come that would tell what it is.
+    case silent
+    case terminated(TunnelCarrier)
+    case passed(any RequestSink)
+    case over
+  }
+
+  /// The type of the record that a ClientHello comes in (RFC 8446 §5.1).
+  private static let handshake: UInt8 = 0x16
+  private static let patience = TimeAmount.seconds(10)
+
+  private let request: ExchangeHead
+  private let target: LinkAddress.HostPort
+  private let inspection: ProxyHandler.Inspection
+  private let next: any ExchangeHandler
+  private let sink: any ResponseSink
+  private var state = State.silent
+  private var timer: Scheduled<Void>?
+  /// Kept until the tunnel is over.
+  private var connection: IngressConnection?
+
+  /// - Parameters:
+  ///   - request: CONNECT to that target.
+  ///   - next: takes the requests, or the tunnel.
+  init(
+    _ request: ExchangeHead, to target: LinkAddress.HostPort, by inspection: ProxyHandler.Inspection,
+    before next: any ExchangeHandler, respondingTo sink: any ResponseSink
+  ) {
+    self.request = request
+    self.target = target
+    self.inspection = inspection
+    self.next = next
+    self.sink = sink
+  }
+
+  /// Says yes: a client begins to speak only then.
+  func begin() {
+    timer = inspection.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+      guard case .silent = self.state else { return }
+      self.warn("The client sent nothing.")
+      self.state = .over
+      self.sink.finish(trailers: nil)
+    }
+    sink.head([":status": "200"], isComplete: false)
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    if case .silent = state, let first = bytes.readableBytesView.first {
+      timer?.cancel()
+      first == Self.handshake ? terminate() : pass()
+    }
+    switch state {
+    case .terminated(let carrier): carrier.received(bytes)
+    case .passed(let upstream): upstream.write(bytes)
+    case .silent, .over: break
+    }
+  }
+
+  func finish(trailers: FieldSection?) {
+    switch state {
+    case .silent:
+      end()
+      sink.finish(trailers: nil)
+    case .terminated(let carrier): carrier.inputEnded(isOver: false)
+    case .passed(let upstream): upstream.finish(trailers: trailers)
+    case .over: break
+    }
+  }
+
+  func cancel(_ reason: BywayError) {
+    let state = state
+    end()
+    switch state {
+    case .terminated(let carrier): carrier.ended(reason)
+    case .passed(let upstream): upstream.cancel(reason)
+    case .silent, .over: break
+    }
+  }
+
+  func didConsumeResponse(_ bytes: Int) {
+    switch state {
+    case .terminated(let carrier): carrier.credited(bytes)
+    case .passed(let upstream): upstream.didConsumeResponse(bytes)
+    case .silent, .over: break
+    }
+  }
+
+  private func end() {
+    timer?.cancel()
+    state = .over
+  }
+
+  private func terminate() {
+    let carrier = TunnelCarrier(on: inspection.eventLoop)
+    guard let channel = carrier.channel else { return }
+    do {
+      try channel.syncOptions?.setOption(.autoRead, value: false)
+      try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+    } catch {
+      end()
+      return sink.fail(BywayError(error))
+    }
+    state = .terminated(carrier)
+    carrier.open(to: .client(sink))
+    let handler = InspectedHandler(target, before: next)
+    inspection.termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
+      do {
+        _ = try result.get()
+        self.connection = try IngressConnection.start(
+          on: channel, handler: handler, configuration: self.inspection.configuration)
+      } catch {
+        self.warn(BywayError(error).message)
+        channel.close(promise: nil)
+      }
+    }
+  }
+
+  private func pass() {
+    let answer = PassedTunnel(to: sink) { [weak self] in self?.warn($0) }
+    let upstream = next.begin(request, respondingTo: answer)
+    // It may have been refused before this returns.
+    state = answer.isOver ? .over : .passed(upstream)
+  }
+
+  private func warn(_ reason: String) {
+    inspection.configuration.logger.warning(
+      "A tunnel was not inspected", metadata: ["host": "\(target.host)", "reason": "\(reason)"])
+  }
+}
+
+/// The far end of a tunnel whose client has been told yes already.
+private final class PassedTunnel: ResponseSink {
+  private let client: any ResponseSink
+  private let warn: (String) -> Void
+  private(set) var isOver = false
+
+  init(to client: any ResponseSink, warn: @escaping (String) -> Void) {
+    self.client = client
+    self.warn = warn
+  }
+
+  func informational(_ head: FieldSection) {}
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    guard let status = head.status, (200..<300).contains(status) else {
+      let details = head.value(of: .proxyStatus).flatMap { ProxyStatus($0)?.details }
+      return fail(BywayError(.refused, details ?? "The far end answered \(head.status ?? 0) to CONNECT."))
+    }
+    if isComplete { finish(trailers: nil) }
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    if !isOver { client.write(bytes) }
+  }
+
+  func finish(trailers: FieldSection?) {
+    guard !isOver else { return }
+    isOver = true
+    client.finish(trailers: nil)
+  }
+
+  func fail(_ error: BywayError) {
+    guard !isOver else { return }
+    isOver = true
+    if error.code != .cancelled { warn(error.message) }
+    client.fail(error)
+  }
+
+  func didConsumeRequest(_ bytes: Int) {
+    client.didConsumeRequest(bytes)
+  }
+}
