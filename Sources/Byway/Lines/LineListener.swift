@@ -9,11 +9,14 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: everything that varies is touched on the event loop only.
   private let driver: LineDriver
   private let queue = ChannelQueue()
+  private let logger: Logger
+  private var isLost = false
 
   static func start(
     _ layer: LinkLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
   ) async throws -> any Listener {
-    let listener = LineListener(LineDriver(layer, address: lines.address, on: eventLoop, logger: logger))
+    let listener = LineListener(
+      LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), logger: logger)
     try await eventLoop.submit { listener.driver.delegate = listener }.get()
     let taking = Task {
       do {
@@ -31,13 +34,18 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  private init(_ driver: LineDriver) {
+  private init(_ driver: LineDriver, logger: Logger) {
     self.driver = driver
+    self.logger = logger
   }
 
   private func attach(_ line: any Channel) async {
     // It may be gone again already: there will be another.
-    try? await driver.eventLoop.submit { try self.driver.attach(line) }.get()
+    try? await driver.eventLoop.submit {
+      try self.driver.attach(line)
+      if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
+      self.isLost = false
+    }.get()
   }
 
   private var isClosed = false
@@ -68,5 +76,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     return driver.eventLoop.flatSubmit { self.releaseIfOver() }
   }
 
-  func lineLost() {}
+  func lineLost() {
+    isLost = true
+  }
 }

@@ -44,6 +44,11 @@ extension EndToEnd {
         }
         try await requests.waitForAll()
       }
+      if kind == .hangUp {
+        for end in [passage.gateway, passage.proxy] {
+          _ = try await end.process.errorLine(containing: "Line is back", within: .seconds(5))
+        }
+      }
       let arrivals = try await passage.arrivals()
       #expect(arrivals.filter { $0.hasPrefix("POST") }.count == 10, "\(kind): \(arrivals)")
       // Ten came over the line, and ten were ours, to compare with.

@@ -33,12 +33,14 @@ extension SerialAddress.Device {
     guard address.authority ?? "" == "" else {
       throw BywayError(.invalidAddress, "\(address) has a host in it: write serial:/dev/ttyUSB0, with one slash.")
     }
-    guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-      let example = path.isEmpty || path.utf8.contains(where: { $0 <= 0x20 }) ? "ttyUSB0" : path
+    // A name without a slash is most likely that of a device, with /dev/ forgotten.
+    guard path.contains("/"), !path.utf8.contains(0) else {
+      let isName = !path.isEmpty && path.utf8.allSatisfy { $0 > 0x20 }
+      let other = isName ? "serial:./\(path)" : "serial:usb:VID:PID"
       throw BywayError(
         .invalidAddress,
-        "\(address) names no device: write serial:/dev/\(example), or serial:usb:VID:PID. \"byway ports\" lists what is "
-          + "there.")
+        "\(address) names no device: write serial:/dev/\(isName ? path : "ttyUSB0"), or \(other). \"byway ports\" lists what "
+          + "is there.")
     }
     self = .path(path)
   }

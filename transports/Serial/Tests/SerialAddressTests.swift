@@ -13,6 +13,11 @@ import Testing
     #expect(address.format.description == "921600 8E2 RTS/CTS")
   }
 
+  @Test("reads a path that begins in the working directory", arguments: ["./ttyA", "lab/ttyA"])
+  func relative(_ path: String) throws {
+    #expect(try SerialAddress(LinkAddress("serial:\(path)?baud=9600")).device == .path(path))
+  }
+
   @Test("is 115200 8N1 where nothing else is said")
   func defaults() throws {
     let address = try SerialAddress(LinkAddress("serial:/dev/ttyUSB0"))
@@ -32,7 +37,7 @@ import Testing
   @Test(
     "refuses an address that names no device, and says how one is written",
     arguments: [
-      ("serial:", "write serial:/dev/ttyUSB0"), ("serial:ttyS1", "write serial:/dev/ttyS1"),
+      ("serial:", "write serial:/dev/ttyUSB0"), ("serial:ttyS1", "write serial:/dev/ttyS1, or serial:./ttyS1"),
       ("serial://dev/ttyUSB0", "has a host in it"), ("serial:?baud=9600", "names no device"),
       ("serial:usb:", "VID and PID in four hexadecimal digits"), ("serial:usb:0403", "names no USB adapter"),
       ("serial:usb:403:6001", "names no USB adapter"), ("serial:usb:0403:600x", "names no USB adapter"),
