@@ -17,11 +17,21 @@ struct RootCommand: AsyncParsableCommand {
 
   init() {}
 
-  /// Says what a misspelt command may have meant, which the parser does for options only.
+  /// Says what a misspelt command may have meant, which the parser does for options only. `help nonsuch` it takes for `help`.
   static func checkName(in arguments: [String]) throws {
-    guard let name = arguments.first, !name.hasPrefix("-") else { return }
-    let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
-    guard !known.contains(name) else { return }
-    throw CommandFailure(.usage, "Unknown command \"\(name)\".\(Spelling.hint(for: name, among: known))")
+    let asksForHelp = arguments.first == "help"
+    var commands = configuration.subcommands
+    var path = "byway"
+    for name in asksForHelp ? arguments.dropFirst() : arguments.prefix(1) {
+      guard !name.hasPrefix("-"), !commands.isEmpty else { return }
+      if let command = commands.first(where: { $0._commandName == name }) {
+        commands = command.configuration.subcommands
+        path += " \(name)"
+        continue
+      }
+      let known = commands.map { $0._commandName } + (path == "byway" ? ["help"] : [])
+      throw CommandFailure(
+        .usage, "Unknown command \"\(name)\".\(Spelling.hint(for: name, among: known)) Try: \(path) --help")
+    }
   }
 }

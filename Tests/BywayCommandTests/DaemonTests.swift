@@ -30,6 +30,44 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
   }
 
+  @Test("go on after a signal that means nothing to them, and say so", arguments: [SIGHUP, SIGUSR1, SIGUSR2])
+  func otherSignals(_ signal: Int32) async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"])
+    gateway.process.send(signal)
+    _ = try await gateway.process.errorLine(containing: "is ignored", within: .seconds(5))
+    #expect(FileManager.default.fileExists(atPath: folder["l"]))
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(!FileManager.default.fileExists(atPath: folder["l"]))
+  }
+
+  @Test("a gateway that only dials does not say that it is ready, and says which link it dials")
+  func dialling() async throws {
+    let folder = try TemporaryFolder()
+    let hub = "unix:\(folder["hub"])?open=dial"
+    let gateway = try await BywayProcess.gateway(["--link", hub, "--origin", "http://127.0.0.1:1"])
+    #expect(gateway.ready == "started, dials \(hub)")
+    _ = try await gateway.process.errorLine(containing: "Link unavailable", within: .seconds(5))
+    await gateway.process.stop()
+    let both = try await BywayProcess.gateway([
+      "--link", hub, "--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1",
+    ])
+    #expect(both.ready == "unix:\(folder["l"]), dials \(hub)")
+    await both.process.stop()
+  }
+
+  @Test("a gateway logs what its origin does wrong, and how often")
+  func originFailures() async throws {
+    let gateway = try await BareGateway(["--allow", "127.0.0.1:1"], to: "http://127.0.0.1:1")
+    for _ in 0..<3 { #expect(try await gateway.curl("http://device/").status == 503) }
+    let line = try await gateway.gateway.process.errorLine(containing: "A request failed", within: .seconds(5))
+    #expect(line.contains("warning") && line.contains("Nothing listens at http://127.0.0.1:1"), "\(line)")
+    #expect(gateway.gateway.log.components(separatedBy: "A request failed").count == 2)
+    let more = try await gateway.gateway.process.errorLine(containing: "count=2", within: .seconds(20))
+    #expect(more.contains("A request failed"))
+    await gateway.stop()
+  }
+
   @Test("let a running request end")
   func drain() async throws {
     let gateway = try await BareGateway(["--drain", "10"])

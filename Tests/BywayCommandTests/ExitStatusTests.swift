@@ -32,6 +32,15 @@ import Testing
       (["proxy", "--link", "unix:/x", "--listen", "8080"], "HOST:PORT"),
       (["request", "--link", "unix:/x", "http://"], "names no host"),
       (["request", "--link", "unix:/x", "-H", "nonsense", "/"], "-H 'Name: value'"),
+      (["proxy", "--link", "unix:/x", "--link=unix:/y", "--listen", "127.0.0.1:0"], "--link can be given once"),
+      (
+        ["gateway", "--link", "unix:/x", "--origin", "http://a", "--origin", "http://b"],
+        "\"http://a\" and \"http://b\""
+      ),
+      (["request", "--link", "unix:/x", "-oa", "--output", "b", "/"], "--output can be given once"),
+      (["help", "nonsuch"], "Unknown command \"nonsuch\""),
+      (["help", "gatway"], "Did you mean \"gateway\"?"),
+      (["help", "trust", "ad"], "Did you mean \"add\"?"),
     ])
   func usage(_ arguments: [String], _ hint: String) async throws {
     let line = try await errorLine(arguments, status: 64)
@@ -59,7 +68,9 @@ import Testing
     _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/", "/"], status: 73)
   }
 
-  @Test("help is no error", arguments: [["--help"], [], ["help", "gateway"], ["request", "--help"]])
+  @Test(
+    "help is no error",
+    arguments: [["--help"], [], ["help"], ["help", "gateway"], ["help", "trust", "add"], ["request", "--help"]])
   func help(_ arguments: [String]) async throws {
     let result = try await BywayProcess.run(arguments)
     #expect(result.exitCode == 0)

@@ -108,6 +108,7 @@ import Testing
       ("link", "g.conf, line 1: \"link\" is no setting: write name = value."),
       ("link =", "g.conf, line 1: \"link =\" is no setting: write name = value."),
       ("= x", "g.conf, line 1: \"= x\" is no setting: write name = value."),
+      ("origin = a\nlink = x:\norigin = b", "g.conf, line 3: origin is set on line 1 already: leave one of them out."),
       ("config = other", "g.conf, line 1: Unknown option '--config'"),
       ("help = x", "g.conf, line 1: Unknown option '--help'"),
     ])

@@ -64,6 +64,15 @@ import Testing
   func refused() async throws {
     let ca = try await Certificates()
     #expect(try await home.byway("trust", "add", "../x", ca.authority).exitCode == 64)
+    for host in ["device:8443", "[::1]:8443"] {
+      let port = try await home.byway("trust", "add", host, ca.authority)
+      #expect(port.exitCode == 64)
+      #expect(port.errorText.contains("write \(host.dropLast(5))."), "\(port.errorText)")
+    }
+    #expect(try await home.byway("trust", "add", "::1", ca.authority).exitCode == 0)
+    let missing = try await home.byway("trust", "add", "device", home.folder["none.pem"])
+    #expect(missing.exitCode == 66)
+    #expect(missing.errorText.contains("none.pem: No such file"), "\(missing.errorText)")
     #expect(try await home.byway("trust", "add", "device", ca.server.key).errorText.contains("holds no certificate"))
     #expect(try await home.byway("trust", "add", "device", ca.authority).exitCode == 0)
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: home.folder["byway/trust/device"])

@@ -38,11 +38,23 @@ struct ConfigurationFile: Sendable {
   /// The same settings as arguments of a command.
   /// - Parameter others: its arguments already; what they set is left out.
   /// - Throws: ``CommandFailure``, which names the line.
-  func arguments<Options: ParsableArguments>(for _: Options.Type, beside others: [String]) throws -> [String] {
+  func arguments<Options: ParsableArguments>(for options: Options.Type, beside others: [String]) throws -> [String] {
+    try checkRepetition(of: options)
     let given = Set(others.map { $0.prefix { $0 != "=" } })
     return try entries.flatMap { entry in
       let arguments = try Self.arguments(of: entry, for: Options.self) { Self.failure(path, entry.line, $0) }
       return given.contains("--\(entry.name)") ? [] : arguments
+    }
+  }
+
+  /// Of an option that is set twice the parser would take the last, and say nothing.
+  private func checkRepetition<Options: ParsableArguments>(of _: Options.Type) throws {
+    var lines: [String: Int] = [:]
+    for entry in entries {
+      guard let before = lines.updateValue(entry.line, forKey: entry.name) else { continue }
+      let option = ArgumentFacts.all(of: Options.self).first { $0.names.contains("--\(entry.name)") }
+      guard let option, !option.isRepeating else { continue }
+      throw Self.failure(path, entry.line, "\(entry.name) is set on line \(before) already: leave one of them out.")
     }
   }
 

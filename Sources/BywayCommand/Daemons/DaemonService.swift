@@ -10,7 +10,7 @@ protocol Daemon: Sendable {
   func stop(within patience: TimeAmount) async
 }
 
-/// A daemon as a service: says when it is ready, and stops gracefully on SIGTERM and SIGINT.
+/// A daemon as a service: says when it is ready, and stops gracefully when a signal asks for it.
 struct DaemonService<Served: Daemon>: Service {
   private let drain: Seconds
   private let start: @Sendable () async throws -> (Served, readyLine: String)
@@ -23,16 +23,27 @@ struct DaemonService<Served: Daemon>: Service {
 
   /// Returns when it has ended by itself, as a gateway on `stdio:` does, or was stopped by a signal.
   func runToEnd(logger: Logger) async throws {
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    let plan = DaemonSignals.ofThisProcess()
+    let signals = await UnixSignalsSequence(trapping: plan.stopping)
     let secondSignal = Task { await Self.exitOnSecond(of: signals) }
-    defer { secondSignal.cancel() }
+    let others = await UnixSignalsSequence(trapping: plan.ignored)
+    let ignoring = Task {
+      for await signal in others {
+        logger.notice(
+          "\(signal) is ignored: nothing is reloaded while this runs. Start it again to read its configuration.")
+      }
+    }
+    defer {
+      secondSignal.cancel()
+      ignoring.cancel()
+    }
     let service = ServiceGroupConfiguration.ServiceConfiguration(
       service: self, successTerminationBehavior: .gracefullyShutdownGroup)
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+        services: [service], gracefulShutdownSignals: plan.stopping, logger: quiet))
     try await group.run()
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Byway
 import BywayGateway
 
 /// `byway gateway`
@@ -26,11 +27,22 @@ struct GatewayCommand: AsyncParsableCommand {
     configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: options.drain ?? Seconds(10)) { [configuration] in
       let gateway = try await Gateway.start(configuration)
-      let links = gateway.addresses.map(\.text).joined(separator: " ")
-      return (gateway, "byway: gateway ready on \(links)")
+      return (gateway, Self.readyLine(configuration.links, gateway.addresses))
     }
     try await service.runToEnd(logger: configuration.logger)
     await interception.finish()
+  }
+}
+
+extension GatewayCommand {
+  /// Where it listens it is ready; where it dials, that is for the log to say, because the far end may not be there.
+  static func readyLine(_ links: [Link], _ addresses: [LinkAddress]) -> String {
+    func places(_ dials: Bool) -> String {
+      zip(links, addresses).filter { ($0.0.opening == .dial) == dials }.map(\.1.text).joined(separator: " ")
+    }
+    let (listening, dialling) = (places(false), places(true))
+    if dialling.isEmpty { return "byway: gateway ready on \(listening)" }
+    return "byway: gateway \(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialling)"
   }
 }
 

@@ -39,6 +39,9 @@ struct TrustStore: Sendable {
     if source.hasPrefix("sha256//") {
       kinds = [.pin(try KeyPin(source))]
     } else {
+      guard access(source, R_OK) == 0 else {
+        throw CommandFailure(.noInput, "Cannot read \(source): \(Descriptor.Failure(code: errno)).")
+      }
       kinds = try CertificateFacts.read(source).map { .certificate($0) }
     }
     let hostFolder = try folder.subfolder(host)
@@ -102,6 +105,12 @@ struct TrustStore: Sendable {
   /// The host as the name of a folder.
   private static func checked(_ text: String) throws(CommandFailure) -> String {
     let host = ServerTrust.key(text)
+    // Trust is a matter of the host, whatever its ports; nothing would ever ask for this name.
+    if let colon = host.lastIndex(of: ":"), host.firstIndex(of: ":") == colon || host[..<colon].hasSuffix("]") {
+      throw CommandFailure(
+        .usage,
+        "A certificate is trusted for a host, not for a port: write \(text[..<(text.lastIndex(of: ":") ?? colon)]).")
+    }
     let isGood = host.utf8.allSatisfy { byte in
       (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "-._:".utf8.contains(byte)
     }

@@ -37,9 +37,11 @@ package final class BywayProcess: Sendable {
 
   private init(_ role: String, _ arguments: [String], _ environment: [String: String]) async throws {
     process = try ChildProcess(Self.command(), [role] + arguments, environment: environment)
-    let mark = "byway: \(role) ready on "
+    // A gateway that only dials has started, and is ready when the far end is.
+    let mark = "byway: \(role) "
     let line = try await process.errorLine(containing: mark, within: .seconds(10))
-    ready = line.components(separatedBy: mark).last ?? ""
+    let words = line.components(separatedBy: mark).last ?? ""
+    ready = words.hasPrefix("ready on ") ? String(words.dropFirst("ready on ".count)) : words
   }
 
   /// Where it listens: a port that was asked for as 0 is known only from here.

@@ -12,7 +12,10 @@ extension ChildProcess {
     return (ends[0], ends[1])
   }
 
-  /// Not Foundation's `Process`, which offers no process group.
+  /// POSIX_SPAWN_SETSID, which the module of glibc leaves out.
+  private static let setsid: Int16 = 0x80
+
+  /// Not Foundation's `Process`, which offers no session: a child would have the terminal that the tests were started at, if any.
   static func spawn(
     _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32
   ) throws -> pid_t {
@@ -32,8 +35,7 @@ extension ChildProcess {
       guard let descriptor = Int32(name), descriptor > 2, fcntl(descriptor, F_GETFD) == 0 else { continue }
       posix_spawn_file_actions_addclose(&actions, descriptor)
     }
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | setsid)
     var noSignals = sigset_t()
     sigemptyset(&noSignals)
     posix_spawnattr_setsigmask(&attributes, &noSignals)

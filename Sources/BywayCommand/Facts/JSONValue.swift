@@ -1,0 +1,146 @@
+/// A value of JSON (RFC 8259), read without Foundation.
+enum JSONValue: Equatable {
+  case null
+  case bool(Bool)
+  /// As it is written.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  /// `nil` where the text is no JSON, or is nested deeper than anything that the parser of arguments says of itself.
+  init?(_ text: String) {
+    var reader = JSONReader(text)
+    guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
+    self = value
+  }
+
+  subscript(name: String) -> JSONValue? {
+    if case .object(let members) = self { members[name] } else { nil }
+  }
+
+  var text: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  var elements: [JSONValue] {
+    if case .array(let elements) = self { elements } else { [] }
+  }
+
+  var isTrue: Bool { self == .bool(true) }
+}
+
+private struct JSONReader {
+  private static let depthLimit = 32
+
+  private let bytes: [UInt8]
+  private var index = 0
+
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  var isAtEnd: Bool {
+    mutating get {
+      skipSpace()
+      return index == bytes.count
+    }
+  }
+
+  mutating func value(depth: Int) -> JSONValue? {
+    skipSpace()
+    guard index < bytes.count, depth < Self.depthLimit else { return nil }
+    switch bytes[index] {
+    case UInt8(ascii: "{"): return object(depth)
+    case UInt8(ascii: "["): return array(depth)
+    case UInt8(ascii: "\""): return string().map { .string($0) }
+    case UInt8(ascii: "t"): return take("true") ? .bool(true) : nil
+    case UInt8(ascii: "f"): return take("false") ? .bool(false) : nil
+    case UInt8(ascii: "n"): return take("null") ? .null : nil
+    default: return number()
+    }
+  }
+
+  private mutating func object(_ depth: Int) -> JSONValue? {
+    index += 1
+    var members: [String: JSONValue] = [:]
+    if take("}") { return .object(members) }
+    repeat {
+      skipSpace()
+      guard let name = string(), take(":"), let value = value(depth: depth + 1) else { return nil }
+      members[name] = value
+    } while take(",")
+    return take("}") ? .object(members) : nil
+  }
+
+  private mutating func array(_ depth: Int) -> JSONValue? {
+    index += 1
+    var elements: [JSONValue] = []
+    if take("]") { return .array(elements) }
+    repeat {
+      guard let value = value(depth: depth + 1) else { return nil }
+      elements.append(value)
+    } while take(",")
+    return take("]") ? .array(elements) : nil
+  }
+
+  private mutating func number() -> JSONValue? {
+    let start = index
+    while index < bytes.count, "+-.0123456789eE".utf8.contains(bytes[index]) { index += 1 }
+    return start < index ? .number(String(decoding: bytes[start..<index], as: UTF8.self)) : nil
+  }
+
+  private mutating func string() -> String? {
+    guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return nil }
+    index += 1
+    var units: [UInt16] = []
+    var plain = index
+    func flush(_ end: Int) { units += String(decoding: bytes[plain..<end], as: UTF8.self).utf16 }
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\""):
+        flush(index)
+        index += 1
+        return String(decoding: units, as: UTF16.self)
+      case UInt8(ascii: "\\"):
+        flush(index)
+        guard let unit = escape() else { return nil }
+        units.append(unit)
+        plain = index
+      default: index += 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func escape() -> UInt16? {
+    guard index + 1 < bytes.count else { return nil }
+    let letter = bytes[index + 1]
+    index += 2
+    switch letter {
+    case UInt8(ascii: "n"): return 10
+    case UInt8(ascii: "t"): return 9
+    case UInt8(ascii: "r"): return 13
+    case UInt8(ascii: "b"): return 8
+    case UInt8(ascii: "f"): return 12
+    case UInt8(ascii: "u"):
+      guard index + 4 <= bytes.count else { return nil }
+      defer { index += 4 }
+      return UInt16(String(decoding: bytes[index..<(index + 4)], as: UTF8.self), radix: 16)
+    default: return UInt16(letter)
+    }
+  }
+
+  /// What stands next, if it is that.
+  private mutating func take(_ word: StaticString) -> Bool {
+    skipSpace()
+    let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard bytes[index...].starts(with: word) else { return false }
+    index += word.count
+    return true
+  }
+
+  private mutating func skipSpace() {
+    while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
+  }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Options given twice") struct OptionCountTests {
+  private func message(_ arguments: [String], of command: any ParsableArguments.Type) -> String? {
+    do throws(CommandFailure) {
+      try OptionCount.check(arguments, of: command)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test(
+    "are an error where they can be given once, however they are written",
+    arguments: [
+      ["-X", "GET", "-XPOST", "/"], ["-XGET", "--request=POST", "/"], ["-vo", "a", "-iob", "/"],
+      ["--max-time", "1", "--max-time", "2"],
+    ])
+  func twice(_ arguments: [String]) {
+    #expect(message(arguments, of: RequestCommand.self)?.contains("can be given once") == true)
+  }
+
+  @Test(
+    "are none where they may be repeated, where they are flags, and where they are somebody's value",
+    arguments: [
+      ["-H", "a: b", "-Hc: d", "/"], ["-v", "-v", "/"], ["-d", "-o", "-o", "x", "/"], ["-o", "x", "--", "-o"],
+      ["--trust", "a", "--trust", "b", "/"], ["-H", "-X", "-X", "GET", "/"],
+    ])
+  func fine(_ arguments: [String]) {
+    #expect(message(arguments, of: RequestCommand.self) == nil)
+  }
+
+  @Test("the parser's description of every command is understood")
+  func facts() throws {
+    let facts = ArgumentFacts.all(of: RequestCommand.self)
+    let header = try #require(facts.first { $0.names.contains("--header") })
+    #expect(header.names == ["-H", "--header"] && header.isRepeating && header.kind == .option)
+    #expect(facts.contains { $0.kind == .positional && $0.valueName == "url" })
+    #expect(facts.contains { $0.names.contains("--include") && $0.kind == .flag })
+    #expect(ArgumentFacts.all(of: GatewayOptions.self).contains { $0.names == ["--origin"] && !$0.isRepeating })
+  }
+}
+
+@Suite("JSON") struct JSONValueTests {
+  @Test("is read as it is written")
+  func values() {
+    let text = #" {"a": [1, -2.5e3, true, false, null], "b\u00e9\ud83d\ude00\n": {"": "\"\\/"}} "#
+    #expect(
+      JSONValue(text)
+        == .object([
+          "a": .array([.number("1"), .number("-2.5e3"), .bool(true), .bool(false), .null]),
+          "b\u{E9}\u{1F600}\n": .object(["": .string("\"\\/")]),
+        ]))
+  }
+
+  @Test(
+    "or not at all",
+    arguments: [
+      "", "{", "[1,]", "{\"a\"}", "\"a", "\"\\", "\"\\u12\"", "nul", "[] []", String(repeating: "[", count: 1000),
+    ])
+  func broken(_ text: String) {
+    #expect(JSONValue(text) == nil)
+  }
+}
