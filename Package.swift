@@ -87,6 +87,10 @@ let package = Package(
     source("HTTP1Session", ["HTTPWire", nioCore]),
     source("HTTP2Session", ["HTTPWire", "CNGHTTP2", nioCore]),
     source("LineEmulation", []),
+    // Checks of an end of a line, written as text that any language reads.
+    .target(
+      name: "LinkConformance", dependencies: ["LinkLayer"], resources: [.embedInCode("Scripts")],
+      swiftSettings: settings),
 
     // Core: what people import.
     source(
@@ -126,7 +130,8 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "LineEmulation", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1,
+        "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509,
+        asn1,
         argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
@@ -208,6 +213,7 @@ let package = Package(
     .testTarget(
       name: "LinkLayerTests", dependencies: ["LinkLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
+    tests("LinkConformanceTests", ["LinkConformance", "LinkLayer"]),
     tests("HTTPWireTests", ["HTTPWire", nioCore, httpTypes]),
     tests("HTTP2SessionTests", ["HTTP2Session", "HTTPWire", nioCore]),
     // Tests of the transports.

@@ -54,6 +54,7 @@ extension LinkLayer {
       return
     }
     session.id.incarnation = incarnation
+    session.phase = .opening
     session.peerLargestPayload = listenerLargestPayload
     session.needsOpen = true
     session.opens = 0
@@ -78,7 +79,7 @@ extension LinkLayer {
     var session = Session(
       id, window: configuration.window, peerWindow: Int(window) * Acknowledgement.unit,
       peerLargestPayload: max(Int(largestPayload), 1), at: now)
-    session.isConfirmed = true
+    session.phase = .open
     session.owe(by: now)
     session.needsPoll = pacer.isPacing
     self.session = session
@@ -193,7 +194,7 @@ extension LinkLayer {
     session?.waitingSince = nil
     session?.unanswered = 0
     guard session?.isConfirmed == false else { return }
-    session?.isConfirmed = true
+    session?.phase = .open
     session?.needsOpen = false
     if let openedAt = session?.openedAt, session?.opens == 1, !pacer.isPacing { roundTrip.sample(now - openedAt) }
     // Which of what was sent with a repeated OPEN has arrived is not known; and a paced line is to be measured at rest.

@@ -3,6 +3,8 @@ import Byway
 /// What the process ends with: sysexits.h where it has a number, and curl's 22.
 enum ExitStatus: Int32, Sendable {
   case success = 0
+  /// `line --conform`, and a check failed.
+  case checkFailed = 1
   /// `--fail`, and the server answered with 400 or more.
   case httpFailure = 22
   /// EX_USAGE: the command line is wrong, link addresses included.

@@ -1,6 +1,8 @@
 import ArgumentParser
 import BywayTesting
 import LineEmulation
+import LinkConformance
+import NIOPosix
 import UnixSignals
 
 /// `byway line`
@@ -15,21 +17,59 @@ struct LineCommand: AsyncParsableCommand {
       While it runs it reads lines: "cut [KIND] [a|b]" pulls the cable (KIND as for --cut, hang-up where none is given), \
       "restore" puts it back, "statistics" and "quit" do what they say. SIGTERM and SIGINT end it as well: the paths are \
       removed, and the statistics written.
+
+      With --conform ROLE it is no cable but the other end itself: it plays every check of docs/wire-protocol.md against a \
+      program that speaks the protocol at PATH-A, and prints what came of each. A terminal appears at PATH-A for the program \
+      to open, unless there is a device already.
       """)
 
   @Argument(help: ArgumentHelp("Where the device of end a appears, for example /tmp/ttyA.", valueName: "path-a"))
   var pathA: String
 
-  @Argument(help: ArgumentHelp("Where the device of end b appears.", valueName: "path-b"))
-  var pathB: String
+  @Argument(help: ArgumentHelp("Where the device of end b appears. Not with --conform.", valueName: "path-b"))
+  var pathB: String?
 
   @OptionGroup var options: LineOptions
 
+  @OptionGroup(title: "Conformance") var conformance: ConformanceOptions
+
   init() {}
 
+  func validate() throws {
+    guard conformance.role == nil else {
+      guard pathB == nil else {
+        throw ValidationError("--conform takes one path: the end under test is at the other end.")
+      }
+      guard options.isPlain else {
+        throw ValidationError("--conform needs a line without faults: leave out all but --baud.")
+      }
+      return
+    }
+    guard pathB != nil else { throw ValidationError("Missing expected argument '<path-b>'.") }
+    guard conformance.isPlain else { throw ValidationError("--quick, --only and --tolerance go with --conform.") }
+  }
+
   func run() async throws {
+    if let role = conformance.role { try await conform(role) } else { try await emulate(pathB ?? "") }
+  }
+
+  private func conform(_ role: Script.Role) async throws {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
-    let line = try open()
+    let interruption = try Interruption()
+    let task = Task {
+      for await _ in signals { interruption.want() }
+    }
+    defer { task.cancel() }
+    try await NIOThreadPool.singleton.runIfActive { [pathA, baud = options.baud, conformance] in
+      var run = try ConformanceRun(role, path: pathA, baud: baud, conformance, interruption)
+      StandardStream.error.writeLine("byway: testing the end at \(pathA), which is to \(role.rawValue)")
+      try run.run()
+    }
+  }
+
+  private func emulate(_ pathB: String) async throws {
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let line = try open(pathB)
     defer { line.close() }
     StandardStream.error.writeLine(
       "byway: line ready on \(pathA) \(pathB) at \(options.baud) baud, seed \(line.seed)")
@@ -50,7 +90,7 @@ struct LineCommand: AsyncParsableCommand {
     try StandardStream.output.write(LineReport(line).text)
   }
 
-  private func open() throws -> PseudoTerminalLine {
+  private func open(_ pathB: String) throws -> PseudoTerminalLine {
     let (forward, back) = try options.configurations()
     do {
       return try PseudoTerminalLine(

@@ -74,6 +74,13 @@ struct LineOptions: ParsableArguments {
 
   init() {}
 
+  /// There is nothing wrong with the line.
+  var isPlain: Bool {
+    [clock, bitErrors, drop, duplicate, insert].allSatisfy { $0.value == 0 }
+      && [batch, latency, jitter, logLineEvery].allSatisfy { $0.duration == .zero }
+      && bursts == nil && slowReader == nil && onlyFrom == nil && cut.isEmpty && cutEnd == nil && seed == nil
+  }
+
   /// What end a sends over, and what end b does.
   /// - Throws: ``CommandFailure``.
   func configurations() throws(CommandFailure) -> (a: LineConfiguration, b: LineConfiguration) {

@@ -15,9 +15,17 @@ struct Session {
     let wasAtRest: Bool
   }
 
+  /// How far both ends have come, as section 8 of docs/wire-protocol.md names it. To a listener every session is open.
+  enum Phase {
+    /// Who listens is not known.
+    case asking
+    /// It is, but has not proved that it knows the session.
+    case opening
+    case open
+  }
+
   var id: SessionID
-  /// The other end has proved that it knows the session.
-  var isConfirmed = false
+  var phase: Phase
 
   // MARK: Sending
 
@@ -63,6 +71,7 @@ struct Session {
 
   init(_ id: SessionID, window: Int, peerWindow: Int, peerLargestPayload: Int, at now: UInt64) {
     self.id = id
+    phase = id.incarnation == 0 ? .asking : .opening
     self.peerWindow = peerWindow
     self.peerLargestPayload = peerLargestPayload
     receive = ReceiveWindow(capacity: window)
@@ -70,7 +79,10 @@ struct Session {
   }
 
   /// Data may be sealed: the listener's incarnation is known.
-  var isReady: Bool { id.incarnation != 0 }
+  var isReady: Bool { phase != .asking }
+
+  /// The other end has proved that it knows the session.
+  var isConfirmed: Bool { phase == .open }
 
   /// Nothing was heard twice in a row: data would only fill the queue of a line that is gone.
   var isHolding: Bool { unanswered >= 2 }

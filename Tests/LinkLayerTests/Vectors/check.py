@@ -102,6 +102,76 @@ def blocks(path):
             yield dict(line.split(": ", 1) for line in lines)
 
 
+# Session vectors: docs/wire-protocol.md, section 12. The words stand for numbers that a run has; any will do here.
+WORDS = {"own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
+DEFAULTS = {
+    "hello": "version=1 incarnation=own largest=2048",
+    "open": "version=1 session=own incarnation=own largest=2048 window=8192",
+    "reset": "session=own reason=aborted",
+    "poll": "session=own token=1",
+    "ack": "next=0 window=8192",
+    "answer": "token=1 delay=0 next=0 window=8192",
+    "data": "number=0",
+}
+# What a tester does with a frame, or looks for, beside its fields.
+BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload"}
+
+
+def session_frame(words):
+    """The body of the frame that a step names; None where it may be any. Raises ValueError or KeyError where it is none."""
+    kind, *rest = words
+    if kind == "any":
+        return None
+    fields = dict(field.split("=") for field in DEFAULTS[kind].split())
+    for word in rest:
+        name, _, value = word.partition("=")
+        if name in BESIDE:
+            continue
+        if name not in fields and name != "last":
+            raise ValueError(word)
+        fields[name] = value.lstrip("+-") if name in ("next", "number") else value or "yes"
+    text = [kind] + [f"{name}={WORDS.get(value, value)}" for name, value in fields.items()]
+    return body(" ".join(text))
+
+
+def is_step(line):
+    """Whether a line is a step of a session, with a frame that can be sent if it has one."""
+    action, *words = line.split()
+    try:
+        if action == "in" and words[0] in ("bytes", "body"):
+            return bytes.fromhex(words[1]) != b""
+        if action == "in" and words[0] == "noise" or action == "at":
+            return int(words[-1]) > 0
+        if action in ("mute", "cut", "restore", "owner"):
+            return len(words) <= 2
+        if action == "out" and words[0] == "only" or action == "in" and words[0] == "damaged":
+            words = words[1:]
+        times = [index for index, word in enumerate(words) if word in ("after", "within", "for")]
+        end = min(times, default=len(words))
+        if action != "in" and not all(int(words[index + 1]) >= 0 for index in times):
+            return False
+        content = session_frame(words[:end])
+    except (ValueError, KeyError, IndexError):
+        return False
+    if action not in ("in", "out", "none") or (action == "in") != (not times):
+        return False
+    if content is None:
+        return True
+    key = bytes.fromhex(WORDS["own"] + WORDS["own"])
+    check = crc32c((key if content[0] >= 0x40 else b"") + content)
+    return opened(stuff(content + struct.pack(">I", check)) + b"\x00", key) == content
+
+
+def sessions(path):
+    """Steps of each block, with what it is called."""
+    for block in path.read_text().split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        headers = dict(line.split(": ", 1) for line in lines if line.partition(":")[0].isalpha() and ": " in line)
+        steps = [line for line in lines if not (line.partition(":")[0].isalpha() and ": " in line)]
+        if lines:
+            yield headers.get("name") or f"state {headers['state']}", steps
+
+
 def main(folder):
     wrong = []
     count = 0
@@ -123,6 +193,13 @@ def main(folder):
         expect(opened(wire, key) == content, vector)
     for vector in blocks(folder / "damaged.txt"):
         expect(opened(bytes.fromhex(vector["wire"]), seal(vector["seal"])) is None, vector)
+
+    scripts = sorted(folder.resolve().parents[2].glob("Sources/LinkConformance/Scripts/*.txt"))
+    expect(len(scripts) > 5, {"name": "session vectors"})
+    for path in scripts:
+        for name, steps in sessions(path):
+            for step in steps:
+                expect(is_step(step), {"name": f"{path.name}: {name}: {step}"})
 
     for name in wrong:
         print(f"wrong: {name}", file=sys.stderr)

@@ -1,0 +1,68 @@
+import BywayTesting
+import LineEmulation
+import LinkConformance
+
+/// Plays the checks against a program on a device, in real time, and prints what comes of them.
+struct ConformanceRun {
+  private let device: TesterDevice
+  private var tester: Conformance
+
+  /// - Throws: ``CommandFailure`` where the device cannot be had.
+  init(
+    _ role: Script.Role, path: String, baud: Int, _ arguments: ConformanceOptions, _ interruption: Interruption
+  ) throws {
+    do {
+      device = try TesterDevice(path: path, baud: baud, interruption)
+    } catch {
+      throw CommandFailure(.cannotCreate, error.description)
+    }
+    var options = Conformance.Options(role: role)
+    options.means = device.canCut ? [.cut] : []
+    options.isQuick = arguments.quick
+    options.only = arguments.only
+    options.tolerance =
+      (arguments.tolerance ?? ConformanceOptions.usualTolerance).duration.nanoseconds + Self.frameTime(at: baud)
+    options.pause = options.tolerance
+    options.seed = .random(in: 0 ... .max)
+    tester = try Conformance(Catalogue.standard(), options, at: TesterDevice.clock())
+  }
+
+  /// Blocks until it is over.
+  /// - Throws: ``CommandFailure`` where a check failed, or none could be made.
+  mutating func run() throws {
+    defer { device.close() }
+    while true {
+      try follow()
+      guard !tester.isOver else { break }
+      let now = TesterDevice.clock()
+      let deadline = max(tester.nextDeadline ?? now, now)
+      if device.wait(atMost: deadline - now) { tester.abandon("interrupted") }
+      switch device.read() {
+      case .bytes(let bytes): if !bytes.isEmpty { tester.receive(bytes, at: TesterDevice.clock()) }
+      case .gone: tester.abandon("the device is gone")
+      }
+      tester.handleTimeout(at: TesterDevice.clock())
+    }
+    guard tester.hasPassed else { throw CommandFailure(.checkFailed, "The end under test does not conform.") }
+  }
+
+  private mutating func follow() throws {
+    while let order = tester.nextOrder() {
+      switch order {
+      case .tell(let line): try StandardStream.output.write(line + "\n")
+      case .send(let bytes): device.write(bytes)
+      case .cut: device.cut()
+      case .restore:
+        do {
+          try device.restore()
+        } catch {
+          tester.abandon(error.description)
+        }
+      case .start, .owner: break
+      }
+    }
+  }
+
+  /// What the longest frame may take that the end has begun, in nanoseconds (section 7 of docs/wire-protocol.md).
+  private static func frameTime(at baud: Int) -> UInt64 { 3_000_000_000_000 / UInt64(max(baud, 1)) }
+}

@@ -1,0 +1,57 @@
+/// A frame as a script writes it: a name and some of its fields. Of one that is to be sent the others have their usual values,
+/// of one that is expected they are not looked at.
+package struct FramePattern: Sendable, Equatable {
+  package enum Kind: String, Sendable, CaseIterable {
+    case hello, open, reset, poll, ack, answer, data
+    /// Whatever it is.
+    case any
+  }
+
+  package enum Field: String, Sendable, CaseIterable {
+    case version, incarnation, largest, session, window, reason, token, delay, next, arrived, piece, number, payload
+    /// In the frame's kind: nothing follows in this direction.
+    case last
+    /// Of the session that it is sealed for.
+    case seal
+    /// Bytes after the known fields.
+    case more
+    /// Zeros that come before the frame, beside the one that ended the frame before.
+    case zeros
+  }
+
+  package enum Value: Sendable, Equatable {
+    case number(Int)
+    /// `+3` and `-3`: counted from what is true.
+    case offset(Int)
+    case word(String)
+
+    init(_ text: String) {
+      if let first = text.first, first == "+" || first == "-", let number = Int(text) {
+        self = .offset(number)
+      } else if let number = Int(text) {
+        self = .number(number)
+      } else {
+        self = .word(text)
+      }
+    }
+  }
+
+  package var kind: Kind
+  package var fields: [Field: Value]
+
+  subscript(field: Field) -> Value? { fields[field] }
+
+  /// Those that a frame of a kind may be given.
+  static func known(_ kind: Kind) -> Set<Field> {
+    switch kind {
+    case .hello: [.version, .incarnation, .largest, .more, .zeros]
+    case .open: [.version, .session, .incarnation, .largest, .window, .more, .zeros]
+    case .reset: [.session, .reason, .more, .zeros]
+    case .poll: [.session, .token, .more, .zeros]
+    case .ack: [.next, .window, .arrived, .seal, .zeros]
+    case .answer: [.token, .delay, .next, .window, .arrived, .seal, .zeros]
+    case .data: [.piece, .number, .payload, .last, .seal, .zeros]
+    case .any: []
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/// What the tester says on the stream, cut into pieces of one DATA frame each: HTTP/2 (RFC 9113) that makes the end answer
+/// with bytes of its own, as an echo would.
+struct Stimulus: Sendable {
+  /// The end under test began its stream as an HTTP/2 client does: the tester is the server then.
+  var isServer = false
+
+  /// The first piece is the connection preface (§3.4) with its SETTINGS and the acknowledgement of the peer's; each other is a
+  /// PING (§6.7), which has to be answered with as many bytes.
+  func piece(_ index: Int) -> [UInt8] {
+    guard index == 0 else {
+      return Self.frame(type: 6, flags: 0, [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 8))
+    }
+    let settings = Self.frame(type: 4, flags: 0, []) + Self.frame(type: 4, flags: 1, [])
+    return isServer ? settings : Self.clientPreface + settings
+  }
+
+  static let clientPreface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+  private static func frame(type: UInt8, flags: UInt8, _ payload: [UInt8]) -> [UInt8] {
+    [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, 0] + payload
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestPeers
+import Testing
+
+@Suite("byway line --conform") struct ConformanceCommandTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private static let minimal = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../LinkLayerTests/Vectors/minimal.py").standardized.path
+
+  /// A machine with other things to do is late at times.
+  private func conform(_ role: String, _ arguments: String...) async throws -> CommandResult {
+    try await BywayProcess.run(
+      ["line", "--conform", role, "--quick", "--baud", "921600", "--tolerance", "400ms"] + arguments + [folder["tty"]],
+      within: .seconds(100))
+  }
+
+  @Test("a gateway that listens passes", .timeLimit(.minutes(2)))
+  func gateway() async throws {
+    let link = "serial:\(folder["tty"])?baud=921600"
+    let gateway = try ChildProcess(
+      BywayProcess.command(), ["gateway", "--link", link, "--origin", "http://127.0.0.1:9"])
+    let result = try await conform("listen")
+    #expect(result.exitCode == 0, "\(result.text)")
+    #expect(result.text.hasPrefix("TAP version 13\n1.."))
+    #expect(result.text.split(separator: "\n").filter { $0.hasPrefix("ok ") }.count > 75)
+    await gateway.stop()
+  }
+
+  @Test("a gateway that dials passes", .timeLimit(.minutes(2)))
+  func diallingGateway() async throws {
+    let link = "serial:\(folder["tty"])?baud=921600&open=dial"
+    let gateway = try ChildProcess(
+      BywayProcess.command(), ["gateway", "--link", link, "--origin", "http://127.0.0.1:9"])
+    let result = try await conform("dial", "--only", "HELLO")
+    #expect(result.exitCode == 0, "\(result.text)")
+    await gateway.stop()
+  }
+
+  @Test("the minimal end passes, and leaves out what it may", .timeLimit(.minutes(2)), arguments: ["dial", "listen"])
+  func minimalEnd(_ role: String) async throws {
+    let end = try ChildProcess(Program.python.path(), ["-B", Self.minimal, role, folder["tty"]])
+    let result = try await role == "dial" ? conform(role, "--only", "open ×") : conform(role)
+    #expect(result.exitCode == 0, "\(result.text)")
+    await end.stop()
+  }
+
+  @Test("what only says back what it hears does not pass, and is told why", .timeLimit(.minutes(1)))
+  func echo() async throws {
+    let echo =
+      "import os,sys,time,tty\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.05)\n"
+      + "end=os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY); tty.setraw(end)\nwhile 1: os.write(end, os.read(end, 99))"
+    let end = try ChildProcess(Program.python.path(), ["-c", echo, folder["tty"]])
+    let result = try await conform("listen", "--only", "waiting × HELLO, other")
+    #expect(result.exitCode == 1)
+    #expect(result.text.contains("\nnot ok 1 - §8 waiting × HELLO, other: drop\n"))
+    #expect(result.text.contains("in  open version=1"))
+    await end.stop()
+  }
+
+  @Test("SIGTERM ends it, and the terminal is gone", .timeLimit(.minutes(1)))
+  func interrupted() async throws {
+    let tester = try ChildProcess(BywayProcess.command(), ["line", "--conform", "listen", folder["tty"]])
+    _ = try await tester.errorLine(containing: "byway: testing the end at", within: .seconds(10))
+    #expect(FileManager.default.fileExists(atPath: folder["tty"]))
+    #expect(await tester.stop() == .code(1))
+    #expect(!FileManager.default.fileExists(atPath: folder["tty"]))
+  }
+
+  @Test("one path, no faults, and no role that there is not: 64")
+  func usage() async throws {
+    for arguments in [["dial", "a", "b"], ["dial", "--drop", "1%", "a"], ["both", "a"], ["listen"]] {
+      #expect(try await BywayProcess.run(["line", "--conform"] + arguments).exitCode == 64, "\(arguments)")
+    }
+    #expect(try await BywayProcess.run(["line", "--quick", folder["a"], folder["b"]]).exitCode == 64)
+    let file = try folder.write("mine", to: "file")
+    #expect(try await BywayProcess.run(["line", "--conform", "listen", file]).exitCode == 73)
+  }
+}
