@@ -22,10 +22,13 @@ struct Counterpart: Sendable {
   var isBusy = false
 
   var stimulus = Stimulus()
-  /// Pieces that were said.
-  private(set) var said = 0
-  /// DATA frames that came in order, which is how they come; while muted, none do.
-  private(set) var heardFrames: UInt16 = 0
+  /// Pieces that were said, and how long those are that were.
+  var said = 0
+  var lengths: [Int: Int] = [:]
+  /// The number of the first DATA that has not arrived: all comes in order here, and while muted nothing does.
+  private(set) var heardNumber: UInt16 = 0
+  /// The number behind the latest DATA, muted or not.
+  private(set) var heardEnd: UInt16 = 0
   /// What is offered, in units of 16 bytes.
   var window = Self.usualWindow
   /// Of the latest POLL to the end, and from it.
@@ -59,7 +62,9 @@ struct Counterpart: Sendable {
     id.session = session
     phase = .opening
     said = 0
-    heardFrames = 0
+    lengths = [:]
+    heardNumber = 0
+    heardEnd = 0
     window = Self.usualWindow
     isMuted = false
   }
@@ -71,8 +76,7 @@ struct Counterpart: Sendable {
     case .reset(let session, let reason):
       // An end that is asked to open again goes on.
       if session == id.session, reason != .unknown { phase = .over }
-    case .data(let header, _): said = max(said, Int(header.number) + 1)
-    case .acknowledgement, .poll: if role == .dial, phase == .opening { phase = .open }
+    case .acknowledgement, .poll, .data: if role == .dial, phase == .opening { phase = .open }
     case .hello, .open: break
     }
   }
@@ -113,11 +117,13 @@ struct Counterpart: Sendable {
   }
 
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {
-    if header.number == 0, !payload.isEmpty {
+    heardEnd = header.number &+ UInt16(truncatingIfNeeded: Self.numbers(of: payload.count))
+    // An echo of what the tester has said tells nothing.
+    if header.number == 0, !payload.isEmpty, said == 0 {
       stimulus.isServer = payload.starts(with: Stimulus.clientPreface.prefix(payload.count))
     }
     guard !isMuted, phase == .open else { return nil }
-    if header.number == heardFrames { heardFrames &+= 1 }
+    if header.number == heardNumber { heardNumber = heardEnd }
     return report(answer: nil)
   }
 }

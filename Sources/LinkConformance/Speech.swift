@@ -52,30 +52,50 @@ extension Counterpart {
       let piece = number(pattern[.piece]) ?? said
       let count = number(pattern[.payload])
       let payload = count.map { [UInt8](repeating: 0x2A, count: $0) } ?? stimulus.piece(piece)
-      let header = DataHeader(number: UInt16(truncatingIfNeeded: piece), next: nil, isLast: pattern[.last] != nil)
+      let header = DataHeader(number: number(ofPiece: piece), next: nil, isLast: pattern[.last] != nil)
+      said = max(said, piece + 1)
+      lengths[piece] = payload.count
       return .data(header, payload: payload[...])
     }
   }
 
   /// What the tester has, as every acknowledgement tells it.
   func report(answer: Acknowledgement.Answer?) -> Frame {
-    .acknowledgement(Acknowledgement(answer: answer, next: heardFrames, window: window, arrived: []))
+    .acknowledgement(Acknowledgement(answer: answer, next: heardNumber, window: window, arrived: []))
   }
 
   private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
     if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
-    var report = Acknowledgement(answer: answer, next: heardFrames, window: window, arrived: [])
-    switch pattern[.next] {
-    case .number(let next): report.next = UInt16(truncatingIfNeeded: next)
-    case .offset(let offset): report.next = UInt16(truncatingIfNeeded: Int(heardFrames) + offset)
-    case .word, nil: break
+    var report = Acknowledgement(answer: answer, next: heardNumber, window: window, arrived: [])
+    if word(pattern[.next]) == "heard" { report.next = heardEnd }
+    if case .offset(let offset) = pattern[.next] {
+      report.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
     }
-    switch pattern[.arrived] {
-    case .number(let zeros): report.arrived = [UInt8](repeating: 0, count: zeros)
-    case .word(let text): report.arrived = (try? StepReader.bytes(String(text.dropFirst()))) ?? []
-    case .offset, nil: break
+    if case .offset(let bit) = pattern[.arrived], bit > 0 {
+      report.arrived = [UInt8](repeating: 0, count: (bit + 7) / 8)
+      report.arrived[(bit - 1) / 8] = 1 << ((bit - 1) % 8)
     }
     return report
+  }
+
+  // MARK: How DATA is numbered
+
+  /// Numbers that a payload takes.
+  static func numbers(of payload: Int) -> Int { 1 }
+
+  /// The number of a piece of the tester's stream.
+  func number(ofPiece piece: Int) -> UInt16 {
+    let before = (0..<piece).reduce(0) { $0 + Self.numbers(of: lengths[$1] ?? stimulus.piece($1).count) }
+    return UInt16(truncatingIfNeeded: before)
+  }
+
+  /// How far beyond *next* lies what an acknowledgement says has arrived.
+  private static func arrivals(_ report: Acknowledgement) -> Set<Int> {
+    var arrivals: Set<Int> = []
+    for (index, byte) in report.arrived.enumerated() {
+      for bit in 0..<8 where byte >> bit & 1 == 1 { arrivals.insert(index * 8 + bit + 1) }
+    }
+    return arrivals
   }
 
   func encode(_ frame: Frame, seal: SessionID) -> [UInt8] {
@@ -127,15 +147,15 @@ extension Counterpart {
       return id == session(pattern[.session]) && agrees(pattern[.token], token)
     case (.ack, .data(let header, _)):
       // One that rides tells less.
-      return header.next.map { agrees(pattern[.next], $0) } ?? false && pattern[.window] == nil
+      return header.next.map { agrees(next: pattern[.next], $0) } ?? false && pattern[.window] == nil
         && pattern[.arrived] == nil
     case (.ack, .acknowledgement(let report)):
-      return agrees(pattern[.next], report.next) && agrees(pattern[.window], report.window)
-        && agrees(arrived: pattern[.arrived], report.arrived)
+      return agrees(next: pattern[.next], report.next) && agrees(pattern[.window], report.window)
+        && agrees(arrived: pattern[.arrived], report)
     case (.answer, .acknowledgement(let report)):
       guard let answer = report.answer, Int(answer.token) == number(pattern[.token]) ?? Int(asked) else { return false }
-      return agrees(pattern[.delay], answer.delay) && agrees(pattern[.next], report.next)
-        && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report.arrived)
+      return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.next)
+        && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report)
     case (.data, .data(let header, let payload)):
       return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
         && (pattern[.last] == nil || header.isLast)
@@ -157,15 +177,30 @@ extension Counterpart {
     switch value {
     case nil: true
     case .number(let number): Int(actual) == number
-    case .offset(let offset): Int(actual) == Int(heardFrames) + offset
+    case .offset(let offset): Int(actual) == Int(heardNumber) + offset
     case .word: Int(actual) == Int(incarnation(value))
     }
   }
 
-  private func agrees(arrived value: FramePattern.Value?, _ actual: [UInt8]) -> Bool {
-    guard case .word(let text) = value, let bytes = try? StepReader.bytes(String(text.dropFirst())) else { return true }
-    // It may end later than it has to.
-    return actual.starts(with: bytes) && actual.dropFirst(bytes.count).allSatisfy { $0 == 0 }
+  /// In pieces: the first that is missing.
+  private func agrees(next value: FramePattern.Value?, _ actual: UInt16) -> Bool {
+    guard case .number(let piece) = value else { return true }
+    return actual == number(ofPiece: piece)
+  }
+
+  /// In pieces: `2+3`, and nothing else.
+  private func agrees(arrived value: FramePattern.Value?, _ report: Acknowledgement) -> Bool {
+    let pieces: [Int]
+    switch value {
+    case .number(let piece): pieces = [piece]
+    case .word(let text): pieces = text.split(separator: "+").compactMap { Int($0) }
+    case .offset, nil: return true
+    }
+    let wanted = pieces.flatMap { piece in
+      let start = Int(number(ofPiece: piece) &- report.next)
+      return start..<start + Self.numbers(of: lengths[piece] ?? 0)
+    }
+    return Self.arrivals(report) == Set(wanted)
   }
 
   // MARK: Words

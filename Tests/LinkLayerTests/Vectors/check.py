@@ -103,7 +103,7 @@ def blocks(path):
 
 
 # Session vectors: docs/wire-protocol.md, section 12. The words stand for numbers that a run has; any will do here.
-WORDS = {"own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
+WORDS = {"heard": "9", "own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
 DEFAULTS = {
     "hello": "version=1 incarnation=own largest=2048",
     "open": "version=1 session=own incarnation=own largest=2048 window=8192",
