@@ -29,8 +29,10 @@ extension HTTP2Session {
     stream.isPeerDone = endStream
     if stream.isReset || stream.isRejected { return }
     if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream) }
-    if role == .client, !stream.hasHead, let status = section.status, status < 200 {
-      return emit(.informational(id, section))
+    if role == .client, !stream.hasHead {
+      // nghttp2 takes any three digits, and all but 1xx for final.
+      guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
+      if status < 200 { return emit(.informational(id, section)) }
     }
     if stream.hasHead { return emit(.trailers(id, section)) }
     stream.hasHead = true

@@ -195,6 +195,19 @@ import Testing
     #expect(pair.toClient.closed(id) == .protocolError)
   }
 
+  @Test("a response whose status is none is a stream error, and nothing of it is told", arguments: ["099", "000"])
+  func noStatus(_ status: String) throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    _ = pair.takeClientEvents()
+    pair.server.submitResponse(id, [":status": status], endStream: false)
+    pair.server.write(id, ByteBuffer(string: "body"))
+    pair.server.finish(id)
+    pair.exchange()
+    #expect(pair.toClient == [.closed(id, .protocolError, isUnprocessed: false)])
+  }
+
   @Test("nothing leaks while streams are open") func noLeak() throws {
     weak var client: HTTP2Session?
     weak var server: HTTP2Session?
