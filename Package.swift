@@ -47,6 +47,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = 
   .testTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
+func checks(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: "\(folder)Checks", dependencies: ["FuzzSupport"] + dependencies, path: "Fuzz/\(folder)",
+    swiftSettings: settings)
+}
+
 let package = Package(
   name: "byway",
   products: [
@@ -178,8 +184,8 @@ let package = Package(
     tests(
       "BywayInterceptorsTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "LoopbackTransport", "TCPTransport", "TestPeers",
-        "TransportTestSupport", nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
+        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayTLSTests",
@@ -211,11 +217,11 @@ let package = Package(
       "ClientGatewayTests",
       ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore, httpTypes]),
     .testTarget(
-      name: "LinkLayerTests", dependencies: ["LinkLayer", "LineEmulation"], exclude: ["Vectors"],
+      name: "LinkLayerTests", dependencies: ["FuzzSupport", "LinkLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
     tests("LinkConformanceTests", ["LinkConformance", "LinkLayer"]),
     tests("HTTPWireTests", ["HTTPWire", nioCore, httpTypes]),
-    tests("HTTP2SessionTests", ["HTTP2Session", "HTTPWire", nioCore]),
+    tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", nioCore]),
     // Tests of the transports.
     .target(
       name: "TransportTestSupport", dependencies: ["Byway", nioCore, nioPosix, logging],
@@ -241,8 +247,8 @@ let package = Package(
     tests(
       "SSHTransportTests",
       [
-        "Byway", "BywayTesting", "SSHTransport", "TransportTestSupport", "TestPeers", "TerminalProbe", nioCore,
-        nioPosix, logging, crypto,
+        "Byway", "BywayTesting", "FuzzSupport", "SSHChecks", "SSHTransport", "TransportTestSupport", "TestPeers",
+        "TerminalProbe", nioCore, nioPosix, logging, crypto,
       ],
       path: "transports/SSH/Tests"),
     tests(
@@ -257,10 +263,12 @@ let package = Package(
     tests("LineEmulationTests", ["LineEmulation"]),
     tests("BywayTestingTests", ["BywayTesting", "LineEmulation"]),
     // What must hold for any bytes: fuzzed, and run by the tests.
-    .target(
-      name: "HTTP1Checks", dependencies: ["HTTP1Session", "HTTPWire", nioCore], path: "Fuzz/HTTP1",
-      swiftSettings: settings),
-    tests("HTTP1SessionTests", ["HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
+    .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
+    checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
+    checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
+    checks("SSH", ["SSHTransport"]),
+    checks("Interceptor", ["Byway", "BywayInterceptors", nioCore, httpTypes]),
+    tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
     .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),
     tests("InteropTests", ["TestPeers", "byway"]),
@@ -277,10 +285,17 @@ let package = Package(
 
 // Fuzz/run sets this: what libFuzzer calls is of no use to anybody else.
 if Context.environment["FUZZ"] != nil {
-  package.products.append(.library(name: "FuzzHTTP1", type: .static, targets: ["FuzzHTTP1"]))
-  package.targets.append(
-    .target(
-      name: "FuzzHTTP1", dependencies: ["HTTP1Checks"], path: "Fuzz/Targets/HTTP1", swiftSettings: settings))
+  let targets = [
+    "HTTP1": "HTTP1Checks", "HTTP2": "HTTP2Checks", "KnownHosts": "SSHChecks", "SSHConfig": "SSHChecks",
+    "LoginFile": "InterceptorChecks", "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks",
+  ]
+  for (name, checks) in targets {
+    package.products.append(.library(name: "Fuzz\(name)", type: .static, targets: ["Fuzz\(name)"]))
+    package.targets.append(
+      .target(
+        name: "Fuzz\(name)", dependencies: ["FuzzSupport", .target(name: checks)], path: "Fuzz/Targets/\(name)",
+        swiftSettings: settings))
+  }
 }
 
 // ONLY=BywayTests,LinkLayerTests builds these test targets and no others, which saves minutes while one thing is worked on.

@@ -1,17 +1,18 @@
+import FuzzSupport
 import HTTP1Session
-import HTTPWire
+package import HTTPWire
 import NIOCore
 
 /// A message as it was read. Written again for the next hop, it must be read there as the same: whatever two hops read
 /// differently is how a request is smuggled past one of them.
-struct ForwardedMessage {
-  var head: FieldSection
+package struct ForwardedMessage {
+  package var head: FieldSection
   var hasBody: Bool
-  var body: [UInt8] = []
-  var trailers: FieldSection?
+  package var body: [UInt8] = []
+  package var trailers: FieldSection?
 
   /// The next hop must find as many requests as were written, each the same.
-  static func checkRequests(_ outcome: Outcome) throws(HTTP1Check.Violation) {
+  static func checkRequests(_ outcome: Outcome) throws(Violation) {
     var wire = ByteBuffer()
     var encoder = RequestEncoder()
     var written: [ForwardedMessage] = []
@@ -24,11 +25,11 @@ struct ForwardedMessage {
       try message.writeBody(by: &encoder, into: &wire)
     }
     let reread = readRequests([Array(wire.readableBytesView)])
-    try HTTP1Check.expect(reread.failure == nil, "the next hop refuses what was accepted: \(reread)")
+    try expect(reread.failure == nil, "the next hop refuses what was accepted: \(reread)")
     try compare(complete(reread), with: written)
   }
 
-  static func checkResponse(_ outcome: Outcome, to kind: RequestKind) throws(HTTP1Check.Violation) {
+  static func checkResponse(_ outcome: Outcome, to kind: RequestKind) throws(Violation) {
     guard let message = complete(outcome).first else { return }
     var wire = ByteBuffer()
     var encoder = ResponseEncoder()
@@ -36,12 +37,12 @@ struct ForwardedMessage {
     guard (try? encoder.writeHead(message.head, context, hasBody: message.hasBody, into: &wire)) != nil else { return }
     try message.writeBody(by: &encoder, into: &wire)
     let reread = readResponse([Array(wire.readableBytesView)], to: kind, closed: encoder.framing == .tunnel)
-    try HTTP1Check.expect(reread.failure == nil, "the next hop refuses what was accepted: \(reread)")
+    try expect(reread.failure == nil, "the next hop refuses what was accepted: \(reread)")
     try compare(complete(reread), with: [message])
   }
 
   /// Those of which all was read, up to an upgrade.
-  private static func complete(_ outcome: Outcome) -> [ForwardedMessage] {
+  package static func complete(_ outcome: Outcome) -> [ForwardedMessage] {
     var messages: [ForwardedMessage] = []
     var current: ForwardedMessage?
     for event in outcome.events {
@@ -63,32 +64,32 @@ struct ForwardedMessage {
 
   private func writeBody(
     by encoder: inout some MessageEncoder, into wire: inout ByteBuffer
-  ) throws(HTTP1Check.Violation) {
+  ) throws(Violation) {
     do {
       if hasBody, !body.isEmpty { try encoder.writeBody(ByteBuffer(bytes: body), into: &wire) }
       try encoder.writeEnd(trailers: trailers, into: &wire)
     } catch {
-      throw HTTP1Check.Violation(description: "what was read cannot be written: \(error.message)")
+      throw Violation("what was read cannot be written: \(error.message)")
     }
   }
 
   private static func compare(
     _ reread: [ForwardedMessage], with written: [ForwardedMessage]
-  ) throws(HTTP1Check.Violation) {
-    try HTTP1Check.expect(
+  ) throws(Violation) {
+    try expect(
       reread.count == written.count, "\(written.count) went out, \(reread.count) arrived: \(reread)")
     for (after, before) in zip(reread, written) {
-      try HTTP1Check.expect(after.body == before.body, "the body changed: \(after.body)")
+      try expect(after.body == before.body, "the body changed: \(after.body)")
       for field in [KnownField.method, .path, .authority, .status] {
         let (old, new) = (before.head.value(of: field), after.head.value(of: field))
-        try HTTP1Check.expect(old == new, "\(field) was \(old ?? "absent") and became \(new ?? "absent")")
+        try expect(old == new, "\(field) was \(old ?? "absent") and became \(new ?? "absent")")
       }
       let known = Set(lines(of: before.head) + lines(of: before.trailers))
       let new = (lines(of: after.head) + lines(of: after.trailers)).filter { line in
         // The length is told where it was not, and lines of cookies are joined (RFC 9113 §8.2.3).
         !known.contains(line) && !line.hasPrefix("content-length: ") && !line.hasPrefix("cookie: ")
       }
-      try HTTP1Check.expect(new.isEmpty, "fields from nowhere: \(new)")
+      try expect(new.isEmpty, "fields from nowhere: \(new)")
     }
   }
 

@@ -1,8 +1,9 @@
+import FuzzSupport
 import Testing
 
 @testable import LinkLayer
 
-/// What a fuzzer has found, or found worth keeping: Fuzz/LinkLayer/run looks for more.
+/// What a fuzzer found worth keeping, and what it has found: Fuzz/LinkLayer/run looks for more.
 @Suite("Attacks")
 struct AttackTests {
   @Test("neither trap nor cost memory", arguments: Vector.all(in: "attacks.txt"))
@@ -10,6 +11,15 @@ struct AttackTests {
     vector.bytes("script").withUnsafeBufferPointer { script in
       var attack = Attack(script)
       attack.run()
+    }
+  }
+
+  @Test("what was found once stays mended") func findings() {
+    for (_, bytes) in FuzzInputs("LinkLayer").all {
+      bytes.withUnsafeBufferPointer { script in
+        var attack = Attack(script)
+        attack.run()
+      }
     }
   }
 }

@@ -2,7 +2,7 @@ extension Authenticate {
   /// A user's name and password. Printing it does not show the password.
   public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     public let user: String
-    let password: String
+    package let password: String
 
     public init(user: String, password: String) {
       self.user = user

@@ -2,7 +2,7 @@ import Byway
 import Glibc
 
 /// Names and passwords by host, from a file of the form that `curl --netrc-file` and ftp read.
-struct LoginFile: Sendable {
+package struct LoginFile: Sendable {
   private static let limit = 1 << 20
 
   /// In lower case; `nil`: any host.
@@ -21,7 +21,7 @@ struct LoginFile: Sendable {
     try self.init(parsing: file.size == 0 ? "" : String(buffer: file.readAll()), path: path)
   }
 
-  init(parsing text: String, path: String) throws {
+  package init(parsing text: String, path: String) throws {
     var entries: [(String?, Authenticate.Credentials)] = []
     var words = LoginWords(text)
     func value(of word: String, line: Int) throws -> String {
@@ -58,7 +58,7 @@ struct LoginFile: Sendable {
   }
 
   /// The first entry that fits counts.
-  func credentials(for host: String) -> Authenticate.Credentials? {
+  package func credentials(for host: String) -> Authenticate.Credentials? {
     entries.first { $0.host == nil || $0.host == host }?.credentials
   }
 
@@ -67,20 +67,21 @@ struct LoginFile: Sendable {
   }
 }
 
-/// The words of the file: separated by white space, in double quotes where they hold some.
+/// The words of the file: separated by white space, in double quotes where they hold some. Read as bytes: to Swift a quote and an
+/// accent behind it are one character, and no quote.
 private struct LoginWords {
-  private var rest: Substring
+  private var rest: ArraySlice<UInt8>
   private var line = 1
 
   init(_ text: String) {
-    rest = text[...]
+    rest = Array(text.utf8)[...]
   }
 
   mutating func next() -> (text: String, line: Int)? {
-    while let character = rest.first {
-      if character == "#" {
-        rest = rest.drop { !$0.isNewline }
-      } else if character.isWhitespace {
+    while let byte = rest.first {
+      if byte == UInt8(ascii: "#") {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if Self.isSpace(byte) {
         take()
       } else {
         break
@@ -88,34 +89,41 @@ private struct LoginWords {
     }
     guard let first = rest.first else { return nil }
     let start = line
-    var word = ""
-    let isQuoted = first == "\""
+    var word: [UInt8] = []
+    let quote = UInt8(ascii: "\"")
+    let isQuoted = first == quote
     if isQuoted { take() }
-    while let character = rest.first {
-      if isQuoted ? character == "\"" : character.isWhitespace { break }
-      if isQuoted, character == "\\" {
+    while let byte = rest.first {
+      if isQuoted ? byte == quote : Self.isSpace(byte) { break }
+      if isQuoted, byte == UInt8(ascii: "\\") {
         take()
-        guard rest.first != nil else { break }
+        guard !rest.isEmpty else { break }
       }
       word.append(take())
     }
     if isQuoted, !rest.isEmpty { take() }
-    return (word, start)
+    return (String(decoding: word, as: UTF8.self), start)
   }
 
   /// A macro ends with an empty line.
   mutating func skipParagraph() {
     var isLineEmpty = false
-    while let character = rest.first {
-      take()
-      if character.isNewline, isLineEmpty { return }
-      isLineEmpty = character.isNewline
+    while !rest.isEmpty {
+      let byte = take()
+      guard byte != UInt8(ascii: "\r") else { continue }
+      let isEnd = byte == UInt8(ascii: "\n")
+      if isEnd, isLineEmpty { return }
+      isLineEmpty = isEnd
     }
   }
 
-  @discardableResult private mutating func take() -> Character {
-    let character = rest.removeFirst()
-    if character.isNewline { line += 1 }
-    return character
+  @discardableResult private mutating func take() -> UInt8 {
+    let byte = rest.removeFirst()
+    if byte == UInt8(ascii: "\n") { line += 1 }
+    return byte
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
   }
 }

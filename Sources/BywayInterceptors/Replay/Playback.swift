@@ -1,25 +1,25 @@
-import Byway
-import HTTPTypes
+package import Byway
+package import HTTPTypes
 import NIOCore
 import NIOPosix
 
 /// One recording, open: its head read, its body still in the file.
-struct Playback: Sendable {
-  enum Answer: Sendable {
+package struct Playback: Sendable {
+  package enum Answer: Sendable {
     case response(HTTPResponse)
     case failure(BywayError)
   }
 
   let subject: RecordingSubject
   /// Before the answer.
-  private(set) var waiting = Duration.zero
-  private(set) var answer: Answer
+  package private(set) var waiting = Duration.zero
+  package private(set) var answer: Answer
   private let file: OpenFile
   private let bodyPosition: Int
 
   /// Blocks.
   /// - Throws: ``BywayError`` where the file cannot be read, or is no recording.
-  init(_ path: String) throws {
+  package init(_ path: String) throws {
     file = try OpenFile(path)
     var reader = RecordingReader(file, limit: RecordingFormat.headLimit)
     guard try reader.line() + "\n" == RecordingFormat.magic else { throw reader.damage() }
@@ -34,18 +34,24 @@ struct Playback: Sendable {
       return
     }
     let words = first.split(separator: " ")
-    guard words.count == 3, words[0] == "<", let time = Int(words[1]), let status = Int(words[2]),
+    guard words.count == 3, words[0] == "<", let time = RecordingFormat.pause(words[1]), let status = Int(words[2]),
       (200...999).contains(status)
     else { throw reader.damage() }
     var fields = HTTPFields()
     while true {
       let line = try reader.line()
+      guard reader.position <= RecordingFormat.headLimit else { throw reader.damage() }
       if line == "<" { break }
       guard line.hasPrefix("< "), let field = RecordingFormat.field(line.dropFirst(2)) else { throw reader.damage() }
       fields.append(field)
     }
-    (waiting, bodyPosition) = (.milliseconds(time), reader.position)
+    (waiting, bodyPosition) = (time, reader.position)
     answer = .response(HTTPResponse(status: .init(code: status), headerFields: fields))
+  }
+
+  /// What follows the head.
+  package var reader: RecordingReader {
+    RecordingReader(file, position: bodyPosition, limit: RecordingFormat.lineLimit)
   }
 
   /// - Parameter clock: `nil` to leave the pauses out.
@@ -54,7 +60,7 @@ struct Playback: Sendable {
     if case .response(let head) = answer { length = head.headerFields[.contentLength].flatMap { Int($0) } }
     let trailers = TrailerBox()
     return Body(
-      RecordedChunks(file: file, position: bodyPosition, clock: clock, trailers: trailers), length: length,
+      RecordedChunks(reader: reader, clock: clock, trailers: trailers), length: length,
       isReplayable: true, trailers: { trailers.value })
   }
 }
@@ -63,14 +69,12 @@ struct Playback: Sendable {
 private struct RecordedChunks: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
-  let file: OpenFile
-  let position: Int
+  let reader: RecordingReader
   let clock: (any Clock<Duration>)?
   let trailers: TrailerBox
 
   func makeAsyncIterator() -> AsyncIterator {
-    let reader = RecordingReader(file, position: position, limit: RecordingFormat.lineLimit)
-    return AsyncIterator(reader: reader, clock: clock, trailers: trailers)
+    AsyncIterator(reader: reader, clock: clock, trailers: trailers)
   }
 
   struct AsyncIterator: AsyncIteratorProtocol {

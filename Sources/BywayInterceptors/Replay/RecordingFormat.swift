@@ -1,6 +1,6 @@
-import Byway
-import HTTPTypes
-import NIOCore
+package import Byway
+package import HTTPTypes
+package import NIOCore
 
 /// How an exchange stands in a file:
 ///
@@ -18,36 +18,37 @@ import NIOCore
 /// The target is a path, or a URL where the request was for another server than the link's origin. Times are in milliseconds, since the line before; a chunk has its length and then its bytes and a line's end. `.` is
 /// the end, with the trailers before it; `! linkLost message` stands where the exchange failed, and has no head before
 /// it where it failed without.
-enum RecordingFormat {
+package enum RecordingFormat {
   static let magic = "byway-recording 2\n"
   /// Of a head, and of a line in the body.
   static let headLimit = 256 * 1024
   static let lineLimit = 64 * 1024
 
   /// The digest comes last, when the request's body has passed; its place is kept.
-  static func opening(_ method: String, _ target: String) -> (text: String, digestPosition: Int) {
+  package static func opening(_ method: String, _ target: String) -> (text: String, digestPosition: Int) {
     let start = "\(magic)> \(method) \(target)\n> sha-256 "
     return (start + String(repeating: "0", count: 64) + "\n", start.utf8.count)
   }
 
-  static func head(_ response: HTTPResponse, after time: Duration) -> String {
+  package static func head(_ response: HTTPResponse, after time: Duration) -> String {
     let fields = response.headerFields.map { "< \($0.name.rawName): \($0.value)\n" }.joined()
     return "< \(time.wholeMilliseconds) \(response.status.code)\n\(fields)<\n"
   }
 
-  static func chunk(_ bytes: ByteBuffer, after time: Duration) -> ByteBuffer {
+  package static func chunk(_ bytes: ByteBuffer, after time: Duration) -> ByteBuffer {
     var result = ByteBuffer(string: "+ \(time.wholeMilliseconds) \(bytes.readableBytes)\n")
     result.writeImmutableBuffer(bytes)
     result.writeString("\n")
     return result
   }
 
-  static func end(_ trailers: HTTPFields?) -> String {
+  package static func end(_ trailers: HTTPFields?) -> String {
     (trailers ?? [:]).map { "= \($0.name.rawName): \($0.value)\n" }.joined() + ".\n"
   }
 
-  static func failure(_ error: BywayError, after time: Duration) -> String {
-    let message = error.message.replacing("\n", with: " ")
+  package static func failure(_ error: BywayError, after time: Duration) -> String {
+    // By code units: to Swift "\r\n" is one character, and no "\n".
+    let message = String(decoding: error.message.utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
     return "! \(time.wholeMilliseconds) \(error.code) \(error.processing == .none ? "unprocessed" : "-") \(message)\n"
   }
 
@@ -63,10 +64,15 @@ enum RecordingFormat {
   /// What ``failure(_:after:)`` wrote, without the exclamation mark.
   static func failure(_ text: Substring) -> (Duration, BywayError)? {
     let words = text.split(separator: " ", maxSplits: 3)
-    guard words.count >= 3, let time = Int(words[0]) else { return nil }
+    guard words.count >= 3, let time = pause(words[0]) else { return nil }
     let code = codes.first { $0.description == words[1] } ?? .handlerFailed
     let message = words.count > 3 ? String(words[3]) : ""
-    return (.milliseconds(time), BywayError(code, message, processing: words[2] == "unprocessed" ? .none : .possible))
+    return (time, BywayError(code, message, processing: words[2] == "unprocessed" ? .none : .possible))
+  }
+
+  /// A time before a line. `nil` where it is none, or longer than a year: clocks end somewhere.
+  static func pause(_ text: Substring) -> Duration? {
+    Int(text).flatMap { (0...366 * 86_400_000).contains($0) ? .milliseconds($0) : nil }
   }
 
   private static let codes: [BywayError.Code] = [

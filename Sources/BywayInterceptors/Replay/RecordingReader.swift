@@ -1,10 +1,10 @@
-import Byway
-import HTTPTypes
-import NIOCore
+package import Byway
+package import HTTPTypes
+package import NIOCore
 
 /// Reads a recording piece by piece, and believes nothing that it says.
-struct RecordingReader: Sendable {
-  enum Event {
+package struct RecordingReader: Sendable {
+  package enum Event {
     case chunk(Duration, ByteBuffer)
     case end(HTTPFields?)
     case failure(Duration, BywayError)
@@ -13,7 +13,7 @@ struct RecordingReader: Sendable {
   private static let chunkLimit = 16 << 20
 
   private let file: OpenFile
-  private(set) var position: Int
+  package private(set) var position: Int
   /// How far one piece may reach.
   private let limit: Int
   private var buffer = ByteBuffer()
@@ -40,17 +40,17 @@ struct RecordingReader: Sendable {
   }
 
   /// The next piece of a body.
-  mutating func event() throws -> Event {
+  package mutating func event() throws -> Event {
     var trailers = HTTPFields()
     while true {
       let line = try line()
       switch line.first {
       case "+":
         let words = line.split(separator: " ")
-        guard words.count == 3, let time = Int(words[1]), let length = Int(words[2]),
+        guard words.count == 3, let time = RecordingFormat.pause(words[1]), let length = Int(words[2]),
           (0...Self.chunkLimit).contains(length)
         else { throw damage() }
-        return .chunk(.milliseconds(time), try bytes(length))
+        return .chunk(time, try bytes(length))
       case "=":
         guard let field = RecordingFormat.field(line.dropFirst(2)), trailers.count < 1000 else { throw damage() }
         trailers.append(field)

@@ -85,19 +85,28 @@ enum CanonicalURI {
   }
 
   /// Escapes of unreserved characters undone, the hexadecimal digits of others in upper case, and what is not allowed
-  /// escaped. A percent sign that begins no escape stays: nobody knows what it was meant to be.
+  /// escaped. A percent sign that begins no escape stays: nobody knows what it was meant to be. Nor may it begin one
+  /// afterwards, with digits that stood escaped behind it: `%%32e` is no other spelling of `%2e`.
   private static func percentNormal(_ bytes: some Collection<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
     let bytes = Array(bytes)
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
+    /// How many of the bytes that follow such a percent sign could become its digits.
+    var loose = 0
     while index < bytes.count {
       let byte = bytes[index]
       index += 1
+      loose -= 1
       if byte == UInt8(ascii: "%"), let value = Hex.byte(bytes[index...].prefix(2)) {
         index += 2
-        if isUnreserved(value) { result.append(value) } else { result.appendEscape(of: value) }
+        if isUnreserved(value), loose < 0 || !Hex.isDigit(value) {
+          result.append(value)
+        } else {
+          result.appendEscape(of: value)
+        }
       } else if byte == UInt8(ascii: "%") || isAllowed(byte) {
+        if byte == UInt8(ascii: "%") { loose = 2 }
         result.append(byte)
       } else {
         result.appendEscape(of: byte)

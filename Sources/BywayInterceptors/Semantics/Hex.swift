@@ -4,6 +4,10 @@ enum Hex {
     value < 10 ? 0x30 + value : (isUppercase ? 0x41 : 0x61) + value - 10
   }
 
+  static func isDigit(_ byte: UInt8) -> Bool {
+    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6
+  }
+
   /// In lower case.
   static func text(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)

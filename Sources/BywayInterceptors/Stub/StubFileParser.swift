@@ -3,12 +3,12 @@ import HTTPTypes
 import NIOCore
 
 /// Reads the text of a ``StubFile``.
-struct StubFileParser {
+package struct StubFileParser {
   private let path: String
   private let folder: String
   private let lines: [Substring]
 
-  init(_ text: String, path: String, folder: String) {
+  package init(_ text: String, path: String, folder: String) {
     self.path = path
     self.folder = folder
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
@@ -17,7 +17,7 @@ struct StubFileParser {
     self.lines = isOfSuchEditor ? lines.map(\.withoutReturn) : lines
   }
 
-  func rules() throws -> [StubRule] {
+  package func rules() throws -> [StubRule] {
     let starts = lines.indices.filter { lines[$0].hasPrefix("###") }
     for index in 0..<(starts.first ?? lines.count) {
       guard lines[index].isBlank || lines[index].hasPrefix("#") else {

@@ -1,17 +1,17 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// One rule of a ``StubFile``: which requests, and what they get.
-struct StubRule: Sendable {
+package struct StubRule: Sendable {
   /// `nil`: any.
-  let method: String?
+  package let method: String?
   /// In canonical form; `nil`: any.
-  let host: String?
-  let path: String
+  package let host: String?
+  package let path: String
   /// Everything that begins like the path.
   let isPrefix: Bool
   let answer: Stub.Answer
 
-  func fits(_ request: HTTPRequest) -> Bool {
+  package func fits(_ request: HTTPRequest) -> Bool {
     if let method, method != request.method.rawValue { return false }
     if let host, host != CanonicalURI.authority(request.authority ?? "", scheme: request.scheme) { return false }
     let requested = CanonicalURI.path(request.path ?? "")

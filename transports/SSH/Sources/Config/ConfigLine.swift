@@ -1,18 +1,18 @@
 /// A line of ssh_config(5), split into its keyword and its words.
-struct ConfigLine: Equatable {
+package struct ConfigLine: Equatable {
   /// What is wrong with a line: a clause, to follow its place and a colon.
-  struct Problem: Error {
+  package struct Problem: Error {
     let message: String
   }
 
   /// In lower case.
-  let keyword: String
+  package let keyword: String
   /// As written.
   let spelling: String
-  let words: [String]
+  package let words: [String]
 
   /// `nil` for a blank line and for a comment.
-  init?(_ text: some StringProtocol) throws(Problem) {
+  package init?(_ text: some StringProtocol) throws(Problem) {
     var rest = text.utf8.drop(while: Self.isSpace)[...]
     guard let first = rest.first, first != UInt8(ascii: "#") else { return nil }
     let isQuoted = first == UInt8(ascii: "\"")

@@ -1,7 +1,7 @@
 internal import Byway
 
 /// What ssh_config says about one host, as written. The first value of each keyword counts; key files add up.
-struct ConfigValues: Sendable, Equatable {
+package struct ConfigValues: Sendable, Equatable {
   var hostName: String?
   var user: String?
   var port: Int?
@@ -17,9 +17,11 @@ struct ConfigValues: Sendable, Equatable {
   var identityFiles: [String] = []
   var batchMode: Bool?
 
+  package init() {}
+
   /// - Returns: `false` for a keyword that is not understood.
   /// - Throws: where its value is not.
-  mutating func take(_ line: ConfigLine) throws(ConfigLine.Problem) -> Bool {
+  package mutating func take(_ line: ConfigLine) throws(ConfigLine.Problem) -> Bool {
     switch line.keyword {
     case "hostname": try set(\.hostName, line.word())
     case "user": try set(\.user, line.word())

@@ -1,10 +1,15 @@
 /// The tokens of ssh_config(5): `%h`, `%%` and the like, and `${VARIABLE}`.
-struct TokenExpansion {
+package struct TokenExpansion {
   let tokens: [Character: String]
   let variables: (String) -> String?
 
   /// `nil` where a token or a variable is not known.
-  func expand(_ text: String) -> String? {
+  package init(tokens: [Character: String], variables: @escaping (String) -> String?) {
+    self.tokens = tokens
+    self.variables = variables
+  }
+
+  package func expand(_ text: String) -> String? {
     var result = ""
     var rest = text[...]
     while let character = rest.popFirst() {

@@ -1,18 +1,18 @@
 /// What files of known hosts say about one host. Text in, verdict out.
-struct KnownHosts: Sendable {
+package struct KnownHosts: Sendable {
   /// Where a line stands.
-  struct Place: Sendable, Hashable, CustomStringConvertible {
-    let file: String
-    let line: Int
-    var description: String { "\(file):\(line)" }
+  package struct Place: Sendable, Hashable, CustomStringConvertible {
+    package let file: String
+    package let line: Int
+    package var description: String { "\(file):\(line)" }
   }
 
-  struct Entry: Sendable {
-    let place: Place
-    let line: KnownHostsLine
+  package struct Entry: Sendable {
+    package let place: Place
+    package let line: KnownHostsLine
   }
 
-  enum Verdict: Sendable {
+  package enum Verdict: Sendable {
     case trusted
     /// Nothing is listed.
     case unknown
@@ -25,14 +25,14 @@ struct KnownHosts: Sendable {
 
   let name: HostName
   /// The lines that name the host, in the order read.
-  private(set) var entries: [Entry] = []
+  package private(set) var entries: [Entry] = []
   /// How many lines cannot be read, and the first few of them.
-  private(set) var badLines: (count: Int, first: [Place]) = (0, [])
+  package private(set) var badLines: (count: Int, first: [Place]) = (0, [])
 
-  init(for name: HostName) { self.name = name }
+  package init(for name: HostName) { self.name = name }
 
   /// Adds a file's lines.
-  mutating func read(_ text: [UInt8], from file: String) {
+  package mutating func read(_ text: [UInt8], from file: String) {
     var number = 0
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
@@ -49,7 +49,7 @@ struct KnownHosts: Sendable {
 
   /// A revoked key is refused wherever else it is listed. A key of another type than those listed is a change, too: a
   /// machine in between could offer any type it likes.
-  func judge(_ key: PublicKey) -> Verdict {
+  package func judge(_ key: PublicKey) -> Verdict {
     if let entry = entries.first(where: { $0.line.marker == .revoked && $0.line.key == key }) {
       return .revoked(entry.place)
     }

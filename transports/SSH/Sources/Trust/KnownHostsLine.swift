@@ -2,28 +2,28 @@ internal import Byway
 internal import Crypto
 
 /// One line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
-struct KnownHostsLine: Sendable, Hashable {
-  enum Marker: String, Sendable {
+package struct KnownHostsLine: Sendable, Hashable {
+  package enum Marker: String, Sendable {
     case revoked = "@revoked"
     case certificateAuthority = "@cert-authority"
   }
 
   /// What is wrong with a line that cannot be used.
-  enum Problem: Error {
+  package enum Problem: Error {
     case unknownMarker, missingFields, badHash, badKey, keyOfAnotherType
   }
 
-  let marker: Marker?
-  let names: Names
-  let key: PublicKey
+  package let marker: Marker?
+  package let names: Names
+  package let key: PublicKey
 
-  enum Names: Sendable, Hashable {
+  package enum Names: Sendable, Hashable {
     case patterns([String])
     case hashed(salt: [UInt8], hash: [UInt8])
   }
 
   /// - Returns: `nil` for a blank line, a comment, and a line about other hosts only, whose key is not even looked at.
-  static func parse(_ line: ArraySlice<UInt8>, for name: HostName) throws(Problem) -> KnownHostsLine? {
+  package static func parse(_ line: ArraySlice<UInt8>, for name: HostName) throws(Problem) -> KnownHostsLine? {
     // A space, a tab, and the carriage return of a file that was edited elsewhere.
     var fields = line.split(maxSplits: 4, whereSeparator: { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D })[...]
     guard let first = fields.first, first.first != UInt8(ascii: "#") else { return nil }
@@ -44,10 +44,10 @@ struct KnownHostsLine: Sendable, Hashable {
 }
 
 /// A host as known_hosts names it: the name alone for port 22, `[name]:port` for any other.
-struct HostName: Sendable, Hashable, CustomStringConvertible {
-  let description: String
+package struct HostName: Sendable, Hashable, CustomStringConvertible {
+  package let description: String
 
-  init(host: String, port: Int) {
+  package init(host: String, port: Int) {
     let host = host.lowercased()
     description = port == 22 ? host : "[\(host)]:\(port)"
   }
@@ -94,7 +94,7 @@ extension KnownHostsLine.Names {
 
 extension KnownHostsLine: CustomStringConvertible {
   /// As it stands in the file.
-  var description: String {
+  package var description: String {
     let names =
       switch names {
       case .patterns(let patterns): patterns.joined(separator: ",")

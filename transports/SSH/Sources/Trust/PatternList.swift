@@ -1,7 +1,7 @@
 /// Patterns of host names as known_hosts and ssh_config write them: `*` is any characters, `?` any one, and a `!` in front
 /// takes back what the others match.
-enum PatternList {
-  static func matches(_ name: some StringProtocol, _ patterns: some Sequence<some StringProtocol>) -> Bool {
+package enum PatternList {
+  package static func matches(_ name: some StringProtocol, _ patterns: some Sequence<some StringProtocol>) -> Bool {
     let name = Array(name.utf8)
     var isMatched = false
     for pattern in patterns {

@@ -2,13 +2,13 @@ internal import Byway
 internal import Crypto
 
 /// A public key as SSH carries it (RFC 4253 §6.6), named as `ssh-keygen -l` names it.
-struct PublicKey: Sendable, Hashable {
-  let blob: [UInt8]
+package struct PublicKey: Sendable, Hashable {
+  package let blob: [UInt8]
   /// `ssh-ed25519`, `ecdsa-sha2-nistp256`.
-  let type: String
+  package let type: String
 
   /// `nil` where the bytes do not begin with a type's name.
-  init?(_ blob: [UInt8]) {
+  package init?(_ blob: [UInt8]) {
     var reader = WireReader(blob)
     guard let type = reader.text(), Self.isName(type), !reader.isAtEnd else { return nil }
     self.blob = blob
@@ -47,5 +47,5 @@ struct PublicKey: Sendable, Hashable {
 }
 
 extension PublicKey: CustomStringConvertible {
-  var description: String { "\(family) \(fingerprint)" }
+  package var description: String { "\(family) \(fingerprint)" }
 }

@@ -1,0 +1,17 @@
+import FuzzSupport
+import InterceptorChecks
+import Testing
+
+/// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
+@Suite struct FuzzReplayTests {
+  private static let checks: [(name: String, check: @Sendable ([UInt8]) throws -> Void)] = [
+    ("LoginFile", LoginFileCheck.check), ("StubFile", StubFileCheck.check), ("Recording", RecordingCheck.check),
+  ]
+
+  @Test("what was found once stays mended", arguments: checks.indices) func replay(_ index: Int) {
+    let (target, check) = Self.checks[index]
+    let inputs = FuzzInputs(target)
+    #expect(!inputs.all.isEmpty)
+    #expect(inputs.firstFailure(of: check) == nil)
+  }
+}

@@ -1,0 +1,12 @@
+import FuzzSupport
+import HTTP2Checks
+import Testing
+
+/// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
+@Suite struct FuzzReplayTests {
+  @Test("what was found once stays mended") func replay() {
+    let inputs = FuzzInputs("HTTP2")
+    #expect(inputs.all.count >= 10)
+    #expect(inputs.firstFailure(of: HTTP2Check.check) == nil)
+  }
+}
