@@ -60,6 +60,41 @@ import Testing
     _ = try await client.origin(1).receive(through: "\r\n\r\n")
   }
 
+  @Test(
+    "a request that was answered before it was sent whole leaves nothing for the next one to land in",
+    arguments: [nil, "100"])
+  func answeredEarly(length: String?) async throws {
+    let client = try await HTTP1ClientFixture()
+    var request = FieldSection.post
+    if let length { request.append(.contentLength, length) }
+    let refused = try await client.begin(request, isComplete: false)
+    try await refused.send("abc")
+    let first = try await client.origin()
+    _ = try await first.receive(through: "abc")
+    try await first.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+    #expect(try await refused.response().head.status == 413)
+    let next = try await client.begin()
+    let second = try await client.origin(1)
+    #expect(try await second.receive(through: "\r\n\r\n").hasPrefix("GET / HTTP/1.1\r\n"))
+    try await second.send("HTTP/1.1 204 No Content\r\n\r\n")
+    #expect(try await next.response().head.status == 204)
+    #expect(try await !first.receiveToEnd().contains("GET"))
+  }
+
+  @Test("each answer may bring as many hints as the first, however many its connection has carried")
+  func hints() async throws {
+    let client = try await HTTP1ClientFixture()
+    for _ in 0..<20 {
+      let response = try await client.begin()
+      let origin = try await client.origin()
+      _ = try await origin.receive(through: "\r\n\r\n")
+      try await origin.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")
+      #expect(try await response.response().head.status == 204)
+      #expect(try await response.informationalResponses.count == 1)
+    }
+    #expect(client.connectionCount == 1)
+  }
+
   @Test("an idle connection that the origin has closed is replaced without anybody noticing")
   func closedWhileIdle() async throws {
     let client = try await HTTP1ClientFixture()

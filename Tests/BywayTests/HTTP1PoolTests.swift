@@ -125,6 +125,23 @@ import Testing
     #expect(try await response.response().body.utf8.count == 4 << 20)
   }
 
+  @Test("an origin that stops reading an upload is given up, and its connection with it")
+  func unreadUpload() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.responseTimeout = .milliseconds(200)
+    let client = try await HTTP1ClientFixture(configuration)
+    let response = try await client.begin(.post, isComplete: false)
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.setReading(false)
+    // More than the system's buffers take.
+    for _ in 0..<32 { try await response.send(String(repeating: "a", count: 1 << 20)) }
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .timedOut)
+    try await origin.setReading(true)
+    _ = try await origin.receiveToEnd()
+  }
+
   @Test("an upload may pause for longer than an origin may take to answer")
   func slowUpload() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
