@@ -72,6 +72,40 @@ import Testing
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
+  @Test("the next request begins when the client has taken what was written before")
+  func unread() throws {
+    try receive(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 3))
+    channel.isWritable = false
+    handler.sinks[0].head([":status": "204"], isComplete: true)
+    channel.embeddedEventLoop.run()
+    #expect(handler.sinks.count == 1)
+    #expect(reads.count == 0)
+    channel.isWritable = true
+    channel.pipeline.fireChannelWritabilityChanged()
+    #expect(handler.sinks.count == 2)
+    handler.sinks[1].head([":status": "204"], isComplete: true)
+    #expect(handler.sinks.count == 3)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+
+  @Test("a client that has ended its direction still gets its answers, in its own time")
+  func unreadToTheEnd() throws {
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+    try receive(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 2))
+    channel.isWritable = false
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    handler.sinks[0].head([":status": "204"], isComplete: true)
+    channel.embeddedEventLoop.run()
+    #expect(channel.isActive && handler.sinks.count == 1)
+    channel.isWritable = true
+    channel.pipeline.fireChannelWritabilityChanged()
+    #expect(handler.sinks.count == 2)
+    handler.sinks[1].head([":status": "204"], isComplete: true)
+    channel.embeddedEventLoop.run()
+    #expect(!channel.isActive)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+
   @Test("a body that its handler does not consume is held back at a limit, and read on from half of it")
   func unconsumed() throws {
     try receive("PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n")

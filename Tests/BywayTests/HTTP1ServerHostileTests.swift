@@ -122,6 +122,24 @@ import Testing
     try await exchange.requestBody(count: size)
   }
 
+  @Test("answers that nobody reads are not added to by the requests pipelined behind them", arguments: [true, false])
+  func unreadPipeline(isRefused: Bool) async throws {
+    let body = String(repeating: "a", count: 64 * 1024)
+    let server = try await HTTP1ServerFixture { exchange in
+      if isRefused {
+        exchange.failNow(BywayError(.refused, body, processing: .none))
+      } else {
+        exchange.answerNow([":status": "200"], body)
+      }
+    }
+    try await server.client.setReading(false)
+    try await server.client.send(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 1000))
+    // What the system's buffers hold, and one or two more.
+    #expect(try await server.handler.settledCount() < 250)
+    try await server.client.setReading(true)
+    _ = try await server.handler.exchange(999)
+  }
+
   @Test("a pipeline without end waits in the socket, not in memory")
   func endlessPipeline() async throws {
     let server = try await HTTP1ServerFixture()

@@ -14,6 +14,8 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
     /// Between requests, or within the head of one.
     case waiting
     case exchanging(HTTP1ServerExchange)
+    /// Between requests, and the client has yet to take what was written: responses that nobody reads are not added to.
+    case unread
     /// The last response has been written; what still comes in is dropped.
     case closing
     case ended
@@ -67,7 +69,10 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
 
   package func drain() {
     isDraining = true
-    if case .waiting = phase { closeGracefully() }
+    switch phase {
+    case .waiting, .unread: closeGracefully()
+    case .exchanging, .closing, .ended: break
+    }
   }
 
   // MARK: For the exchange
@@ -93,7 +98,8 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
       closeGracefully()
       return
     }
-    phase = .waiting
+    phase = channel.isWritable ? .waiting : .unread
+    if case .unread = phase { timer.set(.now() + configuration.timeouts.unread) }
     pull()
   }
 
@@ -126,7 +132,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch phase {
     case .closing, .ended: return
-    case .waiting, .exchanging: break
+    case .waiting, .exchanging, .unread: break
     }
     parser.receive(unwrapInboundIn(data))
     pull()
@@ -138,7 +144,16 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   }
 
   package func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if case .exchanging(let exchange) = phase { exchange.credit() }
+    switch phase {
+    case .exchanging(let exchange):
+      exchange.credit()
+    case .unread where channel.isWritable:
+      timer.set(nil)
+      phase = .waiting
+      pull()
+    case .waiting, .unread, .closing, .ended:
+      break
+    }
     context.fireChannelWritabilityChanged()
   }
 
@@ -174,7 +189,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
     switch phase {
     case .waiting: true
     case .exchanging(let exchange): exchange.expectsInput
-    case .closing, .ended: false
+    case .unread, .closing, .ended: false
     }
   }
 
@@ -228,7 +243,10 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
 
   /// The next request waits for its turn: what has come of it is enough.
   private var isNextWaiting: Bool {
-    if case .exchanging = phase { !mayPull && parser.bufferedBytes > 0 } else { false }
+    switch phase {
+    case .exchanging, .unread: !mayPull && parser.bufferedBytes > 0
+    case .waiting, .closing, .ended: false
+    }
   }
 
   private func resumeReading() {
@@ -256,7 +274,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
         BywayError(.invalidRequest, "The request's head did not arrive in time.", processing: .none), status: 408)
     case .waiting:
       closeGracefully()
-    case .closing:
+    case .unread, .closing:
       channel.close(promise: nil)
     case .exchanging, .ended:
       break

@@ -11,6 +11,8 @@ package struct ServerConfiguration: Sendable {
     package var idle = TimeAmount.seconds(75)
     /// For the rest of a request's head.
     package var head = TimeAmount.seconds(30)
+    /// For the client to read on, where more requests wait behind responses that it does not take.
+    package var unread = TimeAmount.minutes(5)
     /// For the client to close, after the last response.
     package var linger = TimeAmount.seconds(2)
 

@@ -33,6 +33,11 @@ package final class ScriptedHandler: ExchangeHandler, @unchecked Sendable {
   package var count: Int {
     get async throws { try await watch.run { self.exchanges.count } }
   }
+
+  /// How many have begun, once no more do.
+  package func settledCount() async throws -> Int {
+    try await watch.settled { self.exchanges.count }
+  }
 }
 
 /// `@unchecked Sendable`: what varies is touched on the event loop only.
