@@ -28,8 +28,10 @@ public final class Gateway: Sendable {
     let hop = Hop.pseudonym("gateway")
     let routers = GatewayRouters(configuration, access: access, hop: hop)
     let failures = FailureLog(configuration.logger, on: group.any())
-    let acceptor = try await Acceptor.start(on: configuration.links, group: group, logger: configuration.logger) {
-      channel, link, logger in
+    let acceptor = try await Acceptor.start(
+      on: configuration.links, group: group, limit: ConnectionLimit(configuration.maximumConnections),
+      logger: configuration.logger
+    ) { channel, link, logger in
       var server = ServerConfiguration(hop: hop, http2: .init(liveness: configuration.liveness), logger: logger)
       server.trustsTargetForm = true
       server.failed = { failures.add($0) }

@@ -18,6 +18,10 @@ public struct GatewayConfiguration: Sendable {
   public var interceptors: [any Interceptor] = []
   /// Adds `Forwarded` (RFC 7239) to requests.
   public var addsForwarded = false
+  /// Open links at once; who comes beyond that waits until another has gone. Not of those over a line.
+  public var maximumConnections = 1024
+  /// Open connections to one origin at once, from one event loop; requests beyond that wait for one.
+  public var maximumOriginConnections = 256
   public var connectTimeout = TimeAmount.seconds(10)
   /// From the end of a request to its response's head.
   public var responseTimeout = TimeAmount.seconds(60)

@@ -16,6 +16,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
   private var received = ByteBuffer()
   private var connection: (any ServedConnection)?
   private var timer: Scheduled<Void>?
+  private let beginning = NIODeadline.now()
 
   static func start(
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
@@ -35,6 +36,14 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
   // MARK: ServedConnection
 
   var runningExchanges: Int { connection?.runningExchanges ?? 0 }
+
+  var idleSince: NIODeadline? {
+    if let connection { connection.idleSince } else { beginning }
+  }
+
+  func giveUpPlace() {
+    if let connection { connection.giveUpPlace() } else { channel.close(promise: nil) }
+  }
 
   func drain() {
     if let connection { connection.drain() } else { channel.close(promise: nil) }

@@ -31,7 +31,8 @@ public final class Proxy: Sendable {
     let linkAddress = try await dialer.inbound?.listen(on: eventLoop) ?? configuration.link.address
     let wayOut = WayOut(configuration, over: dialer, hop: hop, on: eventLoop)
     let acceptor = try await Acceptor.start(
-      on: [configuration.listen], group: wayOut.eventLoop, logger: configuration.logger
+      on: [configuration.listen], group: wayOut.eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
+      logger: configuration.logger
     ) { channel, _, logger in
       // What does not come over TCP, no web page can have sent.
       let port = channel.localAddress?.port

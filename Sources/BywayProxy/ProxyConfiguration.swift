@@ -15,6 +15,8 @@ public struct ProxyConfiguration: Sendable {
   public var interceptors: [any Interceptor] = []
   /// Ends TLS here for some hosts, whose requests then pass the interceptors. `nil`: tunnels are closed to this proxy.
   package var termination: (any TLSTermination)?
+  /// Open connections of clients at once; who comes beyond that waits until another has gone.
+  public var maximumConnections = 1024
   /// How long a request waits for a link that is down; then it is answered with 503.
   public var patience = TimeAmount.seconds(5)
   /// When the link counts as dead while requests run; `nil`: not before the transport says so.

@@ -31,6 +31,7 @@ import Testing
         connect-timeout = 3
         response-timeout = 4
         body-timeout = 5
+        max-connections = 6
         log-level = debug
         trace = /t.har
         stub = /stubs
@@ -64,6 +65,7 @@ import Testing
     #expect(file.connectTimeout?.amount == .seconds(3))
     #expect(file.responseTimeout?.amount == .seconds(4))
     #expect(file.bodyTimeout?.amount == .seconds(5))
+    #expect(file.maxConnections == 6)
     #expect(file.logLevel == .debug)
   }
 

@@ -4,6 +4,8 @@
     h1client.py events ADDRESS TARGET          when each server-sent event came, and how late
     h1client.py websocket ADDRESS TARGET       echo of messages of several sizes
     h1client.py burst ADDRESS TARGET           so many requests at once, each on a connection of its own
+    h1client.py crowd ADDRESS TARGET           so many connections with half a request each, and holds them
+    h1client.py pipeline ADDRESS TARGET        so many requests in one go, whose answers it does not read
     h1client.py crawl ADDRESS TARGET           reads a body slowly, then quickly
     h1client.py raw ADDRESS                    sends a given text, shows the answer
 
@@ -108,6 +110,37 @@ def burst(options):
             "bodies": len({body for _, body in results})}
 
 
+def crowd(options):
+    """Many connections with half a request each, until it is ended; or until the server has closed all of them."""
+    streams = []
+    for _ in range(options.count):
+        stream = connect(options.address, options.deadline)
+        stream.sendall(f"GET {options.target} HTTP/1.1\r\nhost: {options.host}\r\n".encode())
+        streams.append(stream)
+    print("crowded", flush=True)
+    for stream in streams:
+        stream.settimeout(None)
+        try:
+            while stream.recv(1 << 16):
+                pass
+        except OSError:
+            pass
+    return {}
+
+
+def pipeline(options):
+    """So many requests in one go, and no answer is read."""
+    stream = connect(options.address, options.deadline)
+    request = f"GET {options.target} HTTP/1.1\r\nhost: {options.host}\r\n\r\n".encode()
+    try:
+        stream.settimeout(options.ms / 1000)
+        stream.sendall(request * options.count)
+    except OSError:
+        pass
+    time.sleep(options.ms / 1000)
+    return {}
+
+
 def crawl(options):
     """The pause is the point: whoever sits in between must not buffer what is not read."""
     stream, reader, head = get(options, "connection: close\r\n")
@@ -137,7 +170,7 @@ def raw(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = {"events": events, "websocket": websocket_echo, "burst": burst, "crawl": crawl, "raw": raw}
+    commands = {"events": events, "websocket": websocket_echo, "burst": burst, "crowd": crowd, "pipeline": pipeline, "crawl": crawl, "raw": raw}
     parser.add_argument("command", choices=commands)
     parser.add_argument("address")
     parser.add_argument("target", nargs="?", default="/")

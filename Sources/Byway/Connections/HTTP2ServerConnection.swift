@@ -14,6 +14,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   private let via: String
   private var streams: [StreamID: HTTP2ServerStream] = [:]
   private var isDraining = false
+  private var lastEnd = NIODeadline.now()
 
   package var runningExchanges: Int { streams.count }
 
@@ -45,6 +46,13 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     driver.scheduleTransmit()
   }
 
+  package var idleSince: NIODeadline? { streams.isEmpty ? lastEnd : nil }
+
+  package func giveUpPlace() {
+    session.goAway(.noError)
+    driver.close()
+  }
+
   package func close() {
     driver.close()
   }
@@ -69,6 +77,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
       streams[id]?.upstream?.didConsumeResponse(bytes)
     case .closed(let id, let code, _):
       streams.removeValue(forKey: id)?.closed(code)
+      if streams.isEmpty { lastEnd = .now() }
       closeIfDrained()
     case .failed(let failure):
       configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
@@ -88,6 +97,9 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     // No request can be completed any more, but an answer may still be read.
     for stream in Array(streams.values) { stream.inputEnded() }
     isDraining = true
+    // Where that was the end of both directions, only a write tells: without it a stream whose window is shut would wait for ever.
+    session.ping()
+    driver.scheduleTransmit()
     closeIfDrained()
   }
 
@@ -99,7 +111,8 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
       return
     }
     stream.isHead = fields.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
-    let head = ExchangeHead(fields: fields, isComplete: isComplete, deadline: configuration.deadline())
+    let head = ExchangeHead(
+      fields: fields, isComplete: isComplete, deadline: configuration.deadline())
     stream.begin(head, with: handler)
   }
 }

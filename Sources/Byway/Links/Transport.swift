@@ -70,11 +70,17 @@ public struct LinkContext: Sendable {
   public var logger: Logger
   /// When `connect` must have ended.
   public var deadline: NIODeadline
+  /// How many connections a listener may accept; whose medium keeps those that wait should leave them there.
+  public var connections: ConnectionLimit
 
-  public init(group: any EventLoopGroup, logger: Logger, deadline: NIODeadline) {
+  public init(
+    group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
+    connections: ConnectionLimit = ConnectionLimit(.max)
+  ) {
     self.group = group
     self.logger = logger
     self.deadline = deadline
+    self.connections = connections
   }
 }
 

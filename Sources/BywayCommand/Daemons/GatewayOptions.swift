@@ -27,6 +27,12 @@ struct GatewayOptions: ParsableArguments {
   @Flag(help: "Add Forwarded (RFC 7239) to requests.")
   var forwarded = false
 
+  @Option(
+    help: ArgumentHelp(
+      "How many links may be open at once. (default: 1024, or what the limit of open files allows)", valueName: "count")
+  )
+  var maxConnections: Int?
+
   @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
   var drain: Seconds?
 
@@ -61,6 +67,9 @@ struct GatewayOptions: ParsableArguments {
     configuration.tls = try tlsPolicy(for: configuration.origin)
     configuration.upstreamProxy = try upstreamProxy.map(UpstreamProxy.init)
     configuration.addsForwarded = forwarded
+    let descriptors = try DescriptorBudget(accepting: maxConnections)
+    configuration.maximumConnections = descriptors.accepted
+    configuration.maximumOriginConnections = min(configuration.maximumOriginConnections, descriptors.opened)
     if let connectTimeout { configuration.connectTimeout = connectTimeout.amount }
     if let responseTimeout { configuration.responseTimeout = responseTimeout.amount }
     if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.amount }

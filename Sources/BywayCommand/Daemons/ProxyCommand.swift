@@ -33,6 +33,12 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Reading https") var inspection: InspectionOptions
 
+  @Option(
+    help: ArgumentHelp(
+      "How many clients may be connected at once. (default: 1024, or what the limit of open files allows)",
+      valueName: "count"))
+  var maxConnections: Int?
+
   @Option(help: ArgumentHelp("How long a request waits for a link that is down.", valueName: "seconds"))
   var linkTimeout = Seconds(5)
 
@@ -71,6 +77,7 @@ struct ProxyCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, "--listen \(listen): clients dial, a proxy cannot. open=dial is for links.")
     }
     configuration.names = name
+    configuration.maximumConnections = try DescriptorBudget(accepting: maxConnections).accepted
     configuration.patience = linkTimeout.amount
     configuration.logger = logLevel.logger("byway.proxy")
     try inspection.apply(to: &configuration)

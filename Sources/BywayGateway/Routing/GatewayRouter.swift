@@ -101,6 +101,7 @@ final class GatewayRouter: ExchangeHandler {
     hop: String, on eventLoop: any EventLoop
   ) throws -> any Upstream {
     var http1 = HTTP1Upstream.Configuration.defaults
+    http1.maximumConnections = configuration.maximumOriginConnections
     http1.connectTimeout = configuration.connectTimeout
     http1.responseTimeout = configuration.responseTimeout
     http1.bodyTimeout = configuration.bodyTimeout

@@ -31,12 +31,22 @@ package final class BywayProcess: Sendable {
     try await BywayProcess("gateway", arguments, environment)
   }
 
-  package static func proxy(_ arguments: [String], environment: [String: String] = [:]) async throws -> BywayProcess {
-    try await BywayProcess("proxy", arguments, environment)
+  /// - Parameter descriptors: how many files it may have open; `nil`: as many as this process.
+  package static func proxy(
+    _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil
+  ) async throws -> BywayProcess {
+    try await BywayProcess("proxy", arguments, environment, descriptors: descriptors)
   }
 
-  private init(_ role: String, _ arguments: [String], _ environment: [String: String]) async throws {
-    process = try ChildProcess(Self.command(), [role] + arguments, environment: environment)
+  private init(
+    _ role: String, _ arguments: [String], _ environment: [String: String], descriptors: Int? = nil
+  ) async throws {
+    if let descriptors {
+      let limited = ["-c", "ulimit -n \(descriptors) && exec \"$0\" \"$@\"", try Self.command(), role] + arguments
+      process = try ChildProcess(Program.bash.path(), limited, environment: environment)
+    } else {
+      process = try ChildProcess(Self.command(), [role] + arguments, environment: environment)
+    }
     // A gateway that only dials has started, and is ready when the far end is.
     let mark = "byway: \(role) "
     let line = try await process.errorLine(containing: mark, within: .seconds(10))
@@ -55,6 +65,23 @@ package final class BywayProcess: Sendable {
 
   package func terminate() {
     process.send(SIGTERM)
+  }
+
+  /// Lowers what it may have open from now on to what it has, and that many more.
+  package func limitDescriptors(toMore count: Int) async throws {
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd").count
+    let result = try await Program.prlimit.run(["--pid", "\(process.id)", "--nofile=\(open + count)"])
+    guard result.exitCode == 0 else { throw PeerFailure("prlimit: \(result.errorText)") }
+  }
+
+  /// What it has used of all processors together.
+  package func processorTime() throws -> Duration {
+    let stat = try String(contentsOfFile: "/proc/\(process.id)/stat", encoding: .utf8)
+    let columns = (stat.split(separator: ")").last ?? "").split(separator: " ")
+    guard columns.count > 12, let user = Int(columns[11]), let system = Int(columns[12]) else {
+      throw PeerFailure("no processor time of process \(process.id)")
+    }
+    return .milliseconds((user + system) * 1000 / sysconf(Int32(_SC_CLK_TCK)))
   }
 
   package func memory() throws -> ProcessMemory {

@@ -14,6 +14,7 @@ package struct Program: Sendable {
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
   package static let openssl = Program(name: "openssl", package: "openssl")
   package static let bash = Program(name: "bash", package: "bash")
+  package static let prlimit = Program(name: "prlimit", package: "util-linux")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")
   /// Debian's own, because python3-h2 is installed for that one.
   package static let python = Program(name: "python3", package: "python3-h2", preferred: ["/usr/bin/python3"])

@@ -1,5 +1,4 @@
 internal import Byway
-internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
@@ -9,12 +8,11 @@ enum TCPListener {
     on address: LinkAddress, at endpoint: SocketAddress, queue: ChannelQueue, context: LinkContext,
     initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
   ) async throws -> any Listener {
-    let logger = context.logger
     let server: any Channel
     do {
       server = try await ServerBootstrap(group: context.group)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .serverChannelInitializer { $0.logAcceptFailures(of: address, to: logger) }
+        .serverChannelInitializer { $0.acceptWithin(context, on: address) }
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelInitializer(initializer)
         .bind(to: endpoint).get()

@@ -34,7 +34,7 @@ public struct UnixTransport: Transport {
     let logger = context.logger
     do {
       let server = try await ServerBootstrap(group: context.group)
-        .serverChannelInitializer { $0.logAcceptFailures(of: address, to: logger) }
+        .serverChannelInitializer { $0.acceptWithin(context, on: address) }
         .childChannelInitializer { channel in
           channel.logPeerCredentials(of: address, to: logger)
           return channel.prepareForHandover(to: queue)

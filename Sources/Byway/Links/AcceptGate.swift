@@ -1,0 +1,102 @@
+import Logging
+public import NIOCore
+
+extension Channel {
+  /// Lets a listening socket accept as its context allows: no more connections than the limit has room for, and after a
+  /// failure, out of descriptors for example, not before a pause. To be called in a server channel's initializer.
+  public func acceptWithin(_ context: LinkContext, on address: LinkAddress) -> EventLoopFuture<Void> {
+    eventLoop.makeCompletedFuture {
+      try syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+      try pipeline.syncOperations.addHandler(AcceptGate(context, address: address))
+    }
+  }
+}
+
+/// Opens and shuts a listening socket by its `autoRead`. NIO's own back-off holds reads back, but a socket whose accept
+/// has failed is read on without one.
+private final class AcceptGate: ChannelInboundHandler {
+  typealias InboundIn = any Channel
+
+  /// Until it is tried again after a failure, and until idle connections are asked again to go.
+  private static let pause = TimeAmount.milliseconds(250)
+
+  private enum State {
+    case open
+    case shut(until: Scheduled<Void>)
+    case closed
+  }
+
+  private let limit: ConnectionLimit
+  private let logger: Logger
+  private let address: LinkAddress
+  private var state = State.open
+  private var failures = SparseLog()
+  private var refusals = SparseLog()
+
+  init(_ context: LinkContext, address: LinkAddress) {
+    limit = context.connections
+    logger = context.logger
+    self.address = address
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    limit.count(unwrapInboundIn(data))
+    context.fireChannelRead(data)
+    guard !limit.hasRoom else { return }
+    if let more = refusals.admit(at: .now()) {
+      logger.warning(
+        "As many connections as are allowed; others wait",
+        metadata: ["address": "\(address)", "limit": "\(limit.maximum)", "times": "\(more + 1)"])
+    }
+    shut(context)
+    let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    limit.whenRoom {
+      gate.eventLoop.execute { gate.value.0.open(gate.value.1) }
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let more = failures.admit(at: .now()) {
+      logger.warning(
+        "Could not accept a connection",
+        metadata: ["address": "\(address)", "reason": "\(error)", "times": "\(more + 1)"])
+    }
+    shut(context)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if case .shut(let timer) = state { timer.cancel() }
+    state = .closed
+    context.fireChannelInactive()
+  }
+
+  private func shut(_ context: ChannelHandlerContext) {
+    guard case .open = state else { return }
+    setReading(false, context)
+    lookLater(context)
+  }
+
+  private func lookLater(_ context: ChannelHandlerContext) {
+    state = .shut(
+      until: context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+        if self.limit.hasRoom {
+          self.open(context)
+        } else {
+          self.limit.askForRoom()
+          self.lookLater(context)
+        }
+      })
+  }
+
+  private func open(_ context: ChannelHandlerContext) {
+    guard case .shut(let timer) = state, limit.hasRoom else { return }
+    timer.cancel()
+    state = .open
+    setReading(true, context)
+  }
+
+  private func setReading(_ isReading: Bool, _ context: ChannelHandlerContext) {
+    // It fails where the socket was closed just now.
+    try? context.channel.syncOptions?.setOption(.autoRead, value: isReading)
+  }
+}

@@ -1,0 +1,60 @@
+public import NIOCore
+import Synchronization
+
+/// How many accepted connections may be open at once, over all listeners that share it.
+///
+/// A listener that finds no room accepts nothing: who comes waits with the system until another has gone. Safe on any
+/// thread.
+public final class ConnectionLimit: Sendable {
+  private struct State {
+    var open = 0
+    var waiting: [@Sendable () -> Void] = []
+    var makeRoom: (@Sendable () -> Void)?
+  }
+
+  public let maximum: Int
+  private let state = Mutex(State())
+
+  public init(_ maximum: Int) {
+    self.maximum = maximum
+  }
+
+  public var hasRoom: Bool { state.withLock { $0.open < maximum } }
+
+  /// Counts a connection until it has closed. Each of several listeners may have one under way, so that the limit can be
+  /// passed by as many; none is turned away for that.
+  public func count(_ channel: any Channel) {
+    state.withLock { $0.open += 1 }
+    channel.closeFuture.whenComplete { _ in self.closed() }
+  }
+
+  /// Says when to look again, once; it may be too late by then. Meanwhile idle connections are asked to go.
+  public func whenRoom(_ look: @escaping @Sendable () -> Void) {
+    let (hasRoom, makeRoom) = state.withLock { state in
+      let hasRoom = state.open < maximum
+      if !hasRoom { state.waiting.append(look) }
+      return (hasRoom, state.makeRoom)
+    }
+    if hasRoom { look() } else { makeRoom?() }
+  }
+
+  /// - Parameter makeRoom: closes connections that nobody needs, if there are any.
+  package func onFull(_ makeRoom: (@Sendable () -> Void)?) {
+    state.withLock { $0.makeRoom = makeRoom }
+  }
+
+  /// Asks once more for what was idle for too short a time.
+  package func askForRoom() {
+    state.withLock(\.makeRoom)?()
+  }
+
+  private func closed() {
+    let waiting = state.withLock { state in
+      state.open -= 1
+      guard state.open < maximum else { return [] as [@Sendable () -> Void] }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for look in waiting { look() }
+  }
+}

@@ -1,0 +1,20 @@
+import NIOCore
+
+/// Lets one line through in ten seconds, and counts those that it keeps back: a flood is told, and makes none of its own.
+struct SparseLog {
+  private static let interval = TimeAmount.seconds(10)
+
+  private var next = NIODeadline.uptimeNanoseconds(0)
+  private var keptBack = 0
+
+  /// - Returns: how many were kept back since the last line, where one may be written; else `nil`.
+  mutating func admit(at now: NIODeadline) -> Int? {
+    guard now >= next else {
+      keptBack += 1
+      return nil
+    }
+    next = now + Self.interval
+    defer { keptBack = 0 }
+    return keptBack
+  }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import NIOCore
+
+/// How a daemon shares out the files that it may have open.
+struct DescriptorBudget: Equatable {
+  /// Connections of clients.
+  let accepted: Int
+  /// What is left for connections that their requests need.
+  let opened: Int
+
+  /// Accepted where nothing is asked for and everything fits.
+  private static let usual = 1024
+  /// For event loops, links, logs, and files that are served or kept.
+  static let reserve = 32 + 4 * System.coreCount
+
+  /// Raises the process's limit as far as that needs and the system allows.
+  /// - Parameter asked: how many connections the user wants to accept.
+  /// - Throws: ``CommandFailure`` where those do not fit.
+  init(accepting asked: Int?) throws {
+    try self.init(accepting: asked, within: Self.raise(to: Self.need(for: asked ?? Self.usual)))
+  }
+
+  /// - Parameter limit: of descriptors.
+  init(accepting asked: Int?, within limit: Int) throws {
+    let fitting = max(1, (limit - Self.reserve) / 2)
+    if let asked, !(1...fitting).contains(asked) {
+      throw CommandFailure(
+        .usage,
+        asked < 1
+          ? "--max-connections is \(asked): allow one at least."
+          : "--max-connections \(asked) needs \(Self.need(for: asked)) open files, and \(limit) are allowed: raise that "
+            + "limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
+    }
+    accepted = asked ?? min(Self.usual, fitting)
+    opened = max(1, limit - Self.reserve - accepted)
+  }
+
+  /// Each connection, and one more for what a request on it opens.
+  private static func need(for connections: Int) -> Int {
+    reserve + 2 * max(0, min(connections, 1 << 30))
+  }
+
+  /// - Returns: what the limit is then.
+  private static func raise(to wanted: Int) -> Int {
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return usual }
+    if limit.rlim_cur < wanted, limit.rlim_cur < limit.rlim_max {
+      var raised = limit
+      raised.rlim_cur = min(limit.rlim_max, rlim_t(wanted))
+      if setrlimit(resource, &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
+  }
+}

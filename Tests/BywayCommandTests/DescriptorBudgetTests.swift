@@ -1,0 +1,30 @@
+import Testing
+
+@testable import BywayCommand
+
+@Suite struct DescriptorBudgetTests {
+  private let reserve = DescriptorBudget.reserve
+
+  @Test("half of what the limit of open files leaves is for connections that come, at most 1024 unless asked for")
+  func shares() throws {
+    let few = try DescriptorBudget(accepting: nil, within: reserve + 88)
+    #expect(few.accepted == 44 && few.opened == 44)
+    let many = try DescriptorBudget(accepting: nil, within: 65_536)
+    #expect(many.accepted == 1024 && many.opened == 65_536 - reserve - 1024)
+    #expect(try DescriptorBudget(accepting: 5000, within: 65_536).accepted == 5000)
+    #expect(try DescriptorBudget(accepting: 4, within: reserve + 88).opened == 84)
+    #expect(try DescriptorBudget(accepting: nil, within: 8).accepted == 1)
+  }
+
+  @Test("more than fit are refused, with what to do", arguments: [45, 0, -1])
+  func tooMany(_ asked: Int) throws {
+    let failure = try #require(throws: CommandFailure.self) {
+      try DescriptorBudget(accepting: asked, within: reserve + 88)
+    }
+    #expect(failure.status == .usage)
+    if asked > 0 {
+      #expect(failure.message.contains("needs \(reserve + 90) open files, and \(reserve + 88) are allowed"))
+      #expect(failure.message.contains("ulimit -n"))
+    }
+  }
+}

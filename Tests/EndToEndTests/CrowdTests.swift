@@ -1,0 +1,78 @@
+import Foundation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// More connections than there are descriptors for.
+  @Suite("Crowds") struct CrowdTests {
+    /// Lines about what could not be accepted.
+    private func complaints(_ proxy: BywayProcess) -> [Substring] {
+      proxy.log.split(separator: "\n").filter { $0.contains("accept") || $0.contains("connections") }
+    }
+
+    @Test("200 half requests on 128 descriptors lock nobody out, and are told in a line or two") func halfRequests()
+      async throws
+    {
+      let bare = try await BareGateway()
+      let proxy = try await BywayProcess.proxy(
+        ["--link", "unix:\(bare.socket)", "--listen", "127.0.0.1:0"], descriptors: 128)
+      let address = try "\(proxy.endpoint())"
+      let crowd = try Script.http1.start("crowd", address, "/", "--count", "200")
+      _ = try await crowd.outputLine(containing: "crowded", within: .seconds(20))
+      let answer = try await Curl.fetch("http://\(address)/", within: .seconds(30))
+      #expect(answer.status == 200)
+      #expect((1...4).contains(complaints(proxy).count), "\(proxy.log)")
+      await crowd.stop()
+      #expect(try await Curl.fetch("http://\(address)/").status == 200)
+      await proxy.process.stop()
+      await bare.stop()
+    }
+
+    @Test("what runs goes on while no place is free, and the next in line comes in when one is") func limit()
+      async throws
+    {
+      let bare = try await BareGateway()
+      let proxy = try await BywayProcess.proxy([
+        "--link", "unix:\(bare.socket)", "--listen", "127.0.0.1:0", "--max-connections", "2",
+      ])
+      let address = try "\(proxy.endpoint())"
+      async let first = Curl.fetch("http://\(address)/slow-head?ms=3000")
+      async let second = Curl.fetch("http://\(address)/slow-head?ms=3000")
+      try await EndToEnd.waitUntil("both places are taken") { !complaints(proxy).isEmpty }
+      let third = try await Curl.fetch("http://\(address)/")
+      #expect(third.status == 200)
+      #expect(try await first.status == 200)
+      #expect(try await second.status == 200)
+      await proxy.process.stop()
+      await bare.stop()
+    }
+
+    @Test("out of descriptors a listener waits without noise, and goes on when there are some again") func exhaustion()
+      async throws
+    {
+      let bare = try await BareGateway()
+      let proxy = try await BywayProcess.proxy(["--link", "unix:\(bare.socket)", "--listen", "127.0.0.1:0"])
+      let address = try "\(proxy.endpoint())"
+      #expect(try await Curl.fetch("http://\(address)/").status == 200)
+      try await proxy.limitDescriptors(toMore: 4)
+      let crowd = try Script.http1.start("crowd", address, "/", "--count", "40")
+      _ = try await proxy.process.errorLine(containing: "Could not accept", within: .seconds(10))
+      let before = try proxy.processorTime()
+      try await Task.sleep(for: .seconds(2))
+      #expect(try proxy.processorTime() - before < .milliseconds(500))
+      #expect(complaints(proxy).count == 1, "\(proxy.log)")
+      await crowd.stop()
+      #expect(try await Curl.fetch("http://\(address)/", within: .seconds(20)).status == 200)
+      await proxy.process.stop()
+      await bare.stop()
+    }
+
+    @Test("more connections than there can be descriptors for are refused at the start") func tooMany() async throws {
+      let result = try await Program.bash.run([
+        "-c", "ulimit -n 128 && exec \"$0\" \"$@\"", BywayProcess.command(), "proxy", "--link", "unix:/tmp/none",
+        "--listen", "127.0.0.1:0", "--max-connections", "100",
+      ])
+      EndToEnd.expect(result, code: 64, words: ["--max-connections 100", "ulimit -n"])
+    }
+  }
+}
