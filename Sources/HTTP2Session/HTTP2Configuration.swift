@@ -26,12 +26,16 @@ package struct HTTP2Configuration: Sendable, Equatable {
 
   /// In bytes. The connection's window is always `maximum`: it is credited on receipt.
   package struct Windows: Sendable, Equatable {
-    /// Where each stream starts.
+    /// What every stream has, however many there are.
     package var initial = 256 * 1024
+    /// What a stream is given at its beginning where few others are open, and else when its reader keeps up.
+    package var usual = 256 * 1024
+    /// Whether that is at its beginning, which costs a frame for each.
+    package var isEager = true
     /// How far one stream may grow.
     package var maximum = 4 * 1024 * 1024
-    /// How much all streams together may grow beyond `initial`.
-    package var growth = 64 * 1024 * 1024
+    /// How much all streams together may have beyond `initial`, where their owner does not bring a ``ReadAhead``.
+    package var growth = 4 * 1024 * 1024
   }
 
   package struct Timeouts: Sendable, Equatable {

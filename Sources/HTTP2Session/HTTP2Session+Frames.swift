@@ -9,7 +9,8 @@ extension HTTP2Session {
     fieldsSize = 0
     // Our GOAWAY waits to be sent and says that this stream was not processed, so it must not be.
     guard isRequest, goAwayCode == nil else { return }
-    streams.insert(HTTP2Stream(id: id, window: configuration.windows.initial, isAnnounced: false))
+    streams.insert(
+      HTTP2Stream(id: id, window: configuration.windows.initial, readAhead: readAhead, isAnnounced: false))
     timers[.idle] = nil
     watchLiveness()
   }
@@ -39,6 +40,7 @@ extension HTTP2Session {
     if role == .server {
       stream.isAnnounced = true
       prioritize(stream, by: section)
+      if !endStream { widenAtOnce(stream) }
     }
     emit(.head(id, section, endStream: endStream))
   }
@@ -109,7 +111,6 @@ extension HTTP2Session {
     rules.closed(id, isPeerDone: stream.isPeerDone)
     scheduler.remove(stream)
     if turn === stream { turn = nil }
-    growth -= stream.window - configuration.windows.initial
     if stream.isAnnounced {
       let isUnprocessed = role == .client && (code == .refusedStream || !stream.isHeadSent)
       emit(.closed(id, stream.resetCode ?? code, isUnprocessed: isUnprocessed))

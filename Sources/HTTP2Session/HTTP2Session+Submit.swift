@@ -5,8 +5,11 @@ package import NIOCore
 /// What the owner asks for. A stream that is gone ignores all of it: its `closed` event is on the way.
 extension HTTP2Session {
   /// Opens a stream. It may wait for the peer's limit of concurrent streams.
+  /// - Parameter readAhead: what its window may take from; the session's own where there is none.
   /// - Throws: ``HTTP2Failure`` where no stream can be opened any more; the request was not sent.
-  package func submitRequest(_ head: FieldSection, endStream: Bool) throws(HTTP2Failure) -> StreamID {
+  package func submitRequest(
+    _ head: FieldSection, endStream: Bool, readAhead: ReadAhead? = nil
+  ) throws(HTTP2Failure) -> StreamID {
     if let failure { throw failure }
     guard nghttp2_session_check_request_allowed(engine) != 0, goAwayCode == nil else {
       throw HTTP2Failure(.closing, .refusedStream, "The session is shutting down and takes no new request.")
@@ -17,7 +20,8 @@ extension HTTP2Session {
     guard id > 0 else {
       throw HTTP2Failure(.exhausted, .refusedStream, "The request cannot be sent: \(Engine.message(id)).")
     }
-    let stream = HTTP2Stream(id: id, window: configuration.windows.initial, isAnnounced: true)
+    let stream = HTTP2Stream(
+      id: id, window: configuration.windows.initial, readAhead: readAhead ?? self.readAhead, isAnnounced: true)
     streams.insert(stream)
     timers[.idle] = nil
     watchLiveness()

@@ -140,6 +140,7 @@ extension HTTP2Session {
     stream.isHeadSent = true
     stream.isStarted = true
     schedule(stream)
+    if role == .client { widenAtOnce(stream) }
   }
 
   /// The rest of a request that was answered already is not wanted (RFC 9113 §8.1).

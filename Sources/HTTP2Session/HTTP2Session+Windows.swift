@@ -1,4 +1,5 @@
 internal import CNGHTTP2
+internal import HTTPWire
 
 extension HTTP2Session {
   /// The reader took that many body bytes: the peer may send as many more on that stream.
@@ -13,14 +14,26 @@ extension HTTP2Session {
     grow(stream)
   }
 
+  /// Widens the window of a stream that begins, before its peer has to wait for it.
+  func widenAtOnce(_ stream: HTTP2Stream) {
+    guard configuration.windows.isEager else { return }
+    widen(stream, to: configuration.windows.usual, for: .trust)
+  }
+
   /// Widens the window of a stream whose reader keeps up.
   private func grow(_ stream: HTTP2Stream) {
-    let step = tuner.target - stream.window
-    guard step > 0, stream.unread <= stream.window / 4, growth + step <= configuration.windows.growth else { return }
+    if stream.unread <= stream.window / 4 { widen(stream, to: tuner.target, for: .progress) }
+  }
+
+  private func widen(_ stream: HTTP2Stream, to target: Int, for reason: ReadAhead.Reason) {
+    guard target > stream.window else { return }
+    let step = stream.readAhead.borrow(target - stream.window, for: reason)
+    guard step > 0 else { return }
     stream.window += step
-    growth += step
+    // Relative to what nghttp2 has: until our SETTINGS are acknowledged that is not what they say.
+    let current = nghttp2_session_get_stream_effective_local_window_size(engine, stream.id)
     accept(
       nghttp2_session_set_local_window_size(
-        engine, Engine.noFlags, stream.id, Int32(clamping: stream.window)))
+        engine, Engine.noFlags, stream.id, Int32(clamping: Int(current) + step)))
   }
 }

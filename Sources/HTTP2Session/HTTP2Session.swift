@@ -62,7 +62,7 @@ package final class HTTP2Session {
   /// A PING has asked whether the peer is there, and neither head nor body has come since.
   @exclusivity(unchecked) var isQuiet = false
   @exclusivity(unchecked) var tuner: WindowTuner
-  @exclusivity(unchecked) var growth = 0
+  let readAhead: ReadAhead
 
   /// Queues the connection preface and our SETTINGS.
   package init(role: Role, configuration: HTTP2Configuration = .defaults, at now: NIODeadline) {
@@ -73,7 +73,8 @@ package final class HTTP2Session {
     preface = Preface(role: role)
     splitter = FrameSplitter(skipping: role == .server ? Int(NGHTTP2_CLIENT_MAGIC_LEN) : 0)
     rules = InboundRules(role: role, floods: configuration.floods, at: now)
-    tuner = WindowTuner(initial: configuration.windows.initial, maximum: configuration.windows.maximum)
+    tuner = WindowTuner(initial: configuration.windows.usual, maximum: configuration.windows.maximum)
+    readAhead = ReadAhead(limit: configuration.windows.growth)
     engine = Engine.make(role: role, configuration: configuration)
     nghttp2_session_set_user_data(engine, Unmanaged.passUnretained(self).toOpaque())
     submitSettings()

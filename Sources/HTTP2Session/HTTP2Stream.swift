@@ -21,6 +21,9 @@ final class HTTP2Stream {
   var unread = 0
   /// The peer's window on this stream.
   var window: Int
+  /// What it has of that without having borrowed it.
+  private let initialWindow: Int
+  let readAhead: ReadAhead
 
   // From us.
 
@@ -47,10 +50,16 @@ final class HTTP2Stream {
   /// Bytes sent so far, as the scheduler counts them.
   var share: UInt64 = 0
 
-  init(id: StreamID, window: Int, isAnnounced: Bool) {
+  init(id: StreamID, window: Int, readAhead: ReadAhead, isAnnounced: Bool) {
     self.id = id
     self.window = window
+    initialWindow = window
+    self.readAhead = readAhead
     self.isAnnounced = isAnnounced
+  }
+
+  deinit {
+    readAhead.giveBack(window - initialWindow)
   }
 
   /// Something could be sent now if the window allows it.

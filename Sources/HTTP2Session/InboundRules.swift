@@ -38,6 +38,8 @@ struct InboundRules {
     case FrameHeader.headers:
       if !isOpen, let failure = judgeClosed(header) { return failure }
       if role == .server { highestStream = max(highestStream, header.streamID) }
+      // A client may widen the window of what it has just asked for.
+      if !isOpen { windowUpdates.earn(1) }
       return nil
     case FrameHeader.continuation:
       // nghttp2 limits these.

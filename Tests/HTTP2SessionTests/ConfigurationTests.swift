@@ -18,6 +18,7 @@ import Testing
       ("streams.maximumFrameSize", { $0.streams.maximumFrameSize = 20_000 }, { $0.streams.maximumFrameSize = 16_383 }),
       ("streams.headerTableSize", { $0.streams.headerTableSize = 0 }, { $0.streams.headerTableSize = -1 }),
       ("windows.initial", { $0.windows.initial = 70_000 }, { $0.windows.initial = 1 << 31 }),
+      ("windows.usual", { $0.windows.usual = 300_000 }, { $0.windows.usual = 1000 }),
       ("windows.maximum", { $0.windows.maximum = 1 << 20 }, { $0.windows.maximum = 1 << 10 }),
       ("windows.growth", { $0.windows.growth = 0 }, { $0.windows.growth = -1 }),
       ("timeouts.settings", { $0.timeouts.settings = .seconds(7) }, { $0.timeouts.settings = .seconds(0) }),
@@ -59,8 +60,8 @@ import Testing
       #expect(error?.field == name)
       #expect(error?.description.hasPrefix(name) == true)
     }
-    // `streams.allowsExtendedConnect` cannot be wrong.
-    #expect(Self.fields.count + 1 == leaves(of: HTTP2Configuration.defaults))
+    // `streams.allowsExtendedConnect` and `windows.isEager` cannot be wrong.
+    #expect(Self.fields.count + 2 == leaves(of: HTTP2Configuration.defaults))
   }
 
   /// The stored properties at the bottom of the nested values.

@@ -91,6 +91,71 @@ import Testing
     #expect(stream(pair, id, roundTrip: .milliseconds(100), rounds: 20).allSatisfy { $0 <= 256 * 1024 })
   }
 
+  @Test("what one stream was allowed to grow is the next one's when it has ended") func growthIsReturned() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.growth = configuration.windows.maximum
+    let pair = Pair(server: configuration)
+    for _ in 0..<3 {
+      let id = try pair.client.submitRequest(.post(), endStream: false)
+      for _ in 0..<32 { pair.client.write(id, Self.mebibyte) }
+      pair.client.finish(id)
+      #expect(stream(pair, id, roundTrip: .milliseconds(100), rounds: 24).max() ?? 0 >= 3 << 20)
+      pair.server.submitResponse(id, [":status": "204"], endStream: true)
+      pair.exchange()
+      #expect(pair.server.openStreams == 0)
+    }
+  }
+
+  @Test("bodies of requests that are refused do not shrink the connection's window") func refusedIsReturned() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.maximum = 256 * 1024
+    configuration.streams.maximumHeaderListSize = 2048
+    let pair = Pair(server: configuration)
+    for _ in 0..<20 {
+      let head = FieldSection.post("/", ("x-large", String(repeating: "a", count: 3000)))
+      let refused = try pair.client.submitRequest(head, endStream: false)
+      pair.client.write(refused, ByteBuffer(repeating: 1, count: 50_000))
+      pair.exchange()
+      #expect(pair.toServer.heads.isEmpty)
+    }
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    pair.client.write(id, ByteBuffer(repeating: 1, count: 200_000))
+    pair.exchange()
+    #expect(received(pair.toServer, id) == 200_000)
+  }
+
+  @Test("a client that reads nothing of what it asked for is sent a few MiB, however many streams it has") func unread()
+    throws
+  {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.initial = ReadAhead.share
+    let pair = Pair(client: configuration)
+    let readAhead = ReadAhead(limit: 4 << 20)
+    let ids = try (0..<256).map { _ in
+      try pair.client.submitRequest(.get(), endStream: true, readAhead: readAhead)
+    }
+    pair.exchange()
+    for id in ids {
+      pair.server.submitResponse(id, [":status": "200"], endStream: false)
+      pair.server.write(id, Self.mebibyte)
+    }
+    pair.exchange()
+    let sizes = ids.map { received(pair.toClient, $0) }
+    #expect(sizes.allSatisfy { $0 >= ReadAhead.share })
+    #expect(sizes.reduce(0, +) <= (1 << 20) + 256 * ReadAhead.share)
+    // The first have what is usual; and whoever is read from has all it wants.
+    #expect(sizes[0] > 128 * 1024)
+    var last = 0
+    for _ in 0..<200 {
+      let id = ids[255]
+      let count = received(pair.toClient, id)
+      pair.client.consume(id, bytes: count - last)
+      last = count
+      pair.exchange()
+    }
+    #expect(last == 1 << 20)
+  }
+
   @Test("sends no PING for small exchanges") func noProbes() throws {
     let pair = Pair()
     for _ in 0..<50 {

@@ -1,3 +1,4 @@
+import HTTPWire
 import Testing
 
 @testable import HTTP2Session
@@ -12,7 +13,7 @@ import Testing
     for _ in 0..<3000 {
       guard let id = numbers.randomElement(using: &random) else { break }
       if model[id] == nil, random.chance(50) {
-        let stream = HTTP2Stream(id: id, window: 0, isAnnounced: true)
+        let stream = HTTP2Stream(id: id, window: 0, readAhead: ReadAhead(), isAnnounced: true)
         table.insert(stream)
         model[id] = stream
       } else {

@@ -29,7 +29,10 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   private var isRequestSent = false
   private var isReused = false
   private var isEnded = false
-  private var gate = ReadGate()
+  private var gate = ReadGate() {
+    didSet { reads.bound.bytes = gate.room }
+  }
+  private let reads = BoundedReads()
   private(set) var idleSince = NIODeadline.now()
   private lazy var timer = LazyTimer(on: channel.eventLoop) { [unowned self] in timedOut() }
 
@@ -88,6 +91,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
       return
     }
     self.exchange = exchange
+    gate.begin(exchange.head.readAhead)
     hasResponse = false
     isResponseComplete = false
     isBodyBounded = false
@@ -140,6 +144,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   /// The exchange wants nothing more; half a message cannot be taken back, so the connection ends.
   func abort() {
     exchange = nil
+    gate.forget()
     channel.close(promise: nil)
   }
 
@@ -152,6 +157,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    // Where it cannot be set the channel reads as it likes.
+    try? context.channel.syncOptions?.setOption(.recvAllocator, value: reads)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -272,6 +279,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     let isTunnel = tunnel == .open || tunnel == .closing
     let isReusable = isRequestSent && parser.isReusable && !isTunnel && !isEnded
     self.exchange = nil
+    gate.forget()
     exchange.responseEnded(trailers: trailers, wasComplete: isResponseComplete)
     if isReusable {
       isReused = true
@@ -362,6 +370,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     guard !isEnded else { return }
     isEnded = true
     timer.cancel()
+    gate.forget()
     let exchange = exchange.take()
     channel.close(promise: nil)
     upstream.connectionEnded(self)

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP1Session
+import HTTPWire
 package import NIOCore
 
 /// The serving end of an HTTP/1.1 connection: one exchange at a time, pipelined requests in their order.
@@ -37,6 +38,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   private(set) var isDraining = false
   private var isPulling = false
   private var gate = ReadGate()
+  let readAhead = ReadAhead()
   private lazy var timer = LazyTimer(on: channel.eventLoop) { [unowned self] in timedOut() }
 
   /// Puts the connection on a channel, and turns reading on.

@@ -70,7 +70,9 @@ final class HTTP1ServerExchange: ResponseSink {
     }
     isStreaming = !isBodiless || head.kind == .connect || head.kind == .upgrade
     let upstream = handler.begin(
-      ExchangeHead(fields: fields, isComplete: !isStreaming, deadline: configuration.deadline()), respondingTo: self)
+      ExchangeHead(
+        fields: fields, isComplete: !isStreaming, deadline: configuration.deadline(), readAhead: connection.readAhead),
+      respondingTo: self)
     if !isEnded { self.upstream = upstream }
   }
 

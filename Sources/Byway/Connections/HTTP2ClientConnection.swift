@@ -23,7 +23,9 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   }
 
   private init(_ channel: any Channel, _ upstream: HTTP2Upstream) {
-    session = HTTP2Session(role: .client, configuration: upstream.configuration.http2.over(channel), at: .now())
+    var configuration = upstream.configuration.http2.over(channel)
+    configuration.windows.initial = ReadAhead.share
+    session = HTTP2Session(role: .client, configuration: configuration, at: .now())
     driver = HTTP2Driver(session, on: channel.eventLoop)
     closed = channel.closeFuture
     self.upstream = upstream
@@ -34,7 +36,8 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
 
   func begin(_ exchange: HTTP2Exchange) {
     do {
-      let id = try session.submitRequest(exchange.head.fields, endStream: exchange.head.isComplete)
+      let id = try session.submitRequest(
+        exchange.head.fields, endStream: exchange.head.isComplete, readAhead: exchange.head.readAhead)
       exchanges[id] = exchange
       exchange.opened(id, on: self)
     } catch {

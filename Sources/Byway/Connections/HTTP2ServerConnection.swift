@@ -14,6 +14,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   private let via: String
   private var streams: [StreamID: HTTP2ServerStream] = [:]
   private var isDraining = false
+  private let readAhead = ReadAhead()
   private var lastEnd = NIODeadline.now()
 
   package var runningExchanges: Int { streams.count }
@@ -74,7 +75,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     case .trailers(let id, let fields):
       streams[id]?.requestEnded(trailers: fields)
     case .drained(let id, let bytes):
-      streams[id]?.upstream?.didConsumeResponse(bytes)
+      streams[id]?.drained(bytes)
     case .closed(let id, let code, _):
       streams.removeValue(forKey: id)?.closed(code)
       if streams.isEmpty { lastEnd = .now() }
@@ -104,7 +105,8 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   }
 
   private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
-    let stream = HTTP2ServerStream(id, session: session, driver: driver, configuration: configuration)
+    let stream = HTTP2ServerStream(
+      id, session: session, driver: driver, readAhead: readAhead, configuration: configuration)
     streams[id] = stream
     if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       stream.fail(rejection)
@@ -112,7 +114,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     }
     stream.isHead = fields.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     let head = ExchangeHead(
-      fields: fields, isComplete: isComplete, deadline: configuration.deadline())
+      fields: fields, isComplete: isComplete, deadline: configuration.deadline(), readAhead: readAhead)
     stream.begin(head, with: handler)
   }
 }

@@ -7,21 +7,32 @@ final class HTTP2ServerStream: ResponseSink {
   private let id: StreamID
   private unowned let session: HTTP2Session
   private unowned let driver: HTTP2Driver
+  private let readAhead: ReadAhead
   private let hop: String
   private let failed: (@Sendable (BywayError) -> Void)?
-  private(set) var upstream: (any RequestSink)?
+  private var upstream: (any RequestSink)?
   var isHead = false
   private var form = FailureResponse.Form.problem
   private var hasHead = false
   private var isRequestComplete = false
   private var isEnded = false
+  /// Bytes that wait for the peer.
+  private var unsent = 0
 
-  init(_ id: StreamID, session: HTTP2Session, driver: HTTP2Driver, configuration: ServerConfiguration) {
+  init(
+    _ id: StreamID, session: HTTP2Session, driver: HTTP2Driver, readAhead: ReadAhead,
+    configuration: ServerConfiguration
+  ) {
     self.id = id
     self.session = session
     self.driver = driver
+    self.readAhead = readAhead
     hop = configuration.hop
     failed = configuration.failed
+  }
+
+  deinit {
+    readAhead.sent(unsent)
   }
 
   func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) {
@@ -52,6 +63,15 @@ final class HTTP2ServerStream: ResponseSink {
     let upstream = upstream.take()
     fail(error)
     upstream?.cancel(error)
+  }
+
+  /// Bytes of the response have left.
+  func drained(_ bytes: Int) {
+    // What tells of a failure was not counted.
+    let counted = min(bytes, unsent)
+    unsent -= counted
+    readAhead.sent(counted)
+    upstream?.didConsumeResponse(bytes)
   }
 
   /// The stream is gone, whoever ended it.
@@ -86,6 +106,8 @@ final class HTTP2ServerStream: ResponseSink {
 
   func write(_ bytes: ByteBuffer) {
     guard !isEnded else { return }
+    unsent += bytes.readableBytes
+    readAhead.received(bytes.readableBytes)
     session.write(id, bytes)
     driver.scheduleTransmit()
   }

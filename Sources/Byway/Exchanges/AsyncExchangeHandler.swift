@@ -46,12 +46,14 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
   private let executor: LoopExecutor
   private var sink: (any ResponseSink)?
   private let requestBody: IncomingBody
+  private let readAhead: ReadAhead?
   private var pump: BodyPump?
   private var task: Task<Void, Never>?
 
   init(_ request: ExchangeHead, sink: any ResponseSink, executor: LoopExecutor) {
     self.executor = executor
     self.sink = sink
+    readAhead = request.readAhead
     requestBody = IncomingBody(on: executor.eventLoop)
   }
 
@@ -96,7 +98,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
       return
     }
     sink.head(head, isComplete: false)
-    let pump = BodyPump(on: executor)
+    let pump = BodyPump(on: executor, readAhead: readAhead)
     self.pump = pump
     pump.start(
       response.body,

@@ -2,20 +2,20 @@ import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// Carries a ``Body`` into a sink, never more than `limit` bytes ahead of what the sink's far side has consumed.
+/// Carries a ``Body`` into a sink, never more than its gate admits ahead of what the sink's far side has consumed.
 ///
 /// `@unchecked Sendable`: every stored property is touched on the event loop only, where the task runs as well.
 final class BodyPump: @unchecked Sendable {
   private let executor: LoopExecutor
-  private let limit: Int
-  private var outstanding = 0
+  private var gate = ReadGate()
   private var waiter: CheckedContinuation<Void, any Error>?
   private var task: Task<Void, Never>?
   private var isCancelled = false
 
-  init(on executor: LoopExecutor, limit: Int = 256 * 1024) {
+  /// - Parameter readAhead: of the connection that the body is for.
+  init(on executor: LoopExecutor, readAhead: ReadAhead? = nil) {
     self.executor = executor
-    self.limit = limit
+    gate.begin(readAhead)
   }
 
   /// Starts to carry; `failed` is not called after ``cancel()``.
@@ -26,6 +26,7 @@ final class BodyPump: @unchecked Sendable {
     nonisolated(unsafe) let (write, finish, failed) = (write, finish, failed)
     task = Task(executorPreference: executor) { [self] in
       do {
+        defer { gate.forget() }
         let trailers = try await run(body, write: write)
         if !isCancelled { finish(trailers.map(FieldSection.init)) }
       } catch {
@@ -35,12 +36,13 @@ final class BodyPump: @unchecked Sendable {
   }
 
   func didConsume(_ bytes: Int) {
-    outstanding -= bytes
-    if outstanding < limit { waiter.take()?.resume() }
+    gate.consumed(bytes)
+    if gate.room > 0 { waiter.take()?.resume() }
   }
 
   func cancel() {
     isCancelled = true
+    gate.forget()
     task?.cancel()
     waiter.take()?.resume(throwing: CancellationError())
   }
@@ -48,12 +50,12 @@ final class BodyPump: @unchecked Sendable {
   private func run(_ body: Body, write: (ByteBuffer) -> Void) async throws -> HTTPFields? {
     var sent = 0
     for try await chunk in body {
-      if outstanding >= limit { try await capacity() }
+      if gate.room <= 0 { try await capacity() }
       if isCancelled { throw CancellationError() }
       guard chunk.readableBytes > 0 else { continue }
       sent += chunk.readableBytes
       if let length = body.length, sent > length { throw Self.wrongLength(sent, of: length) }
-      outstanding += chunk.readableBytes
+      gate.received(chunk.readableBytes)
       write(chunk)
     }
     if let length = body.length, sent != length { throw Self.wrongLength(sent, of: length) }

@@ -23,11 +23,17 @@ package struct ExchangeHead {
   package var isComplete: Bool
   /// When the response's head must have arrived.
   package var deadline: NIODeadline?
+  /// Of the connection that the response is for: how much of it may be received before it can go on. `nil`: as much as is
+  /// usual.
+  package var readAhead: ReadAhead?
 
-  package init(fields: FieldSection, isComplete: Bool, deadline: NIODeadline? = nil) {
+  package init(
+    fields: FieldSection, isComplete: Bool, deadline: NIODeadline? = nil, readAhead: ReadAhead? = nil
+  ) {
     self.fields = fields
     self.isComplete = isComplete
     self.deadline = deadline
+    self.readAhead = readAhead
   }
 }
 

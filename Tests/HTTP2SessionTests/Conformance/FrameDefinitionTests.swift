@@ -165,6 +165,7 @@ import Testing
   @Test("6.9.1 DATA beyond our window is an error") func beyondWindow() {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.initial = 1024
+    configuration.windows.isEager = false
     let client = RawClient(configuration)
     client.answers = false
     client.send(.post(1), .data(1, Array(repeating: 0, count: 1024)), .data(1, [0]))

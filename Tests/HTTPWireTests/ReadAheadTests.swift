@@ -1,0 +1,39 @@
+import HTTPWire
+import Testing
+
+@Suite struct ReadAheadTests {
+  private let share = ReadAhead.share
+
+  @Test("those that begin borrow a quarter of it, ever less each, and leave the rest to those that are read")
+  func parts() {
+    let readAhead = ReadAhead(limit: 4 << 20)
+    let loans = (0..<256).map { _ in readAhead.borrow(248 * 1024, for: .trust) }
+    #expect(loans[0] == 248 * 1024)
+    #expect(zip(loans, loans.dropFirst()).allSatisfy { $0 >= $1 })
+    #expect(loans.last == 0)
+    #expect(loans.reduce(0, +) <= 1 << 20)
+    #expect(loans.filter { $0 > share }.count >= 10)
+    // Who reads may have more than trust gives.
+    #expect(readAhead.borrow(4 << 20, for: .progress) >= 1 << 20)
+  }
+
+  @Test("what is given back can be lent again, and what waits for the reader cannot")
+  func waiting() {
+    let readAhead = ReadAhead(limit: 1 << 20)
+    #expect(readAhead.borrow(1 << 20, for: .progress) == 512 * 1024)
+    readAhead.received(512 * 1024)
+    #expect(readAhead.borrow(share, for: .progress) == 0)
+    readAhead.giveBack(512 * 1024)
+    #expect(readAhead.borrow(1 << 20, for: .progress) == 256 * 1024)
+    readAhead.giveBack(256 * 1024)
+    readAhead.sent(512 * 1024)
+    #expect(readAhead.borrow(1 << 20, for: .progress) == 512 * 1024)
+  }
+
+  @Test("crumbs are not lent, unless they are all that is wanted")
+  func crumbs() {
+    let readAhead = ReadAhead(limit: 2 * share)
+    #expect(readAhead.borrow(4 * share, for: .trust) == 0)
+    #expect(readAhead.borrow(100, for: .progress) == 100)
+  }
+}
