@@ -57,6 +57,13 @@ struct CutTests {
     #expect(line.receive(at: 502_000_000) == [9])
   }
 
+  @Test("a hang-up that was planned has come at both ends of a link, whichever is looked at")
+  func planned() {
+    var link = VirtualLink(LineConfiguration(cuts: [Cut(.hangUp, at: .milliseconds(1))]), seed: 1)
+    link.advance(to: 2_000_000)
+    for end in VirtualLink.End.allCases { #expect(link[from: end].hangUps == 1, "\(end)") }
+  }
+
   @Test("a hang-up that nobody looked at has still happened")
   func unseen() {
     var line = Self.line(Cut(.hangUp, at: .milliseconds(1), for: .milliseconds(1)))
