@@ -18,6 +18,8 @@ package struct Conformance: Sendable {
     package var only = ""
     /// How late a frame may be because of the line, of schedulers, or of a clock.
     package var tolerance: UInt64 = 0
+    /// How fast the line carries what is said; `nil` where that takes no time.
+    package var bytesPerSecond: Int?
     /// Between two scripts: what was under way arrives and is forgotten.
     package var pause: UInt64 = 0
     package var seed: UInt64 = 1
@@ -249,11 +251,11 @@ package struct Conformance: Sendable {
         if case .say(let utterance) = deed {
           bytes += counterpart.bytes(of: utterance)
         } else {
-          flush(&bytes, at: now)
+          run.took(flush(&bytes, at: now))
           perform(deed)
         }
       }
-      flush(&bytes, at: now)
+      run.took(flush(&bytes, at: now))
       let step = run.step
       if let outcome = run.proceed(&unread, counterpart, at: now) { return outcome }
       if !run.isDone, run.step == step { return nil }
@@ -272,11 +274,13 @@ package struct Conformance: Sendable {
     }
   }
 
-  private mutating func flush(_ bytes: inout [UInt8], at now: UInt64) {
-    guard !bytes.isEmpty else { return }
+  /// - Returns: how long that takes on the line.
+  private mutating func flush(_ bytes: inout [UInt8], at now: UInt64) -> UInt64 {
+    guard !bytes.isEmpty else { return 0 }
     // What a quiet line has made must not spoil the first frame.
     send([0] + bytes, at: now)
-    bytes = []
+    defer { bytes = [] }
+    return options.bytesPerSecond.map { UInt64(bytes.count) * 1_000_000_000 / UInt64(max($0, 1)) } ?? 0
   }
 
   private mutating func send(_ bytes: [UInt8], at now: UInt64) {

@@ -31,6 +31,8 @@ struct Counterpart: Sendable {
   private(set) var heardEnd: UInt16 = 0
   /// What is offered, in units of 16 bytes.
   var window = Self.usualWindow
+  /// What the end says that it takes in one frame.
+  private(set) var largestPayload: UInt16 = 2048
   /// Of the latest POLL to the end, and from it.
   var asked: UInt8 = 0
   private(set) var heardToken: UInt8 = 0
@@ -86,11 +88,13 @@ struct Counterpart: Sendable {
   /// What a good peer answers at once.
   mutating func hear(_ frame: Frame) -> Frame? {
     switch frame {
-    case .hello(_, let incarnation, _):
-      if role == .listen { id.incarnation = incarnation }
+    case .hello(_, let incarnation, let largest):
+      guard role == .listen else { return nil }
+      id.incarnation = incarnation
+      largestPayload = largest
       return nil
-    case .open(let version, let other, let largest, let window):
-      return role == .dial ? opened(by: other, version, largest, window) : nil
+    case .open(_, let other, let largest, _):
+      return role == .dial ? opened(by: other, largestPayload: largest) : nil
     case .reset(let session, _):
       if session == id.session { phase = .over }
       return nil
@@ -105,10 +109,11 @@ struct Counterpart: Sendable {
     }
   }
 
-  private mutating func opened(by other: SessionID, _ version: UInt8, _ largest: UInt16, _ window: UInt16) -> Frame? {
+  private mutating func opened(by other: SessionID, largestPayload largest: UInt16) -> Frame? {
     if other.session != id.session || phase == .none || phase == .over {
       guard !isBusy else { return nil }
       beginSession(other.session)
+      largestPayload = largest
     }
     guard other.incarnation != id.incarnation, greets else {
       return phase == .open && !isMuted ? report(answer: nil) : nil

@@ -69,7 +69,7 @@ package enum Utterance: Sendable, Equatable {
   case bytes([UInt8])
   /// A body of one's own, with a check that holds.
   case body([UInt8])
-  /// Bytes that are not zero, and a zero.
+  /// So many bytes more than the end's longest frame has, none of them zero, and a zero.
   case noise(Int)
 }
 

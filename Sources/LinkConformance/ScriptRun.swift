@@ -48,6 +48,9 @@ struct ScriptRun: Sendable {
     return deed
   }
 
+  /// What was said needs so long until the end has heard it.
+  mutating func took(_ time: UInt64) { doneAt += time }
+
   /// Looks at what was heard and at the clock. `nil` while the script goes on.
   mutating func proceed(_ unread: inout [Heard], _ counterpart: Counterpart, at now: UInt64) -> Outcome? {
     guard index < steps.count else { return .passed }

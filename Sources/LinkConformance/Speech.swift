@@ -8,7 +8,9 @@ extension Counterpart {
   mutating func bytes(of utterance: Utterance) -> [UInt8] {
     switch utterance {
     case .bytes(let bytes): return bytes
-    case .noise(let count): return [UInt8](repeating: 0x55, count: count) + [0]
+    case .noise(let count):
+      let longest = max(5 + Int(largestPayload), 135) + 4
+      return [UInt8](repeating: 0x55, count: longest + longest / 254 + 1 + count) + [0]
     case .body(let body): return Self.wire(of: body, seal: id)
     case .frame(let pattern, let isDamaged):
       let frame = frame(for: pattern)

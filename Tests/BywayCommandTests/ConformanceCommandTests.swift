@@ -13,9 +13,9 @@ import Testing
     .appending(path: "../LinkLayerTests/Vectors/minimal.py").standardized.path
 
   /// A machine with other things to do is late at times.
-  private func conform(_ role: String, _ arguments: String...) async throws -> CommandResult {
+  private func conform(_ role: String, _ arguments: String..., baud: Int = 921_600) async throws -> CommandResult {
     try await BywayProcess.run(
-      ["line", "--conform", role, "--quick", "--baud", "921600", "--tolerance", "400ms"] + arguments + [folder["tty"]],
+      ["line", "--conform", role, "--quick", "--baud", "\(baud)", "--tolerance", "400ms"] + arguments + [folder["tty"]],
       within: .seconds(100))
   }
 
@@ -29,6 +29,19 @@ import Testing
     #expect(result.text.hasPrefix("TAP version 13\n1.."))
     #expect(result.text.split(separator: "\n").filter { $0.hasPrefix("ok ") }.count > 75)
     await gateway.stop()
+  }
+
+  @Test("a gateway at the other end of a line passes, however slow that is", .timeLimit(.minutes(2)))
+  func slowLine() async throws {
+    let line = try ChildProcess(BywayProcess.command(), ["line", "--baud", "57600", folder["far"], folder["tty"]])
+    _ = try await line.errorLine(containing: "byway: line ready on ", within: .seconds(10))
+    let gateway = try ChildProcess(
+      BywayProcess.command(),
+      ["gateway", "--link", "serial:\(folder["far"])?baud=57600", "--origin", "http://127.0.0.1:9"])
+    let result = try await conform("listen", "--only", "§9", baud: 57_600)
+    #expect(result.exitCode == 0, "\(result.text)")
+    await gateway.stop()
+    await line.stop()
   }
 
   @Test("a gateway that dials passes", .timeLimit(.minutes(2)))

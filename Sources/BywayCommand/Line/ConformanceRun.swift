@@ -18,6 +18,7 @@ struct ConformanceRun {
     }
     var options = Conformance.Options(role: role)
     options.means = device.canCut ? [.cut] : []
+    options.bytesPerSecond = device.canCut ? nil : baud / 10
     options.isQuick = arguments.quick
     options.only = arguments.only
     options.tolerance =
