@@ -15,7 +15,7 @@ import Testing
   /// A machine with other things to do is late at times.
   private func conform(_ role: String, _ arguments: String..., baud: Int = 921_600) async throws -> CommandResult {
     try await BywayProcess.run(
-      ["line", "--conform", role, "--quick", "--baud", "\(baud)", "--tolerance", "400ms"] + arguments + [folder["tty"]],
+      ["line", "--conform", role, "--quick", "--baud", "\(baud)", "--tolerance", "1.5s"] + arguments + [folder["tty"]],
       within: .seconds(100))
   }
 

@@ -23,7 +23,7 @@ struct ConformanceRun {
     options.only = arguments.only
     options.tolerance =
       (arguments.tolerance ?? ConformanceOptions.usualTolerance).duration.nanoseconds + Self.frameTime(at: baud)
-    options.pause = options.tolerance
+    options.pause = ConformanceOptions.usualTolerance.duration.nanoseconds + Self.frameTime(at: baud)
     options.seed = .random(in: 0 ... .max)
     tester = try Conformance(Catalogue.standard(), options, at: TesterDevice.clock())
   }
