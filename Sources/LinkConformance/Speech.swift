@@ -63,19 +63,18 @@ extension Counterpart {
 
   /// What the tester has, as every acknowledgement tells it.
   func report(answer: Acknowledgement.Answer?) -> Frame {
-    .acknowledgement(Acknowledgement(answer: answer, next: heardNumber, window: window, arrived: []))
+    .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window))
   }
 
   private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
     if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
-    var report = Acknowledgement(answer: answer, next: heardNumber, window: window, arrived: [])
-    if word(pattern[.next]) == "heard" { report.next = heardEnd }
+    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window)
+    if word(pattern[.next]) == "heard" { report.arrivals.next = heardEnd }
     if case .offset(let offset) = pattern[.next] {
-      report.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
+      report.arrivals.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
     }
-    if case .offset(let bit) = pattern[.arrived], bit > 0 {
-      report.arrived = [UInt8](repeating: 0, count: (bit + 7) / 8)
-      report.arrived[(bit - 1) / 8] = 1 << ((bit - 1) % 8)
+    if case .offset(let unit) = pattern[.arrived], unit > 0 {
+      report.arrivals.runs = [UInt16(truncatingIfNeeded: unit), 1]
     }
     return report
   }
@@ -83,7 +82,7 @@ extension Counterpart {
   // MARK: How DATA is numbered
 
   /// Numbers that a payload takes.
-  static func numbers(of payload: Int) -> Int { 1 }
+  static func numbers(of payload: Int) -> Int { Unit.count(payload) }
 
   /// The number of a piece of the tester's stream.
   func number(ofPiece piece: Int) -> UInt16 {
@@ -94,8 +93,10 @@ extension Counterpart {
   /// How far beyond *next* lies what an acknowledgement says has arrived.
   private static func arrivals(_ report: Acknowledgement) -> Set<Int> {
     var arrivals: Set<Int> = []
-    for (index, byte) in report.arrived.enumerated() {
-      for bit in 0..<8 where byte >> bit & 1 == 1 { arrivals.insert(index * 8 + bit + 1) }
+    var start = 0
+    for (index, run) in report.arrivals.runs.enumerated() {
+      if index % 2 == 1 { arrivals.formUnion(start..<start + Int(run)) }
+      start += Int(run)
     }
     return arrivals
   }
@@ -152,11 +153,11 @@ extension Counterpart {
       return header.next.map { agrees(next: pattern[.next], $0) } ?? false && pattern[.window] == nil
         && pattern[.arrived] == nil
     case (.ack, .acknowledgement(let report)):
-      return agrees(next: pattern[.next], report.next) && agrees(pattern[.window], report.window)
+      return agrees(next: pattern[.next], report.arrivals.next) && agrees(pattern[.window], report.window)
         && agrees(arrived: pattern[.arrived], report)
     case (.answer, .acknowledgement(let report)):
       guard let answer = report.answer, Int(answer.token) == number(pattern[.token]) ?? Int(asked) else { return false }
-      return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.next)
+      return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.arrivals.next)
         && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report)
     case (.data, .data(let header, let payload)):
       return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
@@ -199,7 +200,7 @@ extension Counterpart {
     case .offset, nil: return true
     }
     let wanted = pieces.flatMap { piece in
-      let start = Int(number(ofPiece: piece) &- report.next)
+      let start = Int(number(ofPiece: piece) &- report.arrivals.next)
       return start..<start + Self.numbers(of: lengths[piece] ?? 0)
     }
     return Self.arrivals(report) == Set(wanted)

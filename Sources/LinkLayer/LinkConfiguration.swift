@@ -16,6 +16,7 @@ public struct LinkConfiguration: Equatable, Sendable {
   /// How long a session waits for a line that was unplugged.
   public var grace: UInt64 = 30_000_000_000
 
+  static let leastPayload = 64
   /// A day. Sums of times must not overflow.
   private static let longestTime: UInt64 = 86_400_000_000_000
 
@@ -26,11 +27,12 @@ public struct LinkConfiguration: Equatable, Sendable {
   /// Says which field cannot be used, and why.
   public func check() throws(LinkConfigurationError) {
     if let bytesPerSecond, bytesPerSecond < 10 { throw .tooSmall("bytesPerSecond", least: 10) }
-    if largestPayload < FrameSizer.smallest { throw .tooSmall("largestPayload", least: FrameSizer.smallest) }
+    if largestPayload < Self.leastPayload { throw .tooSmall("largestPayload", least: Self.leastPayload) }
     if largestPayload > 65_535 { throw .tooLarge("largestPayload", most: 65_535) }
     let leastWindow = max(largestPayload, LinkLayer.initialWindow)
     if window < leastWindow { throw .tooSmall("window", least: leastWindow) }
-    if window > Acknowledgement.unit * 65_535 { throw .tooLarge("window", most: Acknowledgement.unit * 65_535) }
+    let largestWindow = Unit.largestWindow * Unit.size
+    if window > largestWindow { throw .tooLarge("window", most: largestWindow) }
     if keepAlive == 0 { throw .tooSmall("keepAlive", least: 1) }
     if patience == 0 { throw .tooSmall("patience", least: 1) }
     if acknowledgementDelay > Self.longestTime { throw .tooLarge("acknowledgementDelay", most: Int(Self.longestTime)) }

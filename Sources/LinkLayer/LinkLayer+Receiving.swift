@@ -77,7 +77,7 @@ extension LinkLayer {
     if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
     end(.peerRestarted, telling: nil)
     var session = Session(
-      id, window: configuration.window, peerWindow: Int(window) * Acknowledgement.unit,
+      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow),
       peerLargestPayload: max(Int(largestPayload), 1), at: now)
     session.phase = .open
     session.owe(by: now)
@@ -120,30 +120,18 @@ extension LinkLayer {
   // MARK: Sealed frames
 
   private mutating func handle(_ report: Acknowledgement, at now: UInt64) {
-    let wasInterrupted = session?.isHolding == true
     heard(at: now)
-    guard let outcome = acknowledge(next: report.next, arrived: report.arrived, at: now) else { return }
-    if !outcome.isOld { session?.peerWindow = Int(report.window) * Acknowledgement.unit }
+    let poll = report.answer.flatMap { session?.takePoll($0.token) }
+    guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
+    if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }
     if session?.isBlocked == true, session?.askAt == nil { askAgainLater(at: now) }
-    if let answer = report.answer {
-      handle(answer, wasInterrupted: wasInterrupted, at: now)
-      askAgainLater(at: now)
-    }
-  }
-
-  private mutating func handle(_ answer: Acknowledgement.Answer, wasInterrupted: Bool, at now: UInt64) {
-    guard let index = session?.polls.firstIndex(where: { $0.token == answer.token }), let poll = session?.polls[index]
-    else { return }
-    session?.polls.removeFirst(index + 1)
-    var outcome = SendWindow.Outcome()
-    session?.send.markLost(before: poll.order, &outcome)
-    counters.repeatedFrames += UInt64(outcome.lostFrames)
-    // After an interruption, what was lost says nothing of the line's error rate.
-    if !wasInterrupted {
-      sizer.note(arrivedBytes: 0, lostFrames: outcome.lostFrames, lostBytes: outcome.lostBytes)
-    }
+    guard let answer = report.answer else { return }
     // All is settled that was sent before the question.
     askAgainLater(at: now)
+    if let poll { measure(answer, to: poll, at: now) }
+  }
+
+  private mutating func measure(_ answer: Acknowledgement.Answer, to poll: Session.Poll, at now: UInt64) {
     guard answer.delay < .max else { return }
     let expected = poll.expectedWait + UInt64(answer.delay) * Acknowledgement.Answer.unit
     let excess = Int64(now - poll.sentAt) - Int64(expected)
@@ -154,9 +142,9 @@ extension LinkLayer {
   private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
     heard(at: now)
     if let next = header.next {
-      guard let outcome = acknowledge(next: next, arrived: [], at: now) else { return }
+      guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
       // What rides on data says nothing of the window: its end stays where it is.
-      session?.peerWindow -= outcome.advancedBytes
+      session?.peerWindow -= outcome.advancedUnits
     }
     guard var session = self.session.take() else { return }
     defer { self.session = session }
@@ -166,7 +154,6 @@ extension LinkLayer {
     case .inOrder:
       session.owe(by: session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
       while let piece = session.receive.takeNext() {
-        session.arrivedBytes += UInt64(piece.count)
         counters.receivedPayload += UInt64(piece.count)
         events.append(.received(Array(piece)))
       }
@@ -204,15 +191,17 @@ extension LinkLayer {
   }
 
   /// `nil` where the session has ended over it.
-  private mutating func acknowledge(next: UInt16, arrived: [UInt8], at now: UInt64) -> SendWindow.Outcome? {
-    guard let outcome = session?.send.acknowledge(next: next, arrived: arrived) else {
+  private mutating func acknowledge(
+    _ arrivals: Arrivals, of poll: Session.Poll?, at now: UInt64
+  ) -> SendWindow.Outcome? {
+    guard let outcome = session?.send.acknowledge(arrivals, of: poll?.order) else {
       counters.refusedFrames += 1
       end(.violation, telling: .aborted)
       return nil
     }
     counters.repeatedFrames += UInt64(outcome.lostFrames)
-    sizer.note(arrivedBytes: outcome.arrivedBytes, lostFrames: outcome.lostFrames, lostBytes: outcome.lostBytes)
-    if outcome.arrivedBytes > 0 {
+    sizer.note(outcome.trials)
+    if outcome.arrivedFrames > 0 {
       askAgainLater(at: now)
       if session?.leavingSince != nil { session?.leavingSince = now }
     }

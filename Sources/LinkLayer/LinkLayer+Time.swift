@@ -66,6 +66,7 @@ extension LinkLayer {
       return
     }
     session?.unanswered = 2
+    session?.send.interrupt()
     session?.askAt = nil
     if session?.leavingSince != nil { session?.leavingSince = now }
     ask()

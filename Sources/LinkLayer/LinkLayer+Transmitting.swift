@@ -35,11 +35,11 @@ extension LinkLayer {
     self.session?.needsOpen = false
     self.session?.opens += 1
     self.session?.openedAt = now
-    self.session?.toldLimit = UInt64(session.receive.window)
+    self.session?.toldLimit = session.receive.limit
     asked(at: now)
     return .open(
       version: FrameCodec.version, session: session.id,
-      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: windowUnits(session))
+      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: UInt16(session.receive.window))
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {
@@ -49,8 +49,8 @@ extension LinkLayer {
     }
     let report = Acknowledgement(
       answer: session.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      next: session.receive.next, window: windowUnits(session), arrived: session.receive.arrived)
-    self.session?.reported(window: session.receive.window)
+      arrivals: session.receive.arrivals, window: UInt16(session.receive.window))
+    self.session?.reported()
     return .acknowledgement(report)
   }
 
@@ -65,10 +65,6 @@ extension LinkLayer {
   private func delay(since time: UInt64, at now: UInt64) -> UInt8 {
     let waited = now - time + pacer.expectedWait(at: now, answer: 0)
     return UInt8(min(waited / Acknowledgement.Answer.unit, 255))
-  }
-
-  private func windowUnits(_ session: Session) -> UInt16 {
-    UInt16(min(session.receive.window / Acknowledgement.unit, 65_535))
   }
 
   // MARK: Polls
@@ -98,6 +94,8 @@ extension LinkLayer {
   /// A question has gone out: from now on, silence counts.
   private mutating func asked(at now: UInt64) {
     session?.unanswered += 1
+    // What was sent until now may have gone nowhere.
+    if session?.isHolding == true { session?.send.interrupt() }
     if session?.waitingSince == nil { session?.waitingSince = now }
     askAgainLater(at: now)
   }
@@ -105,9 +103,9 @@ extension LinkLayer {
   // MARK: Data
 
   private func mayCut(_ session: Session) -> Bool {
-    guard session.send.count < FrameCodec.largestReport else { return false }
+    guard session.send.count < SendWindow.mostFrames else { return false }
     if session.pending.isEmpty { return session.finish == .wanted }
-    return session.send.bytes < session.peerWindow
+    return session.send.units < session.peerWindow
   }
 
   private mutating func dataFrame(at now: UInt64) -> Frame? {
@@ -118,20 +116,20 @@ extension LinkLayer {
     }
     guard session.isReady, !session.isHolding else { return nil }
     let header: DataHeader
-    let payload: [UInt8]
+    let payload: ArraySlice<UInt8>
     let rides = session.reportBy != nil && canRide(session, at: now)
-    if let lost = session.send.resend() {
+    if let lost = session.send.resend(payloadSize(for: session)) {
       header = DataHeader(number: lost.number, next: rides ? session.receive.next : nil, isLast: lost.isLast)
       payload = lost.payload
     } else if mayCut(session) {
-      let room = min(payloadSize(for: session), session.peerWindow - session.send.bytes)
-      let piece = session.pending.take(max(room, 0))
+      let room = (session.peerWindow - session.send.units) * Unit.size
+      let piece = session.pending.take(min(payloadSize(for: session), max(room, 0)))
       let isLast = session.finish == .wanted && session.pending.isEmpty
-      let sent = session.send.append(piece, isLast: isLast)
+      let number = session.send.append(piece, isLast: isLast)
       if isLast { session.finish = .sent }
       counters.sentPayload += UInt64(piece.count)
-      header = DataHeader(number: sent.number, next: rides ? session.receive.next : nil, isLast: isLast)
-      payload = piece
+      header = DataHeader(number: number, next: rides ? session.receive.next : nil, isLast: isLast)
+      payload = piece[...]
     } else {
       return nil
     }
@@ -139,6 +137,6 @@ extension LinkLayer {
       session.reportBy = nil
       session.unreported = 0
     }
-    return .data(header, payload: payload[...])
+    return .data(header, payload: payload)
   }
 }

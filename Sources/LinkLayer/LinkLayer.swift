@@ -13,7 +13,7 @@ public struct LinkLayer: Sendable {
 
   /// Sessions that are over, so that nothing of them begins anew.
   private static let rememberedSessions = 16
-  /// What a dialler may send before it knows the listener's window, so that every window is at least that.
+  /// Bytes that a dialler may send before it knows the listener's window, so that every window is at least that.
   static let initialWindow = 4096
   static let initialPayload = 256
 
@@ -69,8 +69,8 @@ public struct LinkLayer: Sendable {
   public mutating func open(session id: UInt32, at now: UInt64) {
     guard role == .dialler, session == nil else { return }
     var session = Session(
-      SessionID(session: id, incarnation: incarnation), window: configuration.window, peerWindow: Self.initialWindow,
-      peerLargestPayload: listenerLargestPayload, at: now)
+      SessionID(session: id, incarnation: incarnation), window: configuration.window,
+      peerWindow: Self.initialWindow / Unit.size, peerLargestPayload: listenerLargestPayload, at: now)
     session.needsOpen = true
     self.session = session
     if session.isReady { events.append(.ready) }
@@ -104,8 +104,8 @@ public struct LinkLayer: Sendable {
     guard isLineUp, let session, session.isReady, !session.isHolding, session.finish == .notWanted,
       !session.send.hasLost,
       session.pending.count < payloadSize(for: session),
-      session.send.bytes + session.pending.count < session.peerWindow,
-      session.send.count < FrameCodec.largestReport, now >= pacer.readyAt
+      session.send.units + session.pending.count / Unit.size < session.peerWindow,
+      session.send.count < SendWindow.mostFrames, now >= pacer.readyAt
     else { return 0 }
     return quantum - session.pending.count
   }
@@ -179,7 +179,7 @@ public struct LinkLayer: Sendable {
   /// Bytes that are cut from the owner's stream at a time.
   var quantum: Int {
     guard let bytes = pacer.largestFrame else { return 16_384 }
-    return max(bytes - FrameCodec.dataOverhead - bytes / 254, FrameSizer.smallest)
+    return max(bytes - FrameCodec.dataOverhead - bytes / 254, LinkConfiguration.leastPayload)
   }
 
   func payloadSize(for session: Session) -> Int {

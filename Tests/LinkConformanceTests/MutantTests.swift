@@ -78,14 +78,14 @@ struct MutantTests {
     },
     Mutant(.listen, "skips what is missing", fails: "§4 what is missing") {
       $0.said = {
-        guard case .acknowledgement(var report) = $0, !report.arrived.isEmpty else { return [$0] }
-        report.next &+= 2
+        guard case .acknowledgement(var report) = $0, !report.arrivals.runs.isEmpty else { return [$0] }
+        report.arrivals.next &+= 2
         return [.acknowledgement(report)]
       }
     },
-    Mutant(.listen, "believes every acknowledgement", fails: "§9 an ACK of a frame that was never sent") {
+    Mutant(.listen, "believes every acknowledgement", fails: "§9 an ACK of a unit that was never sent") {
       $0.heard = {
-        if case .acknowledgement(let report) = $0, report.next > 100 { [] } else { [$0] }
+        if case .acknowledgement(let report) = $0, report.arrivals.next > 100 { [] } else { [$0] }
       }
     },
     Mutant(.listen, "answers the first of many questions", fails: "§9 more POLLs than can be answered") {

@@ -86,8 +86,10 @@ struct Attack {
     }
     let first = layer.session?.send.first ?? 0
     let next = script.byte() & 7 == 0 ? script.short() : first &+ UInt16(script.byte() & 3)
+    let runs = script.bytes(4).map { max(UInt16($0), 1) }
     receive(
-      .acknowledgement(Acknowledgement(answer: answer, next: next, window: script.short(), arrived: script.bytes(4))))
+      .acknowledgement(
+        Acknowledgement(answer: answer, arrivals: Arrivals(next: next, runs: runs), window: script.short())))
   }
 
   private mutating func data(number: UInt16) {
@@ -131,8 +133,9 @@ struct Attack {
     precondition(layer.control.count <= 8 && layer.ended.count <= 16)
     precondition(layer.deframer.heldBytes <= layer.deframer.limit)
     guard let session = layer.session else { return }
-    precondition(session.polls.count <= 8 && session.send.count <= 1024 && session.receive.slotCount <= 1025)
-    precondition(session.receive.heldBytes + session.receive.unread <= layer.configuration.window)
+    precondition(session.polls.count <= 8 && session.send.units <= Unit.largestWindow + 1)
+    precondition(session.receive.heldMemory <= layer.configuration.window / 16 * 17 + 17)
+    precondition(session.receive.unread <= layer.configuration.window)
     precondition(session.receive.unread == unread)
   }
 }

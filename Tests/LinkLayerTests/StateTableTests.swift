@@ -25,7 +25,7 @@ struct StateTableTests {
   }
 
   static let own = SessionID(session: 5, incarnation: 7)
-  static let report = Acknowledgement(answer: nil, next: 0, window: 100, arrived: [])
+  static let report = Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 100)
   static let frames: [(name: String, frame: Frame, seal: SessionID)] = [
     ("HELLO, version unknown", .hello(version: 9, incarnation: 7, largestPayload: 2048), own),
     ("HELLO, incarnation 0", .hello(version: 1, incarnation: 0, largestPayload: 2048), own),
@@ -134,7 +134,8 @@ struct StateTableTests {
       #expect(id == SessionID(session: 5, incarnation: incarnation), comment)
     case .opened:
       #expect(events.suffix(2) == [.ready, .confirmed], comment)
-      #expect(sent == [.acknowledgement(Acknowledgement(answer: nil, next: 0, window: 8192, arrived: []))], comment)
+      #expect(
+        sent == [.acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 8192))], comment)
     case .answers:
       guard case .acknowledgement(let report) = sent.first else {
         Issue.record(comment)

@@ -10,6 +10,7 @@ struct VectorTests {
     #expect(Vector.all(in: "frames.txt").count >= 20)
     #expect(Vector.all(in: "cobs.txt").count >= 16)
     #expect(Vector.all(in: "damaged.txt").count >= 13)
+    #expect(Vector.all(in: "streams.txt").count >= 16)
     #expect(Vector.all(in: "attacks.txt").count >= 40)
   }
 
@@ -33,6 +34,25 @@ struct VectorTests {
     wire.removeLast()
     #expect(COBS.decode(&wire))
     #expect(wire == vector.bytes("plain"))
+  }
+
+  @Test("a stream is put together as its vector says", arguments: Vector.all(in: "streams.txt"))
+  func streams(_ vector: Vector) throws {
+    let window = try #require(vector.values["window"].flatMap { Int($0) })
+    var receive = ReceiveWindow(capacity: window * Unit.size)
+    var stream: [UInt8] = []
+    for case .data(let header, let payload) in vector.frames {
+      _ = receive.receive(number: header.number, payload: payload, isLast: header.isLast)
+      while let piece = receive.takeNext() {
+        stream += piece
+        receive.consumed(piece.count)
+      }
+    }
+    #expect(stream == vector.bytes("stream"))
+    let arrivals = receive.arrivals
+    let runs = arrivals.runs.map { "\($0)" }.joined(separator: ",")
+    #expect(
+      "next=\(arrivals.next) runs=\(runs) finished=\(receive.isFinished ? "yes" : "no")" == vector.values["state"])
   }
 
   @Test("what is no frame is dropped", arguments: Vector.all(in: "damaged.txt"))

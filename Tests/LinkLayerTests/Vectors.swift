@@ -41,8 +41,13 @@ struct Vector: Sendable, CustomTestStringConvertible {
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 
   /// What the line `frame` says.
-  var frame: Frame? {
-    let words = (values["frame"] ?? "").split(separator: " ").map(String.init)
+  var frame: Frame? { Self.frame(values["frame"] ?? "") }
+
+  /// Frames of a line with several.
+  var frames: [Frame] { (values["frames"] ?? "").components(separatedBy: "; ").compactMap(Self.frame) }
+
+  private static func frame(_ text: String) -> Frame? {
+    let words = text.split(separator: " ").map(String.init)
     let fields = Dictionary(
       uniqueKeysWithValues: words.dropFirst().map { word in
         let parts = word.components(separatedBy: "=")
@@ -51,10 +56,13 @@ struct Vector: Sendable, CustomTestStringConvertible {
     func number<Number: FixedWidthInteger>(_ key: String, radix: Int = 10) -> Number {
       Number(fields[key] ?? "0", radix: radix) ?? 0
     }
+    func numbers(_ key: String) -> [UInt16] { (fields[key] ?? "").split(separator: ",").compactMap { UInt16($0) } }
     func bytes(_ key: String) -> [UInt8] { Self.bytes(fields[key] ?? "") }
     func report(_ answer: Acknowledgement.Answer?) -> Frame {
       .acknowledgement(
-        Acknowledgement(answer: answer, next: number("next"), window: number("window"), arrived: bytes("arrived")))
+        Acknowledgement(
+          answer: answer,
+          arrivals: Arrivals(next: number("next"), runs: numbers("runs")), window: number("window")))
     }
     switch words.first {
     case "hello":

@@ -10,7 +10,7 @@ package enum Frame: Equatable, Sendable {
   case poll(session: UInt32, token: UInt8)
   /// What has arrived, and how much more may.
   case acknowledgement(Acknowledgement)
-  /// A piece of the stream.
+  /// Units of the stream.
   case data(DataHeader, payload: ArraySlice<UInt8>)
 }
 
@@ -44,26 +44,40 @@ package struct Acknowledgement: Equatable, Sendable {
   }
 
   package var answer: Answer?
-  /// The number of the first frame that has not arrived.
-  package var next: UInt16
-  /// How many bytes of payload from there on can be taken, in ``unit``s.
+  package var arrivals: Arrivals
+  /// How many units from ``Arrivals/next`` on can be taken.
   package var window: UInt16
-  /// Bit n, lowest first, stands for frame `next + 1 + n`: set where it has arrived.
-  package var arrived: [UInt8]
 
-  package static let unit = 16
-
-  package init(answer: Answer?, next: UInt16, window: UInt16, arrived: [UInt8]) {
+  package init(answer: Answer?, arrivals: Arrivals, window: UInt16) {
     self.answer = answer
-    self.next = next
+    self.arrivals = arrivals
     self.window = window
-    self.arrived = arrived
+  }
+}
+
+/// Which units have arrived.
+package struct Arrivals: Equatable, Sendable {
+  /// The number of the first that has not.
+  package var next: UInt16
+  /// How many from there on are missing, how many after them have arrived, and so on. None is 0. What comes after the last run is
+  /// missing where that is one of arrived units, and not told where it is one of missing units: the list was too long.
+  package var runs: [UInt16]
+
+  /// Bytes of the longest list on the wire.
+  package static let longestList = 128
+  /// Bytes of a run on the wire.
+  package static func length(of run: UInt16) -> Int { run < 0x80 ? 1 : 2 }
+
+  package init(next: UInt16, runs: [UInt16] = []) {
+    self.next = next
+    self.runs = runs
   }
 }
 
 package struct DataHeader: Equatable, Sendable {
+  /// Of the payload's first unit.
   package var number: UInt16
-  /// The number of the first frame that has not arrived here, where that is worth the two bytes.
+  /// The number of the first unit that has not arrived here, where that is worth the two bytes.
   package var next: UInt16?
   /// Nothing comes after this payload.
   package var isLast: Bool

@@ -9,11 +9,9 @@ package enum FrameCodec {
   /// Bytes of POLL, and of an answer without gaps, on the wire.
   static let pollLength = 6 + 4 + 2
   static let answerLength = 7 + 4 + 2
-  /// The most frames that an acknowledgement speaks of beyond the first that is missing.
-  static let largestReport = 1024
 
-  /// Bytes before stuffing of the longest frame: DATA, or an answer with its bitmap.
-  static func largestBody(payload: Int) -> Int { max(5 + payload, 7 + largestReport / 8) + 4 }
+  /// Bytes before stuffing of the longest frame: DATA, or an answer with its list.
+  static func largestBody(payload: Int) -> Int { max(5 + payload, 7 + Arrivals.longestList) + 4 }
 
   private enum Kind {
     static let hello: UInt8 = 0x01
@@ -64,9 +62,9 @@ package enum FrameCodec {
         scratch.append(answer.token)
         scratch.append(answer.delay)
       }
-      append(report.next, to: &scratch)
+      append(report.arrivals.next, to: &scratch)
       append(report.window, to: &scratch)
-      scratch.append(contentsOf: report.arrived)
+      for run in report.arrivals.runs { append(run: run, to: &scratch) }
     case .data(let header, let payload):
       let flags = (header.next == nil ? 0 : DataFlag.acknowledges) | (header.isLast ? DataFlag.last : 0)
       scratch.append(Kind.data | flags)
@@ -120,9 +118,9 @@ package enum FrameCodec {
         answer = Acknowledgement.Answer(token: token, delay: delay)
       }
       guard let next: UInt16 = reader.integer(), let window: UInt16 = reader.integer() else { return nil }
-      let arrived = Array(reader.rest)
-      guard arrived.count * 8 <= largestReport else { return nil }
-      return .acknowledgement(Acknowledgement(answer: answer, next: next, window: window, arrived: arrived))
+      guard let runs = reader.runs() else { return nil }
+      let arrivals = Arrivals(next: next, runs: runs)
+      return .acknowledgement(Acknowledgement(answer: answer, arrivals: arrivals, window: window))
     case Kind.data...(Kind.data | DataFlag.all):
       guard let number: UInt16 = reader.integer() else { return nil }
       var header = DataHeader(number: number, next: nil, isLast: body[0] & DataFlag.last != 0)
@@ -149,6 +147,15 @@ package enum FrameCodec {
     return checksum.value
   }
 
+  /// One byte below 128, else two, the first with its highest bit set.
+  private static func append(run: UInt16, to bytes: inout [UInt8]) {
+    if Arrivals.length(of: run) == 1 {
+      bytes.append(UInt8(truncatingIfNeeded: run))
+    } else {
+      append(run | 0x8000, to: &bytes)
+    }
+  }
+
   private static func append<Integer: FixedWidthInteger>(_ value: Integer, to bytes: inout [UInt8]) {
     var shift = Integer.bitWidth
     while shift > 0 {
@@ -167,6 +174,22 @@ private struct FieldReader {
   }
 
   mutating func byte() -> UInt8? { rest.popFirst() }
+
+  /// All the rest, as a list of runs. `nil` where it is none.
+  mutating func runs() -> [UInt16]? {
+    guard rest.count <= Arrivals.longestList else { return nil }
+    var runs: [UInt16] = []
+    while let first = byte() {
+      var run = UInt16(first)
+      if first & 0x80 != 0 {
+        guard let second = byte() else { return nil }
+        run = UInt16(first & 0x7F) << 8 | UInt16(second)
+      }
+      guard run > 0 else { return nil }
+      runs.append(run)
+    }
+    return runs
+  }
 
   mutating func integer<Integer: FixedWidthInteger>() -> Integer? {
     guard rest.count >= Integer.bitWidth / 8 else { return nil }

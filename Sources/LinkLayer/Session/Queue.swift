@@ -15,6 +15,10 @@ struct Queue<Element> {
     storage.append(element)
   }
 
+  mutating func insert(_ element: Element, at index: Int) {
+    storage.insert(element, at: head + index)
+  }
+
   mutating func popFirst() -> Element? {
     guard head < storage.count else { return nil }
     let element = storage[head]

@@ -1,35 +1,47 @@
 /// Frames that were sent and not yet acknowledged, and which of them are lost.
 ///
 /// A line never reorders. So whatever was sent before something that has arrived, and has not arrived itself, is lost:
-/// no counting, no waiting. For that each transmission has an *order*; a frame that is sent again gets another.
+/// no counting, no waiting. For that each transmission has an *order*; a frame that is sent again gets another. Its earlier
+/// copy was proved lost, so what arrives of it is the latest.
 struct SendWindow {
+  private enum State {
+    case underWay, arrived, lost
+  }
+
   private struct Record {
-    let payload: [UInt8]
-    let isLast: Bool
-    var firstOrder: UInt64 = 0
-    var order: UInt64 = 0
-    var isArrived = false
-    var isLost = false
+    var payload: ArraySlice<UInt8>
+    var isLast: Bool
+    var order: UInt64
+    var state = State.underWay
+
+    var units: Int { Unit.count(payload.count) }
   }
 
   /// What an acknowledgement has changed.
   struct Outcome {
-    var arrivedBytes = 0
-    /// Bytes by which the window's start has moved on.
-    var advancedBytes = 0
     /// The report says less than an earlier one.
     var isOld = false
+    /// Units by which the window's start has moved on.
+    var advancedUnits = 0
+    var arrivedFrames = 0
     var lostFrames = 0
-    var lostBytes = 0
+    /// Those of them that tell something of the line.
+    var trials = FrameSizer.Trials()
   }
 
-  /// The number of the first frame that is not acknowledged.
+  /// Frames that are kept at once. Those that are sent again in pieces may be more.
+  static let mostFrames = 1024
+
+  /// The number of the first unit that is not acknowledged.
   private(set) var first: UInt16 = 0
-  /// Bytes of payload from there on: what the peer's window is compared with.
+  /// Units from there on: what the peer's window is compared with. And their bytes.
+  private(set) var units = 0
   private(set) var bytes = 0
   private var records = Queue<Record>()
   private var lostCount = 0
   private var nextOrder: UInt64 = 1
+  /// What was sent before this was interrupted: its loss is not the line's usual one.
+  private var steadySince: UInt64 = 0
 
   var isEmpty: Bool { records.isEmpty }
   var count: Int { records.count }
@@ -41,79 +53,124 @@ struct SendWindow {
     return nextOrder
   }
 
-  /// A new frame, sent now.
-  mutating func append(_ payload: [UInt8], isLast: Bool) -> (number: UInt16, payload: [UInt8]) {
-    let number = first &+ UInt16(truncatingIfNeeded: records.count)
-    var record = Record(payload: payload, isLast: isLast)
-    record.order = takeOrder()
-    record.firstOrder = record.order
-    records.append(record)
-    bytes += payload.count
-    return (number, payload)
+  /// The line was gone, or may have been.
+  mutating func interrupt() {
+    steadySince = nextOrder
   }
 
-  /// The oldest lost frame, sent again now.
-  mutating func resend() -> (number: UInt16, payload: [UInt8], isLast: Bool)? {
+  /// A new frame, sent now.
+  /// - Returns: its number.
+  mutating func append(_ payload: [UInt8], isLast: Bool) -> UInt16 {
+    let number = first &+ UInt16(truncatingIfNeeded: units)
+    let record = Record(payload: payload[...], isLast: isLast, order: takeOrder())
+    records.append(record)
+    units += record.units
+    bytes += payload.count
+    return number
+  }
+
+  /// The first units that are lost, sent again now: as many as were in one frame, and as fit in one of this size.
+  mutating func resend(_ size: Int) -> (number: UInt16, payload: ArraySlice<UInt8>, isLast: Bool)? {
     guard lostCount > 0 else { return nil }
-    for index in 0..<records.count where records[index].isLost {
-      records[index].isLost = false
-      records[index].order = takeOrder()
-      lostCount -= 1
-      let number = first &+ UInt16(truncatingIfNeeded: index)
-      return (number, records[index].payload, records[index].isLast)
+    var number = first
+    for index in 0..<records.count {
+      if records[index].state == .lost {
+        cut(index, after: max(size / Unit.size, 1))
+        records[index].state = .underWay
+        records[index].order = takeOrder()
+        lostCount -= 1
+        return (number, records[index].payload, records[index].isLast)
+      }
+      number &+= UInt16(truncatingIfNeeded: records[index].units)
     }
     return nil
   }
 
-  /// What the peer has. `nil` where it speaks of frames that were never sent.
-  mutating func acknowledge(next: UInt16, arrived: [UInt8]) -> Outcome? {
-    let advance = Int(next &- first)
+  /// Makes two lost records of one that has more units.
+  private mutating func cut(_ index: Int, after count: Int) {
+    var rest = records[index]
+    guard rest.units > count else { return }
+    rest.payload = rest.payload.dropFirst(count * Unit.size)
+    records[index].payload = records[index].payload.prefix(count * Unit.size)
+    records[index].isLast = false
+    records.insert(rest, at: index + 1)
+    lostCount += 1
+  }
+
+  /// What the peer has, and had when a poll of this order came. `nil` where it speaks of units that were never sent.
+  mutating func acknowledge(_ report: Arrivals, of poll: UInt64?) -> Outcome? {
     var outcome = Outcome()
-    outcome.isOld = advance > Int(UInt16.max) - FrameCodec.largestReport
+    let advance = Unit.distance(from: first, to: report.next)
+    outcome.isOld = advance < 0
     if outcome.isOld { return outcome }
-    let reported = highestBit(in: arrived).map { advance + 1 + $0 + 1 } ?? advance
-    guard reported <= records.count else { return nil }
-    var latest: UInt64 = 0
-    for index in 0..<records.count {
-      let bit = index - advance - 1
-      let isReported =
-        index < advance || (bit >= 0 && bit < arrived.count * 8 && arrived[bit >> 3] >> (bit & 7) & 1 == 1)
-      guard isReported, !records[index].isArrived else { continue }
-      records[index].isArrived = true
-      outcome.arrivedBytes += records[index].payload.count
-      if records[index].isLost {
-        records[index].isLost = false
-        lostCount -= 1
-      }
-      // Which copy of a frame has arrived is not known: the first proves the least.
-      latest = max(latest, records[index].firstOrder)
-    }
-    for _ in 0..<advance {
-      guard let record = records.popFirst() else { break }
-      outcome.advancedBytes += record.payload.count
-    }
-    bytes -= outcome.advancedBytes
-    first = next
-    markLost(before: latest, &outcome)
+    let told = report.runs.reduce(advance) { $0 + Int($1) }
+    guard told <= units else { return nil }
+    let latest = max(markArrived(report, advance: advance, &outcome), poll ?? 0)
+    drop(advance)
+    first = report.next
+    outcome.advancedUnits = advance
+    // A list that was cut short says nothing of what comes after it.
+    markLost(before: latest, within: report.runs.count % 2 == 0 ? .max : told - advance, &outcome)
     return outcome
   }
 
-  /// Something that was sent later than these has arrived.
-  mutating func markLost(before order: UInt64, _ outcome: inout Outcome) {
+  /// - Returns: the latest transmission that has arrived.
+  private mutating func markArrived(_ report: Arrivals, advance: Int, _ outcome: inout Outcome) -> UInt64 {
+    var latest: UInt64 = 0
+    var start = 0
+    // Where a run of arrived units begins and ends.
+    var run = 0..<advance
+    var next = 0
     for index in 0..<records.count {
-      let record = records[index]
-      guard !record.isArrived, !record.isLost, record.order < order else { continue }
-      records[index].isLost = true
-      lostCount += 1
-      outcome.lostFrames += 1
-      outcome.lostBytes += record.payload.count
+      let end = start + records[index].units
+      while run.upperBound <= start, next + 1 < report.runs.count {
+        let begin = run.upperBound + Int(report.runs[next])
+        run = begin..<(begin + Int(report.runs[next + 1]))
+        next += 2
+      }
+      if run.upperBound <= start { break }
+      if records[index].state != .arrived, run.lowerBound <= start, end <= run.upperBound {
+        if records[index].state == .lost { lostCount -= 1 }
+        records[index].state = .arrived
+        outcome.arrivedFrames += 1
+        if records[index].order >= steadySince { outcome.trials.noteArrival(of: records[index].payload.count) }
+        latest = max(latest, records[index].order)
+      }
+      start = end
+    }
+    return latest
+  }
+
+  /// Forgets so many units, which have arrived.
+  private mutating func drop(_ count: Int) {
+    var left = count
+    units -= count
+    while left > 0, !records.isEmpty {
+      let length = records[0].units
+      if length > left {
+        // Of a frame of ours a peer took a part: strange, but clear.
+        bytes -= left * Unit.size
+        records[0].payload = records[0].payload.dropFirst(left * Unit.size)
+        return
+      }
+      left -= length
+      bytes -= records[0].payload.count
+      _ = records.popFirst()
     }
   }
 
-  private func highestBit(in bytes: [UInt8]) -> Int? {
-    for index in stride(from: bytes.count - 1, through: 0, by: -1) where bytes[index] != 0 {
-      return index * 8 + 7 - bytes[index].leadingZeroBitCount
+  /// Something that was sent later than these has arrived.
+  private mutating func markLost(before order: UInt64, within limit: Int, _ outcome: inout Outcome) {
+    var start = 0
+    for index in 0..<records.count {
+      let record = records[index]
+      start += record.units
+      guard start <= limit else { return }
+      guard record.state == .underWay, record.order < order else { continue }
+      records[index].state = .lost
+      lostCount += 1
+      outcome.lostFrames += 1
+      if record.order >= steadySince { outcome.trials.noteLoss(of: record.payload.count) }
     }
-    return nil
   }
 }

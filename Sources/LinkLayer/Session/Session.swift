@@ -34,7 +34,7 @@ struct Session {
   var finish = Finish.notWanted
   /// The owner has left: since then, or since the latest news of what it had sent.
   var leavingSince: UInt64?
-  /// Bytes that the other end takes, from the first frame on that is not acknowledged.
+  /// Units that the other end takes, from the first on that is not acknowledged.
   var peerWindow: Int
   var peerLargestPayload: Int
 
@@ -46,9 +46,8 @@ struct Session {
   var reportBy: UInt64?
   /// Frames that arrived since the last one.
   var unreported = 0
-  /// Bytes of the stream that the peer may send up to, as it was last told; and that have arrived in order.
+  /// The unit of the stream that the peer may send up to, as it was last told.
   var toldLimit: UInt64 = 0
-  var arrivedBytes: UInt64 = 0
   /// The poll to answer, and when it came.
   var answer: (token: UInt8, since: UInt64)?
 
@@ -89,7 +88,7 @@ struct Session {
 
   var hasUnacknowledged: Bool { !send.isEmpty }
   /// Nothing more may be sent until the other end offers it, which an acknowledgement that was lost may have done.
-  var isBlocked: Bool { finish != .sent && send.bytes >= peerWindow }
+  var isBlocked: Bool { finish != .sent && send.units >= peerWindow }
 
   /// All that this end has to say is said and acknowledged, and all that it will hear is heard.
   var isComplete: Bool {
@@ -107,20 +106,28 @@ struct Session {
 
   /// The other end may soon have to wait for the window, and it has grown by enough to be worth a frame.
   func hasMoreToOffer(of capacity: Int) -> Bool {
-    let quarter = UInt64(capacity / 4)
-    return arrivedBytes + UInt64(receive.window) >= toldLimit + quarter && toldLimit < arrivedBytes + 2 * quarter
+    let quarter = UInt64(capacity / Unit.size / 4)
+    return receive.limit >= toldLimit + quarter && toldLimit < receive.position + 2 * quarter
+  }
+
+  /// The poll that an answer names. Those before it will not be answered any more.
+  mutating func takePoll(_ token: UInt8) -> Poll? {
+    guard let index = polls.firstIndex(where: { $0.token == token }) else { return nil }
+    let poll = polls[index]
+    polls.removeFirst(index + 1)
+    return poll
   }
 
   mutating func owe(by time: UInt64) {
     reportBy = min(reportBy ?? .max, time)
   }
 
-  /// What was owed has been said, and this window offered.
-  mutating func reported(window: Int) {
+  /// What was owed has been said, and all of the window offered.
+  mutating func reported() {
     answer = nil
     reportBy = nil
     unreported = 0
-    toldLimit = arrivedBytes + UInt64(window)
+    toldLimit = receive.limit
   }
 }
 

@@ -12,8 +12,10 @@ struct FrameCodecTests {
     .open(version: 1, session: seal, largestPayload: 2048, window: 8192),
     .reset(session: 9, reason: .silence),
     .poll(session: 9, token: 1),
-    .acknowledgement(Acknowledgement(answer: nil, next: 3, window: 4, arrived: [])),
-    .acknowledgement(Acknowledgement(answer: .init(token: 1, delay: 2), next: 3, window: 4, arrived: [5, 0x80])),
+    .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 3), window: 4)),
+    .acknowledgement(
+      Acknowledgement(
+        answer: .init(token: 1, delay: 2), arrivals: Arrivals(next: 3, runs: [5, 127, 128, 1]), window: 4)),
     .data(DataHeader(number: 1, next: nil, isLast: false), payload: [1, 2, 3]),
     .data(DataHeader(number: 1, next: 65_535, isLast: true), payload: []),
   ]
@@ -64,9 +66,11 @@ struct FrameCodecTests {
       let body = [kind] + [UInt8](repeating: 1, count: 20)
       #expect(Wire.frames(in: Wire.bytes(ofBody: body, seal: Self.seal), seal: Self.seal).isEmpty)
     }
-    let bitmap = [UInt8](repeating: 1, count: 129)
-    #expect(
-      Wire.frames(in: Wire.bytes(ofBody: [0x40, 0, 0, 0, 0] + bitmap, seal: Self.seal), seal: Self.seal).isEmpty)
+    let lists: [[UInt8]] = [[UInt8](repeating: 1, count: 129), [0], [1, 0x80, 0], [1, 0x81]]
+    for list in lists {
+      let wire = Wire.bytes(ofBody: [0x40, 0, 0, 0, 0] + list, seal: Self.seal)
+      #expect(Wire.frames(in: wire, seal: Self.seal).isEmpty)
+    }
   }
 
   @Test("takes a reason that is not known for one that gives the session up")

@@ -49,7 +49,7 @@ struct GoodputTests {
       "115,200 baud both ways, one bit in 10,000 wrong", least: 0.74, baud: 115_200, errors: 1e-4, size: 60_000,
       bothWays: true),
     situation("9600 baud", least: 0.84, baud: 9600, size: 20_000),
-    situation("9600 baud both ways", least: 0.78, baud: 9600, size: 20_000, bothWays: true),
+    situation("9600 baud both ways", least: 0.775, baud: 9600, size: 20_000, bothWays: true),
     situation("3,000,000 baud, batches of 16 ms", least: 0.97, baud: 3_000_000) { $0.line.batch = .milliseconds(16) },
     situation("not paced by us, a queue of 20 KiB", least: 0.97) {
       $0.isPaced = false

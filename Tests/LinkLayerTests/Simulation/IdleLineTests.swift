@@ -27,7 +27,7 @@ struct IdleLineTests {
     dialler.open(session: 1, at: 0)
     _ = dialler.transmit(at: 0)
     let id = SessionID(session: 1, incarnation: 7)
-    let report = Acknowledgement(answer: nil, next: 0, window: 100, arrived: [])
+    let report = Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 100)
     dialler.receive(.acknowledgement(report), seal: id, at: 1)
     var now: UInt64 = 1
     var wakeUps = 0

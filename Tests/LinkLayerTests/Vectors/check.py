@@ -47,6 +47,12 @@ def unstuff(data):
     return bytes(out) if data else None
 
 
+def runs(text):
+    """A list of runs: one byte below 128, else two, the first with its highest bit set."""
+    counts = [int(count) for count in text.split(",") if count]
+    return b"".join(bytes([count]) if count < 128 else (0x8000 | count).to_bytes(2, "big") for count in counts)
+
+
 def body(frame):
     kind, *rest = frame.split()
     fields = dict(field.split("=") for field in rest)
@@ -58,7 +64,7 @@ def body(frame):
     def blob(name):
         return bytes.fromhex(fields.get(name, ""))
 
-    report = lambda: number("next", 2) + number("window", 2) + blob("arrived")
+    report = lambda: number("next", 2) + number("window", 2) + runs(fields.get("runs", ""))
     if kind == "hello":
         return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2)
     if kind == "open":
@@ -93,6 +99,54 @@ def opened(wire, seal_bytes):
     if is_sealed and not seal_bytes:
         return None
     return content if crc32c((seal_bytes if is_sealed else b"") + content) == check else None
+
+
+class Receiver:
+    """What an end keeps of the peer's stream: its units, each by its number."""
+
+    def __init__(self, window):
+        self.window, self.next, self.units, self.end, self.stream = window, 0, {}, None, b""
+
+    def take(self, number, payload, is_last):
+        start = (number - self.next + 0x8000) % 0x10000 - 0x8000 + self.next
+        pieces = [payload[at : at + 16] for at in range(0, len(payload), 16)] or [b""]
+        stop = start + len(pieces)
+        if payload:
+            fits = stop <= self.next + self.window
+        else:
+            fits = is_last and start <= self.next + self.window
+        if stop <= self.next or not fits:
+            return
+        if self.end is not None and (stop != self.end if is_last else stop > self.end):
+            return
+        if is_last:
+            if any(number >= stop for number in self.units):
+                return
+            self.end = stop
+        for offset, piece in enumerate(pieces):
+            if start + offset >= self.next:
+                self.units.setdefault(start + offset, piece)
+        while self.next in self.units:
+            self.stream += self.units.pop(self.next)
+            self.next += 1
+
+    def report(self):
+        edges = [self.next]
+        for number in sorted(self.units):
+            if number - 1 in self.units:
+                edges[-1] = number + 1
+            else:
+                edges += [number, number + 1]
+        return self.next % 0x10000, [after - before for before, after in zip(edges, edges[1:])]
+
+
+def received(script, window):
+    receiver = Receiver(window)
+    for frame in script.split("; "):
+        fields = dict(field.split("=") for field in frame.split()[1:])
+        receiver.take(int(fields["number"]), bytes.fromhex(fields.get("payload", "")), fields.get("last") == "yes")
+    number, counts = receiver.report()
+    return f"next={number} runs={','.join(map(str, counts))} finished={'yes' if receiver.end == receiver.next else 'no'}", receiver.stream
 
 
 def blocks(path):
@@ -191,6 +245,9 @@ def main(folder):
         check = crc32c((key if content[0] >= 0x40 else b"") + content)
         expect(stuff(content + struct.pack(">I", check)) + b"\x00" == wire, vector)
         expect(opened(wire, key) == content, vector)
+    for vector in blocks(folder / "streams.txt"):
+        state, stream = received(vector["frames"], int(vector["window"]))
+        expect(state == vector["state"] and stream.hex() == vector["stream"], vector)
     for vector in blocks(folder / "damaged.txt"):
         expect(opened(bytes.fromhex(vector["wire"]), seal(vector["seal"])) is None, vector)
 

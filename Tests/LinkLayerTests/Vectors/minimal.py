@@ -22,17 +22,31 @@ HELLO, OPEN, RESET, POLL, ACK, ANSWER, DATA = 1, 2, 3, 4, 0x40, 0x41, 0x80
 PATIENCE, OPENING, GRACE, LINGER, PAUSE = 15, 5, 30, 2, 1
 
 
+def units(payload):
+    return max(-(-len(payload) // UNIT), 1)
+
+
+def told(runs):
+    """How far a list of runs reaches."""
+    total, at = 0, 0
+    while at < len(runs):
+        size = 2 if runs[at] & 0x80 else 1
+        total += int.from_bytes(runs[at : at + size], "big") & 0x7FFF
+        at += size
+    return total
+
+
 class Session:
     def __init__(self, number, incarnation, limit, largest, now):
         self.number, self.incarnation = number, incarnation
         self.confirmed = False
         self.heard = now
-        # Receiving: the first frame that is missing.
+        # Receiving: the first unit that is missing.
         self.next = 0
         self.input_ended = False
-        # Sending: frames from `first` on, unacknowledged; what was not sent yet; where the peer's offer ends.
+        # Sending, in units: frames from `first` on, unacknowledged; what was not sent yet; where the peer's offer ends.
         self.first, self.frames, self.pending = 0, collections.deque(), bytearray()
-        self.offered, self.sent, self.largest = limit, 0, max(largest, 1)
+        self.offered, self.largest = limit, max(largest, 1)
         self.wants_end = self.end_sent = False
         # Questions.
         self.unanswered, self.since, self.ask, self.token, self.resend = 0, None, None, 0, False
@@ -40,9 +54,9 @@ class Session:
     def seal(self):
         return struct.pack(">II", self.number, self.incarnation)
 
-    def base(self):
-        """Bytes of the stream before the first frame that is unacknowledged."""
-        return self.sent - sum(len(payload) for payload, _ in self.frames)
+    def sent(self):
+        """Where the next frame begins."""
+        return self.first + sum(units(payload) for payload, _ in self.frames)
 
 
 class End:
@@ -112,19 +126,20 @@ class End:
             return
         if session.resend:
             session.resend = False
-            for index, (payload, last) in enumerate(session.frames):
-                self.data(session.first + index, payload, last)
-        while session.pending and session.sent < session.offered and len(session.frames) < 16:
-            room = min(session.largest, PAYLOAD, session.offered - session.sent)
+            number = session.first
+            for payload, last in session.frames:
+                self.data(number, payload, last)
+                number += units(payload)
+        while session.pending and session.sent() < session.offered and len(session.frames) < 16:
+            room = min(session.largest, PAYLOAD, (session.offered - session.sent()) * UNIT)
             payload, session.pending = bytes(session.pending[:room]), session.pending[room:]
-            session.sent += len(payload)
             self.add(payload, False)
         if session.wants_end and not session.pending and not session.end_sent:
             session.end_sent = True
             self.add(b"", True)
 
     def add(self, payload, last):
-        self.data(self.session.first + len(self.session.frames), payload, last)
+        self.data(self.session.sent(), payload, last)
         self.session.frames.append((payload, last))
 
     def data(self, number, payload, last):
@@ -185,7 +200,7 @@ class End:
                 return self.reset(number, reasons[0])
             if self.session:
                 self.over(ABORTED)
-            self.session = Session(number, incarnation, window * UNIT, largest, self.clock())
+            self.session = Session(number, incarnation, window, largest, self.clock())
             self.session.confirmed = True
             self.answer = None
         self.owes = True
@@ -213,17 +228,16 @@ class End:
             return False
         self.hear()
         advance = (number - session.first) % 65536
-        if advance > 65536 - 1025:
+        if advance >= 32768:
             return True  # Behind the one before.
-        beyond = len(content[start + 4 :].rstrip(b"\0")) * 8 > len(session.frames)
-        if advance > len(session.frames) or beyond:
+        if advance + told(content[start + 4 :]) > session.sent() - session.first:
             self.reset(session.number, ABORTED)
             self.over(ABORTED)
             return False
-        for _ in range(advance):
-            session.frames.popleft()
-        session.first += advance
-        session.offered = session.base() + window * UNIT
+        while session.frames and advance >= units(session.frames[0][0]):
+            taken = units(session.frames.popleft()[0])
+            session.first, advance = session.first + taken, advance - taken
+        session.offered = session.first + advance + window
         return True
 
     def on_answer(self, content):
@@ -248,7 +262,7 @@ class End:
         self.owes = True
         if number != session.next % 65536 or session.input_ended:
             return  # What is ahead of a gap is not kept.
-        session.next += 1
+        session.next += units(content[start:])
         session.pending += content[start:]
         if content[0] & 2:
             session.input_ended = session.wants_end = True
@@ -270,10 +284,10 @@ class End:
             return
         if not session:
             if self.dials and self.up:
-                self.session = Session(random.randrange(1 << 32), self.incarnation, 4096, self.largest, now)
+                self.session = Session(random.randrange(1 << 32), self.incarnation, WINDOW // UNIT, self.largest, now)
                 self.question()
             return
-        blocked = session.pending and session.sent >= session.offered
+        blocked = session.pending and session.sent() >= session.offered
         lingers = session.end_sent and session.input_ended and not any(payload for payload, _ in session.frames)
         patience = LINGER if lingers else PATIENCE if session.confirmed else OPENING
         if session.since and now > session.since + patience:
