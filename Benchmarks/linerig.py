@@ -2,8 +2,10 @@
 import contextlib
 import hashlib
 import http.client
+import math
 import os
 import pathlib
+import random
 import re
 import select
 import shutil
@@ -11,14 +13,17 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import tty
 
 
 class Rig:
     """The programs, and what there is to fetch. `line` has options of `byway line` beside the rate, `flags` those of proxy
     and gateway."""
 
-    def __init__(self, byway, baud, line=(), seed=1, flags=(), files=()):
+    def __init__(self, byway, baud, line=(), seed=1, flags=(), files=(), relays=False):
+        self.relays, self.relay = relays, None
         self.byway, self.baud, self.rate, self.flags, self.more = byway, baud, baud / 10, list(flags), dict(files)
         self.line_options = [*line, "--seed", str(seed)]
         self.children = []
@@ -34,6 +39,8 @@ class Rig:
         return self
 
     def __exit__(self, *_):
+        if self.relay:
+            self.relay.close()
         for child in reversed(self.children):
             child.terminate()
         for child in reversed(self.children):
@@ -55,7 +62,9 @@ class Rig:
         self.line = self.spawn([self.byway, "line", "--baud", str(self.baud), *self.line_options, *map(str, ends)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.wait_for(ends[1].exists, "the line")
-        self.gateway = self.spawn([self.byway, "gateway", "--link", f"serial:{ends[1]}?baud={self.baud}",
+        if self.relays:
+            self.relay = Relay(ends[1])
+        self.gateway = self.spawn([self.byway, "gateway", "--link", f"serial:{self.relay.path if self.relay else ends[1]}?baud={self.baud}",
                                    "--origin", f"unix:{self.folder}/nginx.sock", *self.flags], log="gateway.log")
         self.port = free_port()
         self.proxy = self.spawn([self.byway, "proxy", "--link", f"serial:{ends[0]}?baud={self.baud}",
@@ -126,6 +135,73 @@ class Rig:
     def busy(self):
         """Processor seconds of the two ends so far."""
         return sum(processor_seconds(child.pid) for child in (self.gateway, self.proxy))
+
+
+class Relay:
+    """A piece of wire behind the line whose noise can begin at any time: `noise` has a function of bytes to bytes."""
+
+    def __init__(self, end):
+        self.noise = bytes
+        self.inner, self.outer = os.openpty()
+        self.line = os.open(end, os.O_RDWR | os.O_NOCTTY)
+        for terminal in (self.outer, self.line):
+            tty.setraw(terminal)
+        self.path = os.ttyname(self.outer)
+        self.stop, self.stopped = os.pipe()
+        self.threads = [threading.Thread(target=self.carry, args=pair, daemon=True)
+                        for pair in ((self.inner, self.line), (self.line, self.inner))]
+        for thread in self.threads:
+            thread.start()
+
+    def carry(self, source, target):
+        with contextlib.suppress(OSError):
+            while source in select.select([source, self.stop], [], [])[0]:
+                data = self.noise(os.read(source, 4096))
+                while data:
+                    data = data[os.write(target, data):]
+
+    def close(self):
+        os.close(self.stopped)
+
+
+class Rare:
+    """Which of things in a row something happens to, one in 1 / `share`."""
+
+    def __init__(self, share, seed):
+        self.source, self.share = random.Random(seed), share
+        self.gap = self.draw()
+
+    def draw(self):
+        return int(math.log(1 - self.source.random()) / math.log(1 - self.share))
+
+    def among(self, count):
+        at = self.gap
+        while at < count:
+            yield at
+            at += 1 + self.draw()
+        self.gap = at - count
+
+
+def dropping(share, seed):
+    rare = Rare(share, seed)
+
+    def noise(data):
+        kept = bytearray(data)
+        for at in reversed(list(rare.among(len(data)))):
+            del kept[at]
+        return bytes(kept)
+    return noise
+
+
+def flipping(share, seed):
+    rare = Rare(share, seed)
+
+    def noise(data):
+        flipped = bytearray(data)
+        for at in rare.among(8 * len(data)):
+            flipped[at // 8] ^= 1 << at % 8
+        return bytes(flipped)
+    return noise
 
 
 def digest(data):

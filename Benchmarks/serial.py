@@ -7,13 +7,14 @@ Everything is end to end: an HTTP client, `byway proxy`, the line, `byway gatewa
 is body bytes by time by line rate. Each figure is one run for each seed; medians are shown.
 """
 import argparse
+import http.client
 import os
 import statistics
 import threading
 import time
 
 import goodputplot
-from linerig import Rig
+from linerig import Rig, dropping, flipping
 
 RATES = [0, 1e-6, 1e-5, 1e-4]
 TARGETS = {0: 0.98, 1e-6: 0.97, 1e-5: 0.92, 1e-4: 0.78}
@@ -22,24 +23,19 @@ FAST, SLOW = 921_600, 115_200
 
 def main():
     options = parse()
-    rows, points = [], {}
-    for rate in RATES:
-        points[rate] = statistics.median(goodput(options, rate, seed) for seed in range(1, options.seeds + 1))
-        rows.append((f"goodput at {FAST}, bit error rate {rate:g}", f"≥ {TARGETS[rate]}", f"{points[rate]:.3f}"))
-        show(rows)
-    for name, line, scale in VARIANTS:
-        rows.append((f"goodput at {FAST}, {name}", "", f"{goodput(options, 0, 1, line, scale):.3f}"))
-        show(rows)
-    for part in (latencies, pulled_cable, bad_lines, idle, processor):
+    rows, options.points = [], {}
+    for part in PARTS:
+        if options.only and part.__name__ not in options.only:
+            continue
         for row in part(options):
             rows.append(row)
             show(rows)
     print("\n| measure | target | measured |\n|---|---|---|")
     for row in rows:
         print("| " + " | ".join(row) + " |")
-    if options.plot:
+    if options.plot and options.points:
         with open(options.plot, "w") as file:
-            file.write(goodputplot.svg(points))
+            file.write(goodputplot.svg(options.points))
 
 
 VARIANTS = [
@@ -54,6 +50,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each error rate (default: 3)")
+    parser.add_argument("--only", nargs="*", default=[], choices=[part.__name__ for part in PARTS],
+                        help="these parts instead of all")
     parser.add_argument("--plot", metavar="FILE", help="where to write goodput over bit error rate, as SVG")
     return parser.parse_args()
 
@@ -74,6 +72,18 @@ def goodput(options, errors, seed, line=(), scale=1):
     with Rig(options.byway, FAST, line, seed) as rig:
         seconds = warmed(rig).get("large")
         return (1 << 20) / seconds / (rig.rate * scale)
+
+
+def error_rates(options):
+    for rate in RATES:
+        share = statistics.median(goodput(options, rate, seed) for seed in range(1, options.seeds + 1))
+        options.points[rate] = share
+        yield f"goodput at {FAST}, bit error rate {rate:g}", f"≥ {TARGETS[rate]}", f"{share:.3f}"
+
+
+def variants(options):
+    for name, line, scale in VARIANTS:
+        yield f"goodput at {FAST}, {name}", "", f"{goodput(options, 0, 1, line, scale):.3f}"
 
 
 def latencies(options):
@@ -149,6 +159,64 @@ def processor(options):
         share = (rig.busy() - before) / (time.monotonic() - begun)
         yield "both processes at 3,000,000 baud, of one core", "< 10 %", f"{share * 100:.1f} %"
 
+
+# A line too bad to start on: the first bytes of its sessions meet the noise, or it begins in the middle of a body. A byte is spoilt with this chance.
+NOISES = [("1 % of bytes dropped", ["--drop", "1%"], 0.01, lambda seed: dropping(0.01, seed)),
+          ("bit error rate 0.001", ["--bit-errors", "0.001"], 1 - 0.999 ** 8, lambda seed: flipping(0.001, seed))]
+PAGE = 65_536
+
+
+def best(chance, overhead=9):
+    """The share of a line that frames of the best size carry; the delimiter before a frame has to arrive as well."""
+    return max(size / (size + overhead) * (1 - chance) ** (size + overhead + 1) for size in range(1, 2048))
+
+
+def cold_start(options):
+    for count, targets in ((1, ("≤ 3 s", "≤ 3 s")), (6, ("≤ 15 s", ""))):
+        for (name, line, chance, _), target in zip(NOISES, targets):
+            seconds = statistics.median(begun_cold(options, line, seed, count) for seed in range(1, 6))
+            least = count * PAGE / (FAST / 10) / best(chance)
+            what = "64 KiB" if count == 1 else f"{count} × 64 KiB at once"
+            yield f"{what} at {FAST}, {name} from the first on", target, f"{seconds:.2f} s, the limit is {least:.2f} s"
+
+
+def begun_cold(options, line, seed, count):
+    with Rig(options.byway, FAST, line, seed, files={"page": os.urandom(PAGE)}) as rig:
+        done = []
+        requests = [threading.Thread(target=lambda: done.append(rig.get("page"))) for _ in range(count)]
+        for request in requests:
+            request.start()
+        for request in requests:
+            request.join()
+        return max(done) if len(done) == count else float("inf")
+
+
+def noise_in_the_middle(options):
+    for name, _, _, noise in NOISES:
+        late, early = (statistics.median(noisy_rate(options, noise, seed, before) for seed in range(1, 6))
+                       for before in (2 * PAGE, 0))
+        yield (f"384 KiB at {FAST}, {name}, once it begins after 128 KiB, by the same from the start", "≥ 0.7",
+               f"{late / early:.2f} ({late / 1024:.1f} and {early / 1024:.1f} KiB/s)")
+
+
+def noisy_rate(options, noise, seed, before):
+    """Bytes of a body in a second, from when the noise begins."""
+    with Rig(options.byway, FAST, files={"body": os.urandom(before + 6 * PAGE)}, relays=True) as rig:
+        if not before:
+            rig.relay.noise = noise(seed)
+        connection = http.client.HTTPConnection("127.0.0.1", rig.port, timeout=120)
+        begun = time.monotonic()
+        connection.request("GET", "/body")
+        response = connection.getresponse()
+        received = len(response.read(before)) if before else 0
+        if before:
+            rig.relay.noise = noise(seed)
+            begun = time.monotonic()
+        received += len(response.read())
+        return (received - before) / (time.monotonic() - begun)
+
+
+PARTS = [error_rates, variants, latencies, pulled_cable, bad_lines, cold_start, noise_in_the_middle, idle, processor]
 
 if __name__ == "__main__":
     os.environ.setdefault("SWIFT_BACKTRACE", "enable=no")

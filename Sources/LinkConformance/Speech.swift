@@ -255,8 +255,8 @@ extension Frame {
     case .poll(let session, let token): return "poll session=\(Self.hexadecimal(session)) token=\(token)"
     case .acknowledgement(let report):
       let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"
-      return "\(start) next=\(report.next) window=\(report.window)"
-        + (report.arrived.isEmpty ? "" : " arrived=\(report.arrived.count) bytes")
+      return "\(start) next=\(report.arrivals.next) window=\(report.window)"
+        + (report.arrivals.runs.isEmpty ? "" : " runs=\(report.arrivals.runs)")
     case .data(let header, let payload):
       return "data number=\(header.number) payload=\(payload.count)" + (header.next.map { " next=\($0)" } ?? "")
         + (header.isLast ? " last" : "")
