@@ -49,7 +49,7 @@ import Testing
     let link = "serial:\(folder["tty"])?baud=921600&open=dial"
     let gateway = try ChildProcess(
       BywayProcess.command(), ["gateway", "--link", link, "--origin", "http://127.0.0.1:9"])
-    let result = try await conform("dial", "--only", "HELLO")
+    let result = try await conform("dial", "--only", "opening × HELLO")
     #expect(result.exitCode == 0, "\(result.text)")
     await gateway.stop()
   }
