@@ -27,12 +27,16 @@ def units(payload):
 
 
 def told(runs):
-    """How far a list of runs reaches."""
-    total, at = 0, 0
-    while at < len(runs):
-        size = 2 if runs[at] & 0x80 else 1
-        total += int.from_bytes(runs[at : at + size], "big") & 0x7FFF
-        at += size
+    """How far a list of runs reaches; None where it is none."""
+    total = 0
+    if len(runs) > 128:
+        return None
+    while runs:
+        size = 2 if runs[0] & 0x80 else 1
+        run = int.from_bytes(runs[:size], "big") & 0x7FFF
+        if len(runs) < size or not run:
+            return None
+        total, runs = total + run, runs[size:]
     return total
 
 
@@ -224,13 +228,14 @@ class End:
     def on_ack(self, content, start=1):
         session = self.session
         number, window = struct.unpack_from(">HH", content, start)
-        if len(content) - start - 4 > 128:
+        runs = told(content[start + 4 :])
+        if runs is None:
             return False
         self.hear()
         advance = (number - session.first) % 65536
         if advance >= 32768:
             return True  # Behind the one before.
-        if advance + told(content[start + 4 :]) > session.sent() - session.first:
+        if advance + runs > session.sent() - session.first:
             self.reset(session.number, ABORTED)
             self.over(ABORTED)
             return False
@@ -260,11 +265,14 @@ class End:
         self.hear()
         session = self.session
         self.owes = True
-        if number != session.next % 65536 or session.input_ended:
-            return  # What is ahead of a gap is not kept.
-        session.next += units(content[start:])
-        session.pending += content[start:]
-        if content[0] & 2:
+        payload, last = content[start:], content[0] & 2
+        ahead = (number - session.next + 32768) % 65536 - 32768
+        # What is ahead of a gap is not kept. Of a frame that was cut otherwise before, some units may be new.
+        if session.input_ended or ahead > 0 or ahead + units(payload) <= 0 or not (payload or last):
+            return
+        session.next += ahead + units(payload)
+        session.pending += payload[-ahead * UNIT :]
+        if last:
             session.input_ended = session.wants_end = True
 
     # Time
