@@ -49,7 +49,7 @@ extension LinkLayer {
     }
     let report = Acknowledgement(
       answer: session.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      arrivals: session.receive.arrivals, window: UInt16(session.receive.window))
+      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window))
     self.session?.reported()
     return .acknowledgement(report)
   }

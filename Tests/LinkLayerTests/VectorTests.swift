@@ -49,7 +49,7 @@ struct VectorTests {
       }
     }
     #expect(stream == vector.bytes("stream"))
-    let arrivals = receive.arrivals
+    let arrivals = receive.arrivals(within: 128)
     let runs = arrivals.runs.map { "\($0)" }.joined(separator: ",")
     #expect(
       "next=\(arrivals.next) runs=\(runs) finished=\(receive.isFinished ? "yes" : "no")" == vector.values["state"])

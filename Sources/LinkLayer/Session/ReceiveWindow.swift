@@ -66,10 +66,10 @@ struct ReceiveWindow {
     unread = max(unread - count, 0)
   }
 
-  /// What has arrived; the nearest of it where there are too many gaps.
-  var arrivals: Arrivals {
+  /// What has arrived; the nearest of it where a list of so many bytes cannot tell more.
+  func arrivals(within length: Int) -> Arrivals {
     var arrivals = Arrivals(next: next)
-    var left = Arrivals.longestList
+    var left = length
     var start = 0
     while start < reach {
       let held = run(from: start, isHeld: false)

@@ -79,6 +79,14 @@ struct BadLineTests {
     #expect(seconds < fromTheStart / 0.8, "\(seconds) instead of \(fromTheStart)")
   }
 
+  @Test(
+    "keeps its session where one frame in two is lost, and acknowledgements too",
+    arguments: 1...5 as ClosedRange<UInt64>)
+  func worse(_ seed: UInt64) {
+    let noise = Noise(testDescription: "3 % of bytes dropped") { [Late(fault: DroppedBytes(rate: 0.03), begin: $0)] }
+    #expect(cold(noise, size: 65_536, seed: seed) < 60)
+  }
+
   @Test("is as good as any other when it is good again")
   func recovery() {
     let line = LineConfiguration(
