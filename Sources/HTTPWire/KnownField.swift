@@ -12,7 +12,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case connection, keepAlive, proxyConnection, transferEncoding, upgrade, te
 
   // Fields that a hop reads, sets or checks.
-  case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
+  case accept, host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
   case origin, secFetchSite, secFetchDest
@@ -47,6 +47,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .transferEncoding: "transfer-encoding"
     case .upgrade: "upgrade"
     case .te: "te"
+    case .accept: "accept"
     case .host: "host"
     case .contentLength: "content-length"
     case .trailer: "trailer"
@@ -80,6 +81,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case (4, UInt8(ascii: "h")): self = Self.match(name, .host)
     case (4, UInt8(ascii: "d")): self = Self.match(name, .date)
     case (5, UInt8(ascii: ":")): self = Self.match(name, .path)
+    case (6, UInt8(ascii: "a")): self = Self.match(name, .accept)
     case (6, UInt8(ascii: "c")): self = Self.match(name, .cookie)
     case (6, UInt8(ascii: "e")): self = Self.match(name, .expect)
     case (6, UInt8(ascii: "o")): self = Self.match(name, .origin)

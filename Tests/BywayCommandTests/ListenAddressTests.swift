@@ -26,12 +26,24 @@ import UnixTransport
     #expect(failure.message.contains("--listen-anywhere"))
     let open = try ListenAddress(text).link(in: transports, anywhere: true).address
     #expect(open[option: "insecure"] == "yes")
+    #expect(open.text == "tcp://\(text)")
   }
 
   @Test(
     "anything else is refused", arguments: ["8080", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
   func refused(_ text: String) {
     #expect(throws: (any Error).self) { try ListenAddress(text).link(in: transports) }
+  }
+
+  @Test(
+    "a mistake is told in the words of --listen",
+    arguments: [
+      (":8080", "write 127.0.0.1:8080"), ("8080", "write 127.0.0.1:8080"), ("127.0.0.1:80x", "\"80x\" is not a port"),
+      ("localhost:99999", "\"99999\" is not a port"), ("proxy", "write HOST:PORT or unix:PATH"),
+    ])
+  func mistakes(_ text: String, _ message: String) throws {
+    let failure = try #require(throws: CommandFailure.self) { try ListenAddress(text) }
+    #expect(failure.message.hasPrefix("--listen \(text): ") && failure.message.contains(message), "\(failure.message)")
   }
 
   @Test("the ready line shows a URL")

@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import HTTPTypes
 import HTTPWire
+import NIOCore
 import Testing
 
 @Suite struct FailureResponseTests {
@@ -19,6 +20,14 @@ import Testing
     #expect(response.head.value(of: .contentLength) == "\(response.body.readableBytes)")
   }
 
+  @Test("the cause is what the system says, and no name of a function of ours or NIO's")
+  func cause() throws {
+    let cause = IOError(errnoCode: ECONNREFUSED, reason: "connect(descriptor:addr:size:)")
+    let error = BywayError(.originUnavailable, "Nothing listens.", cause: cause)
+    #expect(error.description == "Nothing listens. (originUnavailable: Connection refused)")
+    #expect(String(buffer: FailureResponse(error, hop: "h").body).contains(#""cause":"Connection refused""#))
+  }
+
   @Test(
     "gives each failure the status that tells whose fault it is",
     arguments: [
@@ -29,6 +38,29 @@ import Testing
     ])
   func statuses(_ code: BywayError.Code, _ status: Int) {
     #expect(FailureResponse(BywayError(code, "x"), hop: "h").head.status == status)
+  }
+
+  @Test("a browser gets a page that says it, asks again where that may help, and shows a message as text")
+  func page() throws {
+    let accept = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+    let form = FailureResponse.Form(answering: [":method": "GET", "accept": accept])
+    let down = FailureResponse(BywayError(.linkUnavailable, "<b>unix:/x</b> & is down."), hop: "h", form: form)
+    let page = String(buffer: down.body)
+    #expect(down.head.status == 503)
+    #expect(down.head.value(of: .contentType) == "text/html; charset=utf-8")
+    #expect(down.head.value(of: .proxyStatus)?.hasPrefix("h; error=destination_unavailable") == true)
+    #expect(page.contains("<h1>The link is down</h1>") && page.contains("&lt;b&gt;unix:/x&lt;/b&gt; &amp; is down."))
+    #expect(page.contains("http-equiv=\"refresh\"") && !page.contains("src=") && !page.contains("href="))
+    let forbidden = FailureResponse(BywayError(.forbidden, "No."), hop: "h", form: form)
+    #expect(!String(buffer: forbidden.body).contains("refresh"))
+    for fields: FieldSection in [
+      [":method": "GET", "accept": "*/*"], [":method": "POST", "accept": accept], [":method": "GET"],
+    ] {
+      guard case .problem = FailureResponse.Form(answering: fields) else {
+        Issue.record("\(fields)")
+        continue
+      }
+    }
   }
 
   @Test("a client of gRPC is told in a status of gRPC's, in the head because nothing else comes")

@@ -25,6 +25,7 @@ final class HTTP1ServerExchange: ResponseSink {
   private var isBodiless = true
   private var handshake: WebSocketHandshake?
   private var isTunnel = false
+  private var form = FailureResponse.Form.problem
   private var isRefusal = false
   private var hasHead = false
   private var isEnded = false
@@ -49,6 +50,7 @@ final class HTTP1ServerExchange: ResponseSink {
 
   func begin(_ head: RequestHead, with handler: any ExchangeHandler) {
     var fields = head.fields
+    form = FailureResponse.Form(answering: fields)
     let configuration = connection.configuration
     let via = head.version == .v1_1 ? connection.via : "1.0 \(configuration.hop)"
     if let rejection = RequestRules.admit(&fields, configuration, via: via) {
@@ -110,7 +112,7 @@ final class HTTP1ServerExchange: ResponseSink {
     } else if hasHead {
       cutShort(error)
     } else {
-      respond(FailureResponse(error, hop: connection.configuration.hop, status: status))
+      respond(FailureResponse(error, hop: connection.configuration.hop, status: status, form: form))
     }
   }
 
@@ -187,7 +189,7 @@ final class HTTP1ServerExchange: ResponseSink {
     if hasHead {
       cutShort(error)
     } else {
-      respond(FailureResponse(error, hop: connection.configuration.hop))
+      respond(FailureResponse(error, hop: connection.configuration.hop, form: form))
     }
   }
 
@@ -246,7 +248,7 @@ final class HTTP1ServerExchange: ResponseSink {
       isEnded = true
       connection.abort(byReset: encoder.framing == .untilClose || encoder.framing == .tunnel)
     } else {
-      respond(FailureResponse(error, hop: connection.configuration.hop))
+      respond(FailureResponse(error, hop: connection.configuration.hop, form: form))
     }
   }
 }

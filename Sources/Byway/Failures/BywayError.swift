@@ -87,6 +87,6 @@ extension BywayError {
 
 extension BywayError: CustomStringConvertible {
   public var description: String {
-    cause.map { "\(message) (\(code): \($0))" } ?? "\(message) (\(code))"
+    cause.map { "\(message) (\(code): \(CauseText.of($0)))" } ?? "\(message) (\(code))"
   }
 }

@@ -2,7 +2,7 @@ package import HTTPWire
 package import NIOCore
 
 /// What a server's side answers where an exchange failed before its response began: a status, `Proxy-Status` (RFC 9209)
-/// and a problem document (RFC 9457); or what a client of gRPC reads in their place.
+/// and a problem document (RFC 9457), or a page where a browser asks; or what a client of gRPC reads in their place.
 package struct FailureResponse {
   /// In which words a client can read why it got no answer.
   package enum Form: Sendable {
@@ -10,6 +10,8 @@ package struct FailureResponse {
     /// A status of 200, and what went wrong in the trailers, which are the head where nothing else comes
     /// (gRPC over HTTP/2, "Trailers-Only"). A client of gRPC shows nothing of any other answer but its status.
     case grpc
+    /// For the person in front of a browser.
+    case page
 
     package init(answering request: FieldSection) {
       let isGRPC = request.withValue(of: .contentType) { value in
@@ -18,7 +20,11 @@ package struct FailureResponse {
         // Of "application/grpc-web" the proxy that translates it is the client.
         return value.count == name.count || "+; ".utf8.contains(value[name.count])
       }
-      self = isGRPC ?? false ? .grpc : .problem
+      if isGRPC ?? false {
+        self = .grpc
+      } else {
+        self = FailurePage.isWanted(by: request) ? .page : .problem
+      }
     }
   }
 
@@ -30,7 +36,7 @@ package struct FailureResponse {
   ///   - status: overrules the one that the error's code stands for.
   package init(_ error: BywayError, hop: String, status: Int? = nil, form: Form = .problem) {
     let kind = Kind(error.code)
-    guard case .problem = form else {
+    if case .grpc = form {
       var head: FieldSection = [
         ":status": "200", "content-type": "application/grpc", "grpc-status": "\(GRPCStatus.code(of: error.code))",
         "grpc-message": GRPCStatus.message(error.message),
@@ -40,24 +46,18 @@ package struct FailureResponse {
       return
     }
     let status = status ?? kind.status
-    var json = ByteBuffer()
-    json.writeString("{\"type\":\"about:blank\",\"title\":")
-    json.writeJSON(kind.title)
-    json.writeString(",\"status\":\(status),\"detail\":")
-    json.writeJSON(error.message)
-    json.writeString(",\"code\":")
-    json.writeJSON(error.code.description)
-    if let cause = error.cause {
-      json.writeString(",\"cause\":")
-      json.writeJSON(String(describing: cause))
-    }
-    json.writeString("}\n")
-    body = json
-
     var head = FieldSection()
     head.append(.status, String(status))
-    head.append(.contentType, "application/problem+json")
-    head.append(.contentLength, String(json.readableBytes))
+    if case .page = form {
+      body = FailurePage.html(title: kind.title, message: error.message, mayPass: (502...504).contains(status))
+      head.append(.contentType, "text/html; charset=utf-8")
+      head.append(name: "content-security-policy", value: FailurePage.policy)
+      head.append(name: "cache-control", value: "no-store")
+    } else {
+      body = kind.problem(error, status: status)
+      head.append(.contentType, "application/problem+json")
+    }
+    head.append(.contentLength, String(body.readableBytes))
     if let field = kind.proxyStatus(of: error, hop: hop) { head.append(.proxyStatus, field) }
     self.head = head
   }
@@ -91,6 +91,23 @@ package struct FailureResponse {
         case .cancelled: (502, "The exchange was cancelled", "connection_terminated")
         default: (500, "The request failed here", "proxy_internal_error")
         }
+    }
+
+    /// RFC 9457.
+    func problem(_ error: BywayError, status: Int) -> ByteBuffer {
+      var json = ByteBuffer()
+      json.writeString("{\"type\":\"about:blank\",\"title\":")
+      json.writeJSON(title)
+      json.writeString(",\"status\":\(status),\"detail\":")
+      json.writeJSON(error.message)
+      json.writeString(",\"code\":")
+      json.writeJSON(error.code.description)
+      if let cause = error.cause {
+        json.writeString(",\"cause\":")
+        json.writeJSON(CauseText.of(cause))
+      }
+      json.writeString("}\n")
+      return json
     }
 
     func proxyStatus(of error: BywayError, hop: String) -> String? {

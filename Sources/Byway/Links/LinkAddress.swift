@@ -53,6 +53,16 @@ public struct LinkAddress: Sendable, Hashable {
     }
   }
 
+  private init(_ address: LinkAddress, options: [Option]) {
+    (scheme, authority, path, text) = (address.scheme, address.authority, address.path, address.text)
+    self.options = options
+  }
+
+  /// The same address with an option that its text does not show.
+  package func adding(_ option: Option) -> LinkAddress {
+    LinkAddress(self, options: options + [option])
+  }
+
   /// The value of an option; the last one where it is given twice.
   public subscript(option name: String) -> String? {
     options.last { $0.name == name }?.value

@@ -30,6 +30,11 @@ struct ConfigurationFile: Sendable {
       guard !name.isEmpty, !value.isEmpty else {
         throw Self.failure(path, index + 1, "\"\(content)\" is no setting: write name = value.")
       }
+      if let quote = value.first, "\"'".contains(quote), value.count > 1, value.last == quote {
+        throw Self.failure(
+          path, index + 1,
+          "\(name) stands in quotation marks: leave them out, \(name) = \(value.dropFirst().dropLast()).")
+      }
       entries.append(Entry(line: index + 1, name: String(name), value: String(value)))
     }
     self.entries = entries
@@ -75,7 +80,10 @@ struct ConfigurationFile: Sendable {
     } catch {
       // Help is an error, too.
       let isHelp = Options.exitCode(for: error) == .success
-      throw failure(isHelp ? "Unknown option '\(name)'." : Options.message(for: error).asSentence)
+      throw failure(
+        isHelp
+          ? "Unknown option '\(name)'."
+          : Options.message(for: error).asSentence + ValueHint.text(for: Options.message(for: error)))
     }
     return ["\(name)=\(entry.value)"]
   }

@@ -9,18 +9,32 @@ struct ListenAddress: Sendable, Hashable {
     // "localhost:80" is a host and a port, though it looks like a scheme and a path.
     if LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
-    } else if text.contains(":") {
-      self.text = text
+    } else if let mistake = Self.mistake(in: text) {
+      throw CommandFailure(.usage, "--listen \(text): \(mistake)")
     } else {
-      throw CommandFailure(.usage, "\"\(text)\" is no address to listen on: write HOST:PORT or unix:PATH.")
+      self.text = text
     }
+  }
+
+  /// What is wrong with something that was meant to be a host and a port; `nil` where it may be a link address.
+  private static func mistake(in text: String) -> String? {
+    guard let colon = text.lastIndex(of: ":") else {
+      let isPort = UInt16(text) != nil
+      return isPort ? "write 127.0.0.1:\(text)." : "write HOST:PORT or unix:PATH, for example 127.0.0.1:8080."
+    }
+    let (host, port) = (text[..<colon], text[text.index(after: colon)...])
+    if host.isEmpty { return "write 127.0.0.1:\(port) for this machine, or 0.0.0.0:\(port) with --listen-anywhere." }
+    let isScheme = host.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) } && UInt8(port.prefix(1)) == nil
+    guard !isScheme, !text.contains("/") else { return nil }
+    return "\"\(port)\" is not a port: write a number from 0 to 65535, for example 127.0.0.1:8080."
   }
 
   /// - Parameter anywhere: the user has said that an address may be meant that other machines reach.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(in transports: TransportRegistry, anywhere: Bool = false) throws -> Link {
     guard text.hasPrefix("tcp:") else { return try transports.link(text) }
-    let open = try transports.link(text + (text.contains("?") ? "&" : "?") + "insecure=yes")
+    // Which is for --listen-anywhere to say; messages show the address as it was given.
+    let open = try transports.link(LinkAddress(text).adding(.init(name: "insecure", value: "yes")))
     if anywhere { return open }
     do {
       return try transports.link(text)

@@ -43,11 +43,12 @@ struct ErrorReport {
   private static func parsing(_ error: any Error) -> (ExitStatus, Text) {
     switch RootCommand.exitCode(for: error) {
     case .success:
-      (.success, .answer(RootCommand.fullMessage(for: error)))
+      return (.success, .answer(RootCommand.fullMessage(for: error)))
     case .validationFailure:
-      (.usage, .failure(RootCommand.message(for: error).asSentence + " Try: byway help"))
+      let message = RootCommand.message(for: error)
+      return (.usage, .failure(message.asSentence + ValueHint.text(for: message) + " Try: byway help"))
     default:
-      (.software, .failure("Internal error: \(error)"))
+      return (.software, .failure("Internal error: \(error)"))
     }
   }
 }

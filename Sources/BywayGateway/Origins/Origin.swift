@@ -31,6 +31,11 @@ public struct Origin: Sendable {
   /// - Throws: ``BywayError`` with code `invalidAddress` or `unknownScheme`.
   public init(_ text: String) throws {
     self.text = text
+    if let place = LinkAddress.HostPort(text), place.port != nil || !text.contains(":") {
+      throw BywayError(
+        .invalidAddress,
+        "\"\(text)\" has no scheme: write http://\(text) for an HTTP server, or unix:PATH for a socket.")
+    }
     let address = try LinkAddress(text)
     let options = address.scheme == "https" ? ["ca"] : []
     for option in address.options where !options.contains(option.name) {

@@ -12,7 +12,7 @@ enum TCPFailure {
   static func listening(on address: LinkAddress, _ error: any Error) -> BywayError {
     switch ConnectFailure(error) {
     case .system(EADDRINUSE):
-      unavailable("\(address) is already in use: stop who listens there, or choose another port (0 takes any).", error)
+      inUse(address, error)
     case .system(EADDRNOTAVAIL):
       unavailable("\(address) is no address of this machine: choose one that it has.", error)
     case .system(EACCES):
@@ -22,6 +22,12 @@ enum TCPFailure {
     default:
       unavailable("Cannot listen on \(address).", error)
     }
+  }
+
+  private static func inUse(_ address: LinkAddress, _ error: any Error) -> BywayError {
+    let holder = (try? address.hostPort())?.port.flatMap { SocketHolder(ofPort: $0) }
+    let found = holder.map { " by \($0): stop that" } ?? ": stop what listens there (ss -ltnp shows it)"
+    return unavailable("\(address) is already in use\(found), or choose another port (0 takes any).", error)
   }
 
   static func noPort(_ address: LinkAddress) -> BywayError {

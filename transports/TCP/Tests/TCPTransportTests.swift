@@ -94,7 +94,7 @@ import TransportTestSupport
   func badPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }
-    #expect(taken?.message.hasPrefix("\(listener.address) is already in use") == true)
+    #expect(taken?.message.hasPrefix("\(listener.address) is already in use by process \(getpid()) (") == true)
     await listener.close()
     let zero = await bywayError { try await transport.connect(to: LinkAddress("tcp://[::1]:0"), context: .test()) }
     #expect(zero?.code == .invalidAddress)

@@ -1,0 +1,66 @@
+import HTTPWire
+import NIOCore
+
+/// What a browser shows of a failure: what is down, since when, what to try. It asks again by itself for as long as that may help,
+/// and loads nothing from anywhere.
+enum FailurePage {
+  /// Nothing from outside, whatever a message may contain.
+  static let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+  private static let pause = 5
+
+  /// A page is asked for, and not what a script of one would rather read as it is.
+  static func isWanted(by request: FieldSection) -> Bool {
+    let isGET = request.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false
+    let html = Array("text/html".utf8)
+    return isGET
+      && request.withValue(of: .accept) { value in
+        value.indices.contains { value[$0...].starts(with: html) }
+      } ?? false
+  }
+
+  /// - Parameter mayPass: what failed may be back soon.
+  static func html(title: String, message: String, mayPass: Bool) -> ByteBuffer {
+    let refresh = mayPass ? "<meta http-equiv=\"refresh\" content=\"\(pause)\">" : ""
+    let again =
+      mayPass ? "<p id=\"again\">This page tries again every \(pause) seconds.</p>\n<script>\(since)</script>" : ""
+    return ByteBuffer(
+      string: """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width">
+        \(refresh)
+        <title>\(escaped(title))</title>
+        <style>
+        body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto; padding: 0 1rem; color-scheme: light dark }
+        #again { opacity: 0.7 }
+        </style>
+        </head>
+        <body>
+        <h1>\(escaped(title))</h1>
+        <p>\(escaped(message))</p>
+        \(again)
+        </body>
+        </html>
+
+        """)
+  }
+
+  /// Only the browser knows since when it has seen nothing else; a page that was left open long ago does not count.
+  private static let since = """
+    try {
+      const key = "byway " + location.href, now = Date.now();
+      const seen = JSON.parse(sessionStorage.getItem(key) || "null");
+      const first = seen && now - seen.last < 60000 ? seen.first : now;
+      sessionStorage.setItem(key, JSON.stringify({ first: first, last: now }));
+      document.getElementById("again").prepend("Since " + new Date(first).toLocaleTimeString() + ". ");
+    } catch (error) {}
+    """
+
+  private static func escaped(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      .replacing("\"", with: "&quot;")
+  }
+}

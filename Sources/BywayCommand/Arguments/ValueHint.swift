@@ -1,0 +1,24 @@
+/// What the value of an option may be, which the parser knows only of those with a few values.
+enum ValueHint {
+  /// What to say behind the parser's message about a value; empty where the message says it, or is about something else.
+  /// - Parameter message: "The value 'soon' is invalid for '--drain <seconds>'"
+  static func text(for message: String) -> String {
+    guard message.contains("is invalid for '-"), !message.contains("Please provide"),
+      let start = message.lastIndex(of: "<"),
+      let end = message[start...].firstIndex(of: ">")
+    else { return "" }
+    let value = message[message.index(after: start)..<end]
+    return hints[String(value)].map { " Write \($0)." } ?? ""
+  }
+
+  private static let hints = [
+    "seconds": "a number of seconds, such as 5 or 0.5",
+    "time": "a time such as 5ms, 1.5s or 2min",
+    "share": "a share such as 1e-5 or 0.1%",
+    "kind@time[+length]":
+      "a kind of cut (stall, lose, hang-up or rename), when it begins and how long it lasts, such as hang-up@3s+5s",
+    "length/every@share": "how many bytes in a row of how many, and their share of wrong bits, such as 50/10000@0.1",
+    "count": "a number such as 10", "rate": "a number such as 115200", "bytes": "a number of bytes, such as 4096",
+    "number": "a number",
+  ]
+}
