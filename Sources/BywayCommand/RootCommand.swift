@@ -10,9 +10,11 @@ struct RootCommand: AsyncParsableCommand {
       A gateway on the device accepts HTTP on its links and forwards it to an origin. A proxy, or one request, at the \
       other end of a link reaches that origin as if it were on the network.
       """,
+    version: "byway \(BywayVersion.text)",
     subcommands: [
       GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, PortsCommand.self,
-      TrustCommand.self, LineCommand.self, DemoCommand.self,
+      LinksCommand.self,
+      TrustCommand.self, LineCommand.self, DemoCommand.self, ManualCommand.self,
     ])
 
   init() {}
@@ -29,7 +31,8 @@ struct RootCommand: AsyncParsableCommand {
         path += " \(name)"
         continue
       }
-      let known = commands.map { $0._commandName } + (path == "byway" ? ["help"] : [])
+      let known =
+        commands.filter { $0.configuration.shouldDisplay }.map { $0._commandName } + (path == "byway" ? ["help"] : [])
       throw CommandFailure(
         .usage, "Unknown command \"\(name)\".\(Spelling.hint(for: name, among: known)) Try: \(path) --help")
     }

@@ -1,17 +1,21 @@
 import ArgumentParser
 import Byway
+import Glibc
 
 /// The one link of a command that opens it.
 struct LinkOptions: ParsableArguments {
   // Not required for the parser, which would tell of a missing --link where somebody has misspelt it.
-  @Option(help: "The link, for example unix:/run/byway.sock. (required)")
+  @Option(
+    help: "The link: an address such as unix:/run/byway.sock, or a name that byway links lists. (default: $BYWAY_LINK)",
+    completion: .links)
   var link: String?
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where there is none that can be opened.
   func link(in transports: TransportRegistry) throws -> Link {
-    guard let link else {
-      throw CommandFailure(.usage, "No link is given: add --link, for example --link unix:/run/byway.sock.")
+    guard let link = link ?? getenv("BYWAY_LINK").map({ String(cString: $0) }), !link.isEmpty else {
+      throw CommandFailure(
+        .usage, "No link is given: add --link, for example --link unix:/run/byway.sock, or set BYWAY_LINK.")
     }
-    return try transports.link(link)
+    return try transports.link(named: link)
   }
 }

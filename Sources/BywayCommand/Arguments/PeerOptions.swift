@@ -7,13 +7,15 @@ struct PeerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Trust the certificates in this file for the origin, its own or its authority's. May be repeated.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var trust: [String] = []
 
-  @Option(help: ArgumentHelp("Show this certificate to the origin where it asks for one.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Show this certificate to the origin where it asks for one.", valueName: "file"),
+    completion: .file())
   var clientCert: String?
 
-  @Option(help: ArgumentHelp("The private key of --client-cert.", valueName: "file"))
+  @Option(help: ArgumentHelp("The private key of --client-cert.", valueName: "file"), completion: .file())
   var clientKey: String?
 
   @Option(help: ArgumentHelp("Expect this name in the origin's certificate, and ask for it.", valueName: "name"))

@@ -14,7 +14,7 @@ struct GatewayCommand: AsyncParsableCommand {
 
   @OptionGroup var options: GatewayOptions
 
-  @Option(help: "Read options from a file of \"name = value\" lines; those given here count more.")
+  @Option(help: "Read options from a file of \"name = value\" lines; those given here count more.", completion: .file())
   var config: String?
 
   init() {}

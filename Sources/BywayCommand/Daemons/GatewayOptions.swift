@@ -5,7 +5,7 @@ import BywayTLS
 
 /// What a gateway is told, on the command line or in a file.
 struct GatewayOptions: ParsableArguments {
-  @Option(help: "Accept HTTP on this link; may be repeated.")
+  @Option(help: "Accept HTTP on this link, an address or a name; may be repeated.", completion: .links)
   var link: [String] = []
 
   @Option(help: "Forward to http://HOST:PORT, https://HOST:PORT, h2c://HOST:PORT or unix:PATH.")
@@ -60,7 +60,7 @@ struct GatewayOptions: ParsableArguments {
     guard let origin else {
       throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
     }
-    let links = try link.map { try transports.link($0) }
+    let links = try link.map { try transports.link(named: $0) }
     try links.forEach(Self.check)
     var configuration = GatewayConfiguration(links: links, origin: try Origin(origin))
     configuration.allowed = try allow.map(AllowRule.init)

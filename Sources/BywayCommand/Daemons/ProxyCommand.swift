@@ -28,7 +28,9 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
-  @Option(help: ArgumentHelp("Keep what may be kept in this folder, and answer from it.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("Keep what may be kept in this folder, and answer from it.", valueName: "folder"),
+    completion: .directory)
   var cache: String?
 
   @OptionGroup(title: "Reading https") var inspection: InspectionOptions

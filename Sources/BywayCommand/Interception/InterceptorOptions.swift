@@ -6,21 +6,26 @@ import Logging
 /// The interceptors that a daemon is told to have; [docs/interceptors.md] says what each does.
 struct InterceptorOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Record every exchange into a HAR file, without bodies and secrets.", valueName: "file.har"))
+    help: ArgumentHelp("Record every exchange into a HAR file, without bodies and secrets.", valueName: "file.har"),
+    completion: .file())
   var trace: String?
 
-  @Option(help: ArgumentHelp("Answer what the rules of this file fit.", valueName: "file"))
+  @Option(help: ArgumentHelp("Answer what the rules of this file fit.", valueName: "file"), completion: .file())
   var stub: String?
 
-  @Option(help: ArgumentHelp("Record answers into this folder, for --replay.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("Record answers into this folder, for --replay.", valueName: "folder"), completion: .directory)
   var record: String?
 
-  @Option(help: ArgumentHelp("Answer from what --record has written; nothing else is reached.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("Answer from what --record has written; nothing else is reached.", valueName: "folder"),
+    completion: .directory)
   var replay: String?
 
   @Option(
     help: ArgumentHelp(
-      "Log in where an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"))
+      "Log in where an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"),
+    completion: .file())
   var auth: String?
 
   @Flag(help: "Compress bodies on the link, where its other end has --compress too.")

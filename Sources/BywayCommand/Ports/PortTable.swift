@@ -16,15 +16,7 @@ struct PortTable: Sendable {
     let rows = ports.map { port in
       [port.address, port.device, port.name ?? "", port.obstacle.map { "(\($0))" } ?? ""]
     }
-    let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.map { row in
-      var line = ""
-      for (cell, width) in zip(row, widths) where width > 0 {
-        line += cell + String(repeating: " ", count: width - cell.count + 2)
-      }
-      while line.last == " " { line.removeLast() }
-      return line + "\n"
-    }.joined()
+    return TextColumns.lines(rows)
   }
 
   /// What is not known is left out.

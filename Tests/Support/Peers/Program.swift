@@ -13,6 +13,7 @@ package struct Program: Sendable {
   package static let curl = Program(name: "curl", package: "curl")
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
   package static let openssl = Program(name: "openssl", package: "openssl")
+  package static let groff = Program(name: "groff", package: "groff-base")
   package static let bash = Program(name: "bash", package: "bash")
   package static let prlimit = Program(name: "prlimit", package: "util-linux")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")

@@ -1,0 +1,60 @@
+import Byway
+import Glibc
+import NIOCore
+
+/// What can be told of the links that have names.
+struct LinkProbe: Sendable {
+  private static let patience = TimeAmount.seconds(5)
+
+  let book: LinkBook
+  let transports: TransportRegistry
+
+  /// Without opening any: a line may be in use.
+  func glances() throws -> [String: String] {
+    let ports = try transports.ports()
+    return Dictionary(uniqueKeysWithValues: book.entries.map { ($0.name, glance($0, ports)) })
+  }
+
+  /// By a round trip over each, all at once.
+  func pings() async -> [String: String] {
+    await withTaskGroup(of: (String, String).self) { group in
+      for entry in book.entries { group.addTask { (entry.name, await ping(entry)) } }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+  }
+
+  private func glance(_ entry: LinkBook.Entry, _ ports: [LinkPort]) -> String {
+    let address: LinkAddress
+    do {
+      address = try book.link(entry, in: transports).address
+    } catch {
+      return BywayError(error).message
+    }
+    switch address.scheme {
+    case "unix": return Self.exists(address) ? "there" : "no such socket"
+    case "serial":
+      let port = ports.first { $0.device == address.path || $0.address == "serial:\(address.path)" }
+      if let obstacle = port?.obstacle { return obstacle }
+      return port != nil || Self.exists(address) ? "there" : "not plugged in"
+    default: return "not tried"
+    }
+  }
+
+  private func ping(_ entry: LinkBook.Entry) async -> String {
+    do {
+      var configuration = BywayClient.Configuration.defaults
+      configuration.patience = .zero
+      let client = BywayClient(try book.link(entry, in: transports), configuration: configuration)
+      let timedOut = BywayError(.timedOut, "No answer within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
+      let roundTrip = try await withTimeLimit(Self.patience, timedOut) { try await client.ping() }
+      await client.shutDown()
+      return "answers in \(PingStatistics.milliseconds(roundTrip)) ms"
+    } catch {
+      return BywayError(error).message
+    }
+  }
+
+  private static func exists(_ address: LinkAddress) -> Bool {
+    access((address.authority ?? "") + address.path, F_OK) == 0
+  }
+}

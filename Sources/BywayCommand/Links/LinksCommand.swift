@@ -1,0 +1,32 @@
+import ArgumentParser
+import Byway
+import NIOCore
+
+/// `byway links`
+struct LinksCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "links",
+    abstract: "Lists the links that have names.",
+    discussion: """
+      Names are lines of "name = address" in ~/.config/byway/links and /etc/byway/links, and stand for the address after \
+      --link and in BYWAY_LINK. One on a line: the name, the address, and what is known of it without opening it.
+      """)
+
+  @Flag(help: "Open each link, and tell how long a round trip takes or why there is none.")
+  var ping = false
+
+  init() {}
+
+  func run() async throws {
+    let transports = CommandContext.transports
+    let book = try LinkBook()
+    let probe = LinkProbe(book: book, transports: transports)
+    let states = ping ? await probe.pings() : try probe.glances()
+    let rows = book.entries.map { [$0.name, $0.address, states[$0.name] ?? ""] }
+    try StandardStream.output.write(TextColumns.lines(rows))
+    if rows.isEmpty {
+      StandardStream.error.writeLine(
+        "byway: No link has a name. Write printer = unix:/run/byway.sock, for example, into ~/.config/byway/links.")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/// The pages of files that people write.
+enum FilePages {
+  static let all = [configuration, links, stub]
+
+  private static let configuration = ManualPage(
+    "byway.conf", section: 5, abstract: "configuration file of byway gateway",
+    [
+      .heading("Description"),
+      .text(
+        """
+        byway gateway --config FILE reads its long options from a file of "name = value" lines. Names are those of the \
+        options without their dashes, flags are yes or no, values stand without quotation marks, and # begins a comment line. \
+        Options that may be repeated may stand on several lines. What the command line says counts more, option by option.
+        """), .heading("Example"),
+      .example(
+        """
+        # the printer in the hall
+        link = tcp://127.0.0.1:7000
+        link = unix:/run/byway.sock
+        origin = http://127.0.0.1:631
+        allow = 192.168.7.2:80
+        forwarded = yes
+        drain = 5
+        """), .heading("See also"), .text("byway-gateway(1)"),
+    ])
+
+  private static let links = ManualPage(
+    "byway-links", section: 5, abstract: "names of links",
+    [
+      .heading("Description"),
+      .text(
+        """
+        Lines of "name = address" give names to links; # begins a comment line. A name has letters, digits, -, _ and dots, and \
+        can be used wherever --link takes an address, with further options behind it: --link 'printer?http=1.1'. The \
+        environment variable BYWAY_LINK holds the link of commands that are given none, as a name or an address.
+        The user's file counts more than that of the machine. Neither may be writable by others, because an address can name \
+        a command to run. byway links lists what is in both.
+        """), .heading("Files"),
+      .item("~/.config/byway/links", "Of the user; below $XDG_CONFIG_HOME where that is set."),
+      .item("/etc/byway/links", "Of the machine."), .heading("Example"),
+      .example(
+        """
+        printer = serial:usb:0403:6001?baud=921600
+        docker = ssh://build.example/run/docker.sock?http=1.1
+        """), .heading("See also"), .text("byway-links(1), byway-ports(1)"),
+    ])
+
+  private static let stub = ManualPage(
+    "byway-stub", section: 5, abstract: "answers in place of an origin",
+    [
+      .heading("Description"),
+      .text(
+        """
+        byway proxy --stub FILE and byway gateway --stub FILE answer requests by the rules of a file. A rule begins with ###, \
+        a method or *, and a path; with a host in front of the path it is for that host alone, with * at its end for all paths \
+        that begin so, and with a query for that query alone. Below it stands the answer as curl -i prints it. The first rule \
+        that matches answers, and what none matches goes on.
+        A body that is "< NAME" is that file, beside this one. Of a body written by hand the last line's end and the empty lines \
+        after it do not count; one with a Content-Length that fits it is exactly that long; and one below a head whose lines end \
+        in CR LF, as curl prints them, keeps its last line's end.
+        """), .heading("Options of a rule"), .item("delay=300ms, delay=2s", "Wait before the answer."),
+      .item("rate=BYTES", "Send so many bytes a second."),
+      .item(
+        "fail=CODE",
+        """
+        Fail as linkUnavailable, linkLost, protocolViolation, originUnavailable, originUntrusted, originLost, \
+        incompleteResponse, timedOut, forbidden or refused.
+        """), .heading("Example"),
+      .example(
+        """
+        # What the device says while it does not exist.
+        ### GET /status delay=300ms
+        HTTP/1.1 200
+        content-type: application/json
+
+        {"uptime": 12}
+
+        ### GET device/firmware/* rate=11520
+        HTTP/1.1 200
+
+        < firmware.bin
+
+        ### * /gone fail=linkLost
+        """), .heading("See also"), .text("byway-proxy(1), byway-gateway(1)"),
+    ])
+}

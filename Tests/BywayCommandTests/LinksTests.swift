@@ -1,0 +1,89 @@
+import Foundation
+import TestPeers
+import Testing
+
+@testable import BywayCommand
+
+/// Links that have names.
+@Suite("Links with names") struct LinksTests {
+  private let home: BywayHome
+
+  init() throws {
+    home = try BywayHome()
+    try FileManager.default.createDirectory(atPath: home.folder["byway"], withIntermediateDirectories: true)
+  }
+
+  @Test("are taken wherever a link is, options and BYWAY_LINK included")
+  func names() async throws {
+    let gateway = try await BareGateway()
+    try home.folder.write("# mine\nprinter = unix:\(gateway.socket)\n", to: "byway/links")
+    #expect(try await home.byway("request", "--link", "printer", "/").text == "hello, byway\n")
+    var environment = home.environment
+    environment["BYWAY_LINK"] = "printer"
+    #expect(try await BywayProcess.run(["request", "/"], environment: environment).text == "hello, byway\n")
+    let ping = try await home.byway("ping", "-c", "1", "--link", "printer?http=1.1")
+    #expect(ping.exitCode == 64 && ping.errorText.contains("http=1.1"), "\(ping.errorText)")
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "printer", "--listen", "127.0.0.1:0"], environment: home.environment)
+    #expect(try await Curl.fetch("http://\(proxy.endpoint())/").text == "hello, byway\n")
+    await proxy.process.stop()
+    await gateway.stop()
+  }
+
+  @Test("are listed with their state")
+  func list() async throws {
+    let gateway = try await BareGateway()
+    try home.folder.write(
+      "there = unix:\(gateway.socket)\ngone = unix:/nowhere/l\nfar = tcp://127.0.0.1:1\nusb = serial:usb:dead:beef\nodd = unx:/x\n",
+      to: "byway/links")
+    let list = try await home.byway("links")
+    #expect(list.exitCode == 0)
+    let lines = list.text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
+    #expect(lines.compactMap(\.first) == ["far", "gone", "odd", "there", "usb"])
+    let states = ["not tried", "no such socket", "Did you mean \"unix\"?", "there", "not plugged in"]
+    for (line, state) in zip(lines, states) { #expect(line.last?.contains(state) == true, "\(line)") }
+    let pinged = try await home.byway("links", "--ping").text
+    #expect(pinged.contains("answers in ") && pinged.contains("Nobody listens on tcp://127.0.0.1:1"), "\(pinged)")
+    await gateway.stop()
+  }
+
+  @Test("an empty list says where names are written")
+  func none() async throws {
+    let list = try await home.byway("links")
+    #expect(list.exitCode == 0)
+    #expect(list.errorText.contains("~/.config/byway/links") || !list.text.isEmpty)
+  }
+
+  @Test(
+    "mistakes are told with file and line",
+    arguments: [
+      ("a b = unix:/x\n", "links, line 1: \"a b\" cannot be a link's name"),
+      ("a = unix:/x\n\na = unix:/y\n", "links, line 3: a is a link's name on line 1 already"),
+      ("printr = unx:/x\n", "links, line 1: Unknown link scheme \"unx\"."),
+      ("printer = unix:/x\n", "No link is called \"printr\". Did you mean \"printer\"?"),
+      ("printr = \"unix:/x\"\n", "links, line 1: printr stands in quotation marks: leave them out, printr = unix:/x."),
+    ])
+  func mistakes(_ text: String, _ message: String) async throws {
+    try home.folder.write(text, to: "byway/links")
+    let result = try await home.byway("request", "--link", "printr", "/")
+    #expect(result.exitCode == 64)
+    #expect(result.errorText.contains(message), "\(result.errorText)")
+  }
+
+  @Test("a file that others can write to is not believed, as a link may be a command")
+  func open() async throws {
+    let path = try home.folder.write("a = exec:true\n", to: "byway/links")
+    try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+    let result = try await home.byway("request", "--link", "a", "/")
+    #expect(result.exitCode == 66)
+    #expect(result.errorText.contains("Others can write to"), "\(result.errorText)")
+  }
+
+  @Test("the first file that has a name counts")
+  func precedence() throws {
+    let mine = try home.folder.write("a = unix:/mine\n", to: "mine")
+    let machine = try home.folder.write("a = unix:/machine\nb = unix:/b\n", to: "machine")
+    let book = try LinkBook(files: [mine, machine])
+    #expect(book.entries.map(\.address) == ["unix:/mine", "unix:/b"])
+  }
+}
