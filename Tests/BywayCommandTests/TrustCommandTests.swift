@@ -81,6 +81,48 @@ import Testing
     #expect(open.errorText.contains("Others can write to"))
   }
 
+  @Test("fetches the certificate through a link, shows it, and adds it where the answer is yes")
+  func fetch() async throws {
+    let ca = try await Certificates()
+    let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)
+    let gateway = try await BareGateway(["--allow", "\(nginx.endpoint)"])
+    let arguments = ["trust", "add", "\(nginx.endpoint)", "--link", "unix:\(gateway.socket)"]
+    func byway(_ arguments: [String]) async throws -> CommandResult {
+      try await BywayProcess.run(arguments, environment: home.environment)
+    }
+    let unasked = try await byway(arguments)
+    #expect(unasked.exitCode == 64 && unasked.errorText.contains("add --yes"), "\(unasked.errorText)")
+    #expect(try await home.byway("trust", "list").text.isEmpty)
+    let print = try await Program.openssl.run(["x509", "-in", ca.server.cert, "-noout", "-fingerprint", "-sha256"]).text
+    let fingerprint = try #require(print.split(separator: "=").last).trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(unasked.errorText.contains("SHA-256      \(fingerprint)"), "\(unasked.errorText)")
+    #expect(
+      unasked.errorText.contains("names        localhost, 127.0.0.1\n") && unasked.errorText.contains("valid until  20")
+    )
+
+    let added = try await byway(arguments + ["--yes"])
+    #expect(added.exitCode == 0, "\(added.errorText)")
+    let answer = try await byway(["request", "--link", "unix:\(gateway.socket)", "https://\(nginx.endpoint)/hello"])
+    #expect(answer.text == "hello, byway\n", "\(answer.errorText)")
+    let closed = try await byway(["trust", "add", "127.0.0.1:1", "--link", "unix:\(gateway.socket)", "--yes"])
+    #expect(closed.exitCode == 69 && closed.errorText.contains("does not reach 127.0.0.1:1"), "\(closed.errorText)")
+    #expect(try await home.byway("trust", "add", "device").errorText.contains("add --link"))
+    await gateway.stop()
+    await nginx.stop()
+  }
+
+  @Test("asks at a terminal, and takes anything but yes for a no")
+  func asks() async throws {
+    let ca = try await Certificates()
+    let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
+    let gateway = try await BareGateway(["--allow", "\(nginx.endpoint)"])
+    let arguments = ["trust", "add", "\(nginx.endpoint)", "--link", "unix:\(gateway.socket)"]
+    let refused = try await TerminalRun.of(arguments, ["[y/N]", "n\n"])
+    #expect(refused.status == 64 && refused.output.contains("Nothing was added."), "\(refused.output)")
+    await gateway.stop()
+    await nginx.stop()
+  }
+
   @Test("byway request believes what was added, for that host, until it is removed")
   func request() async throws {
     let ca = try await Certificates()

@@ -12,21 +12,6 @@ struct TrustCommand: ParsableCommand {
       """,
     subcommands: [Add.self, List.self, Remove.self, AuthorityCommand.self])
 
-  struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Trusts a host's own certificate, that of its authority, or its key.")
-
-    @Argument(help: "The host as URLs name it, without a port.")
-    var host: String
-
-    @Argument(help: ArgumentHelp("A PEM file, or sha256//BASE64 of the key.", valueName: "file"))
-    var file: String
-
-    func run() throws {
-      for entry in try TrustStore().add(file, for: host) { try StandardStream.output.write(TrustText.block(entry)) }
-    }
-  }
-
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Shows what is trusted for which host, and until when.")
 

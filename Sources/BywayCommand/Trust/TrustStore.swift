@@ -44,15 +44,20 @@ struct TrustStore: Sendable {
       }
       kinds = try CertificateFacts.read(source).map { .certificate($0) }
     }
-    let hostFolder = try folder.subfolder(host)
-    return try kinds.map { kind in
-      let (name, text) =
-        switch kind {
-        case .certificate(let facts): (facts.fingerprintName + ".pem", facts.pem)
-        case .pin(let pin): (pin.fileName + ".pin", "\(pin)\n")
-        }
-      return Entry(host: host, kind: kind, path: try hostFolder.write(text, to: name))
-    }
+    return try kinds.map { try add($0, for: host) }
+  }
+
+  func add(_ certificate: CertificateFacts, for host: String) throws -> Entry {
+    try add(.certificate(certificate), for: Self.checked(host))
+  }
+
+  private func add(_ kind: Kind, for host: String) throws -> Entry {
+    let (name, text) =
+      switch kind {
+      case .certificate(let facts): (facts.fingerprintName + ".pem", facts.pem)
+      case .pin(let pin): (pin.fileName + ".pin", "\(pin)\n")
+      }
+    return Entry(host: host, kind: kind, path: try folder.subfolder(host).write(text, to: name))
   }
 
   /// Sorted by host.

@@ -8,16 +8,20 @@ enum TrustText {
     case .pin(let pin):
       return "\(entry.host)\n  key          \(pin)\n"
     case .certificate(let facts):
-      let isOver = facts.expiry < time(nil)
-      return """
-        \(entry.host)
-          names        \(facts.names.isEmpty ? "none" : facts.names.map(printable).joined(separator: ", "))
-          SHA-256      \(facts.fingerprintText)
-          key          \(facts.pin.map(\.description) ?? "unknown")
-          valid until  \(date(facts.expiry))\(isOver ? ", which has passed" : "")
-
-        """
+      return block(of: facts, for: entry.host)
     }
+  }
+
+  static func block(of facts: CertificateFacts, for host: String) -> String {
+    let isOver = facts.expiry < time(nil)
+    return """
+      \(host)
+        names        \(facts.names.isEmpty ? "none" : facts.names.map(printable).joined(separator: ", "))
+        SHA-256      \(facts.fingerprintText)
+        key          \(facts.pin.map(\.description) ?? "unknown")
+        valid until  \(date(facts.expiry))\(isOver ? ", which has passed" : "")
+
+      """
   }
 
   /// Of that moment, in UTC.

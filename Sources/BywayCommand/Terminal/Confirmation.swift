@@ -1,0 +1,17 @@
+import Byway
+import Glibc
+
+/// A question to the person at the terminal.
+enum Confirmation {
+  /// - Returns: whether the answer was yes.
+  /// - Throws: ``CommandFailure`` where there is no terminal to ask at.
+  static func ask(_ question: String) throws(CommandFailure) -> Bool {
+    guard isatty(STDIN_FILENO) == 1 else {
+      throw CommandFailure(
+        .usage, "\(question) There is no terminal to ask at: compare the fingerprint, then add --yes.")
+    }
+    StandardStream.error.writeText("\(question) [y/N] ")
+    let answer = readLine()?.lowercased() ?? ""
+    return ["y", "yes"].contains(answer)
+  }
+}
