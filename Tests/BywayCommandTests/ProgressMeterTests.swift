@@ -19,6 +19,15 @@ import Testing
         == " 25% [##########------------------------------]  30.0 MiB of 120.0 MiB  3.0 MiB/s  00:30 left")
   }
 
+  @Test("goes on where an earlier transfer has ended, at the rate of this one")
+  func resumed() {
+    var meter = ProgressMeter(total: 120 << 20, from: 60 << 20, width: 100, at: start)
+    _ = meter.add(30 << 20, at: start)
+    #expect(
+      meter.line(at: start + .seconds(10))
+        == " 75% [##############################----------]  90.0 MiB of 120.0 MiB  3.0 MiB/s  00:10 left")
+  }
+
   @Test("says nothing of the rest when there is none")
   func complete() {
     #expect(

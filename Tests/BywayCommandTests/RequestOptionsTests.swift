@@ -61,6 +61,46 @@ import Testing
     #expect(try await request("/", "-d", "@\(file)").body.collect(upTo: 100) == ByteBuffer(string: "line\n\n"))
   }
 
+  @Test("several -d are joined with &, files among them")
+  func joined() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("c=3\n", to: "f")
+    let body = try request("/", "-d", "a=1", "-d", "@\(file)", "--data", "b=2").body
+    #expect(body.length == 12)
+    #expect(try await body.collect(upTo: 100) == ByteBuffer(string: "a=1&c=3\n&b=2"))
+  }
+
+  @Test("-F makes a form of texts and files, as browsers write it")
+  func form() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("{}", to: "a;b.json")
+    let request = try request(
+      "/", "-F", "who=me; you", "-F", "doc=@\(file)", "-F", "odd\"=@\(file);type=text/x;filename=n", "-F",
+      "text=<\(file)")
+    #expect(request.head.method == .post)
+    let type = try #require(request.head.headerFields[.contentType])
+    let boundary = try #require(type.split(separator: "boundary=").last)
+    let body = try await request.body.collect(upTo: 10_000)
+    #expect(request.body.length == body.readableBytes && request.body.isReplayable)
+    let expected =
+      [
+        "Content-Disposition: form-data; name=\"who\"\r\n\r\nme; you",
+        "Content-Disposition: form-data; name=\"doc\"; filename=\"a;b.json\"\r\nContent-Type: application/json\r\n\r\n{}",
+        "Content-Disposition: form-data; name=\"odd%22\"; filename=\"n\"\r\nContent-Type: text/x\r\n\r\n{}",
+        "Content-Disposition: form-data; name=\"text\"\r\n\r\n{}",
+      ].map { "--\(boundary)\r\n\($0)\r\n" }.joined() + "--\(boundary)--\r\n"
+    #expect(String(buffer: body) == expected)
+    for wrong in ["name", "=x", "a=@/nowhere/f"] {
+      #expect(throws: CommandFailure.self) { try RequestOptions.parse(["/", "-F", wrong]).request() }
+    }
+  }
+
+  @Test("-I asks for a head alone")
+  func headAlone() throws {
+    #expect(try request("/", "-I").head.method == .head)
+    #expect(throws: CommandFailure.self) { try request("/", "-I", "-d", "x") }
+  }
+
   @Test("a file is sent with its length, and can be sent again")
   func file() async throws {
     let folder = try TemporaryFolder()

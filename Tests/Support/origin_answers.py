@@ -1,4 +1,5 @@
 """What a well-behaved origin does."""
+import base64
 import hashlib
 import random
 import threading
@@ -143,6 +144,39 @@ def some_bytes(exchange):
         exchange.chunk(block) if chunked else exchange.send(block)
     if chunked:
         exchange.last_chunk()
+
+
+@route("/resumable")
+def resumable(exchange):
+    """A file with a tag and ranges, that breaks off in the middle of its first `size` bytes where it is asked for as a whole."""
+    content = b"".join(blocks(exchange.number("size", 300_000)))
+    start = exchange.field("range")
+    if start and exchange.field("if-range") == '"v1"':
+        start = int(start.removeprefix("bytes=").rstrip("-"))
+        last = len(content) - 1
+        exchange.head(206, [
+            ("etag", '"v1"'), ("content-length", len(content) - start), ("content-range", f"bytes {start}-{last}/{last + 1}")])
+        exchange.send(content[start:])
+        return
+    exchange.head(200, [("etag", '"v1"'), ("content-length", len(content))])
+    exchange.send(content[:len(content) // 2])
+    time.sleep(0.02)  # a reset discards what the peer has not read yet
+    exchange.connection.reset()
+
+
+@route("/login")
+def login(exchange):
+    """Wants a name and a password, and tells which they were."""
+    given = exchange.field("authorization")
+    if given is None:
+        exchange.answer(401, b"who is it?\n", fields=[("www-authenticate", 'Basic realm="test"')])
+    else:
+        exchange.answer(body=base64.b64decode(given.removeprefix("Basic ")))
+
+
+@route("/moved")
+def moved(exchange):
+    exchange.answer(302, b"over there\n", fields=[("location", exchange.query.get("to", "/"))])
 
 
 @route("/cookies")

@@ -33,8 +33,7 @@ extension BywayClient {
   public func download(
     _ request: Request, to path: String, reporting report: (@Sendable (DownloadProgress) -> Void)? = nil
   ) async throws -> Int {
-    let head = request.head
-    let source = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
+    let source = PartialDownload.source(of: request.head)
     let file = try await NIOThreadPool.singleton.runIfActive { try PartialDownload(of: path, from: source) }
     // What brings something may be tried as often as it takes.
     var fruitless = 0
@@ -90,12 +89,6 @@ extension PartialDownload {
   private static func start(of response: Response) -> Int? {
     guard let range = response.fields[.contentRange], range.hasPrefix("bytes ") else { return nil }
     return Int(range.dropFirst("bytes ".count).prefix { $0 != "-" })
-  }
-
-  /// What `If-Range` can be compared with: a weak entity tag cannot (§13.1.5).
-  private static func validator(of response: Response) -> String? {
-    if let tag = response.fields[.eTag] { return tag.hasPrefix("W/") ? nil : tag }
-    return response.fields[.lastModified]
   }
 
   private static func refusal(_ response: Response) -> BywayError {

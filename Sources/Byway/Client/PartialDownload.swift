@@ -1,4 +1,5 @@
 import Glibc
+import HTTPTypes
 import NIOCore
 import NIOPosix
 
@@ -6,7 +7,7 @@ import NIOPosix
 /// so that a later process can go on.
 ///
 /// `@unchecked Sendable`: one download uses it, and waits for each call to return.
-final class PartialDownload: @unchecked Sendable {
+package final class PartialDownload: @unchecked Sendable {
   private let path: String
   /// A tag means something for one resource only.
   private let source: String
@@ -39,6 +40,23 @@ final class PartialDownload: @unchecked Sendable {
 
   deinit {
     close(descriptor)
+  }
+
+  /// Leaves beside `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
+  /// - Parameter response: whose body ended too early.
+  package static func leaveTag(of response: Response, to request: Request, beside path: String) {
+    guard request.head.method == .get, response.status == .ok, let validator = validator(of: response) else { return }
+    try? write("\(validator)\t\(source(of: request.head))", to: path + ".part.tag")
+  }
+
+  /// What `If-Range` can be compared with: a weak entity tag cannot (§13.1.5).
+  static func validator(of response: Response) -> String? {
+    if let tag = response.fields[.eTag] { return tag.hasPrefix("W/") ? nil : tag }
+    return response.fields[.lastModified]
+  }
+
+  static func source(of head: HTTPRequest) -> String {
+    "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
   }
 
   func restart(validator: String?) async throws {

@@ -7,7 +7,8 @@ import NIOCore
 /// Until then it is `FILE.part`, which stays behind where the body was cut short.
 final class OutputFile {
   private enum Target {
-    case standardOutput
+    /// `refusesBinary`: it is a terminal, and nobody has asked for whatever comes.
+    case standardOutput(refusesBinary: Bool)
     /// A device or a pipe, which nothing can be renamed over.
     case special(String)
     case file(String)
@@ -21,7 +22,7 @@ final class OutputFile {
   /// - Throws: ``CommandFailure`` where it is clear already that the file cannot be made.
   init(_ path: String?) throws {
     guard let path, path != "-" else {
-      target = .standardOutput
+      target = .standardOutput(refusesBinary: path == nil && StandardStream.output.isTerminal)
       return
     }
     switch Self.kind(of: path) {
@@ -37,7 +38,18 @@ final class OutputFile {
     if let descriptor { close(descriptor) }
   }
 
+  /// A part of the body is in a file, which a later download can go on with.
+  var isPartial: Bool {
+    if case .file = target { descriptor != nil } else { false }
+  }
+
   func write(_ bytes: ByteBuffer) throws {
+    if case .standardOutput(refusesBinary: true) = target, bytes.readableBytesView.contains(0) {
+      throw CommandFailure(
+        .ioFailure,
+        "The body is binary and could upset the terminal: write it to a file with -o FILE, or here all the same with -o -."
+      )
+    }
     guard let writingPath else { return try StandardStream.output.write(bytes) }
     let descriptor = try open()
     do {

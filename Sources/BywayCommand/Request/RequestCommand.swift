@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayInterceptors
 import BywayTLS
 import NIOCore
 
@@ -10,55 +11,81 @@ struct RequestCommand: AsyncParsableCommand {
     abstract: "Sends one request over a link.",
     discussion: """
       URL is http://HOST/PATH, or only /PATH of the gateway's origin; https://HOST/PATH goes through a tunnel, which the \
-      gateway must allow, and nobody on the way can read it. Exit status: 0 for an answer, whatever its status; 22 \
-      with --fail for 400 or more; 64 for a wrong command line; 69 where no complete answer came; 66, 73 and 74 for files \
-      that cannot be read, made and written.
+      gateway must allow, and nobody on the way can read it. Options that curl has mean what they mean there, but for \
+      what is said below. Exit status: 0 for an answer, whatever its status; 22 with --fail for 400 or more; 64 for a \
+      wrong command line; 69 where no complete answer came; 66, 73 and 74 for files that cannot be read, made and written.
       """)
 
   @OptionGroup var link: LinkOptions
 
   @OptionGroup var message: RequestOptions
 
-  @OptionGroup(title: "TLS of https://") var peer: PeerOptions
+  @Flag(
+    name: [.customShort("L"), .customLong("location")],
+    help:
+      "Follow redirects, at most 20. They go through the same link, so that one to another host may end at the origin.")
+  var location = false
 
   @Option(
-    name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
-    help: ArgumentHelp(
-      "Write the body to a file. It has its name when it is complete, and is FILE.part until then.", valueName: "file"))
-  var output: String?
-
-  @Flag(name: [.customShort("i"), .customLong("include")], help: "Show the response's head before its body.")
-  var include = false
-
-  @Flag(help: "Show no body and exit with 22 where the server answers with 400 or more.")
-  var fail = false
-
-  @Flag(name: .shortAndLong, help: "Show both heads on standard error.")
-  var verbose = false
-
-  @Option(help: ArgumentHelp("Give up after so many seconds, the body included.", valueName: "seconds"))
+    name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
+    help: ArgumentHelp("Give up after so many seconds, the body included.", valueName: "seconds"))
   var maxTime: Seconds?
+
+  @Flag(
+    help:
+      "Compress bodies on the link, where the gateway has --compress too. Unlike curl's --compressed, the origin sees none of it."
+  )
+  var compress = false
+
+  @OptionGroup(title: "Output") var output: OutputOptions
+
+  @OptionGroup(title: "Login") var login: LoginOptions
+
+  @OptionGroup(title: "TLS of https://") var peer: PeerOptions
 
   init() {}
 
   func run() async throws {
     let link = try link.link(in: CommandContext.transports)
     let request = try message.request()
+    let file = try output.path(for: request)
+    let writeOut = try output.writeOut.map { try WriteOut($0) }
+    let record = TransferRecord(TransferFacts(request: request.head, framing: link.framing, file: file))
     let transfer = Transfer(
-      link: link, request: request, tunnel: try tunnel(for: request), output: output, showsHead: include,
-      failsOnStatus: fail, isVerbose: verbose)
+      link: link, request: request, interceptors: try interceptors(for: request, record), file: file,
+      resumes: output.continueAt != nil,
+      look: Transfer.Look(
+        showsHead: output.include || message.head, failsOnStatus: output.fail, isVerbose: output.verbose,
+        isSilent: output.silent))
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
+    defer { if let writeOut { StandardStream.output.writeText(writeOut.text(record.facts)) } }
     try await withTimeLimit(maxTime?.amount, timedOut) { try await transfer.run() }
+  }
+
+  /// From the user to the link.
+  private func interceptors(for request: Request, _ record: TransferRecord) throws -> [any Interceptor] {
+    var interceptors: [any Interceptor] = [TransferWatch(record: record)]
+    if location {
+      interceptors.append(
+        Redirect { _, next in
+          record.redirected()
+          return next
+        })
+    }
+    if let login = try login.interceptor(for: message.url, request) { interceptors.append(login) }
+    if let tunnel = try tunnel(for: request) { interceptors.append(tunnel) }
+    if compress { interceptors.append(Compress(at: .client)) }
+    return interceptors
   }
 
   /// `nil` where the gateway is to be asked in the clear.
   private func tunnel(for request: Request) throws -> Tunnel? {
     let host = request.head.authority.flatMap { LinkAddress.HostPort($0) }?.host ?? ""
-    if request.head.scheme == "https" { return Tunnel(try peer.policy(for: host)) }
-    guard peer.isEmpty else {
+    guard request.head.scheme == "https" || peer.isEmpty else {
       throw CommandFailure(
         .usage, "--trust, --client-cert, --peer-name and --peer-address are for https://, not http://.")
     }
-    return nil
+    // A redirect may lead there.
+    return request.head.scheme == "https" || location ? Tunnel(try peer.policy(for: host)) : nil
   }
 }

@@ -6,8 +6,11 @@ import HTTPTypes
 struct RequestOptions: ParsableArguments {
   @Option(
     name: [.customShort("X", allowingJoined: true), .customLong("request")],
-    help: "GET, or POST with -d, or PUT with -T, unless given.")
+    help: "GET, or POST with -d or -F, or PUT with -T, or HEAD with -I, unless given.")
   var method: String?
+
+  @Flag(name: [.customShort("I"), .customLong("head")], help: "Ask for the response's head alone, and show it.")
+  var head = false
 
   @Option(
     name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
@@ -15,37 +18,29 @@ struct RequestOptions: ParsableArguments {
       "A field of the request; \"Name:\" leaves a default one out. May be repeated.", valueName: "field"))
   var header: [String] = []
 
-  @Option(
-    name: [.customShort("d", allowingJoined: true), .customLong("data")], parsing: .unconditional,
-    help: ArgumentHelp("Send this as the body: text, @FILE as it is, or @- for standard input.", valueName: "data"))
-  var data: String?
+  @OptionGroup var content: BodyOptions
 
-  @Option(
-    name: [.customShort("T", allowingJoined: true), .customLong("upload-file")], parsing: .unconditional,
-    help: ArgumentHelp("Send this file as the body; - is standard input.", valueName: "file"))
-  var uploadFile: String?
-
-  @Argument(help: ArgumentHelp("http://HOST/PATH or /PATH.", valueName: "url"))
+  @Argument(help: ArgumentHelp("http://HOST/PATH, https://HOST/PATH or /PATH.", valueName: "url"))
   var url: String
 
   init() {}
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where it cannot be sent like this.
   func request() throws -> Request {
-    guard data == nil || uploadFile == nil else {
-      throw CommandFailure(.usage, "A request has one body: give -d or -T, not both.")
+    let (body, type) = try content.body()
+    guard !head || content.method == .get else {
+      throw CommandFailure(.usage, "-I asks for a head alone, and sends no body: leave it out, or -d, -F and -T.")
     }
-    var request = try Request(
-      requestMethod(), url: url.hasPrefix("/") ? "http://localhost\(url)" : url, body: requestBody())
+    var request = try Request(requestMethod(), url: url.hasPrefix("/") ? "http://localhost\(url)" : url, body: body)
     request.head.headerFields[.userAgent] = "byway"
     request.head.headerFields[.accept] = "*/*"
-    if data != nil { request.head.headerFields[.contentType] = "application/x-www-form-urlencoded" }
+    if let type { request.head.headerFields[.contentType] = type }
     try addFields(to: &request.head)
     return request
   }
 
   private func requestMethod() throws -> HTTPRequest.Method {
-    guard let method else { return data != nil ? .post : uploadFile != nil ? .put : .get }
+    guard let method else { return head ? .head : content.method }
     guard let known = HTTPRequest.Method(rawValue: method) else {
       throw CommandFailure(.usage, "\"\(method)\" is no method: write -X GET, for example.")
     }
@@ -53,12 +48,6 @@ struct RequestOptions: ParsableArguments {
       throw CommandFailure(.usage, "CONNECT opens a tunnel, which a single request cannot use: start byway proxy.")
     }
     return known
-  }
-
-  private func requestBody() throws -> Body {
-    if let uploadFile { return try InputFile.body(uploadFile) }
-    guard let data else { return .empty }
-    return data.hasPrefix("@") ? try InputFile.body(String(data.dropFirst())) : Body(data)
   }
 
   /// The first field of a name replaces a default, further ones are added.

@@ -1,42 +1,79 @@
 import Byway
-import BywayTLS
 import HTTPTypes
 import NIOCore
 
 /// One request and its response, streamed from the input to the output.
 struct Transfer: Sendable {
+  /// What the user wants to see of it.
+  struct Look: Sendable {
+    let showsHead: Bool
+    let failsOnStatus: Bool
+    let isVerbose: Bool
+    let isSilent: Bool
+  }
+
   let link: Link
   let request: Request
-  /// For https.
-  let tunnel: Tunnel?
-  let output: String?
-  let showsHead: Bool
-  let failsOnStatus: Bool
-  let isVerbose: Bool
+  /// From the user to the link.
+  let interceptors: [any Interceptor]
+  /// `nil` or `-` for standard output.
+  let file: String?
+  /// Goes on with a file that came in part.
+  let resumes: Bool
+  let look: Look
 
   func run() async throws {
-    let output = try OutputFile(output)
-    let progress = progress
     let client = client()
-    if isVerbose { show(HeadText.lines(of: request.head, link.framing), mark: ">") }
+    if resumes, let file {
+      try await resume(file, with: client)
+    } else {
+      try await run(with: client)
+    }
+    await client.shutDown()
+  }
+
+  private func run(with client: BywayClient) async throws {
+    let output = try OutputFile(file)
+    let progress = progress
+    if look.isVerbose { show(HeadText.lines(of: request.head, link.framing), mark: ">") }
 
     let response = try await client.execute(observed(progress))
     progress?.clear()
-    if isVerbose { show(HeadText.lines(of: response.head, link.framing), mark: "<") }
-    if showsHead { try output.write(ByteBuffer(string: HeadText.block(of: response.head, link.framing))) }
+    if look.isVerbose { show(HeadText.lines(of: response.head, link.framing), mark: "<") }
+    if look.showsHead { try output.write(ByteBuffer(string: HeadText.block(of: response.head, link.framing))) }
     try await judge(response, output)
 
     progress?.begin(total: response.body.length)
-    for try await chunk in response.body {
-      try output.write(chunk)
-      progress?.add(chunk.readableBytes)
+    do {
+      for try await chunk in response.body {
+        try output.write(chunk)
+        progress?.add(chunk.readableBytes)
+      }
+    } catch {
+      // For -C - another time.
+      if let file, output.isPartial { PartialDownload.leaveTag(of: response, to: request, beside: file) }
+      throw error
     }
     progress?.clear()
-    if isVerbose, let trailers = await response.body.trailers() {
+    if look.isVerbose, let trailers = await response.body.trailers() {
       show(trailers.map { "\($0.name.canonicalName): \($0.value)" }, mark: "<")
     }
     try output.finish()
-    await client.shutDown()
+  }
+
+  private func resume(_ file: String, with client: BywayClient) async throws {
+    guard request.head.method == .get, request.body.isKnownEmpty, !look.showsHead else {
+      throw CommandFailure(.usage, "-C - goes on with what a GET has begun: leave out -i, -I, -X, and the body.")
+    }
+    let progress = progress
+    if look.isVerbose { show(HeadText.lines(of: request.head, link.framing), mark: ">") }
+    do {
+      try await client.download(request, to: file) { progress?.show(received: $0.received, total: $0.total) }
+      progress?.clear()
+    } catch {
+      progress?.clear()
+      throw error
+    }
   }
 
   private func client() -> BywayClient {
@@ -44,19 +81,19 @@ struct Transfer: Sendable {
     // The user waits in front of it: a link that cannot be opened is told at once, and --max-time says when to give up.
     configuration.patience = .zero
     configuration.timeout = .hours(24)
-    if let tunnel { configuration.interceptors = [tunnel] }
+    configuration.interceptors = (resumes ? [HopFailures()] : []) + interceptors
     return BywayClient(link, configuration: configuration)
   }
 
   /// Only where somebody watches, and the body itself does not go to the same screen.
   private var progress: ProgressLine? {
-    let isShown = output.map { $0 != "-" } ?? false || !StandardStream.output.isTerminal
-    return StandardStream.error.isTerminal && isShown ? ProgressLine(on: .error) : nil
+    let isShown = file.map { $0 != "-" } ?? false || !StandardStream.output.isTerminal
+    return StandardStream.error.isTerminal && isShown && !look.isSilent ? ProgressLine(on: .error) : nil
   }
 
   private func observed(_ progress: ProgressLine?) -> Request {
     var request = request
-    if isVerbose {
+    if look.isVerbose {
       let framing = link.framing
       request.onInformational = { show(HeadText.lines(of: $0, framing), mark: "<") }
     }
@@ -71,10 +108,10 @@ struct Transfer: Sendable {
   private func judge(_ response: Response, _ output: OutputFile) async throws {
     if let message = HopFailure.message(in: response.head) {
       // The document that says so is worth showing to those who asked for all there is.
-      if showsHead { for try await chunk in response.body { try output.write(chunk) } }
+      if look.showsHead { for try await chunk in response.body { try output.write(chunk) } }
       throw CommandFailure(.unavailable, message)
     }
-    if failsOnStatus, response.status.code >= 400 {
+    if look.failsOnStatus, response.status.code >= 400 {
       throw CommandFailure(.httpFailure, "The server answered \(HeadText.text(of: response.status)).")
     }
   }

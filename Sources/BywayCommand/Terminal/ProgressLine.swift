@@ -21,6 +21,17 @@ final class ProgressLine: Sendable {
     meter.withLock { $0 = ProgressMeter(total: total, width: terminal.width, at: .now()) }
   }
 
+  /// The same by what is there in all, of something that may have begun another time.
+  func show(received: Int, total: Int?) {
+    let line = meter.withLock { meter -> String? in
+      if let known = meter?.bytes, received >= known { return meter?.add(received - known, at: .now()) }
+      // It has begun, or begun anew.
+      meter = ProgressMeter(total: total, from: received, width: terminal.width, at: .now())
+      return nil
+    }
+    if let line { terminal.writeText("\r\u{1B}[K\(line)") }
+  }
+
   func add(_ bytes: Int) {
     guard let line = meter.withLock({ $0?.add(bytes, at: .now()) }) else { return }
     terminal.writeText("\r\u{1B}[K\(line)")

@@ -11,16 +11,21 @@ struct ProgressMeter: Sendable {
   private let total: Int?
   private let start: NIODeadline
   private let width: Int
-  private var bytes = 0
+  /// Bytes that were there before, and say nothing of the rate.
+  private let before: Int
+  private(set) var bytes: Int
   private var shownAt: NIODeadline?
 
   /// - Parameters:
   ///   - total: bytes in all, where known.
+  ///   - before: bytes that are there already.
   ///   - width: columns of the terminal.
-  init(total: Int?, width: Int, at start: NIODeadline) {
+  init(total: Int?, from before: Int = 0, width: Int, at start: NIODeadline) {
     self.total = total
+    self.before = before
     self.width = width
     self.start = start
+    bytes = before
   }
 
   /// A line has been shown, which must be cleared before anything else is.
@@ -32,7 +37,7 @@ struct ProgressMeter: Sendable {
     if let shownAt {
       guard now - shownAt >= Self.interval else { return nil }
     } else {
-      guard now - start >= Self.appearsAfter || bytes >= Self.appearsAt else { return nil }
+      guard now - start >= Self.appearsAfter || bytes - before >= Self.appearsAt else { return nil }
     }
     shownAt = now
     return line(at: now)
@@ -41,7 +46,7 @@ struct ProgressMeter: Sendable {
   /// One column stays free, so that no terminal wraps the line.
   func line(at now: NIODeadline) -> String {
     let elapsed = max(Double((now - start).nanoseconds) / 1e9, 0.001)
-    let rate = Double(bytes) / elapsed
+    let rate = Double(bytes - before) / elapsed
     var tail = "\(ByteCount.text(Int(rate)))/s"
     guard let total, total > 0 else {
       return String("\(ByteCount.text(bytes))  \(tail)  \(Self.clock(elapsed))".prefix(width - 1))

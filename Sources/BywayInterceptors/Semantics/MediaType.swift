@@ -1,7 +1,7 @@
 /// The types of content that people serve from files.
-enum MediaType {
+package enum MediaType {
   /// By the name's extension; bytes without a meaning where that is not known.
-  static func ofFile(_ path: String) -> String {
+  package static func ofFile(_ path: String) -> String {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return unknown }
     return byExtension[name[name.index(after: dot)...].lowercased()] ?? unknown

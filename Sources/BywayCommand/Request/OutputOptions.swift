@@ -1,0 +1,72 @@
+import ArgumentParser
+import Byway
+
+/// Where a response goes, and what is told of it, named as curl names it.
+struct OutputOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
+    help: ArgumentHelp(
+      "Write the body to a file; - is standard output. It has its name when it is complete, and is FILE.part until then.",
+      valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @Flag(
+    name: [.customShort("O"), .customLong("remote-name")],
+    help: "Write the body to a file that is called like the end of the URL's path.")
+  var remoteName = false
+
+  @Option(
+    name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
+    help: ArgumentHelp(
+      "Go on with a file that came in part: -C -, with -o or -O. Unlike curl's it takes no other offset, begins anew where the "
+        + "content has changed meanwhile, and goes on by itself when the link is lost.", valueName: "-"))
+  var continueAt: String?
+
+  @Flag(name: [.customShort("i"), .customLong("include")], help: "Show the response's head before its body.")
+  var include = false
+
+  @Flag(
+    name: [.customShort("f"), .long], help: "Show no body and exit with 22 where the server answers with 400 or more.")
+  var fail = false
+
+  @Flag(name: .shortAndLong, help: "Show both heads on standard error.")
+  var verbose = false
+
+  @Flag(name: .shortAndLong, help: "Show no progress. Unlike curl, it tells failures all the same.")
+  var silent = false
+
+  @Flag(name: [.customShort("S"), .long], help: "Nothing: failures are always told. For those who type curl's -sS.")
+  var showError = false
+
+  @Option(
+    name: [.customShort("w", allowingJoined: true), .customLong("write-out")], parsing: .unconditional,
+    help: ArgumentHelp(
+      "Write this to standard output in the end, with %{http_code}, %{time_total} and the like replaced, and %header{NAME}.",
+      valueName: "format"))
+  var writeOut: String?
+
+  init() {}
+
+  /// - Returns: `nil` for standard output.
+  /// - Throws: ``CommandFailure`` where they contradict each other.
+  func path(for request: Request) throws -> String? {
+    if let continueAt, continueAt != "-" {
+      throw CommandFailure(
+        .usage, "-C \(continueAt): only -C - is known here, which finds out by itself how much there is.")
+    }
+    guard remoteName else {
+      if continueAt != nil, output ?? "-" == "-" {
+        throw CommandFailure(.usage, "-C - goes on with a file: name it with -o FILE, or -O.")
+      }
+      return output
+    }
+    guard output == nil else { throw CommandFailure(.usage, "-o and -O: leave one of them out.") }
+    let path = (request.head.path ?? "").prefix { $0 != "?" }
+    guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !["", ".", ".."].contains(name)
+    else {
+      throw CommandFailure(.usage, "-O: the URL ends without a name for a file. Give one with -o FILE.")
+    }
+    return "./\(name)"
+  }
+}

@@ -1,0 +1,54 @@
+import Byway
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// What there is to tell of a transfer when it is over.
+struct TransferFacts: Sendable {
+  let request: HTTPRequest
+  let framing: Link.Framing
+  let file: String?
+  var response: HTTPResponse?
+  var redirects = 0
+  var sent = 0
+  var received = 0
+  /// Until the response's head.
+  var firstByte = TimeAmount.zero
+  var total = TimeAmount.zero
+
+  init(request: HTTPRequest, framing: Link.Framing, file: String?) {
+    self.request = request
+    self.framing = framing
+    self.file = file
+  }
+
+  var url: String { "\(request.scheme ?? "http")://\(request.authority ?? "")\(request.path ?? "/")" }
+}
+
+/// The same while it is under way. Safe on any thread.
+final class TransferRecord: Sendable {
+  private let start = NIODeadline.now()
+  private let state: Mutex<TransferFacts>
+
+  init(_ facts: TransferFacts) {
+    state = Mutex(facts)
+  }
+
+  var facts: TransferFacts {
+    var facts = state.withLock { $0 }
+    facts.total = .now() - start
+    return facts
+  }
+
+  func responded(_ head: HTTPResponse) {
+    let time = NIODeadline.now() - start
+    state.withLock { facts in
+      facts.response = head
+      facts.firstByte = time
+    }
+  }
+
+  func redirected() { state.withLock { $0.redirects += 1 } }
+  func sent(_ bytes: Int) { state.withLock { $0.sent += bytes } }
+  func received(_ bytes: Int) { state.withLock { $0.received += bytes } }
+}

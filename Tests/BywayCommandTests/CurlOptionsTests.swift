@@ -1,0 +1,124 @@
+import Foundation
+import TestPeers
+import Testing
+
+/// Options of `byway request` that people know from curl, through a gateway to a real origin.
+@Suite("byway request, as curl") struct CurlOptionsTests {
+  @Test("-I shows a head, and nothing else")
+  func head() async throws {
+    let gateway = try await BareGateway()
+    let result = try await gateway.request("-I", "/bytes?size=5")
+    #expect(result.text.hasPrefix("HTTP/2 200"))
+    #expect(result.text.contains("content-length: 5\r\n") && result.text.hasSuffix("\r\n\r\n"))
+    await gateway.stop()
+  }
+
+  @Test("-L follows a redirect, -w tells how many there were")
+  func location() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("/moved").text == "over there\n")
+    let followed = try await gateway.request("-L", "-w", #"%{http_code} %{num_redirects}\n"#, "/moved?to=/moved")
+    #expect(followed.text.hasSuffix("hello, byway\n200 2\n"), "\(followed.text) \(followed.errorText)")
+    await gateway.stop()
+  }
+
+  @Test("-u, a URL and a netrc file log in where the origin asks for it, and not elsewhere")
+  func login() async throws {
+    let gateway = try await BareGateway()
+    #expect(try await gateway.request("-u", "me:s:e", "/login").text == "me:s:e")
+    #expect(try await gateway.request("http://you:s%40x@device/login").text == "you:s@x")
+    let netrc = try gateway.folder.write("machine device login me password word\n", to: "netrc")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: netrc)
+    #expect(try await gateway.request("--auth", netrc, "http://device/login").text == "me:word")
+    #expect(try await gateway.request("-w", "%{http_code}", "/login").text == "who is it?\n401")
+    // Another host's redirect is no reason to tell it the password.
+    let elsewhere = try await gateway.request("-L", "-u", "me:word", "http://device/moved?to=http://other/login")
+    #expect(elsewhere.text == "who is it?\n", "\(elsewhere.text)")
+    let nobody = try await gateway.request("-u", "me", "/login")
+    #expect(nobody.exitCode == 64 && nobody.errorText.contains("-u me:PASSWORD"), "\(nobody.errorText)")
+    await gateway.stop()
+  }
+
+  @Test(
+    "-C - goes on with what an earlier request has left, whether that had it or not", arguments: [[], ["-C", "-"]])
+  func resume(_ options: [String]) async throws {
+    let gateway = try await BareGateway()
+    let path = gateway.folder["out"]
+    let first = try await gateway.request(options + ["-o", path, "/resumable?size=400000"])
+    if options.isEmpty {
+      #expect(first.exitCode == 69)
+      #expect(try Data(contentsOf: URL(filePath: path + ".part")).count > 0)
+    }
+    let second = try await gateway.request(["-C", "-", "-o", path, "/resumable?size=400000", "-w", "%{http_code}"])
+    #expect(second.exitCode == 0, "\(second.errorText)")
+    if options.isEmpty { #expect(second.text == "206") }
+    let whole = try await Curl.fetch("--unix-socket", gateway.folder["o"], "http://o/bytes?size=400000")
+    #expect(try Data(contentsOf: URL(filePath: path)) == whole.body)
+    for rest in [".part", ".part.tag"] { #expect(!FileManager.default.fileExists(atPath: path + rest)) }
+    await gateway.stop()
+  }
+
+  @Test("-C - tells a gateway's failure in the gateway's words")
+  func resumeFailure() async throws {
+    let gateway = try await BareGateway(to: "unix:/nowhere/o")
+    let result = try await gateway.request("-C", "-", "-o", gateway.folder["out"], "/x")
+    #expect(result.exitCode == 69)
+    #expect(result.errorText.contains("unix:/nowhere/o does not exist"), "\(result.errorText)")
+    await gateway.stop()
+  }
+
+  @Test("--compress fetches over a link that compresses, byte for byte")
+  func compress() async throws {
+    let gateway = try await BareGateway(["--compress"])
+    let plain = try await gateway.request("/large-fields")
+    let squeezed = try await gateway.request("--compress", "/large-fields")
+    #expect(squeezed.exitCode == 0 && squeezed.text == plain.text)
+    await gateway.stop()
+  }
+
+  @Test("-F arrives as a form, with its files")
+  func form() async throws {
+    let gateway = try await BareGateway()
+    let file = try gateway.folder.write("content", to: "f.txt")
+    let text = try await gateway.request("-F", "a=1", "-F", "f=@\(file)", "/echo").text
+    #expect(text.contains("multipart/form-data; boundary="))
+    #expect(text.contains(#"name=\"f\"; filename=\"f.txt\""#), "\(text)")
+    await gateway.stop()
+  }
+
+  @Test("a terminal gets no binary unless asked for")
+  func binary() async throws {
+    let gateway = try await BareGateway()
+    let link = ["request", "--link", "unix:\(gateway.socket)"]
+    let refused = try await TerminalRun.of(link + ["/bytes?size=10"])
+    #expect(refused.status == 74)
+    #expect(refused.output.contains("-o FILE"))
+    #expect(try await TerminalRun.of(link + ["/"]).output.contains("hello, byway"))
+    #expect(try await TerminalRun.of(link + ["-o", "-", "/bytes?size=10"]).status == 0)
+    await gateway.stop()
+  }
+
+  @Test("the progress of a download that goes on begins where it was, and -s hides it")
+  func progress() async throws {
+    let gateway = try await BareGateway()
+    let path = gateway.folder["out"]
+    let arguments = ["request", "--link", "unix:\(gateway.socket)", "-o", path, "/resumable?size=9000000"]
+    #expect(try await gateway.request("-o", path, "/resumable?size=9000000").exitCode == 69)
+    let shown = try await TerminalRun.of(arguments + ["-C", "-"])
+    #expect(shown.status == 0 && shown.output.contains(" of 8.6 MiB"), "\(shown.output)")
+    #expect(!shown.output.contains(" 1%") && !shown.output.contains(" 20%"), "\(shown.output)")
+    let silent = try await TerminalRun.of(arguments.map { $0.replacing("resumable", with: "bytes") } + ["-s"])
+    #expect(silent.status == 0 && silent.output.isEmpty, "\(silent.output)")
+    await gateway.stop()
+  }
+}
+
+extension BareGateway {
+  fileprivate func request(_ arguments: String...) async throws -> CommandResult {
+    try await request(arguments)
+  }
+
+  fileprivate func request(_ arguments: [String]) async throws -> CommandResult {
+    try await BywayProcess.run(["request", "--link", "unix:\(socket)"] + arguments)
+  }
+}

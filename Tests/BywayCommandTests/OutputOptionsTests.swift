@@ -1,0 +1,66 @@
+import ArgumentParser
+import Byway
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Output options") struct OutputOptionsTests {
+  private func path(_ url: String, _ arguments: String...) throws -> String? {
+    try OutputOptions.parse(arguments).path(for: Request(url: url))
+  }
+
+  @Test(
+    "-O names the file like the end of the path",
+    arguments: [
+      ("http://a/b/c.bin", "./c.bin"), ("http://a/c?x=/d", "./c"), ("http://a/-o", "./-o"), ("http://a/%2F", "./%2F"),
+    ])
+  func remoteName(_ url: String, _ name: String) throws {
+    #expect(try path(url, "-O") == name)
+  }
+
+  @Test(
+    "or says that there is none", arguments: ["http://a", "http://a/", "http://a/b/", "http://a/..", "http://a/?b"])
+  func noName(_ url: String) {
+    #expect(throws: CommandFailure.self) { try path(url, "-O") }
+  }
+
+  @Test(
+    "what does not go together is named",
+    arguments: [["-O", "-o", "x"], ["-C", "100", "-o", "x"], ["-C", "-"], ["-C-", "-o-"]])
+  func contradictions(_ arguments: [String]) throws {
+    let failure = try #require(throws: CommandFailure.self) {
+      try OutputOptions.parse(arguments).path(for: Request(url: "http://a/b"))
+    }
+    #expect(failure.status == .usage)
+  }
+
+  private var facts: TransferFacts {
+    var facts = TransferFacts(
+      request: HTTPRequest(method: .get, scheme: "http", authority: "device", path: "/a"), framing: .http2, file: "out")
+    facts.response = HTTPResponse(status: .notFound, headerFields: [.contentType: "text/plain", .server: "x"])
+    facts.received = 3000
+    facts.total = .milliseconds(1500)
+    facts.firstByte = .microseconds(12)
+    return facts
+  }
+
+  @Test("-w replaces what curl replaces")
+  func writeOut() throws {
+    let format =
+      #"%{http_code} %{size_download} %{time_total} %{time_starttransfer} %{speed_download}\n%%%header{server}|%header{x}|%"#
+    #expect(try WriteOut(format).text(facts) == "404 3000 1.500000 0.000012 2000\n%x||%")
+    #expect(
+      try WriteOut("%{url} %{content_type} %{http_version} %{filename_effective}").text(facts)
+        == "http://device/a text/plain 2 out")
+    let none = TransferFacts(request: facts.request, framing: .http2, file: nil)
+    #expect(try WriteOut("%{response_code}").text(none) == "000")
+  }
+
+  @Test("and names what it does not know")
+  func unknown() throws {
+    let failure = try #require(throws: CommandFailure.self) { try WriteOut("%{http_cod}") }
+    #expect(failure.message.contains("Did you mean \"http_code\"?"))
+  }
+}
