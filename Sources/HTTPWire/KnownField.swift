@@ -12,7 +12,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case connection, keepAlive, proxyConnection, transferEncoding, upgrade, te
 
   // Fields that a hop reads, sets or checks.
-  case accept, host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
+  case accept
+  case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
   case origin, secFetchSite, secFetchDest
