@@ -109,14 +109,15 @@ let package = Package(
     source(
       "BywayGateway",
       ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
-    source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, logging]),
+    source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto, x509, asn1]),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
-    // The only library here that needs Foundation.
-    source("BywayURLSession", ["Byway", "BywayInterceptors", nioCore, nioPosix, httpTypes]),
+    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    // The only library here that needs Foundation, and the only one that knows public suffixes.
+    source("BywayURLSession", ["Byway", "BywayInterceptors", "CPSL", nioCore, nioPosix, httpTypes]),
     .systemLibrary(name: "CPseudoTerminal"),
     source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
 
@@ -185,7 +186,8 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", nioCore, httpTypes, logging,
+        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", nioCore, httpTypes,
+        logging,
       ]),
     tests(
       "BywayTLSTests",
@@ -278,7 +280,7 @@ let package = Package(
       [
         "Byway", "BywayCommand", "LineEmulation", "LinkLayer", "TestPeers", "byway", "LoopbackTransport",
         "TCPTransport",
-        "UnixTransport", nioCore, httpTypes, argumentParser,
+        "UnixTransport", nioCore, httpTypes, logging, argumentParser,
       ]),
   ]
 )

@@ -39,6 +39,29 @@ import Testing
     }
   }
 
+  @Test("a device sets no cookies for the hosts of others, and its own go where they belong")
+  func foreign() async throws {
+    try await withRig { request in
+      var fields: HTTPFields = [:]
+      if request.path == "/admin/set" {
+        fields[values: .setCookie] = [
+          "a=1; Domain=.swift.org; Path=/", "b=2; Domain=device; Path=/", "c=3; Secure; Path=/", "d=4",
+          "e=5; Max-Age=100; Path=/", "f=6; Max-Age=100; Path=/", "f=; Max-Age=0; Path=/",
+        ]
+      }
+      return Response(status: .ok, fields: fields, body: Body(request.field("cookie") ?? "-"))
+    } _: { rig in
+      let session = rig.session()
+      let storage = try #require(session.configuration.httpCookieStorage)
+      _ = try await session.data(from: .device("/admin/set"))
+      #expect((storage.cookies ?? []).map(\.name).sorted() == ["b", "c", "d", "e"])
+      #expect(try await sorted(session.data(from: .device("/")).0) == ["b=2", "e=5"])
+      #expect(try await session.data(from: .device("/admin/x")).0.text.hasPrefix("d=4; "))
+      let other = try #require(URL(string: "http://other.device/"))
+      #expect(try await session.data(from: other).0.text == "-")
+    }
+  }
+
   @Test("policies are kept: never accept, never send, and requests that want no cookies")
   func policies() async throws {
     try await withRig(Self.site) { rig in

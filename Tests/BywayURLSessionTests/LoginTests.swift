@@ -105,6 +105,29 @@ import Testing
     }
   }
 
+  @Test("credentials in the URL go to its origin alone, not to where that redirects")
+  func redirected() async throws {
+    let received = Mutex<[String]>([])
+    try await withRig { request in
+      if let field = request.field("authorization") {
+        received.withLock { $0.append("\(request.head.authority ?? "") \(field)") }
+      }
+      if request.head.authority == "device", request.field("authorization") == nil || request.path == "/own" {
+        return try await Self.site(request)
+      }
+      if request.head.authority == "device" {
+        return Response(status: .found, fields: [.location: "http://evil.device/"])
+      }
+      return try await Self.site(request)
+    } _: { rig in
+      let url = try #require(URL(string: "http://admin:secret@device/"))
+      let (_, response) = try await rig.session().data(from: url)
+      #expect(response.http?.statusCode == 401)
+      #expect(response.http?.url?.host() == "evil.device")
+      #expect(received.withLock { $0 } == ["device \(Self.basic)"])
+    }
+  }
+
   @Test("a session does not log in with what another session's delegate gave")
   func apart() async throws {
     try await withRig(Self.site) { rig in

@@ -18,17 +18,13 @@ final class DelegateLogin: Sendable {
 
   private let question: Question
   private let storage: URLCredentialStorage?
-  private let ofURL: URLCredential?
+  private let ofURL: URLLogin?
   private let state = Mutex(State())
 
   init(_ question: Question, url: URL?, storage: URLCredentialStorage?) {
     self.question = question
     self.storage = storage
-    ofURL = url.flatMap { url in
-      url.user(percentEncoded: false).map {
-        URLCredential(user: $0, password: url.password(percentEncoded: false) ?? "", persistence: .none)
-      }
-    }
+    ofURL = url.flatMap { URLLogin($0) }
   }
 
   /// How often there was one.
@@ -37,7 +33,7 @@ final class DelegateLogin: Sendable {
   func credentials(for realm: Authenticate.Realm) async throws -> Authenticate.Credentials? {
     let space = URLProtectionSpace(realm)
     let failures = state.withLock { $0.failures }
-    let proposed = failures == 0 ? ofURL ?? stored(for: space) : nil
+    let proposed = failures == 0 ? ofURL?.credential(for: space) ?? stored(for: space) : nil
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, proposedCredential: proposed, previousFailureCount: failures, failureResponse: nil,
       error: nil, sender: NoSender())
@@ -132,12 +128,36 @@ extension URLCredentialStorage {
   }
 }
 
+/// The user and password in a URL, which were given for its origin and for no other that a redirect leads to.
+private struct URLLogin: Sendable {
+  private let scheme: String?
+  private let host: String?
+  private let port: Int
+  private let credential: URLCredential
+
+  init?(_ url: URL) {
+    guard let user = url.user(percentEncoded: false) else { return nil }
+    scheme = url.scheme?.lowercased()
+    host = url.host()?.lowercased()
+    port = url.portOrDefault
+    credential = URLCredential(
+      user: user, password: url.password(percentEncoded: false) ?? "", persistence: .none)
+  }
+
+  func credential(for space: URLProtectionSpace) -> URLCredential? {
+    space.protocol == scheme && space.host.lowercased() == host && space.port == port ? credential : nil
+  }
+}
+
+extension URL {
+  fileprivate var portOrDefault: Int { port ?? (scheme?.lowercased() == "https" ? 443 : 80) }
+}
+
 extension URLProtectionSpace {
   fileprivate convenience init(_ realm: Authenticate.Realm) {
     let origin = URL(string: realm.origin)
-    let scheme = origin?.scheme
     self.init(
-      host: origin?.host() ?? "", port: origin?.port ?? (scheme == "https" ? 443 : 80), protocol: scheme,
+      host: origin?.host() ?? "", port: origin?.portOrDefault ?? 80, protocol: origin?.scheme,
       realm: realm.name,
       authenticationMethod: realm.isDigest ? NSURLAuthenticationMethodHTTPDigest : NSURLAuthenticationMethodHTTPBasic)
   }

@@ -1,0 +1,9 @@
+import NIOCore
+
+/// Tells an address from a name.
+enum HostAddress {
+  static func isAddress(_ host: String) -> Bool {
+    let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    return (try? SocketAddress(ipAddress: bare, port: 0)) != nil
+  }
+}
