@@ -37,7 +37,7 @@ public enum RecordingCheck {
     unlink(template)
     defer { close(descriptor) }
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Violation("/tmp is full") }
-    guard let playback = try? Playback("/proc/self/fd/\(descriptor)") else { return nil }
+    guard let playback = try? Playback(OpenFile("/proc/self/fd/\(descriptor)")) else { return nil }
     try check(pause: playback.waiting)
     var exchange = Exchange()
     var reader = playback.reader

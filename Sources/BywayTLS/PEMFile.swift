@@ -4,7 +4,12 @@ package import NIOSSL
 
 /// Certificates and keys as they stand in files.
 package struct PEMFile: Sendable {
-  private let path: String
+  private enum Content {
+    case path(String)
+    case text(String)
+  }
+
+  private let content: Content
   private let name: String
   private let code: BywayError.Code
 
@@ -12,15 +17,27 @@ package struct PEMFile: Sendable {
   ///   - name: how messages call it: `ca=FILE`.
   ///   - code: of the errors.
   package init(_ path: String, name: String? = nil, code: BywayError.Code = .invalidAddress) {
-    self.path = path
+    content = .path(path)
     self.name = name ?? path
     self.code = code
+  }
+
+  /// One that has been read.
+  package init(text: String, name: String) {
+    content = .text(text)
+    self.name = name
+    code = .invalidAddress
   }
 
   /// At least one.
   package func certificates() throws -> [NIOSSLCertificate] {
     try checkReadable()
-    let certificates = Result { try NIOSSLCertificate.fromPEMFile(path) }
+    let certificates = Result {
+      switch content {
+      case .path(let path): try NIOSSLCertificate.fromPEMFile(path)
+      case .text(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+      }
+    }
     guard case .success(let certificates) = certificates, !certificates.isEmpty else {
       throw unusable("\(name) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
     }
@@ -30,13 +47,17 @@ package struct PEMFile: Sendable {
   package func privateKey() throws -> NIOSSLPrivateKey {
     try checkReadable()
     do {
-      return try NIOSSLPrivateKey(file: path, format: .pem)
+      return switch content {
+      case .path(let path): try NIOSSLPrivateKey(file: path, format: .pem)
+      case .text(let text): try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
+      }
     } catch {
       throw unusable("\(name) holds no private key in PEM form without a passphrase.", error)
     }
   }
 
   private func checkReadable() throws {
+    guard case .path(let path) = content else { return }
     guard access(path, R_OK) == 0 else {
       throw unusable("Cannot read \(name): \(String(cString: strerror(errno))).", nil)
     }

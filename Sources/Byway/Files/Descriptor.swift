@@ -15,9 +15,12 @@ package enum Descriptor {
     package var description: String { String(cString: strerror(code)) }
   }
 
-  package static func open(_ path: String, _ flags: CInt, mode: UInt32 = 0o666) throws(Failure) -> CInt {
+  /// - Parameter folder: the descriptor that a relative path starts from.
+  package static func open(
+    _ path: String, _ flags: CInt, mode: UInt32 = 0o666, in folder: CInt = AT_FDCWD
+  ) throws(Failure) -> CInt {
     while true {
-      let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode)
+      let descriptor = openat(folder, path, flags | O_CLOEXEC, mode)
       if descriptor >= 0 { return descriptor }
       if errno != EINTR { throw Failure(code: errno) }
     }

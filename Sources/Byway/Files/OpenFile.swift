@@ -12,6 +12,7 @@ package final class OpenFile: Sendable {
   package let modified: Duration
   /// Who may do what, as `chmod` counts it.
   package let permissions: UInt32
+  package let owner: UInt32
   private let descriptor: CInt
 
   /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
@@ -34,6 +35,7 @@ package final class OpenFile: Sendable {
     self.path = path
     size = Int(status.st_size)
     permissions = status.st_mode & 0o777
+    owner = status.st_uid
     modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
   }
 
@@ -52,6 +54,16 @@ package final class OpenFile: Sendable {
     }
     guard let bytes else { throw Self.failure(path, "it became shorter while it was being sent") }
     return bytes
+  }
+
+  /// Everything in it.
+  package func readAll() throws -> ByteBuffer {
+    var whole = ByteBuffer()
+    while whole.readableBytes < size {
+      var chunk = try read(at: whole.readableBytes, upTo: size - whole.readableBytes)
+      whole.writeBuffer(&chunk)
+    }
+    return whole
   }
 
   private static func failure(_ path: String, _ reason: String) -> BywayError {

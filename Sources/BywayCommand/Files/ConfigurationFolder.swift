@@ -4,6 +4,8 @@ import NIOCore
 
 /// A folder of the user's settings, which nobody else may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.
 struct ConfigurationFolder: Sendable {
+  private static let fileLimit = 1 << 20
+
   let path: String
 
   /// Is made when something is written.
@@ -21,82 +23,91 @@ struct ConfigurationFolder: Sendable {
     self.path = path
   }
 
-  func subfolder(_ name: String) throws(CommandFailure) -> ConfigurationFolder {
-    let folder = ConfigurationFolder(path: "\(path)/\(name)")
-    try folder.make()
-    return folder
-  }
-
-  /// `nil` where there is none.
-  func existing(_ name: String) throws(CommandFailure) -> ConfigurationFolder? {
-    let folder = ConfigurationFolder(path: "\(path)/\(name)")
-    return try folder.check() ? folder : nil
-  }
+  func subfolder(_ name: String) -> ConfigurationFolder { ConfigurationFolder(path: "\(path)/\(name)") }
 
   /// What is in it, sorted; nothing where it does not exist. Names that begin with a dot are files in the making.
   func names() throws(CommandFailure) -> [String] {
-    guard try check(), let stream = opendir(path) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if !name.hasPrefix(".") { names.append(name) }
+    guard let folder = try opened() else { return [] }
+    do {
+      return try folder.names().filter { !$0.hasPrefix(".") }.sorted()
+    } catch {
+      throw CommandFailure(.noInput, error.message)
     }
-    return names.sorted()
+  }
+
+  /// `nil` where there is no such file.
+  func file(_ name: String) throws(CommandFailure) -> OpenFile? {
+    do {
+      return try opened()?.file(name)
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure(.noInput, BywayError(error).message)
+    }
+  }
+
+  /// `nil` where there is no such file.
+  func text(_ name: String) throws(CommandFailure) -> String? {
+    guard let file = try file(name) else { return nil }
+    guard file.size <= Self.fileLimit else {
+      throw CommandFailure(.noInput, "\(file.path) is larger than 1 MiB: that is no file of Byway's.")
+    }
+    do {
+      return String(buffer: try file.readAll())
+    } catch {
+      throw CommandFailure(.noInput, BywayError(error).message)
+    }
   }
 
   /// A file that only its owner can read, there as a whole or not at all.
-  /// - Returns: its path.
-  @discardableResult
-  func write(_ text: String, to name: String, replacing: Bool = true) throws(CommandFailure) -> String {
-    try make()
-    let target = "\(path)/\(name)"
-    let draft = "\(path)/.\(name).\(getpid()).\(UInt32.random(in: 0 ... .max))"
+  func write(_ text: String, to name: String, replacing: Bool = true) throws(CommandFailure) {
+    let folder = try made()
+    let draft = ".\(name).\(getpid()).\(UInt32.random(in: 0 ... .max))"
     do {
-      let descriptor = try Descriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+      let descriptor = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL)
       defer { close(descriptor) }
       try Descriptor.write(ByteBuffer(string: text), to: descriptor)
       guard fsync(descriptor) == 0 else { throw Descriptor.Failure(code: errno) }
-      // A link fails where the name is taken; a rename does not.
-      guard replacing ? rename(draft, target) == 0 : link(draft, target) == 0 else {
-        throw Descriptor.Failure(code: errno)
+      if replacing {
+        try folder.rename(draft, to: name)
+      } else {
+        try folder.link(draft, to: name)
+        try folder.remove(draft)
       }
-      if !replacing { unlink(draft) }
     } catch {
-      unlink(draft)
-      throw CommandFailure(.cannotCreate, "Cannot write \(target): \(error).")
+      try? folder.remove(draft)
+      throw CommandFailure(.cannotCreate, "Cannot write \(path)/\(name): \(error).")
     }
-    return target
+  }
+
+  func remove(_ name: String) throws(CommandFailure) {
+    do {
+      try opened()?.remove(name)
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure(.cannotCreate, "Cannot remove \(path)/\(name): \(error).")
+    }
   }
 
   func removeIfEmpty() {
     rmdir(path)
   }
 
-  /// - Returns: whether it exists.
   /// - Throws: where others than the user can change it.
-  private func check() throws(CommandFailure) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
-    guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() || status.st_uid == 0,
-      status.st_mode & 0o022 == 0
-    else {
-      throw CommandFailure(.noInput, "Others can write to \(path): chmod go-w it, and look at what is in it.")
+  private func opened() throws(CommandFailure) -> TrustedFolder? {
+    do {
+      return try TrustedFolder.existing(path)
+    } catch {
+      throw CommandFailure(.noInput, error.message)
     }
-    return true
   }
 
-  /// With its parents.
-  private func make() throws(CommandFailure) {
-    if try check() { return }
-    var end = path.startIndex
-    while let slash = path[path.index(after: end)...].firstIndex(of: "/") {
-      end = slash
-      mkdir(String(path[..<end]), 0o700)
+  private func made() throws(CommandFailure) -> TrustedFolder {
+    do {
+      return try TrustedFolder(path, making: .all)
+    } catch {
+      throw CommandFailure(.cannotCreate, error.message)
     }
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw CommandFailure(.cannotCreate, "Cannot make \(path): \(Descriptor.Failure(code: errno)).")
-    }
-    _ = try check()
   }
 }

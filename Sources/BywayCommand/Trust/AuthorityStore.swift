@@ -4,10 +4,10 @@ import Glibc
 
 /// The user's local authority: a certificate that may be shown to everybody, and a key that nobody else may read.
 struct AuthorityStore: Sendable {
-  private let folder: ConfigurationFolder
+  private static let certificate = "certificate.pem"
+  private static let key = "key.pem"
 
-  private var certificatePath: String { folder.path + "/certificate.pem" }
-  private var keyPath: String { folder.path + "/key.pem" }
+  private let folder: ConfigurationFolder
 
   init() throws(CommandFailure) {
     folder = try ConfigurationFolder("authority")
@@ -15,7 +15,7 @@ struct AuthorityStore: Sendable {
 
   /// - Throws: ``CommandFailure`` where there is one already.
   func create() throws -> LocalAuthority {
-    guard access(keyPath, F_OK) != 0 else {
+    guard try folder.file(Self.key) == nil else {
       throw CommandFailure(
         .usage, "There is a local authority already: byway trust authority show prints it, remove removes it.")
     }
@@ -24,31 +24,28 @@ struct AuthorityStore: Sendable {
     let name = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     let authority = try LocalAuthority(name: "Byway on \(name.prefix(40))")
     // Whoever comes second finds the key and stops, so that the two always belong together.
-    try folder.write(authority.keyPEM, to: "key.pem", replacing: false)
-    try folder.write(authority.certificatePEM, to: "certificate.pem")
+    try folder.write(authority.keyPEM, to: Self.key, replacing: false)
+    try folder.write(authority.certificatePEM, to: Self.certificate)
     return authority
   }
 
   /// - Throws: ``CommandFailure`` where there is none, or others can read its key.
   func load() throws -> LocalAuthority {
-    var status = stat()
-    guard stat(keyPath, &status) == 0 else {
+    guard let key = try folder.file(Self.key), let certificate = try folder.text(Self.certificate) else {
       throw CommandFailure(.noInput, "There is no local authority: byway trust authority create makes one.")
     }
-    guard status.st_mode & 0o077 == 0, status.st_uid == geteuid() else {
+    guard key.permissions & 0o077 == 0 else {
       throw CommandFailure(
         .noInput,
-        "Others can read \(keyPath), and with it pass for any server: remove the authority, from your programs too, and "
+        "Others can read \(key.path), and with it pass for any server: remove the authority, from your programs too, and "
           + "make another.")
     }
-    return try LocalAuthority(certificatePEM: TextFile.read(certificatePath), keyPEM: TextFile.read(keyPath))
+    return try LocalAuthority(certificatePEM: certificate, keyPEM: String(buffer: key.readAll()))
   }
 
   func remove() throws {
-    guard access(keyPath, F_OK) == 0 else { throw CommandFailure(.usage, "There is no local authority.") }
-    for path in [certificatePath, keyPath] where unlink(path) != 0 && errno != ENOENT {
-      throw CommandFailure(.cannotCreate, "Cannot remove \(path): \(Descriptor.Failure(code: errno)).")
-    }
+    guard try folder.file(Self.key) != nil else { throw CommandFailure(.usage, "There is no local authority.") }
+    for name in [Self.certificate, Self.key] { try folder.remove(name) }
     folder.removeIfEmpty()
   }
 }

@@ -8,6 +8,7 @@ import X509
 
 /// What a person compares of a certificate before trusting it, and its form in a file.
 struct CertificateFacts: Sendable, Hashable {
+  let certificate: NIOSSLCertificate
   /// SHA-256 of the whole certificate.
   let fingerprint: [UInt8]
   /// Subject alternative names; the common name where there are none.
@@ -22,6 +23,7 @@ struct CertificateFacts: Sendable, Hashable {
     guard let bytes = try? certificate.toDERBytes() else {
       throw BywayError(.invalidAddress, "A certificate cannot be read.", processing: .none)
     }
+    self.certificate = certificate
     fingerprint = Array(SHA256.hash(data: bytes))
     pin = KeyPin(certificate)
     expiry = Int(certificate.notValidAfter)
@@ -31,8 +33,8 @@ struct CertificateFacts: Sendable, Hashable {
   }
 
   /// The certificates in a PEM file.
-  static func read(_ path: String) throws -> [CertificateFacts] {
-    try PEMFile(path).certificates().map(CertificateFacts.init)
+  static func read(_ file: PEMFile) throws -> [CertificateFacts] {
+    try file.certificates().map(CertificateFacts.init)
   }
 
   /// As `openssl x509 -fingerprint` prints it.

@@ -10,7 +10,8 @@ struct TrustStore: Sendable {
   struct Entry: Sendable {
     let host: String
     let kind: Kind
-    fileprivate let path: String
+    fileprivate let folder: ConfigurationFolder
+    fileprivate let file: String
     /// What it is called by in `byway trust remove`.
     var name: String {
       switch kind {
@@ -42,7 +43,7 @@ struct TrustStore: Sendable {
       guard access(source, R_OK) == 0 else {
         throw CommandFailure(.noInput, "Cannot read \(source): \(Descriptor.Failure(code: errno)).")
       }
-      kinds = try CertificateFacts.read(source).map { .certificate($0) }
+      kinds = try CertificateFacts.read(PEMFile(source)).map { .certificate($0) }
     }
     return try kinds.map { try add($0, for: host) }
   }
@@ -57,18 +58,19 @@ struct TrustStore: Sendable {
       case .certificate(let facts): (facts.fingerprintName + ".pem", facts.pem)
       case .pin(let pin): (pin.fileName + ".pin", "\(pin)\n")
       }
-    return Entry(host: host, kind: kind, path: try folder.subfolder(host).write(text, to: name))
+    let hostFolder = folder.subfolder(host)
+    try hostFolder.write(text, to: name)
+    return Entry(host: host, kind: kind, folder: hostFolder, file: name)
   }
 
   /// Sorted by host.
   func entries(of host: String? = nil) throws -> [Entry] {
     let hosts = try host.map { [try Self.checked($0)] } ?? folder.names()
     return try hosts.flatMap { host -> [Entry] in
-      guard let hostFolder = try folder.existing(host) else { return [] }
+      let hostFolder = folder.subfolder(host)
       return try hostFolder.names().compactMap { name in
-        let path = hostFolder.path + "/" + name
-        guard let kind = try Self.read(path) else { return nil }
-        return Entry(host: host, kind: kind, path: path)
+        guard let kind = try Self.read(name, in: hostFolder) else { return nil }
+        return Entry(host: host, kind: kind, folder: hostFolder, file: name)
       }
     }
   }
@@ -78,10 +80,8 @@ struct TrustStore: Sendable {
   func remove(_ name: String?, for host: String) throws -> [Entry] {
     let wanted = name.map(Self.plain)
     let removed = try entries(of: host).filter { wanted == nil || Self.plain($0.name) == wanted }
-    for entry in removed where unlink(entry.path) != 0 && errno != ENOENT {
-      throw CommandFailure(.cannotCreate, "Cannot remove \(entry.path): \(Descriptor.Failure(code: errno)).")
-    }
-    try folder.existing(Self.checked(host))?.removeIfEmpty()
+    for entry in removed { try entry.folder.remove(entry.file) }
+    try folder.subfolder(Self.checked(host)).removeIfEmpty()
     return removed
   }
 
@@ -90,7 +90,8 @@ struct TrustStore: Sendable {
     var trust = ServerTrust()
     for entry in try entries() {
       switch entry.kind {
-      case .certificate: try trust.add(certificatesIn: entry.path, for: entry.host)
+      case .certificate(let facts):
+        trust.add([facts.certificate], for: entry.host, source: "\(entry.folder.path)/\(entry.file)")
       case .pin(let pin): trust.add(pin, for: entry.host)
       }
     }
@@ -98,13 +99,11 @@ struct TrustStore: Sendable {
   }
 
   /// Another process may have removed it meanwhile.
-  private static func read(_ path: String) throws -> Kind? {
-    guard access(path, F_OK) == 0 else { return nil }
-    if path.hasSuffix(".pin") {
-      return .pin(try KeyPin(String(TextFile.read(path).prefix { !$0.isWhitespace })))
-    }
-    guard path.hasSuffix(".pem") else { return nil }
-    return try CertificateFacts.read(path).first.map { .certificate($0) }
+  private static func read(_ name: String, in folder: ConfigurationFolder) throws -> Kind? {
+    guard let text = try folder.text(name) else { return nil }
+    if name.hasSuffix(".pin") { return .pin(try KeyPin(String(text.prefix { !$0.isWhitespace }))) }
+    guard name.hasSuffix(".pem") else { return nil }
+    return try CertificateFacts.read(PEMFile(text: text, name: "\(folder.path)/\(name)")).first.map { .certificate($0) }
   }
 
   /// The host as the name of a folder.

@@ -1,3 +1,4 @@
+import Byway
 import BywayTLS
 import Glibc
 
@@ -16,7 +17,7 @@ enum TrustText {
     let isOver = facts.expiry < time(nil)
     return """
       \(host)
-        names        \(facts.names.isEmpty ? "none" : facts.names.map(printable).joined(separator: ", "))
+        names        \(facts.names.isEmpty ? "none" : facts.names.map(\.visible).joined(separator: ", "))
         SHA-256      \(facts.fingerprintText)
         key          \(facts.pin.map(\.description) ?? "unknown")
         valid until  \(date(facts.expiry))\(isOver ? ", which has passed" : "")
@@ -31,10 +32,5 @@ enum TrustText {
     guard gmtime_r(&moment, &parts) != nil else { return "unknown" }
     func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-  }
-
-  /// What stands in a certificate may be meant for the terminal.
-  private static func printable(_ name: String) -> String {
-    String(name.map { $0.isASCII && $0 >= " " && $0 != "\u{7F}" ? $0 : "?" })
   }
 }

@@ -8,19 +8,21 @@ import NIOPosix
 /// A head appears under its name when it is whole and its body is on the disk, so that a crash at any moment leaves
 /// whole responses and remains, and the next start removes the remains. One process at a time.
 final class DiskStorage: CacheStorage {
-  private let folder: String
+  private let folder: TrustedFolder
   private let lock: CInt
 
-  /// - Throws: ``BywayError`` where the folder cannot be made or used, or another process uses it.
-  init(_ folder: String) throws {
-    self.folder = folder
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw Self.failure(folder) }
-    lock = open("\(folder)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lock >= 0 else { throw Self.failure("\(folder)/lock") }
+  /// - Throws: ``BywayError`` where the folder cannot be made or used, others can write to it, or another process uses it.
+  init(_ path: String) throws {
+    folder = try TrustedFolder(path, making: .folder)
+    do {
+      lock = try folder.open("lock", O_RDWR | O_CREAT)
+    } catch {
+      throw BywayError(.invalidRequest, "Cannot use \(path)/lock for the cache: \(error).", processing: .none)
+    }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       close(lock)
       throw BywayError(
-        .invalidRequest, "The cache \(folder) is in use by another process: give each a folder of its own.",
+        .invalidRequest, "The cache \(path) is in use by another process: give each a folder of its own.",
         processing: .none)
     }
   }
@@ -29,61 +31,63 @@ final class DiskStorage: CacheStorage {
     close(lock)
   }
 
-  /// Everything that an earlier process left whole; the rest is deleted. Blocks.
-  func load() throws -> [StoredResponse] {
-    let names = try Folder.names(folder)
+  /// Everything that an earlier process left whole in a cache of this kind; the rest is deleted. Blocks.
+  func load(_ kind: Cache.Kind) throws -> [StoredResponse] {
+    let names = try folder.names()
     var responses: [StoredResponse] = []
     for name in names where name.hasSuffix(".head") {
-      guard let id = UInt64(name.dropLast(5), radix: 16), let response = try? head(of: id),
-        let body = try? OpenFile(path(id, "body")), body.size == response.length
+      guard let id = UInt64(name.dropLast(5), radix: 16), let response = try? head(of: id, in: kind),
+        let body = try? folder.file(file(id, "body")), body.size == response.length
       else { continue }
       responses.append(response)
     }
-    let kept = Set(responses.flatMap { ["\(hex($0.id)).head", "\(hex($0.id)).body"] })
-    for name in names where !kept.contains(name) && Self.isOurs(name) { unlink("\(folder)/\(name)") }
+    let kept = Set(responses.flatMap { [file($0.id, "head"), file($0.id, "body")] })
+    for name in names where !kept.contains(name) && Self.isOurs(name) { try? folder.remove(name) }
     // In the order of their coming, which is the order of their numbers.
     return responses.sorted { $0.id < $1.id }
   }
 
   func writer(for id: UInt64) async throws -> any CacheWriter {
-    let path = path(id, "body")
-    return try await NIOThreadPool.singleton.runIfActive { try NewFile(path) }
+    let folder = folder
+    return try await NIOThreadPool.singleton.runIfActive { try NewFile(file(id, "body"), in: folder) }
   }
 
   func body(of id: UInt64) async throws -> Body {
-    let path = path(id, "body")
-    return try await NIOThreadPool.singleton.runIfActive { try Body(file: path) }
+    let folder = folder
+    return try await NIOThreadPool.singleton.runIfActive {
+      guard let file = try folder.file(file(id, "body")) else {
+        throw BywayError(.handlerFailed, "A stored response has gone meanwhile.", processing: .none)
+      }
+      return Body(file)
+    }
   }
 
-  func save(_ response: StoredResponse) async throws {
-    let (path, temporary, body) = (path(response.id, "head"), path(response.id, "new"), path(response.id, "body"))
-    let bytes = response.encoded
+  func save(_ response: StoredResponse, in kind: Cache.Kind) async throws {
+    let (id, folder) = (response.id, folder)
+    let bytes = response.encoded(in: kind)
     try await NIOThreadPool.singleton.runIfActive {
-      try NewFile.synchronize(body)
-      let file = try NewFile(temporary)
-      try file.append(bytes)
-      try file.synchronize()
-      try file.rename(to: path)
+      try NewFile.synchronize(file(id, "body"), in: folder)
+      let head = try NewFile(file(id, "new"), in: folder)
+      try head.append(bytes)
+      try head.synchronize()
+      try head.rename(to: file(id, "head"))
     }
   }
 
   func delete(_ ids: [UInt64]) async {
     guard !ids.isEmpty else { return }
+    let folder = folder
     // The head first: without one a body does not count.
-    let paths = ids.flatMap { [path($0, "head"), path($0, "body")] }
+    let names = ids.flatMap { [file($0, "head"), file($0, "body")] }
     try? await NIOThreadPool.singleton.runIfActive {
-      for path in paths { unlink(path) }
+      for name in names { try? folder.remove(name) }
     }
   }
 
-  private func head(of id: UInt64) throws -> StoredResponse? {
-    let file = try OpenFile(path(id, "head"))
-    guard file.size > 0, file.size < 1 << 20 else { return nil }
-    let bytes = try file.read(at: 0, upTo: file.size)
-    return StoredResponse(encoded: bytes).flatMap { $0.id == id ? $0 : nil }
+  private func head(of id: UInt64, in kind: Cache.Kind) throws -> StoredResponse? {
+    guard let file = try folder.file(file(id, "head")), file.size > 0, file.size < 1 << 20 else { return nil }
+    return StoredResponse(encoded: try file.readAll(), in: kind).flatMap { $0.id == id ? $0 : nil }
   }
-
-  private func path(_ id: UInt64, _ kind: String) -> String { "\(folder)/\(hex(id)).\(kind)" }
 
   /// Whatever else lies in the folder is somebody else's.
   private static func isOurs(_ name: String) -> Bool {
@@ -91,14 +95,10 @@ final class DiskStorage: CacheStorage {
     return parts.count == 2 && parts[0].utf8.count == 16 && UInt64(parts[0], radix: 16) != nil
       && ["head", "body", "new"].contains(parts[1])
   }
-
-  private static func failure(_ path: String) -> BywayError {
-    BywayError(
-      .invalidRequest, "Cannot use \(path) for the cache: \(String(cString: strerror(errno))).", processing: .none)
-  }
 }
 
-private func hex(_ id: UInt64) -> String {
+/// The name of a response's file of one kind.
+private func file(_ id: UInt64, _ kind: String) -> String {
   let text = String(id, radix: 16)
-  return String(repeating: "0", count: 16 - text.count) + text
+  return String(repeating: "0", count: 16 - text.count) + text + "." + kind
 }

@@ -7,19 +7,21 @@ import NIOPosix
 ///
 /// `@unchecked Sendable`: used by one task at a time, which waits for each write.
 final class NewFile: @unchecked Sendable {
-  private let path: String
+  private let folder: TrustedFolder
+  private let name: String
   private let descriptor: CInt
   private var isWhole = false
 
   /// Blocks, as all of it does that is not `async`.
-  init(_ path: String) throws {
-    descriptor = try Self.open(path, O_WRONLY | O_CREAT | O_TRUNC)
-    self.path = path
+  init(_ name: String, in folder: TrustedFolder) throws {
+    descriptor = try Self.open(name, in: folder, O_WRONLY | O_CREAT | O_TRUNC)
+    self.folder = folder
+    self.name = name
   }
 
   deinit {
     close(descriptor)
-    if !isWhole { unlink(path) }
+    if !isWhole { try? folder.remove(name) }
   }
 
   func write(_ chunk: ByteBuffer) async throws {
@@ -39,38 +41,44 @@ final class NewFile: @unchecked Sendable {
     do {
       try Descriptor.write(bytes, to: descriptor, at: position)
     } catch {
-      throw Self.failure(path, error)
+      throw Self.failure(name, in: folder, error)
     }
   }
 
   /// Onto the disk, before anything refers to it.
   func synchronize() throws {
-    guard fdatasync(descriptor) == 0 else { throw Self.failure(path) }
+    guard fdatasync(descriptor) == 0 else { throw Self.failure(name, in: folder) }
   }
 
   /// The same for one that was written earlier.
-  static func synchronize(_ path: String) throws {
-    let descriptor = try open(path, O_RDONLY)
+  static func synchronize(_ name: String, in folder: TrustedFolder) throws {
+    let descriptor = try open(name, in: folder, O_RDONLY)
     defer { close(descriptor) }
-    guard fdatasync(descriptor) == 0 else { throw failure(path) }
+    guard fdatasync(descriptor) == 0 else { throw failure(name, in: folder) }
   }
 
   /// The file is whole, and takes its name.
-  func rename(to name: String) throws {
-    guard Glibc.rename(path, name) == 0 else { throw Self.failure(name) }
+  func rename(to other: String) throws {
+    do {
+      try folder.rename(name, to: other)
+    } catch {
+      throw Self.failure(other, in: folder, error)
+    }
     isWhole = true
   }
 
-  private static func open(_ path: String, _ flags: CInt) throws -> CInt {
+  private static func open(_ name: String, in folder: TrustedFolder, _ flags: CInt) throws -> CInt {
     do {
-      return try Descriptor.open(path, flags, mode: 0o600)
+      return try folder.open(name, flags)
     } catch {
-      throw failure(path, error)
+      throw failure(name, in: folder, error)
     }
   }
 
-  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
-    BywayError(.invalidRequest, "Cannot write \(path): \(failure).", processing: .none)
+  private static func failure(
+    _ name: String, in folder: TrustedFolder, _ failure: Descriptor.Failure = .init(code: errno)
+  ) -> BywayError {
+    BywayError(.invalidRequest, "Cannot write \(folder.path)/\(name): \(failure).", processing: .none)
   }
 }
 

@@ -16,15 +16,20 @@ final class ExchangeRecording: BodyRecorder {
   }
 
   private let head: HTTPRequest
-  private let path: String
+  private let name: String
+  private let folder: TrustedFolder
   private let logger: Logger
   private let uptime: @Sendable () -> Duration
   private let state: Mutex<State>
 
-  /// - Parameter path: without what the name ends in.
-  init(_ head: HTTPRequest, to path: String, logger: Logger, uptime: @escaping @Sendable () -> Duration) {
+  /// - Parameter name: without what it ends in.
+  init(
+    _ head: HTTPRequest, to name: String, in folder: TrustedFolder, logger: Logger,
+    uptime: @escaping @Sendable () -> Duration
+  ) {
     self.head = head
-    self.path = path
+    self.name = name
+    self.folder = folder
     self.logger = logger
     self.uptime = uptime
     state = Mutex(State(time: uptime()))
@@ -73,9 +78,9 @@ final class ExchangeRecording: BodyRecorder {
   private func open() async {
     let subject = RecordingSubject(head, body: "")
     let opening = RecordingFormat.opening(subject.method, subject.target)
-    let path = path + ".part"
+    let (name, folder) = (name + ".part", folder)
     await attempt {
-      let file = try await NIOThreadPool.singleton.runIfActive { try NewFile(path) }
+      let file = try await NIOThreadPool.singleton.runIfActive { try NewFile(name, in: folder) }
       self.state.withLock { state in
         state.file = file
         state.digestPosition = opening.digestPosition
@@ -92,11 +97,11 @@ final class ExchangeRecording: BodyRecorder {
   private func close() async {
     let (file, digest, position) = state.withLock { ($0.file, $0.digest.text, $0.digestPosition) }
     guard let file else { return }
-    let path = path + ".exchange"
+    let name = name + ".exchange"
     await attempt {
       try await NIOThreadPool.singleton.runIfActive {
         try file.overwrite(digest, at: position)
-        try file.rename(to: path)
+        try file.rename(to: name)
       }
     }
     drop()

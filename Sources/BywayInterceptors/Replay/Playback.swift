@@ -18,9 +18,9 @@ package struct Playback: Sendable {
   private let bodyPosition: Int
 
   /// Blocks.
-  /// - Throws: ``BywayError`` where the file cannot be read, or is no recording.
-  package init(_ path: String) throws {
-    file = try OpenFile(path)
+  /// - Throws: ``BywayError`` where the file is no recording.
+  package init(_ file: OpenFile) throws {
+    self.file = file
     var reader = RecordingReader(file, limit: RecordingFormat.headLimit)
     guard try reader.line() + "\n" == RecordingFormat.magic else { throw reader.damage() }
     let request = try reader.line().split(separator: " ")

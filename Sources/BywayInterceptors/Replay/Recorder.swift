@@ -1,5 +1,4 @@
 public import Byway
-import Glibc
 import HTTPTypes
 public import Logging
 import NIOPosix
@@ -13,14 +12,14 @@ import Synchronization
 /// caller drops is not recorded; what cannot be written is a warning in the log.
 public struct Recorder: Interceptor {
   public let scope: Scope
-  private let folder: String
+  private let folder: TrustedFolder
   private let logger: Logger
   private let uptime: @Sendable () -> Duration
   private let number: Counter
 
   /// Recordings that are in the folder stay, and are replayed before the new ones. Blocks shortly.
   /// - Parameter folder: made where there is none; nobody else can look into it.
-  /// - Throws: ``BywayError`` where the folder cannot be used.
+  /// - Throws: ``BywayError`` where the folder cannot be used, or others can write to it.
   public init(
     into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder")
   ) throws {
@@ -31,13 +30,9 @@ public struct Recorder: Interceptor {
     into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder"),
     uptime: @escaping @Sendable () -> Duration
   ) throws {
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-      throw BywayError(
-        .invalidRequest, "Cannot make \(folder): \(String(cString: strerror(errno))).", processing: .none)
-    }
-    let numbers = try Folder.names(folder).compactMap { $0.hasSuffix(".exchange") ? Int($0.dropLast(9)) : nil }
+    self.folder = try TrustedFolder(folder, making: .folder)
+    let numbers = try self.folder.names().compactMap { $0.hasSuffix(".exchange") ? Int($0.dropLast(9)) : nil }
     self.scope = scope
-    self.folder = folder
     self.logger = logger
     self.uptime = uptime
     number = Counter(after: numbers.max() ?? 0)
@@ -47,8 +42,8 @@ public struct Recorder: Interceptor {
     guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
       return try await next(request)
     }
-    let path = "\(folder)/\(number.next())"
-    let recording = ExchangeRecording(request.head, to: path, logger: logger, uptime: uptime)
+    let recording = ExchangeRecording(
+      request.head, to: number.next(), in: folder, logger: logger, uptime: uptime)
     var request = request
     request.body = request.body.watched(by: BodyWatch { recording.request($0) })
     do {

@@ -47,8 +47,7 @@ package enum RecordingFormat {
   }
 
   package static func failure(_ error: BywayError, after time: Duration) -> String {
-    // By code units: to Swift "\r\n" is one character, and no "\n".
-    let message = String(decoding: error.message.utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
+    let message = error.message.visible
     return "! \(time.wholeMilliseconds) \(error.code) \(error.processing == .none ? "unprocessed" : "-") \(message)\n"
   }
 

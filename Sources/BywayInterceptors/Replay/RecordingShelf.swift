@@ -4,7 +4,16 @@ import Synchronization
 /// The recordings of a folder, by what they are the answer to, in the order of their making.
 final class RecordingShelf: Sendable {
   struct Recording: Sendable {
-    let path: String
+    fileprivate let name: String
+    fileprivate let folder: TrustedFolder
+
+    /// Blocks.
+    func open() throws -> Playback {
+      guard let file = try folder.file(name) else {
+        throw BywayError(.invalidRequest, "\(folder.path)/\(name) has gone meanwhile.", processing: .none)
+      }
+      return try Playback(file)
+    }
   }
 
   private struct Row {
@@ -15,11 +24,15 @@ final class RecordingShelf: Sendable {
   private let rows: Mutex<[RecordingSubject: Row]>
 
   /// Blocks.
-  init(_ folder: String) throws {
+  /// - Throws: ``BywayError`` where there is no such folder, others can write to it, or a file of it is no recording.
+  init(_ path: String) throws {
+    guard let folder = try TrustedFolder.existing(path) else {
+      throw BywayError(.invalidRequest, "Cannot read \(path): there is no such folder.", processing: .none)
+    }
     var rows: [RecordingSubject: Row] = [:]
-    for name in try Folder.names(folder).sorted() where name.hasSuffix(".exchange") {
-      let path = "\(folder)/\(name)"
-      rows[try Playback(path).subject, default: Row()].recordings.append(Recording(path: path))
+    for name in try folder.names().sorted() where name.hasSuffix(".exchange") {
+      let recording = Recording(name: name, folder: folder)
+      rows[try recording.open().subject, default: Row()].recordings.append(recording)
     }
     self.rows = Mutex(rows)
   }

@@ -25,7 +25,7 @@ public struct Replay: Interceptor {
   /// Looks through the folder, once. Blocks.
   /// - Parameters:
   ///   - keepsTime: answers come in the time that they took; else at once.
-  /// - Throws: ``BywayError`` where the folder cannot be read, or a file of it is no recording.
+  /// - Throws: ``BywayError`` where the folder cannot be read, others can write to it, or a file of it is no recording.
   public init(
     from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool = false
   ) throws {
@@ -58,7 +58,7 @@ public struct Replay: Interceptor {
           + " record it.",
         processing: .none)
     }
-    let playback = try await NIOThreadPool.singleton.runIfActive { try Playback(recording.path) }
+    let playback = try await NIOThreadPool.singleton.runIfActive { try recording.open() }
     if keepsTime { try await clock.sleep(for: playback.waiting, tolerance: nil) }
     switch playback.answer {
     case .failure(let error): throw error

@@ -146,15 +146,3 @@ extension Substring {
   fileprivate var endsInReturn: Bool { utf8.last == 0x0D }
   fileprivate var withoutReturn: Substring { endsInReturn ? Substring(utf8.dropLast()) : self }
 }
-
-extension OpenFile {
-  /// Everything in it. Blocks.
-  func readAll() throws -> ByteBuffer {
-    var whole = ByteBuffer()
-    while whole.readableBytes < size {
-      var chunk = try read(at: whole.readableBytes, upTo: size - whole.readableBytes)
-      whole.writeBuffer(&chunk)
-    }
-    return whole
-  }
-}

@@ -1,0 +1,172 @@
+import Glibc
+
+/// The way from the root to a folder, one open descriptor after the other, so that nobody can put something else in the
+/// place of what was looked at.
+///
+/// Every folder on it must be trusted: it belongs to this user or to root, and nobody else can write to it, unless it is
+/// sticky, as /tmp is, where others cannot touch what is not theirs. Symbolic links are followed where they are such a
+/// user's own.
+struct TrustedPath: ~Copyable {
+  /// What makes a place on the way unfit.
+  struct Distrust: Error {
+    let place: String
+    let reason: Reason
+
+    enum Reason {
+      case foreign(uid_t)
+      case foreignLink(uid_t)
+      case writable(mode_t)
+      case noFolder
+      case tooManyLinks
+      case failure(CInt)
+    }
+  }
+
+  enum Making {
+    case nothing
+    /// The folder itself, and not its parents.
+    case folder
+    case all
+  }
+
+  /// As `open` has it: a folder that may be passed through, but perhaps not read. Glibc's name of it is not imported.
+  private static let pathOnly: CInt = 0o10_000_000
+  private static let linkLimit = 40
+
+  private let making: Making
+  /// Still to go, the next one last.
+  private var names: [Substring] = []
+  private var descriptor: CInt
+  private var place = ""
+  private var links = 0
+  /// Holds back until it is clear that there is something at the end: what is not there, nobody has planted.
+  private var distrust: Distrust?
+
+  /// - Returns: an open descriptor of the folder; `nil` where there is none and none is to be made.
+  static func open(_ path: String, making: Making) throws(Distrust) -> CInt? {
+    var way = try TrustedPath(path, making: making)
+    return try way.walk()
+  }
+
+  private init(_ path: String, making: Making) throws(Distrust) {
+    self.making = making
+    descriptor = -1
+    let absolute = path.hasPrefix("/") ? path : try Self.workingFolder() + "/" + path
+    push(absolute)
+    try goToRoot()
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  private mutating func walk() throws(Distrust) -> CInt? {
+    while let name = names.popLast() {
+      guard try step(String(name)) else { return nil }
+    }
+    if let distrust { throw distrust }
+    // Another description of the same folder, which can be read.
+    let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard readable >= 0 else { throw failure(errno, at: place) }
+    return readable
+  }
+
+  /// - Returns: `false` where there is nothing of that name, and nothing to be made.
+  private mutating func step(_ name: String) throws(Distrust) -> Bool {
+    var status = stat()
+    let there = "\(place)/\(name)"
+    if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
+      guard errno == ENOENT, making == .all || (making == .folder && names.isEmpty) else {
+        if errno == ENOENT, making == .nothing { return false }
+        throw failure(errno, at: there)
+      }
+      if let distrust { throw distrust }
+      guard mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else { throw failure(errno, at: there) }
+    } else if status.st_mode & S_IFMT == S_IFLNK {
+      try follow(name, status, at: there)
+      return true
+    }
+    let next = openat(descriptor, name, Self.pathOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard next >= 0 else {
+      throw errno == ENOTDIR || errno == ELOOP
+        ? Distrust(place: there, reason: .noFolder) : failure(errno, at: there)
+    }
+    enter(next, as: there)
+    return true
+  }
+
+  private mutating func follow(_ name: String, _ status: stat, at there: String) throws(Distrust) {
+    links += 1
+    guard links <= Self.linkLimit else { throw Distrust(place: there, reason: .tooManyLinks) }
+    if !Self.isTrusted(status.st_uid) { note(Distrust(place: there, reason: .foreignLink(status.st_uid))) }
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlinkat(descriptor, name, &bytes, bytes.count)
+    guard count > 0, count < bytes.count else { throw failure(count < 0 ? errno : ENAMETOOLONG, at: there) }
+    let target = String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    push(target)
+    if target.hasPrefix("/") { try goToRoot() }
+  }
+
+  private mutating func goToRoot() throws(Distrust) {
+    let root = Glibc.open("/", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
+    guard root >= 0 else { throw failure(errno, at: "/") }
+    enter(root, as: "")
+  }
+
+  private mutating func enter(_ next: CInt, as name: String) {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = next
+    place = name
+    var status = stat()
+    let path = name.isEmpty ? "/" : name
+    guard fstat(next, &status) == 0 else { return note(Distrust(place: path, reason: .failure(errno))) }
+    if !Self.isTrusted(status.st_uid) {
+      note(Distrust(place: path, reason: .foreign(status.st_uid)))
+    } else if status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 || names.isEmpty {
+      // In a sticky folder others may put what they like: good for a parent, not for what is trusted itself.
+      note(Distrust(place: path, reason: .writable(status.st_mode & 0o7777)))
+    }
+  }
+
+  /// The first one counts.
+  private mutating func note(_ found: Distrust) {
+    if distrust == nil { distrust = found }
+  }
+
+  private mutating func push(_ path: String) {
+    names += path.split(separator: "/").filter { $0 != "." }.reversed()
+  }
+
+  private func failure(_ code: CInt, at place: String) -> Distrust {
+    Distrust(place: place, reason: .failure(code))
+  }
+
+  /// Root can do as it likes in any case.
+  static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
+
+  private static func workingFolder() throws(Distrust) -> String {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    guard getcwd(&bytes, bytes.count) != nil else { throw Distrust(place: ".", reason: .failure(errno)) }
+    return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
+
+extension TrustedPath.Distrust {
+  /// - Parameter path: the folder that was asked for.
+  func message(_ path: String) -> String {
+    let kept = place == path ? "" : ", and so change what is in \(path)"
+    return switch reason {
+    case .foreign(let owner):
+      "\(place) belongs to another user (\(owner)), who can write to it\(kept): choose a folder of your own."
+    case .foreignLink(let owner):
+      "\(place) is a symbolic link of another user (\(owner)), who can let it lead anywhere: choose a folder of your own."
+    case .writable(let mode):
+      "Others can write to \(place) (mode \(String(mode, radix: 8)))\(kept): chmod go-w it, and look at what is in it, or"
+        + " choose a folder of your own."
+    case .noFolder: "\(place) is no folder."
+    case .tooManyLinks: "\(place) is one of too many symbolic links."
+    case .failure(let code):
+      "Cannot use \(path): \(place == path ? "" : "\(place): ")\(Descriptor.Failure(code: code))."
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Byway
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestPeers
+import Testing
+
+@testable import BywayInterceptors
+
+/// One rule for every folder whose content is believed.
+@Suite struct TrustedFolderTests {
+  private let files: TemporaryFolder
+  /// The folder that is asked for, and one above it.
+  private var parent: String { files["parent"] }
+  private var path: String { files["parent/own"] }
+
+  init() throws {
+    files = try TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for path in [parent, path] { chmod(path, 0o755) }
+  }
+
+  private func refusal(_ path: String? = nil) -> String? {
+    do {
+      _ = try TrustedFolder.existing(path ?? self.path)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test(
+    "one that others can write to is refused, and the message says which and what to do", arguments: [0o777, 0o775])
+  func writable(_ mode: mode_t) {
+    chmod(path, mode)
+    #expect(refusal()?.hasPrefix("Others can write to \(path) (mode \(String(mode, radix: 8)))") == true)
+    #expect(refusal()?.contains("chmod go-w") == true)
+    // Sticky, others can still add to it.
+    chmod(path, mode | 0o1000)
+    #expect(refusal()?.contains("Others can write to \(path)") == true)
+  }
+
+  @Test("so is one whose parent others can write to, unless that is sticky")
+  func parentWritable() {
+    chmod(parent, 0o777)
+    #expect(refusal()?.contains("Others can write to \(parent) (mode 777), and so change what is in \(path)") == true)
+    chmod(parent, 0o1777)
+    #expect(refusal() == nil)
+  }
+
+  // Only root can give things to others.
+  @Test("folders, parents and links of another user are refused", .enabled(if: geteuid() == 0))
+  func foreign() throws {
+    chown(path, 12_345, 12_345)
+    #expect(refusal()?.contains("\(path) belongs to another user (12345)") == true)
+    chown(path, 0, 0)
+    chown(parent, 12_345, 12_345)
+    #expect(refusal()?.contains("\(parent) belongs to another user (12345)") == true)
+    chown(parent, 0, 0)
+    symlink(path, files["link"])
+    #expect(refusal(files["link"]) == nil)
+    lchown(files["link"], 12_345, 12_345)
+    #expect(refusal(files["link"])?.contains("is a symbolic link of another user (12345)") == true)
+  }
+
+  @Test("links of this user are followed, and what they lead to must be as good")
+  func links() {
+    symlink("parent/own", files["link"])
+    #expect(refusal(files["link"]) == nil)
+    #expect(refusal(files["link"] + "/../own/.") == nil)
+    chmod(path, 0o777)
+    #expect(refusal(files["link"])?.contains("Others can write to") == true)
+    symlink("loop", files["loop"])
+    #expect(refusal(files["loop"])?.contains("symbolic links") == true)
+  }
+
+  @Test("a file in it that others could write to is refused, and a link is not followed")
+  func foreignFiles() throws {
+    let folder = try #require(try TrustedFolder.existing(path))
+    try files.write("good", to: "parent/own/good")
+    chmod(path + "/good", 0o644)
+    #expect(try folder.file("good").map { String(buffer: try $0.readAll()) } == "good")
+    try files.write("planted", to: "parent/own/planted")
+    chmod(path + "/planted", 0o666)
+    let error = #expect(throws: BywayError.self) { try folder.file("planted") }
+    #expect(error?.message.contains("planted could be written by others") == true)
+    symlink("good", path + "/link")
+    #expect(throws: BywayError.self) { try folder.file("link") }
+    #expect(throws: BywayError.self) { try folder.file("../own/good") }
+    #expect(try folder.file("none") == nil)
+    if geteuid() == 0 {
+      chown(path + "/good", 12_345, 12_345)
+      #expect(throws: BywayError.self) { try folder.file("good") }
+    }
+  }
+
+  @Test("what it was opened as it stays, whatever takes its place")
+  func descriptor() throws {
+    let folder = try #require(try TrustedFolder.existing(path))
+    try files.write("own", to: "parent/own/a")
+    rename(path, files["moved"])
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    try files.write("planted", to: "parent/own/a")
+    #expect(try folder.file("a").map { String(buffer: try $0.readAll()) } == "own")
+  }
+
+  @Test("it is made for its owner alone, its parents where that is asked for")
+  func making() throws {
+    let error = #expect(throws: BywayError.self) { try TrustedFolder(files["a/b"], making: .folder) }
+    #expect(error?.message.contains("\(files["a"]): No such file") == true)
+    _ = try TrustedFolder(files["a/b"], making: .all)
+    for name in ["a", "a/b"] { #expect(try files.permissions(of: name) == 0o700) }
+    #expect(try TrustedFolder.existing(files["none"]) == nil)
+    try files.write("", to: "file")
+    #expect(refusal(files["file"])?.contains("is no folder") == true)
+    // Nothing is planted where nothing is.
+    chmod(parent, 0o777)
+    #expect(try TrustedFolder.existing(parent + "/none") == nil)
+    #expect(throws: BywayError.self) { try TrustedFolder(parent + "/none", making: .folder) }
+  }
+
+  @Test("caches, recorders and replays keep to it")
+  func users() throws {
+    chmod(path, 0o777)
+    for use in [
+      { _ = try Cache(folder: $0) }, { _ = try Recorder(into: $0) }, { _ = try Replay(from: $0) },
+    ] as [(String) throws -> Void] {
+      let error = #expect(throws: BywayError.self) { try use(path) }
+      #expect(error?.message.contains("Others can write to \(path)") == true)
+    }
+  }
+}
