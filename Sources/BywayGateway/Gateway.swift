@@ -87,9 +87,13 @@ private final class GatewayRouters: Sendable {
     let key = ObjectIdentifier(eventLoop)
     if let entry = entries.withLockedValue({ $0[key] }) { return entry.handler }
     let router = try GatewayRouter(configuration, access: access, hop: hop, on: eventLoop)
+    let rules = RoutingRules(configuration)
     let handler: any ExchangeHandler =
       configuration.interceptors.isEmpty
-      ? router : InterceptingHandler(configuration.interceptors, before: router, on: LoopExecutor(eventLoop))
+      ? router
+      : InterceptingHandler(
+        configuration.interceptors, before: router, on: LoopExecutor(eventLoop),
+        destination: { rules.destination(of: $0) })
     let entry = Entry(router: router, handler: handler, eventLoop: eventLoop)
     entries.withLockedValue { $0[key] = entry }
     return handler

@@ -42,7 +42,7 @@ struct HostRules: Sendable {
     try PageRules.admit(request, isOwn: isOwn)
   }
 
-  private func isOwn(_ authority: String) -> Bool {
+  func isOwn(_ authority: String) -> Bool {
     // User information may look like the host of a URL, and is none.
     guard let named = LinkAddress.HostPort(authority), named.user == nil else { return false }
     let host = HostName(named.host)

@@ -29,7 +29,7 @@ public final class Proxy: Sendable {
     let eventLoop = group.next()
     let dialer = Dialer(configuration.link, logger: configuration.logger)
     let linkAddress = try await dialer.inbound?.listen(on: eventLoop) ?? configuration.link.address
-    let wayOut = WayOut(configuration, over: dialer, hop: hop, on: eventLoop)
+    let wayOut = WayOut(configuration, rules, over: dialer, hop: hop, on: eventLoop)
     let acceptor = try await Acceptor.start(
       on: [configuration.listen], group: wayOut.eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
       logger: configuration.logger
@@ -93,7 +93,10 @@ private final class WayOut: @unchecked Sendable {
   let upstream: OwnedUpstream
   private let dialer: Dialer
 
-  init(_ configuration: ProxyConfiguration, over dialer: Dialer, hop: String, on eventLoop: any EventLoop) {
+  init(
+    _ configuration: ProxyConfiguration, _ rules: HostRules, over dialer: Dialer, hop: String,
+    on eventLoop: any EventLoop
+  ) {
     self.eventLoop = eventLoop
     self.dialer = dialer
     let upstream = configuration.link.makeUpstream(
@@ -103,7 +106,9 @@ private final class WayOut: @unchecked Sendable {
     handler =
       configuration.interceptors.isEmpty
       ? upstream
-      : InterceptingHandler(configuration.interceptors, before: upstream, on: LoopExecutor(eventLoop))
+      : InterceptingHandler(
+        configuration.interceptors, before: upstream, on: LoopExecutor(eventLoop),
+        destination: { rules.destination(of: $0) })
   }
 
   /// A gateway that dials is answered at once.

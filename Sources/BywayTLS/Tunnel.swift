@@ -1,5 +1,5 @@
 public import Byway
-import HTTPTypes
+package import HTTPTypes
 import NIOCore
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The last of a chain: what stands behind it does not see these requests. Connections are kept for each origin. Safe on
 /// any thread.
-public final class Tunnel: Interceptor {
+public final class Tunnel: Interceptor, Forwarder {
   /// Origins whose connections are kept.
   private static let limit = 64
   private static let targetForm = HTTPField.Name("byway-target-form")
@@ -39,6 +39,9 @@ public final class Tunnel: Interceptor {
     if let mark = Self.targetForm { request.head.headerFields[mark] = nil }
     return try await origin(of: request, over: link).client.send(request)
   }
+
+  /// Who answers has shown a certificate for the name in the request.
+  package func destination(of request: HTTPRequest) -> Destination { .asNamed }
 
   /// Closes what is idle; the rest when its exchanges have ended.
   public func shutDown() async {

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import HTTPWire
 import NIOCore
 
@@ -25,10 +25,14 @@ package final class InterceptingHandler: ExchangeHandler {
   private let chain: AsyncExchangeHandler
   private let next: any ExchangeHandler
 
-  package init(_ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor) {
+  /// - Parameter destination: where that handler sends a request.
+  package init(
+    _ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor,
+    destination: @escaping @Sendable (HTTPRequest) -> Destination
+  ) {
     scopes = interceptors.map(\.scope)
     let client = ExchangeClient(next, on: executor)
-    let rest = Next(interceptors[...], to: client)
+    let rest = Next(interceptors[...], to: client, destination: destination)
     chain = AsyncExchangeHandler(on: executor) { try await rest($0) }
     self.next = next
   }

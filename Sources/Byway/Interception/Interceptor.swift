@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// Sees a request before it leaves and the response before it arrives, wherever it stands: in ``BywayClient``, in the
 /// local proxy, in the gateway.
 ///
@@ -29,31 +31,50 @@ public struct Next: Sendable {
   package let terminal: @Sendable (Request) async throws -> Response
   /// What stands at the chain's end, for an interceptor that opens connections through it; `nil` where that is a function.
   package let exchanges: ExchangeClient?
+  private let terminalDestination: @Sendable (HTTPRequest) -> Destination
 
-  package init(_ interceptors: ArraySlice<any Interceptor>, to exchanges: ExchangeClient) {
-    self.init(interceptors, exchanges) { try await exchanges.send($0) }
+  /// - Parameter destination: where the chain's end sends a request.
+  package init(
+    _ interceptors: ArraySlice<any Interceptor>, to exchanges: ExchangeClient,
+    destination: @escaping @Sendable (HTTPRequest) -> Destination = { _ in .asNamed }
+  ) {
+    self.init(interceptors, exchanges, destination) { try await exchanges.send($0) }
   }
 
   package init(
     _ interceptors: ArraySlice<any Interceptor>, terminal: @escaping @Sendable (Request) async throws -> Response
   ) {
-    self.init(interceptors, nil, terminal: terminal)
+    self.init(interceptors, nil, { _ in .asNamed }, terminal: terminal)
   }
 
   private init(
     _ interceptors: ArraySlice<any Interceptor>, _ exchanges: ExchangeClient?,
+    _ terminalDestination: @escaping @Sendable (HTTPRequest) -> Destination,
     terminal: @escaping @Sendable (Request) async throws -> Response
   ) {
     self.interceptors = interceptors
     self.exchanges = exchanges
+    self.terminalDestination = terminalDestination
     self.terminal = terminal
+  }
+
+  /// Where a request goes that is passed on as it is.
+  package func destination(of request: Request) -> Destination {
+    for interceptor in interceptors where interceptor.scope.contains(request.head) {
+      if let forwarder = interceptor as? any Forwarder { return forwarder.destination(of: request.head) }
+    }
+    let destination = terminalDestination(request.head)
+    // A link leads where its user says. What an answer names may lead back to the one who gave that answer.
+    if destination == .asNamed, exchanges != nil, request.isLedElsewhere { return .farEnd(isItsName: false) }
+    return destination
   }
 
   public func callAsFunction(_ request: Request) async throws -> Response {
     guard let index = interceptors.firstIndex(where: { $0.scope.contains(request.head) }) else {
       return try await terminal(request)
     }
-    let rest = Next(interceptors[interceptors.index(after: index)...], exchanges, terminal: terminal)
+    let rest = Next(
+      interceptors[interceptors.index(after: index)...], exchanges, terminalDestination, terminal: terminal)
     return try await interceptors[index].intercept(request, next: rest)
   }
 }

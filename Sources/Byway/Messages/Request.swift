@@ -10,6 +10,8 @@ public struct Request: Sendable {
   /// Called with each informational response (RFC 9110 §15.2), 103 for example, before the final one arrives. It runs
   /// on the link's event loop and must not block.
   public var onInformational: (@Sendable (HTTPResponse) -> Void)?
+  /// It goes to a host that an answer has named, and not the sender.
+  package var isLedElsewhere = false
 
   public init(_ head: HTTPRequest, body: Body = .empty, deadline: NIODeadline? = nil) {
     self.head = head

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayInterceptors
 import BywayProxy
 
 /// `byway proxy`
@@ -29,8 +30,9 @@ struct ProxyCommand: AsyncParsableCommand {
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
   @Option(
-    help: ArgumentHelp("Keep what may be kept in this folder, and answer from it.", valueName: "folder"),
-    completion: .directory)
+    help: ArgumentHelp(
+      "Keep what may be kept in this folder, and answer from it: for one user where --listen is a Unix socket of theirs, "
+        + "else only what is for everybody.", valueName: "folder"), completion: .directory)
   var cache: String?
 
   @OptionGroup(title: "Reading https") var inspection: InspectionOptions
@@ -54,8 +56,9 @@ struct ProxyCommand: AsyncParsableCommand {
 
   func run() async throws {
     var configuration = try proxyConfiguration(transports: CommandContext.transports)
+    let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
     let interception = try interceptors.interception(
-      at: .client, over: configuration.link.framing, cache: cache, logger: configuration.logger)
+      at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind) }, logger: configuration.logger)
     configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: drain) { [configuration] in
       let proxy = try await Proxy.start(configuration)

@@ -35,10 +35,11 @@ struct InterceptorOptions: ParsableArguments {
 
   /// Opens what they need.
   /// - Parameters:
-  ///   - cache: only beside the user, as it is for one user alone.
+  ///   - cache: its folder, and whose requests it answers.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
   func interception(
-    at end: Compress.End, over framing: Link.Framing = .http2, cache: String? = nil, logger: Logger
+    at end: Compress.End, over framing: Link.Framing = .http2, cache: (folder: String, kind: Cache.Kind)? = nil,
+    logger: Logger
   ) throws -> Interception {
     if record != nil, replay != nil {
       throw CommandFailure(
@@ -52,8 +53,10 @@ struct InterceptorOptions: ParsableArguments {
     if let replay { interceptors.append(try Replay(from: replay)) }
     if let cache {
       var configuration = Cache.Configuration.defaults
+      configuration.kind = cache.kind
       configuration.logger = logger
-      interceptors.append(try Cache(folder: cache, configuration: configuration))
+      logger.info("Caching", metadata: ["folder": "\(cache.folder)", "kind": "\(cache.kind)"])
+      interceptors.append(try Cache(folder: cache.folder, configuration: configuration))
     }
     if let auth { interceptors.append(try Authenticate(netrc: auth)) }
     return Interception(

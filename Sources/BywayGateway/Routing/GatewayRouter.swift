@@ -23,7 +23,7 @@ final class GatewayRouter: ExchangeHandler {
     self.access = access
     self.hop = hop
     self.eventLoop = eventLoop
-    rules = RoutingRules(origin: configuration.origin.hostPort, allowed: configuration.allowed)
+    rules = RoutingRules(configuration)
     origin = try Self.handler(for: configuration.origin, configuration, access, hop: hop, on: eventLoop)
   }
 

@@ -15,9 +15,22 @@ enum Target: Hashable {
 ///
 /// A request reaches the origin, whatever host it names, unless it names another target on purpose: with CONNECT, in
 /// absolute form through a proxy, or by an authority that an exact `--allow` rule names.
-struct RoutingRules {
+struct RoutingRules: Sendable {
   let origin: (host: String, port: Int)?
+  let originScheme: String
   let allowed: [AllowRule]
+
+  init(_ configuration: GatewayConfiguration) {
+    let origin = configuration.origin
+    self.init(
+      origin: origin.hostPort, originScheme: origin.speaksTLS ? "https" : "http", allowed: configuration.allowed)
+  }
+
+  init(origin: (host: String, port: Int)?, originScheme: String = "http", allowed: [AllowRule]) {
+    self.origin = origin
+    self.originScheme = originScheme
+    self.allowed = allowed
+  }
 
   func target(of request: FieldSection) throws(BywayError) -> Target {
     let method = request.value(of: .method) ?? ""

@@ -9,6 +9,9 @@ import HTTPTypes
 /// challenged, one asks for credentials and the others wait for what it gets. A request that has an `Authorization`
 /// already passes by. Passwords appear in no log, error or description.
 ///
+/// A login goes by the server that a request is sent to. At a gateway that is its origin, whatever the request calls it, or
+/// what it reaches beside it; at a proxy what stands behind the link has the proxy's own names and no others.
+///
 /// The second time, a body is sent again that is replayable, or of which no more than 64 KiB have gone by until then. Where
 /// more have, the caller gets the 401, and its next request has the login.
 public struct Authenticate: Interceptor {
@@ -32,11 +35,12 @@ public struct Authenticate: Interceptor {
   /// The same login for these hosts and no others: ``Scope`` says how they are written.
   public init(hosts: [String], user: String, password: String) {
     let credentials = Credentials(user: user, password: password)
-    // Without a host the scope would be everything, and anybody could ask for the password.
-    self.init(scope: Scope(hosts: hosts)) { _ in hosts.isEmpty ? nil : credentials }
+    self.init { realm in
+      hosts.contains { Scope.matches(realm.host.utf8, pattern: $0) } ? credentials : nil
+    }
   }
 
-  /// Logins by host from a file of the form that `curl --netrc-file` reads; `machine` is the host in a request's URL.
+  /// Logins by host from a file of the form that `curl --netrc-file` reads; `machine` is the server's host.
   /// Blocks while it reads it, once.
   /// - Throws: ``BywayError`` where it cannot be read, somebody else may read it, or it has another form.
   public init(netrc path: String, scope: Scope = .everything) throws {
@@ -54,12 +58,14 @@ public struct Authenticate: Interceptor {
     guard request.head.headerFields[.authorization] == nil, request.head.method != .connect else {
       return try await next(request)
     }
-    let target = Target(request.head)
-    let known = logins.login(for: target)
+    guard let place = LoginPlace(request.head, at: next.destination(of: request)) else {
+      return try await next(request)
+    }
+    let known = logins.login(for: place)
     let kept = KeptBody(request.body, upTo: Self.keptLength)
     var request = request
     request.body = kept.body
-    let answer = try await send(request, kept, with: known, target: target, next: next)
+    let answer = try await send(request, kept, with: known, at: place, next: next)
     guard let challenge = challenge(in: answer) else { return answer }
 
     let isStale = known?.isStale(by: challenge) ?? false
@@ -67,12 +73,12 @@ public struct Authenticate: Interceptor {
       if let known, isStale {
         logins.renew(known, for: challenge)
       } else {
-        try await login(for: challenge, rejected: known, target: target, request: request)
+        try await login(for: challenge, rejected: known, at: place, request: request)
       }
     // Where part of the body is gone for good, the caller gets the 401; when it tries again, the login is known.
     guard let login, kept.isRepeatable else { return answer }
     await answer.discard()
-    let second = try await send(request, kept, with: login, target: target, next: next)
+    let second = try await send(request, kept, with: login, at: place, next: next)
     if second.status == .unauthorized, !isStale { logins.forget(login) }
     return second
   }
@@ -80,7 +86,7 @@ public struct Authenticate: Interceptor {
   // MARK: One attempt
 
   private func send(
-    _ request: Request, _ kept: KeptBody, with login: Login?, target: Target, next: Next
+    _ request: Request, _ kept: KeptBody, with login: Login?, at place: LoginPlace, next: Next
   ) async throws -> Response {
     guard let login else { return try await next(request) }
     var request = request
@@ -92,7 +98,7 @@ public struct Authenticate: Interceptor {
     if let proof = field.proof, response.status != .unauthorized, !proof.accepts(information) {
       throw BywayError(
         .originUntrusted,
-        "\(target.origin) does not know the password that it asked for: somebody answers in its place.")
+        "\(place.target.origin) does not know the password that it asked for: somebody answers in its place.")
     }
     if let nonce = information["nextnonce"] { logins.advance(login, to: nonce) }
     return response
@@ -141,8 +147,9 @@ public struct Authenticate: Interceptor {
   }
 
   private func login(
-    for challenge: Challenge, rejected: Login?, target: Target, request: Request
+    for challenge: Challenge, rejected: Login?, at place: LoginPlace, request: Request
   ) async throws -> Login? {
+    let target = place.target
     let realm = Realm(
       origin: "\(target.origin)", host: target.host, name: challenge["realm"] ?? "",
       hidesPassword: challenge.scheme == "digest" || target.scheme == "https",
@@ -151,12 +158,12 @@ public struct Authenticate: Interceptor {
     {
       try await turnstile.pass {
         // Whoever was here before may have got it meanwhile, or for another path of the same realm.
-        if let other = logins.login(for: challenge, at: target), other.id != rejected?.id {
-          return other.covers(target) ? other : logins.add(other.credentials, for: challenge, target: target)
+        if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {
+          return other.covers(place) ? other : logins.add(other.credentials, for: challenge, at: place)
         }
         if let rejected { logins.forget(rejected) }
         guard let credentials = try await ask(realm) else { return nil }
-        return logins.add(credentials, for: challenge, target: target)
+        return logins.add(credentials, for: challenge, at: place)
       }
     }
   }

@@ -4,7 +4,7 @@ import Synchronization
 struct Login: Sendable {
   let id: Int
   let credentials: Authenticate.Credentials
-  let target: Target
+  let place: LoginPlace
   let realm: String
   /// `nil`: Basic.
   fileprivate(set) var session: DigestSession?
@@ -17,12 +17,12 @@ struct Login: Sendable {
 
   /// Digest counts for the whole origin; Basic for what lies beside and below the path that was challenged (RFC 7617
   /// §2.2).
-  func covers(_ other: Target) -> Bool {
-    target.hasOrigin(of: other) && (session != nil || other.path.utf8.starts(with: folder.utf8))
+  func covers(_ other: LoginPlace) -> Bool {
+    place.hasServer(of: other) && (session != nil || other.target.path.utf8.starts(with: folder.utf8))
   }
 
   fileprivate var folder: Substring {
-    let path = target.path.prefix { $0 != "?" }
+    let path = place.target.path.prefix { $0 != "?" }
     return path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
   }
 }
@@ -38,29 +38,29 @@ final class LoginBook: Sendable {
 
   private let state = Mutex(State())
 
-  func login(for target: Target) -> Login? {
-    state.withLock { $0.logins.last { $0.covers(target) } }
+  func login(for place: LoginPlace) -> Login? {
+    state.withLock { $0.logins.last { $0.covers(place) } }
   }
 
   /// What answers the same realm elsewhere on this origin (RFC 9110 §11.5); never by Basic what was given for Digest,
   /// which does not show the password.
-  func login(for challenge: Challenge, at target: Target) -> Login? {
+  func login(for challenge: Challenge, at place: LoginPlace) -> Login? {
     state.withLock { state in
       state.logins.last { login in
-        login.target.hasOrigin(of: target) && login.realm == challenge["realm"] ?? ""
+        login.place.hasServer(of: place) && login.realm == challenge["realm"] ?? ""
           && (login.session == nil || challenge.scheme == "digest")
       }
     }
   }
 
-  func add(_ credentials: Authenticate.Credentials, for challenge: Challenge, target: Target) -> Login {
+  func add(_ credentials: Authenticate.Credentials, for challenge: Challenge, at place: LoginPlace) -> Login {
     state.withLock { state in
       state.nextID += 1
       let login = Login(
-        id: state.nextID, credentials: credentials, target: target, realm: challenge["realm"] ?? "",
+        id: state.nextID, credentials: credentials, place: place, realm: challenge["realm"] ?? "",
         session: DigestSession(challenge))
       state.logins.removeAll { other in
-        other.target.hasOrigin(of: target) && other.realm == login.realm
+        other.place.hasServer(of: place) && other.realm == login.realm
           && (other.session != nil || other.folder == login.folder)
       }
       state.logins.append(login)
@@ -72,7 +72,7 @@ final class LoginBook: Sendable {
   /// The same credentials under a new nonce; for requests under way the old login stays as it is.
   func renew(_ login: Login, for challenge: Challenge) -> Login {
     forget(login)
-    return add(login.credentials, for: challenge, target: login.target)
+    return add(login.credentials, for: challenge, at: login.place)
   }
 
   func forget(_ login: Login) {

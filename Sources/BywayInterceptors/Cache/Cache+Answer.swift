@@ -13,7 +13,7 @@ extension Cache {
     var head = HTTPResponse(status: .init(code: stored.status), headerFields: stored.fields)
     let now = now()
     head.headerFields[.age] = String(max(stored.age(at: now).components.seconds, 0))
-    status.remaining(.zero - stored.staleness(at: now)).add(to: &head)
+    status.remaining(.zero - rules.staleness(of: stored, at: now)).add(to: &head)
     if CacheRules.isNotModified(stored, for: request.headerFields) {
       head.status = .notModified
       head.headerFields[.contentLength] = nil

@@ -11,7 +11,10 @@ extension Cache {
     guard request.head.method != .connect else { return try await next(request) }
     if configuration.isOffline() { return unsatisfiable(isOffline: true) }
     var response = try await next(request)
-    for target in CacheRules.invalidated(by: request.head, response.head) { await store.remove(target.key) }
+    let destination = next.destination(of: request)
+    for target in CacheRules.invalidated(by: request.head, response.head) {
+      await store.remove(CacheKey(target, at: destination).text)
+    }
     CacheStatus.bypass(isSafe ? "request" : "method").add(to: &response.head)
     return response
   }
@@ -27,8 +30,9 @@ extension Cache {
     }
     let received = now()
     if request.head.method == .head {
-      await take(response.head, as: stored ?? store.response(for: key, request.head.headerFields), requested, received)
-    } else if CacheRules.isStorable(response.head, to: request.head) {
+      let known = stored ?? store.response(for: key, request.head.headerFields)
+      await take(response.head, to: request.head, as: known, requested, received)
+    } else if rules.isStorable(response.head, to: request.head) {
       response.body = await keeping(response, to: request.head, in: reservation, requested, received)
     }
     status.forwarded(response.status.code).add(to: &response.head)
@@ -54,12 +58,14 @@ extension Cache {
         // About some other version: nothing is known now.
         return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
       }
-      let updated = CacheRules.updated(stored, by: response.head, requested: requested, received: received)
-      await store.update(updated)
-      if let answer = await answer(updated, to: request.head, .stale.forwarded(304)) { return answer }
+      let updated = rules.updated(stored, by: response.head, requested: requested, received: received)
+      // Before it may have to go.
+      let answer = await self.answer(updated, to: request.head, .stale.forwarded(304))
+      await keep(updated, answering: request.head)
+      if let answer { return answer }
       return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
     }
-    if CacheRules.isStorable(response.head, to: request.head) {
+    if rules.isStorable(response.head, to: request.head) {
       response.body = await keeping(response, to: request.head, in: reservation, requested, received)
     } else if response.status.kind == .successful {
       // What is stored is no longer what the origin has.
@@ -86,13 +92,27 @@ extension Cache {
     }
   }
 
+  /// The new head of a stored response, which may say that it is not to be kept any more.
+  private func keep(_ updated: StoredResponse, answering request: HTTPRequest) async {
+    var question = request
+    question.method = .get
+    question.headerFields[.cacheControl] = nil
+    let head = HTTPResponse(status: .init(code: updated.status), headerFields: updated.fields)
+    if rules.isStorable(head, to: question) {
+      await store.update(updated)
+    } else {
+      await store.remove(updated.key)
+    }
+  }
+
   /// The response's body, which is stored as it passes.
   private func keeping(
     _ response: Response, to request: HTTPRequest, in reservation: CacheStore.Reservation, _ requested: WallTime,
     _ received: WallTime
   ) async -> Body {
     let stored = StoredResponse(
-      id: reservation.id, key: reservation.key, response.head, to: request, requested: requested, received: received)
+      id: reservation.id, key: reservation.key, response.head, to: request, by: rules, requested: requested,
+      received: received)
     return await store.storing(response.body, of: stored, in: reservation)
   }
 
@@ -100,7 +120,7 @@ extension Cache {
   private func attempt(_ request: Request, next: Next, saving stored: StoredResponse?) async throws -> Response? {
     func isSaved() -> Bool {
       stored.map {
-        CacheRules.maySave(request.head, stored: $0, now: now(), grace: configuration.staleIfError)
+        rules.maySave(request.head, stored: $0, now: now(), grace: configuration.staleIfError)
       } ?? false
     }
     do {
@@ -116,11 +136,13 @@ extension Cache {
 
   /// A HEAD's answer tells what a GET's would be (§4.3.5).
   private func take(
-    _ response: HTTPResponse, as stored: StoredResponse?, _ requested: WallTime, _ received: WallTime
+    _ response: HTTPResponse, to request: HTTPRequest, as stored: StoredResponse?, _ requested: WallTime,
+    _ received: WallTime
   ) async {
     guard let stored, response.status.code == 200, stored.status == 200 else { return }
     if CacheRules.describes(response, stored) {
-      await store.update(CacheRules.updated(stored, by: response, requested: requested, received: received))
+      let updated = rules.updated(stored, by: response, requested: requested, received: received)
+      await keep(updated, answering: request)
     } else {
       await store.remove(stored.key)
     }

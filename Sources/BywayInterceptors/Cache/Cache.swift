@@ -2,15 +2,24 @@ public import Byway
 import HTTPTypes
 public import Logging
 
-/// A private cache (RFC 9111), in memory or on disk: for one user's client or proxy, not for a gateway that serves
-/// many.
+/// A cache (RFC 9111), in memory or on disk: a private one for a program or proxy of one user, a shared one wherever
+/// others can send requests too.
 ///
 /// It serves what is fresh, asks the origin whether what is stale still holds, and stores what may be stored while it
 /// streams to the caller. When the origin or the link fails, it serves what is stale where nobody forbids that.
 /// `Cache-Status` (RFC 9211) on each response says what it did. It stands best behind ``Canonicalize`` and in front of
 /// ``Authenticate``.
 public struct Cache: Interceptor {
+  /// Whose requests it answers (RFC 9111 §1).
+  public enum Kind: Sendable, Hashable {
+    /// One user's alone: it keeps what is meant for that user.
+    case `private`
+    /// Those of any number of users, none of whom may get what was meant for another.
+    case shared
+  }
+
   public struct Configuration: Sendable {
+    public var kind = Kind.private
     /// Of everything stored, in bytes.
     public var limit = 64 << 20
     /// Of one body, in bytes; a larger one passes by.
@@ -31,6 +40,7 @@ public struct Cache: Interceptor {
   public let scope: Scope
   let configuration: Configuration
   let store: CacheStore
+  let rules: CacheRules
   let refreshes = Refreshes()
   let now: @Sendable () -> WallTime
 
@@ -39,9 +49,9 @@ public struct Cache: Interceptor {
     self.init(scope: scope, configuration: configuration, now: { .now() })
   }
 
-  /// A cache on disk, with what an earlier process left in it. Blocks while it looks at that.
+  /// A cache on disk, with what an earlier process left in one of its kind. Blocks while it looks at that.
   /// - Parameter folder: made where there is none; nobody else can look into it.
-  /// - Throws: ``BywayError`` where the folder cannot be used, or another process uses it.
+  /// - Throws: ``BywayError`` where the folder cannot be used, others can write to it, or another process uses it.
   public init(folder: String, scope: Scope = .everything, configuration: Configuration = .defaults) throws {
     try self.init(folder: folder, scope: scope, configuration: configuration, now: { .now() })
   }
@@ -50,7 +60,8 @@ public struct Cache: Interceptor {
     scope: Scope = .everything, configuration: Configuration = .defaults, now: @escaping @Sendable () -> WallTime
   ) {
     let store = CacheStore(
-      MemoryStorage(), holding: [], limit: configuration.limit, bodyLimit: configuration.bodyLimit,
+      MemoryStorage(), of: configuration.kind, holding: [], limit: configuration.limit,
+      bodyLimit: configuration.bodyLimit,
       logger: configuration.logger)
     self.init(store: store, scope: scope, configuration: configuration, now: now)
   }
@@ -61,8 +72,8 @@ public struct Cache: Interceptor {
   ) throws {
     let storage = try DiskStorage(folder)
     let store = CacheStore(
-      storage, holding: try storage.load(), limit: configuration.limit, bodyLimit: configuration.bodyLimit,
-      logger: configuration.logger)
+      storage, of: configuration.kind, holding: try storage.load(configuration.kind), limit: configuration.limit,
+      bodyLimit: configuration.bodyLimit, logger: configuration.logger)
     self.init(store: store, scope: scope, configuration: configuration, now: now)
   }
 
@@ -72,6 +83,7 @@ public struct Cache: Interceptor {
     self.store = store
     self.scope = scope
     self.configuration = configuration
+    rules = CacheRules(kind: configuration.kind)
     self.now = now
   }
 
@@ -84,7 +96,7 @@ public struct Cache: Interceptor {
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    let key = Target(request.head).key
+    let key = CacheKey(Target(request.head), at: next.destination(of: request)).text
     let head = request.head
     // What a GET's body means is between its ends, and an upgrade is no response at all.
     guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {
@@ -92,7 +104,7 @@ public struct Cache: Interceptor {
     }
     let stored = store.response(for: key, head.headerFields)
     let isOffline = configuration.isOffline()
-    switch CacheRules.decision(for: head, stored: stored, now: now(), isOffline: isOffline) {
+    switch rules.decision(for: head, stored: stored, now: now(), isOffline: isOffline) {
     case .serve:
       if let stored, let answer = await answer(stored, to: head, .hit) { return answer }
     case .serveAndRefresh:

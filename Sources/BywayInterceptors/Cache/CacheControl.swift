@@ -2,34 +2,52 @@ import HTTPTypes
 
 /// The directives of `Cache-Control` (RFC 9111 §5.2), of a request or a response.
 struct CacheControl: Equatable, Sendable {
-  /// By name in lower case; without quotes; `nil` inside where a directive has no argument.
-  private var directives: [String: String?] = [:]
+  /// The fields that a directive is about (§5.2.2.4, §5.2.2.7).
+  enum Extent: Equatable {
+    case none
+    case fields(Set<HTTPField.Name>)
+    /// Without an argument it is about all of the response.
+    case everything
+  }
+
+  /// By name in lower case: the arguments, one for each time that it stands there; without quotes; `nil` where there is none.
+  private var directives: [String: [String?]] = [:]
 
   init(_ fields: HTTPFields) {
     for member in fields[values: .cacheControl].flatMap({ ListMembers($0) }) {
       let name = member.prefix { $0 != "=" }
       let argument = name.count < member.count ? String(member.dropFirst(name.count + 1)).trimmed.unquoted : nil
-      let key = String(name).trimmed.lowercased()
-      // Of two that contradict each other the stricter one (§4.2.1).
-      if let known = directives[key], Self.seconds(known) ?? 0 <= Self.seconds(argument) ?? 0 { continue }
-      directives[key] = .some(argument)
+      directives[String(name).trimmed.lowercased(), default: []].append(argument)
     }
     // A request from before HTTP/1.1 (§5.4).
     if directives.isEmpty, fields[.pragma].map({ ListMembers($0).contains { $0.lowercased() == "no-cache" } }) == true {
-      directives["no-cache"] = .some(nil)
+      directives["no-cache"] = [nil]
     }
   }
 
   func contains(_ name: String) -> Bool { directives[name] != nil }
 
-  /// A directive's time. One that is no number is as good as none left: 0 (§4.2.1).
+  /// A directive's time; of two that contradict each other the stricter one. One that is no number is as good as none left:
+  /// 0 (§4.2.1).
   subscript(name: String) -> Duration? {
-    directives[name].map { .seconds(Self.seconds($0) ?? 0) }
+    directives[name]?.map { .seconds(Self.seconds($0) ?? 0) }.min()
   }
 
   /// `max-stale` may come without a limit.
   func isUnlimited(_ name: String) -> Bool {
-    directives[name].map { $0 == nil } ?? false
+    directives[name].map { $0.allSatisfy { $0 == nil } } ?? false
+  }
+
+  func extent(of name: String) -> Extent {
+    guard let arguments = directives[name] else { return .none }
+    var named: Set<HTTPField.Name> = []
+    for argument in arguments {
+      let members = argument.map { ListMembers($0).map { HTTPField.Name($0) } } ?? []
+      // What names nothing, or something that is no field, is taken at its strictest.
+      guard !members.isEmpty, !members.contains(nil) else { return .everything }
+      named.formUnion(members.compactMap(\.self))
+    }
+    return .fields(named)
   }
 
   /// RFC 9111 §1.2.2: what is too large to hold counts as 2^31.

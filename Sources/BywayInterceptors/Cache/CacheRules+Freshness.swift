@@ -6,24 +6,6 @@ extension StoredResponse {
   /// RFC 9110 §6.6.1: one without a date got it when it came.
   var date: WallTime { fields[.date].flatMap(WallTime.init(httpDate:)) ?? received }
 
-  /// How long it is fresh, from its making at the origin on (RFC 9111 §4.2.1). The cache is private: `s-maxage` is for
-  /// others.
-  var lifetime: Duration {
-    if let explicit = explicitLifetime { return explicit }
-    guard CacheRules.isHeuristic(status) || control.contains("public"),
-      let modified = fields[.lastModified].flatMap(WallTime.init(httpDate:)), modified < date
-    else { return .zero }
-    // What has not changed for ten days will hardly change in one (§4.2.2).
-    return min((date - modified) / 10, .seconds(86_400))
-  }
-
-  private var explicitLifetime: Duration? {
-    if let maximum = control["max-age"] { return maximum }
-    guard let expires = fields[.expires] else { return nil }
-    // Whatever is no date, as two of them are not, is in the past (§5.3).
-    return WallTime(httpDate: expires).map { max($0 - date, .zero) } ?? .zero
-  }
-
   /// RFC 9111 §4.2.3.
   func age(at now: WallTime) -> Duration {
     let apparent = max(received - date, .zero)
@@ -31,7 +13,30 @@ extension StoredResponse {
     let corrected = Duration.seconds(CacheControl.seconds(claimed) ?? 0) + max(received - requested, .zero)
     return max(apparent, corrected) + max(now - received, .zero)
   }
+}
 
-  /// How long it has been stale; negative: fresh still.
-  func staleness(at now: WallTime) -> Duration { age(at: now) - lifetime }
+extension CacheRules {
+  /// How long a response has been stale; negative: fresh still.
+  func staleness(of stored: StoredResponse, at now: WallTime) -> Duration {
+    stored.age(at: now) - lifetime(of: stored)
+  }
+
+  /// How long it is fresh, from its making at the origin on (RFC 9111 §4.2.1).
+  private func lifetime(of stored: StoredResponse) -> Duration {
+    if let explicit = explicitLifetime(of: stored) { return explicit }
+    guard Self.isHeuristic(stored.status) || stored.control.contains("public"),
+      let modified = stored.fields[.lastModified].flatMap(WallTime.init(httpDate:)), modified < stored.date
+    else { return .zero }
+    // What has not changed for ten days will hardly change in one (§4.2.2).
+    return min((stored.date - modified) / 10, .seconds(86_400))
+  }
+
+  private func explicitLifetime(of stored: StoredResponse) -> Duration? {
+    let control = stored.control
+    if kind == .shared, let maximum = control["s-maxage"] { return maximum }
+    if let maximum = control["max-age"] { return maximum }
+    guard let expires = stored.fields[.expires] else { return nil }
+    // Whatever is no date, as two of them are not, is in the past (§5.3).
+    return WallTime(httpDate: expires).map { max($0 - stored.date, .zero) } ?? .zero
+  }
 }

@@ -20,16 +20,18 @@ extension CacheRules {
   }
 
   /// The stored response after a 304, or after a HEAD that says the same (§3.2, §4.3.4).
-  static func updated(
+  func updated(
     _ stored: StoredResponse, by response: HTTPResponse, requested: WallTime, received: WallTime
   ) -> StoredResponse {
     var result = stored
     let news = storedFields(response.headerFields)
-    let names = Set(news.map(\.name)).subtracting(ofContent)
+    let names = Set(news.map(\.name)).subtracting(Self.ofContent)
     for name in names { result.fields[fields: name] = news[fields: name] }
     // The age and the date that it had were those of the old answer.
     if !names.contains(.age) { result.fields[.age] = nil }
     if !names.contains(.date) { result.fields[.date] = nil }
+    // The answer may say now what the first one did not.
+    for name in withheld(result.control) { result.fields[name] = nil }
     result.requested = requested
     result.received = received
     return result
@@ -42,10 +44,10 @@ extension CacheRules {
     return fields[.contentLength].map { $0 == String(stored.length) } ?? true
   }
 
-  /// What of a head is kept (§3.1): not what concerned one connection or one proxy.
-  static func storedFields(_ fields: HTTPFields) -> HTTPFields {
+  /// What of a head is kept (§3.1): not what concerned one connection or one proxy, nor what is not to be kept.
+  func storedFields(_ fields: HTTPFields) -> HTTPFields {
     let named = fields[values: .connection].flatMap { ListMembers($0) }.compactMap { HTTPField.Name($0) }
-    let dropped = Set(named + hopByHop)
+    let dropped = Set(named + Self.hopByHop).union(withheld(CacheControl(fields)))
     return HTTPFields(fields.filter { !dropped.contains($0.name) })
   }
 

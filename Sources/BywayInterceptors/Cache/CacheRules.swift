@@ -1,7 +1,9 @@
 import HTTPTypes
 
-/// What a private cache may do (RFC 9111): decisions without storage, clock or network.
-enum CacheRules {
+/// What a cache may do (RFC 9111): decisions without storage, clock or network.
+struct CacheRules: Sendable {
+  let kind: Cache.Kind
+
   /// What to do with a request.
   enum Decision: Equatable {
     /// Answer from the cache.
@@ -19,24 +21,24 @@ enum CacheRules {
   /// - Parameters:
   ///   - stored: the response that the request selects.
   ///   - isOffline: there is no way to the origin, and what is stored is better than nothing (§4.2.4).
-  static func decision(
+  func decision(
     for request: HTTPRequest, stored: StoredResponse?, now: WallTime, isOffline: Bool = false
   ) -> Decision {
     let wanted = CacheControl(request.headerFields)
     let isConfined = isOffline || wanted.contains("only-if-cached")
-    guard let stored, isLookedUp(request) else {
-      return isConfined && isSafe(request.method) ? .unsatisfiable : .forward
+    guard let stored, Self.isLookedUp(request) else {
+      return isConfined && Self.isSafe(request.method) ? .unsatisfiable : .forward
     }
     let control = stored.control
     if isOffline {
-      let isUsable = !control.contains("no-cache") && (!mustValidate(stored) || stored.staleness(at: now) < .zero)
+      let isUsable = !isForbidden(control) && (!mustValidate(stored) || staleness(of: stored, at: now) < .zero)
       return isUsable ? .serve : .unsatisfiable
     }
-    guard !control.contains("no-cache"), !wanted.contains("no-cache") else {
+    guard !isForbidden(control), !wanted.contains("no-cache") else {
       return isConfined ? .unsatisfiable : .validate
     }
     let age = stored.age(at: now)
-    let staleness = stored.staleness(at: now)
+    let staleness = self.staleness(of: stored, at: now)
     let isTooOld = wanted["max-age"].map { age > $0 } ?? false
     let isFreshEnough = staleness < .zero && staleness + (wanted["min-fresh"] ?? .zero) <= .zero
     if isFreshEnough, !isTooOld { return .serve }
@@ -56,20 +58,19 @@ enum CacheRules {
   /// Whether a stale response is better than the failure of its validation: an answer 500, 502, 503 or 504, or none
   /// (RFC 5861 §4).
   /// - Parameter grace: how long after its end a response may serve so where nobody says anything about it.
-  static func maySave(
+  func maySave(
     _ request: HTTPRequest, stored: StoredResponse, now: WallTime, grace: Duration
   ) -> Bool {
     let wanted = CacheControl(request.headerFields)
-    guard !mustValidate(stored), !stored.control.contains("no-cache"), !wanted.contains("no-cache"),
+    guard !mustValidate(stored), !isForbidden(stored.control), !wanted.contains("no-cache"),
       wanted["max-age"] == nil, wanted["min-fresh"] == nil
     else { return false }
     let window = wanted["stale-if-error"] ?? stored.control["stale-if-error"] ?? grace
-    return stored.staleness(at: now) <= window
+    return staleness(of: stored, at: now) <= window
   }
 
-  /// Whether a response may be kept (§3). A cache of one user keeps also what is `private`, and answers to requests
-  /// with credentials.
-  static func isStorable(_ response: HTTPResponse, to request: HTTPRequest) -> Bool {
+  /// Whether a response may be kept (§3).
+  func isStorable(_ response: HTTPResponse, to request: HTTPRequest) -> Bool {
     let control = CacheControl(response.headerFields)
     let status = response.status.code
     guard request.method == .get, status >= 200, ![206, 304].contains(status),
@@ -78,12 +79,43 @@ enum CacheRules {
     else { return false }
     // Who understands the status may leave no-store out of account (§5.2.2.3).
     if control.contains("must-understand") {
-      guard understood.contains(status) else { return false }
+      guard Self.understood.contains(status) else { return false }
     } else if control.contains("no-store") {
       return false
     }
-    return control.contains("max-age") || control.contains("public") || control.contains("private")
-      || response.headerFields.contains(.expires) || isHeuristic(status)
+    let isExplicit =
+      control.contains("max-age") || control.contains("public") || response.headerFields.contains(.expires)
+    switch kind {
+    case .private:
+      return isExplicit || control.contains("private") || Self.isHeuristic(status)
+    case .shared:
+      guard mayShare(control, request) else { return false }
+      if isExplicit || control.contains("s-maxage") { return true }
+      // A guess is not good enough for what looks like one user's.
+      let isPersonal = request.headerFields.contains(.cookie) || response.headerFields.contains(.setCookie)
+      return Self.isHeuristic(status) && !isPersonal
+    }
+  }
+
+  /// Whether others than the one who asked may have it: not what is `private` as a whole, and an answer to credentials only
+  /// where the origin says so (§3.5, §5.2.2.7).
+  private func mayShare(_ control: CacheControl, _ request: HTTPRequest) -> Bool {
+    guard control.extent(of: "private") != .everything else { return false }
+    return !request.headerFields.contains(.authorization)
+      || ["public", "s-maxage", "must-revalidate"].contains(where: control.contains)
+  }
+
+  /// The fields of a response that are not kept: `no-cache` and, in a shared cache, `private` may name some.
+  func withheld(_ control: CacheControl) -> Set<HTTPField.Name> {
+    var names: Set<HTTPField.Name> = []
+    if case .fields(let fields) = control.extent(of: "no-cache") { names.formUnion(fields) }
+    if kind == .shared, case .fields(let fields) = control.extent(of: "private") { names.formUnion(fields) }
+    return names
+  }
+
+  /// `no-cache` as a whole: never without asking (§5.2.2.4).
+  private func isForbidden(_ control: CacheControl) -> Bool {
+    control.extent(of: "no-cache") == .everything
   }
 
   /// Statuses whose responses are cacheable without a word about it (RFC 9110 §15.1).
@@ -95,9 +127,11 @@ enum CacheRules {
     200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 410, 414, 415, 500, 501, 502, 503, 504,
   ]
 
-  /// Not to be served stale, whoever would allow it (§5.2.2.2).
-  private static func mustValidate(_ stored: StoredResponse) -> Bool {
-    stored.control.contains("must-revalidate")
+  /// Not to be served stale, whoever would allow it (§5.2.2.2); a shared cache has two more reasons (§5.2.2.8, §5.2.2.10).
+  private func mustValidate(_ stored: StoredResponse) -> Bool {
+    let control = stored.control
+    if control.contains("must-revalidate") { return true }
+    return kind == .shared && (control.contains("proxy-revalidate") || control.contains("s-maxage"))
   }
 
   /// Whether the store is asked at all. A request that wants to happen only under a condition on the origin's state has

@@ -9,7 +9,7 @@ protocol CacheStorage: Sendable {
   /// - Throws: where it is gone.
   func body(of id: UInt64) async throws -> Body
   /// Keeps a head, and the body that it has already, beyond the end of the process.
-  func save(_ response: StoredResponse) async throws
+  func save(_ response: StoredResponse, in kind: Cache.Kind) async throws
   func delete(_ ids: [UInt64]) async
 }
 

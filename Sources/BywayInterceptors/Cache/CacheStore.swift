@@ -9,16 +9,21 @@ import Synchronization
 final class CacheStore: Sendable {
   private let index: Mutex<CacheIndex>
   private let storage: any CacheStorage
+  private let kind: Cache.Kind
   private let logger: Logger
   /// Bytes of one body.
   private let bodyLimit: Int
 
   /// - Parameter responses: what the storage has already.
-  init(_ storage: any CacheStorage, holding responses: [StoredResponse], limit: Int, bodyLimit: Int, logger: Logger) {
+  init(
+    _ storage: any CacheStorage, of kind: Cache.Kind, holding responses: [StoredResponse], limit: Int, bodyLimit: Int,
+    logger: Logger
+  ) {
     var index = CacheIndex(limit: limit)
     for response in responses { index.restore(response) }
     self.index = Mutex(index)
     self.storage = storage
+    self.kind = kind
     self.bodyLimit = min(bodyLimit, limit)
     self.logger = logger
   }
@@ -114,7 +119,7 @@ final class CacheStore: Sendable {
   private func save(_ id: UInt64) async {
     guard let response = index.withLock({ $0.response(id) }) else { return }
     do {
-      try await storage.save(response)
+      try await storage.save(response, in: kind)
     } catch {
       logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
       await remove(response.key)

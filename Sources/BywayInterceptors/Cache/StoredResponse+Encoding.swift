@@ -4,11 +4,17 @@ import NIOCore
 
 /// A stored head as bytes: a version, the parts, and a checksum over all of it.
 extension StoredResponse {
-  private static let version: UInt32 = 0x4259_5743
+  /// What a private cache has kept must not get into a shared one: each has a version of its own.
+  private static func version(_ kind: Cache.Kind) -> UInt32 {
+    switch kind {
+    case .private: 0x4259_5750
+    case .shared: 0x4259_5753
+    }
+  }
 
-  var encoded: ByteBuffer {
+  func encoded(in kind: Cache.Kind) -> ByteBuffer {
     var bytes = ByteBuffer()
-    bytes.writeInteger(Self.version)
+    bytes.writeInteger(Self.version(kind))
     bytes.writeInteger(id)
     bytes.writeInteger(Int64(status))
     bytes.writeInteger(Int64(length))
@@ -33,13 +39,13 @@ extension StoredResponse {
   }
 
   /// `nil` where it is damaged, or of another version.
-  init?(encoded bytes: ByteBuffer) {
+  init?(encoded bytes: ByteBuffer, in kind: Cache.Kind) {
     var bytes = bytes
     guard let body = bytes.readSlice(length: max(bytes.readableBytes - SHA256.byteCount, 0)),
       Self.checksum(body) == Array(bytes.readableBytesView)
     else { return nil }
     var rest = body
-    guard rest.readInteger(as: UInt32.self) == Self.version, let id = rest.readInteger(as: UInt64.self),
+    guard rest.readInteger(as: UInt32.self) == Self.version(kind), let id = rest.readInteger(as: UInt64.self),
       let status = rest.readInteger(as: Int64.self), (100..<1000).contains(status),
       let length = rest.readInteger(as: Int64.self), length >= 0,
       let requested = rest.readTime(), let received = rest.readTime(), let key = rest.readText(),

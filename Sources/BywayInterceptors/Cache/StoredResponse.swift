@@ -4,7 +4,7 @@ import HTTPTypes
 struct StoredResponse: Equatable, Sendable {
   /// Tells the responses of one cache apart.
   var id: UInt64
-  /// The URL, in canonical form.
+  /// What was asked for: ``CacheKey``.
   var key: String
   var status: Int
   var fields: HTTPFields
@@ -31,10 +31,11 @@ struct StoredResponse: Equatable, Sendable {
 
   /// A response that is about to be stored; how long its body is will be seen.
   init(
-    id: UInt64, key: String, _ response: HTTPResponse, to request: HTTPRequest, requested: WallTime, received: WallTime
+    id: UInt64, key: String, _ response: HTTPResponse, to request: HTTPRequest, by rules: CacheRules,
+    requested: WallTime, received: WallTime
   ) {
     self.init(
-      id: id, key: key, status: response.status.code, fields: CacheRules.storedFields(response.headerFields),
+      id: id, key: key, status: response.status.code, fields: rules.storedFields(response.headerFields),
       selecting: Self.selecting(request.headerFields, vary: response.headerFields) ?? [:], requested: requested,
       received: received, length: 0)
   }

@@ -153,7 +153,7 @@ import Testing
   @Test("a folder that cannot be made is an error that names it")
   func noFolder() throws {
     let error = #expect(throws: BywayError.self) { try Cache(folder: folder["none/cache"]) }
-    #expect(error?.message.contains("none/cache for the cache: No such file") == true)
+    #expect(error?.message.contains("Cannot use \(folder["none/cache"]): \(folder["none"]): No such file") == true)
   }
 
   @Test("a stored head comes back as it was, and damaged bytes are no head")
@@ -162,13 +162,14 @@ import Testing
       id: 7, key: "http://a/ä", status: 404, fields: [.contentType: "x", .setCookie: "a", .vary: "accept"],
       selecting: ["accept": nil, "x": "y"], requested: CacheRig.start, received: CacheRig.start + .milliseconds(1500),
       length: 12)
-    let bytes = response.encoded
-    #expect(StoredResponse(encoded: bytes) == response)
+    let bytes = response.encoded(in: .private)
+    #expect(StoredResponse(encoded: bytes, in: .private) == response)
+    #expect(StoredResponse(encoded: bytes, in: .shared) == nil)
     for index in 0..<bytes.readableBytes {
       var damaged = bytes
       damaged.setInteger(damaged.getInteger(at: index, as: UInt8.self)! ^ 0x40, at: index)
-      #expect(StoredResponse(encoded: damaged) == nil)
-      #expect(StoredResponse(encoded: bytes.getSlice(at: 0, length: index)!) == nil)
+      #expect(StoredResponse(encoded: damaged, in: .private) == nil)
+      #expect(StoredResponse(encoded: bytes.getSlice(at: 0, length: index)!, in: .private) == nil)
     }
   }
 }

@@ -1,0 +1,15 @@
+import Byway
+
+/// Under what a response is kept (RFC 9111 §2): what was asked for, and of whom. The same URL asks different servers where
+/// a request names one that it is not sent to.
+struct CacheKey {
+  let text: String
+
+  init(_ target: Target, at destination: Destination) {
+    switch destination {
+    case .asNamed: text = target.key
+    case .farEnd: text = "link \(target.key)"
+    case .server(let scheme, let authority): text = "\(scheme)://\(authority) \(target.key)"
+    }
+  }
+}
