@@ -1,6 +1,9 @@
+import Byway
 import HTTPTypes
 import LinkLayer
+import Logging
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import BywayCommand
@@ -66,10 +69,39 @@ import Testing
     let line = record.line(plain)
     #expect(line == "GET     /status                           200           87 B      1.2 ms")
     #expect(ExchangeRecord.heading.count == line.count)
-    record.path = "/\u{1B}[31m" + String(repeating: "x", count: 100)
+    record.method = "G\u{9B}31m"
+    #expect(!record.line(plain).unicodeScalars.contains("\u{9B}"))
+    record.method = "GET"
+    record.path = "/\u{1B}[31m\u{202E}" + String(repeating: "x", count: 100)
     record.isComplete = false
-    #expect(!record.line(plain).contains("\u{1B}"))
+    #expect(!record.line(plain).contains("\u{1B}") && !record.line(plain).unicodeScalars.contains("\u{202E}"))
     #expect(record.line(plain).count == line.count + "  cut off".count)
+  }
+
+  @Test("a log has its own lines only, and nothing that a terminal obeys")
+  func logs() {
+    final class Lines: Sendable {
+      let all = Mutex<[String]>([])
+    }
+    struct Handler: LogHandler {
+      let lines: Lines
+      var metadata: Logger.Metadata = [:]
+      var logLevel = Logger.Level.info
+      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+      }
+      func log(event: LogEvent) {
+        lines.all.withLock { $0.append("\(event.message) \((event.metadata ?? [:]).merging(metadata) { a, _ in a })") }
+      }
+    }
+    let lines = Lines()
+    var logger = Logger(label: "test") { _ in VisibleLogHandler(Handler(lines: lines)) }
+    logger[metadataKey: "link"] = "x\u{9B}2J"
+    logger.info("a\nb\u{85}", metadata: ["error": ["\u{202E}c", .stringConvertible("d\u{1B}")]])
+    let line = lines.all.withLock { $0.joined() }
+    #expect(line.hasPrefix("a b? ") && line.contains("?c") && line.contains("d?") && line.contains("x?2J"), "\(line)")
+    #expect(line.unicodeScalars.allSatisfy { !$0.isObeyed })
   }
 
   @Test("a terminal gets colour, anything else does not")

@@ -196,6 +196,57 @@ extension EndToEnd {
       await passage.stop()
     }
 
+    @Test("folders that others can write to are refused, and the message says what to do") func folders() async throws {
+      let files = try TemporaryFolder()
+      let open = files["open"]
+      try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+      chmod(open, 0o777)
+      for flag in ["--cache", "--record", "--replay"] {
+        let result = try await BywayProcess.run(
+          ["proxy", "--link", "unix:\(files["l"])", "--listen", "127.0.0.1:0", flag, open])
+        EndToEnd.expect(result, code: 64, words: ["Others can write to \(open)", "chmod go-w"])
+      }
+    }
+
+    @Test("--cache: one user's page is not another's behind a port, and stays theirs behind their own socket")
+    func users() async throws {
+      let files = try TemporaryFolder()
+      let stubs = try files.write(
+        "### GET /\nHTTP/1.1 200\ncache-control: max-age=1000\n\nAlice's page\n", to: "stubs")
+      let gateway = try await BareGateway(["--stub", stubs])
+      func answers(_ listen: String, _ way: [String]) async throws -> [String] {
+        let proxy = try await BywayProcess.proxy([
+          "--link", "unix:\(gateway.socket)", "--listen", listen, "--cache", files["cache-\(way.count)"],
+        ])
+        let place = try way.isEmpty ? ["http://\(proxy.endpoint())/"] : way + ["http://localhost/"]
+        var statuses: [String] = []
+        for login in [["-u", "alice:x"], [], ["-u", "alice:wrong"]] {
+          let answer = try await Curl.fetch(login + place)
+          statuses.append(String((answer.values("cache-status").first ?? "").prefix(11)))
+        }
+        await proxy.process.stop()
+        return statuses
+      }
+      #expect(try await answers("127.0.0.1:0", []) == ["byway; fwd=", "byway; fwd=", "byway; hit;"])
+      let socket = files["own"]
+      #expect(
+        try await answers("unix:\(socket)?mode=0600", ["--unix-socket", socket]) == [
+          "byway; fwd=", "byway; hit;", "byway; hit;",
+        ])
+      await gateway.stop()
+    }
+
+    @Test("what an origin says in its fields cannot steer the terminal of byway request -v") func terminal()
+      async throws
+    {
+      let files = try TemporaryFolder()
+      let stubs = try files.write("### GET /\nHTTP/1.1 200\nx-note: a\u{9B}31m\u{202E}b\n\nbody\n", to: "stubs")
+      let gateway = try await BareGateway(["--stub", stubs])
+      let result = try await BywayProcess.run(["request", "--link", "unix:\(gateway.socket)", "-v", "/"])
+      #expect(result.errorText.contains("x-note: a?31m?b"), "\(result.errorText)")
+      await gateway.stop()
+    }
+
     @Test("what cannot be used is told at the start") func mistakes() async throws {
       let files = try TemporaryFolder()
       let open = try files.write("machine a login b password Sesame", to: "open")

@@ -11,7 +11,7 @@ enum TerminalProbe {
     let limit = CommandLine.arguments.dropFirst().first.flatMap { Int64($0) } ?? 10_000
     do {
       let answer = try await TerminalPrompter().ask(
-        "Question\u{1B}: ", echo: false, until: .now() + .milliseconds(limit))
+        "Question\u{1B}\u{9B}: ", echo: false, until: .now() + .milliseconds(limit))
       exit(Int32(answer?.count ?? 100))
     } catch {
       exit(101)

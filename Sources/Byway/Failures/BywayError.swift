@@ -87,6 +87,7 @@ extension BywayError {
 
 extension BywayError: CustomStringConvertible {
   public var description: String {
-    cause.map { "\(message) (\(code): \(CauseText.of($0)))" } ?? "\(message) (\(code))"
+    // The message may quote what came from outside.
+    (cause.map { "\(message) (\(code): \(CauseText.of($0)))" } ?? "\(message) (\(code))").visible
   }
 }

@@ -7,7 +7,7 @@ enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
 
   /// To standard error: standard output may be the link.
   func logger(_ label: String) -> Logger {
-    var logger = Logger(label: label, factory: { StreamLogHandler.standardError(label: $0) })
+    var logger = Logger(label: label, factory: { VisibleLogHandler(StreamLogHandler.standardError(label: $0)) })
     logger.logLevel = Logger.Level(rawValue: rawValue) ?? .info
     return logger
   }

@@ -45,7 +45,7 @@ struct DemoTour: Sendable {
       } catch {
         failures += 1
         let reason = (error as? Disappointment)?.message ?? BywayError(error).message
-        print("  \(style.bad("no"))  \(step.title.padded(40)) \(reason)")
+        print("  \(style.bad("no"))  \(step.title.padded(40)) \(reason.visible)")
       }
     }
     await client.shutDown()
@@ -173,6 +173,6 @@ struct DemoTour: Sendable {
   }
 
   private func print(_ line: String) {
-    StandardStream.output.writeLine(line)
+    StandardStream.output.writeText(line + "\n")
   }
 }

@@ -1,3 +1,4 @@
+import Byway
 import NIOCore
 
 /// One exchange as the demo shows it.
@@ -28,12 +29,10 @@ struct ExchangeRecord: Sendable {
     + "time".padded(12, alignRight: true)
 
   func line(_ style: TextStyle) -> String {
-    // Control characters of a request must not reach the terminal.
-    let printable = String(
-      String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
-    let shown = printable.count > Self.pathWidth ? printable.prefix(Self.pathWidth - 1) + "…" : printable[...]
+    let visible = path.visible
+    let shown = visible.count > Self.pathWidth ? visible.prefix(Self.pathWidth - 1) + "…" : visible[...]
     let status = status.map(style.status) ?? style.bad("---")
-    return method.padded(8) + String(shown).padded(Self.pathWidth) + "  \(status)   "
+    return method.visible.padded(8) + String(shown).padded(Self.pathWidth) + "  \(status)   "
       + ByteCount.text(bytes).padded(12, alignRight: true)
       + "\(Decimal.text(Double(time.nanoseconds) / 1e6, digits: 1)) ms".padded(12, alignRight: true)
       + (isComplete ? "" : style.bad("  cut off"))

@@ -25,7 +25,7 @@ struct PingSeries: Sendable {
       } catch let error as BywayError {
         if number == 1 { throw error }
         statistics.addLoss()
-        try StandardStream.output.write("no reply from \(name): seq=\(number) \(error.message)\n")
+        try StandardStream.output.write("no reply from \(name): seq=\(number) \(error.message.visible)\n")
       } catch is CancellationError {
         break
       }

@@ -12,11 +12,6 @@ enum HeadText {
     ["HTTP/\(framing.rawValue) \(text(of: response.status))"] + lines(of: response.headerFields)
   }
 
-  /// The head as it would stand before the body in a file.
-  static func block(of response: HTTPResponse, _ framing: Link.Framing) -> String {
-    lines(of: response, framing).map { $0 + "\r\n" }.joined() + "\r\n"
-  }
-
   static func text(of status: HTTPResponse.Status) -> String {
     status.reasonPhrase.isEmpty ? "\(status.code)" : "\(status.code) \(status.reasonPhrase)"
   }

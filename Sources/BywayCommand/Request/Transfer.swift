@@ -40,7 +40,7 @@ struct Transfer: Sendable {
     let response = try await client.execute(observed(progress))
     progress?.clear()
     if look.isVerbose { show(HeadText.lines(of: response.head, link.framing), mark: "<") }
-    if look.showsHead { try output.write(ByteBuffer(string: HeadText.block(of: response.head, link.framing))) }
+    if look.showsHead { try output.write(headBlock(of: response)) }
     try await judge(response, output)
 
     progress?.begin(total: response.body.length)
@@ -74,6 +74,13 @@ struct Transfer: Sendable {
       progress?.clear()
       throw error
     }
+  }
+
+  /// As it came, but for a terminal.
+  private func headBlock(of response: Response) -> ByteBuffer {
+    let isShown = output.map { $0 == "-" } ?? true && StandardStream.output.isTerminal
+    let lines = HeadText.lines(of: response.head, link.framing).map { isShown ? $0.visible : $0 }
+    return ByteBuffer(string: lines.map { $0 + "\r\n" }.joined() + "\r\n")
   }
 
   private func client() -> BywayClient {
@@ -117,6 +124,6 @@ struct Transfer: Sendable {
   }
 
   private func show(_ lines: [String], mark: String) {
-    StandardStream.error.writeText(lines.map { "\(mark) \($0)\n" }.joined() + "\(mark)\n")
+    StandardStream.error.writeText(lines.map { "\(mark) \($0.visible)\n" }.joined() + "\(mark)\n")
   }
 }

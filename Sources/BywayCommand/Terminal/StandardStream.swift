@@ -45,7 +45,8 @@ struct StandardStream: Sendable {
     try? write(text)
   }
 
+  /// One line, whatever is in it.
   func writeLine(_ line: String) {
-    writeText(line + "\n")
+    writeText(line.visible + "\n")
   }
 }

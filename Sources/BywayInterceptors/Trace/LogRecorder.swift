@@ -1,3 +1,4 @@
+import Byway
 public import Logging
 
 /// Writes one line for each exchange.
@@ -20,7 +21,7 @@ public struct LogRecorder: TraceRecorder {
     let status = exchange.response.map { "\($0.status.code)" } ?? "no answer"
     logger.log(
       level: exchange.failure == nil ? level : max(level, .warning),
-      "\(exchange.request.method) \(exchange.url): \(status)", metadata: metadata)
+      "\("\(exchange.request.method) \(exchange.url)".visible): \(status)", metadata: metadata)
   }
 }
 

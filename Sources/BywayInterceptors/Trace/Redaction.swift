@@ -6,20 +6,24 @@ extension Trace {
 
     /// A name that has one of these in it names a secret. In lower case.
     public var words: Set<String>
+    /// So does one that has one of these between its hyphens, underscores and dots: `pin` is in `X-Pin`, not in `shipping`.
+    /// In lower case.
+    public var parts: Set<String>
     /// So does a parameter, not a field, whose whole name is one of these. In lower case.
     public var parameters: Set<String>
 
-    public init(words: Set<String>, parameters: Set<String>) {
+    public init(words: Set<String>, parts: Set<String> = [], parameters: Set<String>) {
       self.words = words
+      self.parts = parts
       self.parameters = parameters
     }
 
     public static let defaults = Redaction(
       words: [
         "authorization", "cookie", "token", "secret", "passw", "passphrase", "api-key", "apikey", "api_key", "session",
-        "signature", "credential", "private",
+        "signature", "credential", "private", "access-key", "access_key", "accesskey",
       ],
-      parameters: ["key", "sig", "pwd", "pass", "code", "pin", "otp", "auth"])
+      parts: ["auth", "pin", "otp", "totp", "mfa", "pwd", "pass"], parameters: ["key", "sig", "code"])
 
     /// Shows everything: the record is then worth as much as the passwords in it.
     public static let none = Redaction(words: [], parameters: [])

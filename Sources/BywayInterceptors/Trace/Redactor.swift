@@ -6,11 +6,13 @@ struct Redactor: Sendable {
   static let defaults = Redactor(.defaults)
 
   private let words: WordFinder
+  private let parts: Set<String>
   private let parameters: Set<String>
   private let isIdle: Bool
 
   init(_ redaction: Trace.Redaction) {
     words = WordFinder(redaction.words)
+    parts = redaction.parts
     parameters = redaction.parameters
     isIdle = redaction == .none
   }
@@ -49,7 +51,7 @@ struct Redactor: Sendable {
     let name = field.name
     let isLogin = name == .authorization || name == .proxyAuthorization
     var field = field
-    if isLogin || field.indexingStrategy == .disallow || words.finds(in: name.canonicalName) {
+    if isLogin || field.indexingStrategy == .disallow || namesSecret(name.canonicalName) {
       // Which scheme it was is often the question; a lone word may be the secret itself.
       let scheme = isLogin ? field.value.utf8.firstIndex(of: UInt8(ascii: " ")).map { field.value[...$0] } : nil
       field.value = (scheme ?? "") + Trace.Redaction.mark
@@ -62,16 +64,19 @@ struct Redactor: Sendable {
     return field
   }
 
-  private func changedURL(_ url: String) -> String? {
+  /// - Parameter depth: how many URLs this one stands in.
+  private func changedURL(_ url: String, depth: Int = 0) -> String? {
     let bytes = url.utf8
-    guard let first = bytes.firstIndex(where: { "?#@".utf8.contains($0) }) else { return nil }
+    guard let first = bytes.firstIndex(where: { "?#@;".utf8.contains($0) }) else { return nil }
     let parameters = bytes[first...].firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
     let credentials = Self.credentials(in: url[..<parameters])
-    let form = changedForm(url[parameters...])
-    if credentials == nil, form == nil { return nil }
-    var place = url[..<parameters]
-    if let credentials { place.removeSubrange(credentials) }
-    return place + (form ?? String(url[parameters...]))
+    let place =
+      credentials.map { String(url[..<$0.lowerBound] + url[$0.upperBound..<parameters]) } ?? String(url[..<parameters])
+    // Parameters of a path (RFC 3986 §3.3): ;jsessionid=…
+    let path = changedPairs(place[...], separators: "/", depth: depth)
+    let form = changedPairs(url[parameters...], separators: "&?#", depth: depth)
+    if credentials == nil, path == nil, form == nil { return nil }
+    return (path ?? place) + (form ?? String(url[parameters...]))
   }
 
   /// What stands before the host, the sign between them included.
@@ -83,21 +88,51 @@ struct Redactor: Sendable {
     return place.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")).map { authority..<place.utf8.index(after: $0) }
   }
 
-  /// Pairs, with whatever stands between them left as it is.
-  private func changedForm(_ form: Substring) -> String? {
+  /// Pairs, with whatever stands between them left as it is. A semicolon may stand between pairs and within a value: what
+  /// follows a secret is one up to the next separator.
+  private func changedPairs(_ text: Substring, separators: String, depth: Int) -> String? {
     var result: String?
-    var copied = form.startIndex
-    var rest = form.utf8
+    var copied = text.startIndex
+    var rest = text.utf8
     while !rest.isEmpty {
-      let pair = rest.prefix { $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-      if let equals = pair.firstIndex(of: UInt8(ascii: "=")), isSecret(Self.decoded(pair[..<equals])) {
-        result = (result ?? "") + form[copied...equals] + Trace.Redaction.mark
-        copied = pair.endIndex
+      let part = rest.prefix { !separators.utf8.contains($0) }
+      if let secret = secret(in: part, depth: depth) {
+        result = (result ?? "") + text[copied..<secret] + Trace.Redaction.mark
+        copied = part.endIndex
+      }
+      rest = rest[part.endIndex...].dropFirst()
+    }
+    return result.map { $0 + text[copied...] }
+  }
+
+  /// Where the first secret begins among pairs with semicolons between them.
+  private func secret(in part: Substring.UTF8View, depth: Int) -> Substring.Index? {
+    var rest = part
+    while !rest.isEmpty {
+      let pair = rest.prefix { $0 != UInt8(ascii: ";") }
+      if let equals = pair.firstIndex(of: UInt8(ascii: "=")) {
+        let value = pair[pair.index(after: equals)...]
+        if isSecret(Self.decoded(pair[..<equals])) || holdsSecret(Substring(value), depth: depth) {
+          return value.startIndex
+        }
       }
       rest = rest[pair.endIndex...].dropFirst()
     }
-    return result.map { $0 + form[copied...] }
+    return nil
   }
+
+  /// A URL in a value, perhaps escaped several times, may have a secret of its own.
+  private func holdsSecret(_ value: Substring, depth: Int) -> Bool {
+    guard depth < Self.depthLimit, value.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "/") })
+    else { return false }
+    if value.contains("//"), changedURL(String(value), depth: depth + 1) != nil { return true }
+    guard value.utf8.contains(UInt8(ascii: "%")), let plain = PercentEncoding.decode(value), plain != value else {
+      return false
+    }
+    return holdsSecret(plain[...], depth: depth + 1)
+  }
+
+  private static let depthLimit = 6
 
   private static func decoded(_ name: Substring.UTF8View) -> String {
     let text = String(Substring(name))
@@ -107,7 +142,15 @@ struct Redactor: Sendable {
 
   private func isSecret(_ parameter: String) -> Bool {
     let name = parameter.lowercased()
-    return parameters.contains(name) || words.finds(in: name)
+    return parameters.contains(name) || namesSecret(name)
+  }
+
+  /// - Parameter name: in lower case.
+  private func namesSecret(_ name: String) -> Bool {
+    if words.finds(in: name) { return true }
+    guard !parts.isEmpty else { return false }
+    return name.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".") }
+      .contains { part in parts.contains { $0.utf8.elementsEqual(part) } }
   }
 
   private func redact(_ content: inout TracedExchange.Content, fields: HTTPFields) {
@@ -116,7 +159,9 @@ struct Redactor: Sendable {
     switch essence {
     case MediaType.form:
       let form = String(buffer: content.kept)
-      if let redacted = changedForm(form[...]) { content.kept = ByteBuffer(string: redacted) }
+      if let redacted = changedPairs(form[...], separators: "&?#", depth: 0) {
+        content.kept = ByteBuffer(string: redacted)
+      }
     case _ where essence == "application/json" || essence.hasSuffix("+json"):
       content.kept = ByteBuffer(bytes: JSONText.replacing(in: Array(content.kept.readableBytesView), where: isSecret))
     case _ where essence.hasPrefix("multipart/"):

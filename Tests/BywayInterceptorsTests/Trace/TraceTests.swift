@@ -140,7 +140,19 @@ import TransportTestSupport
       ("location", "//me:hidden@b/x@y", "//b/x@y"),
       ("location", "/done#state=1&access_token=hidden", "/done#state=1&access_token=[redacted]"),
       ("referer", "http://a/?a=1?pass=hidden#code=hidden", "http://a/?a=1?pass=[redacted]#code=[redacted]"),
-      ("location", "/a@b", "/a@b"),
+      ("location", "/a@b", "/a@b"), ("x-auth", "hidden", "[redacted]"), ("x-auth-key", "hidden", "[redacted]"),
+      ("x-access-key", "hidden", "[redacted]"), ("x-pin", "hidden", "[redacted]"), ("x-otp", "hidden", "[redacted]"),
+      ("x-author", "shown", "shown"), ("x-shipping", "shown", "shown"), ("www-authenticate", "Basic", "Basic"),
+      ("location", "/a;jsessionid=hidden;x=1/b?c=1", "/a;jsessionid=[redacted]/b?c=1"),
+      ("location", "/a;password=hidden", "/a;password=[redacted]"), ("location", "/a;v=1/b", "/a;v=1/b"),
+      ("location", "/?a=1;password=hid;den&b=2", "/?a=1;password=[redacted]&b=2"),
+      ("location", "/?token=hid;den&b=2", "/?token=[redacted]&b=2"),
+      ("location", "/?user_pin=hidden&mapping=1", "/?user_pin=[redacted]&mapping=1"),
+      ("location", "/?next=http://me:hidden@b/x&q=1", "/?next=[redacted]&q=1"),
+      ("location", "/?next=http%3A%2F%2Fme%3Ahidden%40b%2Fx&q=1", "/?next=[redacted]&q=1"),
+      ("location", "/?next=http%253A%252F%252Fme%253Ahidden%2540b", "/?next=[redacted]"),
+      ("location", "/?next=http%3A%2F%2Fb%2F%3Ftoken%3Dhidden", "/?next=[redacted]"),
+      ("location", "/?next=http%3A%2F%2Fb%2F&mail=me@b", "/?next=http%3A%2F%2Fb%2F&mail=me@b"),
     ])
   func overlooked(_ name: String, _ value: String, _ shown: String) async throws {
     let lines = TraceLines()

@@ -1,3 +1,4 @@
+internal import Byway
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -51,8 +52,6 @@ private final class StandardErrorHandler: ChannelInboundHandler {
       case UInt8(ascii: "\n"): finishLine()
       case UInt8(ascii: "\r"): break
       case _ where line.count == StandardErrorLog.lineLimit: isCut = true
-      // A terminal that shows the log must not obey the child.
-      case 0..<0x20, 0x7F: line.append(UInt8(ascii: "?"))
       default: line.append(byte)
       }
     }
@@ -64,7 +63,7 @@ private final class StandardErrorHandler: ChannelInboundHandler {
   }
 
   private func finishLine() {
-    log.append(String(decoding: line, as: UTF8.self) + (isCut ? "…" : ""))
+    log.append(String(decoding: line, as: UTF8.self).visible + (isCut ? "…" : ""))
     line.removeAll(keepingCapacity: true)
     isCut = false
   }

@@ -122,7 +122,7 @@ struct LoginAgentTests {
     body.string(Array("a\u{1B}[2Jb\r\nc".utf8))
     let agent = try await FalseAgent(answering: FalseAgent.message(12, body.bytes), then: .staysOpen)
     let identities = try await agent.client.identities(until: soon)
-    #expect(identities.map(\.comment) == ["a[2Jbc"])
+    #expect(identities.map(\.comment) == ["a?[2Jb  c"])
     try await agent.close()
   }
 }

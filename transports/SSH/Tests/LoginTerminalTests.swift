@@ -14,7 +14,7 @@ struct LoginTerminalTests {
   private func run(_ keys: String, milliseconds: Int = 30_000) async throws -> Report {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let probe = folder.appending(path: "TerminalProbe").path
-    return try await Script.terminal.run("80", "Question: ", keys, "--", probe, "\(milliseconds)")
+    return try await Script.terminal.run("80", "Question??: ", keys, "--", probe, "\(milliseconds)")
   }
 
   @Test("the answer does not show, and the terminal is as before")

@@ -63,7 +63,7 @@ import TransportTestSupport
       channel.close(promise: nil)
       #expect(try await eventually { log.all.contains { $0.hasSuffix(": three") } })
       let lines = log.all.filter { $0.hasPrefix("notice") }.map { $0.split(separator: ": ").last ?? "" }
-      #expect(lines == ["one", "two [0m", "three"])
+      #expect(lines == ["one", "two?[0m", "three"])
     }
   }
 

@@ -34,7 +34,7 @@ private struct ProcessName {
     var bytes = [UInt8](repeating: 0, count: 64)
     let count = read(descriptor, &bytes, bytes.count)
     guard count > 1 else { return nil }
-    text = String(decoding: bytes[..<(count - 1)], as: UTF8.self)
+    text = String(decoding: bytes[..<(count - 1)], as: UTF8.self).visible
   }
 }
 

@@ -104,6 +104,6 @@ struct AgentClient: Sendable {
 
   /// A comment goes into messages.
   private static func printable(_ comment: ArraySlice<UInt8>) -> String {
-    String(String(decoding: comment.prefix(80), as: UTF8.self).filter { !$0.isNewline && $0.isASCII && $0 >= " " })
+    String(decoding: comment.prefix(80), as: UTF8.self).visible
   }
 }

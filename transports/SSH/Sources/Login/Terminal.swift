@@ -34,7 +34,7 @@ struct Terminal: ~Copyable {
     _ question: String, echo: Bool, until deadline: NIODeadline, isCancelled: () -> Bool
   ) throws(BywayError) -> Secret? {
     if !echo { EchoGuard.begin(on: descriptor) }
-    say(Self.printable(question))
+    say(question.visible)
     defer { if !echo { say("\n") } }
     var line: [UInt8] = []
     defer { line.wipe() }
@@ -43,7 +43,7 @@ struct Terminal: ~Copyable {
       if isCancelled() { throw BywayError(.cancelled, "The caller gave up.", processing: .none) }
       guard NIODeadline.now() < deadline else {
         throw BywayError(
-          .linkUnavailable, "Nobody answered \"\(Self.printable(question))\" in time.", processing: .none)
+          .linkUnavailable, "Nobody answered \"\(question.visible)\" in time.", processing: .none)
       }
       // A shell that had stopped this job has turned the echo on again.
       if !echo { EchoGuard.hide() }
@@ -78,10 +78,5 @@ struct Terminal: ~Copyable {
   private func say(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(descriptor, bytes, bytes.count)
-  }
-
-  /// The question may be the server's: it must not steer the terminal.
-  private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
   }
 }

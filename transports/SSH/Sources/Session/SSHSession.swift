@@ -1,3 +1,4 @@
+internal import Byway
 internal import CSSH2
 internal import Glibc
 internal import NIOCore
@@ -158,8 +159,7 @@ final class SSHSession {
 extension String {
   /// What a server says, fit for a message and a log: a terminal must not obey it.
   var onOneLine: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
-      .trimmingSpaces
+    visible.trimmingSpaces
   }
 
   private var trimmingSpaces: String {

@@ -1,0 +1,30 @@
+import Byway
+import NIOCore
+import Testing
+
+@Suite struct VisibleTextTests {
+  @Test("nothing is left that a terminal obeys: C0, DEL, C1, marks of direction, separators")
+  func obeyed() {
+    let marks: [UInt32] = [0x61C, 0x200E, 0x200F, 0x2028, 0x2029] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
+    let all = Array(0..<0x20) + Array(0x7F..<0xA0) + marks
+    for scalar in all.compactMap(Unicode.Scalar.init) {
+      let text = "a\(scalar)b".visible
+      #expect(text == "a?b" || text == "a b", "\(scalar.value)")
+    }
+    #expect("one\r\ntwo\tthree".visible == "one  two three")
+  }
+
+  @Test("what people write stays as it is", arguments: ["plain ~", "grün", "日本語", "👩‍👩‍👧", "é́", "שלום", ""])
+  func kept(_ text: String) {
+    #expect(text.visible == text)
+  }
+
+  @Test("an error's description is safe to log, and JSON safe to look at, without loss")
+  func users() {
+    let error = BywayError(.forbidden, "No \"\u{9B}31m\u{202E}\" here\n", cause: BywayError(.timedOut, "\u{7F}"))
+    #expect("\(error)" == "No \"?31m?\" here  (forbidden: ? (timedOut))")
+    var json = ByteBuffer()
+    json.writeJSON("a\u{9B}\u{202E}\"\u{1}\\ü\u{7F}")
+    #expect(String(buffer: json) == #""a\u009b\u202e\"\u0001\\ü\u007f""#)
+  }
+}
