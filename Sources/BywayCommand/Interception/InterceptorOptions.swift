@@ -55,7 +55,6 @@ struct InterceptorOptions: ParsableArguments {
       var configuration = Cache.Configuration.defaults
       configuration.kind = cache.kind
       configuration.logger = logger
-      logger.info("Caching", metadata: ["folder": "\(cache.folder)", "kind": "\(cache.kind)"])
       interceptors.append(try Cache(folder: cache.folder, configuration: configuration))
     }
     if let auth { interceptors.append(try Authenticate(netrc: auth)) }

@@ -78,13 +78,15 @@ extension SetCookie {
       ? (HostAddress.isAddress(host) ? host : "." + domain) : nil
   }
 
+  private static let anywhere = URL(string: "http://a/") ?? URL(filePath: "/")
+
   /// `nil`: as long as the session lasts.
   private func expiry(_ now: Date) -> Date? {
     if let maximumAge { return maximumAge > 0 ? now + Double(maximumAge) : .distantPast }
     // Foundation reads dates well.
     return expires.flatMap { text in
       HTTPCookie.cookies(
-        withResponseHeaderFields: ["Set-Cookie": "a=b; Expires=\(text)"], for: URL(filePath: "/")
+        withResponseHeaderFields: ["Set-Cookie": "a=b; Expires=\(text)"], for: Self.anywhere
       ).first?.expiresDate
     }
   }
