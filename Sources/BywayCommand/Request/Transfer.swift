@@ -78,7 +78,7 @@ struct Transfer: Sendable {
 
   /// As it came, but for a terminal.
   private func headBlock(of response: Response) -> ByteBuffer {
-    let isShown = output.map { $0 == "-" } ?? true && StandardStream.output.isTerminal
+    let isShown = file.map { $0 == "-" } ?? true && StandardStream.output.isTerminal
     let lines = HeadText.lines(of: response.head, link.framing).map { isShown ? $0.visible : $0 }
     return ByteBuffer(string: lines.map { $0 + "\r\n" }.joined() + "\r\n")
   }
