@@ -111,9 +111,9 @@ let package = Package(
       ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
     source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    source("BywayInterceptors", ["Byway", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
+    source("BywayInterceptors", ["Byway", "HTTPWire", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
-      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", nioCore, nioSSL, logging, crypto, x509, asn1]),
+      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1]),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
@@ -137,8 +137,8 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509,
-        asn1,
+        "HTTPWire", "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
+        x509, asn1,
         argumentParser, lifecycle, unixSignals,
       ]),
     .executableTarget(
@@ -208,8 +208,9 @@ let package = Package(
     tests(
       "BywayInspectionTests",
       [
-        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "LoopbackTransport",
-        "TCPTransport", "TestPeers", nioCore, httpTypes, logging, crypto, x509, asn1,
+        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
+        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", nioCore, httpTypes, logging, crypto, x509,
+        asn1,
       ]),
     tests(
       "BywayWebSocketTests",

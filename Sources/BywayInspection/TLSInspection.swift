@@ -3,6 +3,7 @@ import BywayProxy
 import BywayTLS
 import Crypto
 import Glibc
+package import HTTPWire
 import Logging
 package import NIOCore
 import NIOSSL
@@ -22,26 +23,22 @@ package final class TLSInspection: TLSTermination {
   private static let handshakeLimit = TimeAmount.seconds(10)
 
   private let authority: LocalAuthority
-  private let hosts: [String]
+  private let hosts: [HostPattern]
   private let key = P256.Signing.PrivateKey()
-  private let minted = Mutex<[String: Minted]>([:])
+  private let minted = Mutex<[Host: Minted]>([:])
 
-  /// - Parameter hosts: names in lower case; `*.example.com` for all below.
-  package init(of hosts: [String], by authority: LocalAuthority) {
+  package init(of hosts: [HostPattern], by authority: LocalAuthority) {
     self.hosts = hosts
     self.authority = authority
   }
 
-  package func terminates(_ host: String) throws(BywayError) -> Bool {
-    let host = ServerTrust.key(host)
-    guard hosts.contains(where: { Scope.matches(host.utf8[...], pattern: $0) }) else { return false }
-    _ = try CertifiedHost(host)
-    return true
+  package func terminates(_ host: Host) -> Bool {
+    hosts.contains { $0.matches(host) }
   }
 
-  package func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void> {
+  package func begin(on channel: any Channel, as host: Host) -> EventLoopFuture<Void> {
     do {
-      let tls = NIOSSLServerHandler(context: try context(for: ServerTrust.key(host)))
+      let tls = NIOSSLServerHandler(context: try context(for: host))
       return try TLSHandshake.add(
         to: channel, tls, words: InspectionFailure(host: host), until: .now() + Self.handshakeLimit
       )
@@ -52,7 +49,7 @@ package final class TLSInspection: TLSTermination {
     }
   }
 
-  private func context(for host: String) throws -> NIOSSLContext {
+  private func context(for host: Host) throws -> NIOSSLContext {
     let now = Int(time(nil))
     return try minted.withLock { minted in
       if let known = minted[host], known.expiry > now + Self.margin { return known.context }
@@ -76,7 +73,7 @@ package final class TLSInspection: TLSTermination {
 
 /// What a failed handshake with an inspected client means.
 private struct InspectionFailure: TLSWords {
-  let host: String
+  let host: Host
 
   func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
     switch reason {

@@ -9,22 +9,16 @@ import HTTPWire
 ///
 /// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges those.
 struct HostRules: Sendable {
-  private struct Name {
-    let host: HostName
-    /// `nil`: any.
-    let port: Int?
-  }
-
-  private let names: [Name]
+  /// Without a port: at any.
+  private let names: [Authority]
 
   /// - Parameter names: `HOST` or `HOST:PORT`, beside the loopback names and addresses.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   init(names: [String]) throws {
     self.names = try names.map { name in
-      guard let hostPort = LinkAddress.HostPort(name), hostPort.user == nil else {
-        throw BywayError(.invalidAddress, "\"\(name)\" is no name for a proxy: write HOST or HOST:PORT.")
+      do throws(AuthorityFlaw) { return try Authority(name) } catch {
+        throw BywayError(.invalidAddress, place: name, error)
       }
-      return Name(host: HostName(hostPort.host), port: hostPort.port)
     }
   }
 
@@ -43,17 +37,16 @@ struct HostRules: Sendable {
   }
 
   func isOwn(_ authority: String) -> Bool {
-    // User information may look like the host of a URL, and is none.
-    guard let named = LinkAddress.HostPort(authority), named.user == nil else { return false }
-    let host = HostName(named.host)
-    return host.isLoopback || names.contains { $0.host == host && ($0.port == nil || $0.port == named.port) }
+    guard let named = try? Authority(authority) else { return false }
+    return named.host.isLoopback
+      || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port) }
   }
 
   private func namesThisProxy(_ request: FieldSection, port: Int) -> Bool {
     guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http",
       let authority = request.value(of: .authority), isOwn(authority)
     else { return false }
-    return LinkAddress.HostPort(authority)?.port ?? 80 == port
+    return (try? Authority(authority))?.port(for: "http") == UInt16(exactly: port)
   }
 
   private static func misdirected(_ authority: String) -> BywayError {

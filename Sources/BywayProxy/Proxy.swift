@@ -1,4 +1,5 @@
 public import Byway
+import HTTPWire
 package import LinkLayer
 import Logging
 public import NIOCore
@@ -45,7 +46,7 @@ public final class Proxy: Sendable {
       return try IngressConnection.start(on: channel, handler: handler, configuration: server)
     }
     let address = acceptor.addresses.first ?? configuration.listen.address
-    if let host = try? address.hostPort().host, !HostName(host).isLoopback {
+    if let host = try? address.hostPort().host, (try? Host(host))?.isLoopback != true {
       configuration.logger.warning(
         "Whoever reaches this address can use the link", metadata: ["address": "\(address)"])
     }

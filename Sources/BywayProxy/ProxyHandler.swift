@@ -41,7 +41,7 @@ final class ProxyHandler: ExchangeHandler {
       if !leadsToGateway, request.fields.contains(.targetForm) || request.fields.asksForTunnel {
         throw Self.noGateway
       }
-      if let tunnel = try inspected(request, respondingTo: sink) { return tunnel }
+      if let tunnel = inspected(request, respondingTo: sink) { return tunnel }
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
@@ -52,10 +52,10 @@ final class ProxyHandler: ExchangeHandler {
   /// `nil` where it is no tunnel to a host that is to be inspected.
   private func inspected(
     _ request: ExchangeHead, respondingTo sink: any ResponseSink
-  ) throws(BywayError) -> (any RequestSink)? {
+  ) -> (any RequestSink)? {
     guard let inspection, request.fields.asksForTunnel,
-      let target = LinkAddress.HostPort(request.fields.value(of: .authority) ?? ""),
-      try inspection.termination.terminates(target.host)
+      let target = try? Authority(request.fields.value(of: .authority) ?? ""),
+      inspection.termination.terminates(target.host)
     else { return nil }
     let tunnel = TerminatedTunnel(request, to: target, by: inspection, before: next, respondingTo: sink)
     tunnel.begin()

@@ -1,24 +1,22 @@
 package import Byway
-import HTTPWire
-import Logging
+package import HTTPWire
 package import NIOCore
 
 /// Stands in for servers: takes the TLS that clients of a proxy have with them off their tunnels.
 package protocol TLSTermination: Sendable {
   /// Whether tunnels to this host are ended here.
-  /// - Throws: where they would be, but no server can be called that.
-  func terminates(_ host: String) throws(BywayError) -> Bool
+  func terminates(_ host: Host) -> Bool
 
   /// Begins TLS as this host's server. Succeeds when bytes may be exchanged; the channel does not read yet.
-  func begin(on channel: any Channel, as host: String) -> EventLoopFuture<Void>
+  func begin(on channel: any Channel, as host: Host) -> EventLoopFuture<Void>
 }
 
 /// Says of requests from inside a tunnel where they want to go.
 final class InspectedHandler: ExchangeHandler {
-  private let target: LinkAddress.HostPort
+  private let target: Authority
   private let next: any ExchangeHandler
 
-  init(_ target: LinkAddress.HostPort, before next: any ExchangeHandler) {
+  init(_ target: Authority, before next: any ExchangeHandler) {
     self.target = target
     self.next = next
   }
@@ -26,8 +24,8 @@ final class InspectedHandler: ExchangeHandler {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
     let authority = request.fields.value(of: .authority) ?? request.fields.value(of: .host) ?? ""
-    guard let named = LinkAddress.HostPort(authority), !request.fields.asksForTunnel,
-      HostName(named.host) == HostName(target.host), named.port ?? 443 == target.port ?? 443
+    guard let named = try? Authority(authority), !request.fields.asksForTunnel, named.host == target.host,
+      named.port(for: "https") == target.port(for: "https")
     else {
       let message = "The tunnel leads to \(target.host), and the request wants to go to \"\(authority)\"."
       sink.fail(BywayError(.misdirected, message, processing: .none))

@@ -21,7 +21,7 @@ final class TerminatedTunnel: RequestSink {
   private static let patience = TimeAmount.seconds(10)
 
   private let request: ExchangeHead
-  private let target: LinkAddress.HostPort
+  private let target: Authority
   private let inspection: ProxyHandler.Inspection
   private let next: any ExchangeHandler
   private let sink: any ResponseSink
@@ -34,7 +34,7 @@ final class TerminatedTunnel: RequestSink {
   ///   - request: CONNECT to that target.
   ///   - next: takes the requests, or the tunnel.
   init(
-    _ request: ExchangeHead, to target: LinkAddress.HostPort, by inspection: ProxyHandler.Inspection,
+    _ request: ExchangeHead, to target: Authority, by inspection: ProxyHandler.Inspection,
     before next: any ExchangeHandler, respondingTo sink: any ResponseSink
   ) {
     self.request = request

@@ -1,9 +1,10 @@
 import Byway
+import HTTPWire
 package import NIOSSL
 
 /// A certificate and its key, shown to the servers that ask for one. Safe on any thread.
 public struct ClientIdentity: Sendable, Hashable {
-  package let hosts: [String]
+  private let hosts: [HostPattern]
   package let chain: [NIOSSLCertificate]
   package let key: NIOSSLPrivateKey
 
@@ -11,9 +12,13 @@ public struct ClientIdentity: Sendable, Hashable {
   ///   - certificate: PEM file of the certificate, then of those between it and its authority.
   ///   - key: PEM file of the private key, without a passphrase.
   ///   - hosts: for whom it is: names, `*.example.com` for all below, or `*`.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, which says which file cannot be used and why.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, which says which file cannot be used and why, or which host is none.
   public init(certificate: String, key: String, hosts: [String]) throws {
-    self.hosts = hosts.map(ServerTrust.key)
+    self.hosts = try hosts.map { host in
+      do throws(AuthorityFlaw) { return try HostPattern(host) } catch {
+        throw BywayError(.invalidAddress, place: host, error)
+      }
+    }
     chain = try PEMFile(certificate).certificates()
     self.key = try PEMFile(key).privateKey()
     // They belong together, or nobody is helped with them.
@@ -34,7 +39,7 @@ public struct ClientIdentity: Sendable, Hashable {
     configuration.privateKey = .privateKey(key)
   }
 
-  func isFor(_ host: String) -> Bool {
-    hosts.contains { $0 == "*" || Scope.matches(host.utf8[...], pattern: $0) }
+  func isFor(_ host: Host) -> Bool {
+    hosts.contains { $0.matches(host) }
   }
 }

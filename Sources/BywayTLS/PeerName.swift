@@ -1,5 +1,5 @@
-package import Byway
-import NIOCore
+import Byway
+package import HTTPWire
 
 /// Connects to one place and expects another name there: an address that was looked up by other means, or a device that is
 /// reached by an address and whose certificate has a name.
@@ -7,7 +7,7 @@ import NIOCore
 /// URL, `Host` and cookies stay as they are. Safe on any thread.
 public struct PeerName: Sendable, Hashable {
   package let host: String
-  package let dial: LinkAddress.HostPort?
+  package let dial: Authority?
   package let name: String?
 
   /// - Parameters:
@@ -16,23 +16,29 @@ public struct PeerName: Sendable, Hashable {
   ///   - name: what Server Name Indication asks for and the certificate must have; `nil`: the URL's host.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   public init(host: String, dial: String? = nil, name: String? = nil) throws {
-    self.host = ServerTrust.key(host)
+    self.host = try Self.read(host).text
     self.dial = try dial.map { text in
-      guard let place = LinkAddress.HostPort(text), place.user == nil else {
-        throw BywayError(.invalidAddress, "\"\(text)\" is no place to connect to: write HOST or HOST:PORT.")
+      do throws(AuthorityFlaw) { return try Authority(text) } catch {
+        throw BywayError(.invalidAddress, place: text, error)
       }
-      return place
     }
     self.name = try name.map(Self.check)
   }
 
   /// An address is what a connection has, not what one asks for (RFC 6066 §3).
   package static func check(_ name: String) throws -> String {
-    let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
-    guard !isAddress, let host = LinkAddress.HostPort(name), host.host == name else {
+    guard case .name(let host) = try read(name) else {
       throw BywayError(
         .invalidAddress, "\"\(name)\" is no name that a certificate can be asked for: write a host name.")
     }
-    return ServerTrust.key(name)
+    return host
+  }
+
+  private static func read(_ host: String) throws(BywayError) -> Host {
+    do throws(AuthorityFlaw) {
+      return try Host(host)
+    } catch {
+      throw BywayError(.invalidAddress, place: host, error)
+    }
   }
 }

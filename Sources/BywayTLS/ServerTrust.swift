@@ -1,4 +1,5 @@
 import Byway
+import HTTPWire
 package import NIOSSL
 
 /// Which servers are believed to be who they say.
@@ -41,11 +42,8 @@ public struct ServerTrust: Sendable {
 
   package subscript(host: String) -> Entry? { entries[Self.key(host)] }
 
-  /// One spelling for every way to write a host.
+  /// One spelling for every way to write a host. What is none stays as it is: no server is called that.
   package static func key(_ host: String) -> String {
-    var host = host.lowercased()
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    if host.count > 1, host.hasSuffix(".") { host.removeLast() }
-    return host
+    (try? Host(host))?.text ?? host
   }
 }

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// Whom to trust, who to be, and where to connect: TLS with origins, by host. Safe on any thread.
 public struct TLSPolicy: Sendable {
   public var trust = ServerTrust()
@@ -16,7 +18,7 @@ public struct TLSPolicy: Sendable {
   }
 
   package func identity(for host: String) -> ClientIdentity? {
-    let host = ServerTrust.key(host)
+    guard let host = try? Host(host) else { return nil }
     return identities.first { $0.isFor(host) }
   }
 }

@@ -1,5 +1,6 @@
 public import Byway
 package import HTTPTypes
+import HTTPWire
 import NIOCore
 import Synchronization
 
@@ -15,8 +16,8 @@ public final class Tunnel: Interceptor, Forwarder {
 
   private struct Key: Hashable {
     let link: ObjectIdentifier
-    let host: String
-    let port: Int
+    let host: Host
+    let port: UInt16
     let protocols: [String]
   }
 
@@ -56,13 +57,16 @@ public final class Tunnel: Interceptor, Forwarder {
 
   private func origin(of request: Request, over link: ExchangeClient) throws -> TunnelledOrigin {
     let authority = request.head.authority ?? ""
-    guard let named = LinkAddress.HostPort(authority) else {
-      throw BywayError(.invalidRequest, "\"\(authority)\" is no host: name one in the URL.", processing: .none)
+    let named: Authority
+    do throws(AuthorityFlaw) {
+      named = try Authority(authority)
+    } catch {
+      throw BywayError(.invalidRequest, place: authority, error)
     }
     // Few servers open a WebSocket inside HTTP/2 (RFC 8441).
     let protocols = request.head.extendedConnectProtocol == nil ? ["h2", "http/1.1"] : ["http/1.1"]
     let key = Key(
-      link: ObjectIdentifier(link.handler), host: ServerTrust.key(named.host), port: named.port ?? 443,
+      link: ObjectIdentifier(link.handler), host: named.host, port: named.port ?? 443,
       protocols: protocols)
     let (origin, evicted) = try origins.withLock { origins -> (TunnelledOrigin, TunnelledOrigin?) in
       if let origin = origins[key] { return (origin, nil) }

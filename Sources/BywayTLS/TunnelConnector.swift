@@ -1,4 +1,5 @@
 import Byway
+import HTTPWire
 import Logging
 import NIOCore
 
@@ -19,15 +20,15 @@ final class TunnelConnector: @unchecked Sendable {
   /// The origin speaks something else than its upstream does.
   private(set) var hasChanged = false
 
-  init(host: String, port: Int, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
-    let place = contexts.policy.peerName(for: host)?.dial
-    name = "https://\(Self.authority(host, port == 443 ? nil : port))"
-    tls = try OriginTLS(name: name, host: host, protocols: protocols, contexts: contexts)
+  init(host: Host, port: UInt16, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
+    let place = contexts.policy.peerName(for: host.text)?.dial
+    name = "https://\(Authority(host, port: port).text(for: "https"))"
+    tls = try OriginTLS(name: name, host: host.text, protocols: protocols, contexts: contexts)
     eventLoop = link.eventLoop
     // An address is verified against what the channel leads to; for a name any will do.
-    let verified = try? SocketAddress(ipAddress: tls.verifiedName, port: port)
+    let verified = try? SocketAddress(ipAddress: tls.verifiedName, port: Int(port))
     dialer = TunnelDialer(
-      to: Self.authority(place?.host ?? host, place?.port ?? port), through: link.handler, on: eventLoop,
+      to: "\(Authority(place?.host ?? host, port: place?.port ?? port))", through: link.handler, on: eventLoop,
       remoteAddress: try verified ?? SocketAddress(unixDomainSocketPath: "tunnel"))
   }
 
@@ -66,9 +67,5 @@ final class TunnelConnector: @unchecked Sendable {
       throw BywayError(
         .originUnavailable, "\(self.name) speaks another version of HTTP than before: try again.", processing: .none)
     }
-  }
-
-  private static func authority(_ host: String, _ port: Int?) -> String {
-    (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
   }
 }

@@ -19,7 +19,7 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
   private var state = State.unknown
   private var waiting: [WaitingExchange] = []
 
-  init(host: String, port: Int, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
+  init(host: Host, port: UInt16, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
     eventLoop = link.eventLoop
     connector = try TunnelConnector(host: host, port: port, protocols: protocols, contexts: contexts, over: link)
   }

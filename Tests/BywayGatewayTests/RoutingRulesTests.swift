@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RoutingRulesTests {
   private let rules = RoutingRules(
-    origin: ("127.0.0.1", 8000),
+    origin: try? Authority("127.0.0.1:8000"),
     allowed: ["api.local:81", "*.dev.local:*", "[::1]:443"].compactMap { try? AllowRule($0) })
 
   private func target(_ fields: FieldSection) throws -> Target { try rules.target(of: fields) }
@@ -14,7 +14,7 @@ import Testing
   @Test("sends a request to the origin whatever host it names")
   func origin() throws {
     #expect(try target([":method": "GET", ":scheme": "http", ":authority": "device", ":path": "/"]) == .origin)
-    #expect(try target([":method": "GET", ":path": "/", "host": "x y"]) == .origin)
+    #expect(try target([":method": "GET", ":path": "/"]) == .origin)
     #expect(try target([":method": "GET", ":scheme": "http", ":authority": "a.dev.local", ":path": "/"]) == .origin)
   }
 
@@ -22,11 +22,11 @@ import Testing
   func exact() throws {
     #expect(
       try target([":method": "GET", ":scheme": "http", ":authority": "API.local:81", ":path": "/"])
-        == .server(scheme: "http", host: "api.local", port: 81))
+        == .server(scheme: .http, host: .name("api.local"), port: 81))
     #expect(try target([":method": "GET", ":scheme": "http", ":authority": "api.local", ":path": "/"]) == .origin)
     #expect(
       try target([":method": "GET", ":scheme": "https", ":authority": "[::1]", ":path": "/"])
-        == .server(scheme: "https", host: "::1", port: 443))
+        == .server(scheme: .https, host: .ipv6(.loopback), port: 443))
   }
 
   @Test("lets a forwarded request reach only what is allowed, and the origin by its own name")
@@ -37,8 +37,10 @@ import Testing
       ])
     }
     #expect(try forwarded("127.0.0.1:8000") == .origin)
-    #expect(try forwarded("a.dev.local:9") == .server(scheme: "http", host: "a.dev.local", port: 9))
-    for authority in ["dev.local", "evil.local", "127.0.0.1", "127.0.0.1:8001", "a.dev.local.evil", "xdev.local:1"] {
+    #expect(try forwarded("a.dev.local:9") == .server(scheme: .http, host: .name("a.dev.local"), port: 9))
+    for authority in [
+      "dev.local", "evil.local", "127.0.0.1", "127.0.0.1:8001", "a.dev.local.evil", "xdev.local:1", "evilxdev.local",
+    ] {
       let error = #expect(throws: BywayError.self) { try forwarded(authority) }
       #expect(error?.code == .forbidden, "\(authority)")
     }
@@ -50,14 +52,26 @@ import Testing
     func connect(_ authority: String) throws -> Target {
       try target([":method": "CONNECT", ":authority": authority])
     }
-    #expect(try connect("127.0.0.1:8000") == .tunnel(host: "127.0.0.1", port: 8000))
-    #expect(try connect("[::1]:443") == .tunnel(host: "::1", port: 443))
+    #expect(try connect("127.0.0.1:8000") == .tunnel(host: .ipv4(0x7F00_0001), port: 8000))
+    #expect(try connect("[::1]:443") == .tunnel(host: .ipv6(.loopback), port: 443))
     for authority in ["evil:443", "api.local:82", "127.0.0.1:22"] {
       #expect(throws: BywayError.self) { try connect(authority) }
     }
     for authority in ["", "host", "host:", ":80", "host:99999"] {
       let error = #expect(throws: BywayError.self) { try connect(authority) }
       #expect(error?.code == .invalidRequest, "\(authority)")
+    }
+  }
+
+  @Test("a URL of another scheme is nowhere served", arguments: ["ftp", "key", "ws", ""])
+  func otherSchemes(_ scheme: String) {
+    let fields: FieldSection = [":method": "GET", ":scheme": scheme, ":authority": "api.local:81", ":path": "/"]
+    var forwarded = fields
+    forwarded.append(.targetForm, "absolute")
+    for request in [fields, forwarded] {
+      let error = #expect(throws: BywayError.self) { try target(request) }
+      #expect(error?.code == .invalidRequest)
+      #expect(error?.message.contains("http://") == true)
     }
   }
 
@@ -71,7 +85,10 @@ import Testing
 
   @Test(
     "refuses rules that would allow something else than they seem to",
-    arguments: ["", "host", "host:", "host:0", "host:65536", ":80", "*.:80", "a*b:80", "*.*:80", "host:http"])
+    arguments: [
+      "", "host", "host:", "host:0", "host:65536", ":80", "*.:80", "a*b:80", "*.*:80", "host:http",
+      "::1:443", "host:+1", "user@host:80", "b\u{FC}cher.example:80", "127.1:80",
+    ])
   func badRules(_ text: String) {
     #expect(throws: BywayError.self) { try AllowRule(text) }
   }

@@ -1,6 +1,7 @@
 import Byway
 import Crypto
 import Glibc
+import HTTPWire
 import SwiftASN1
 import TestPeers
 import Testing
@@ -19,7 +20,7 @@ import X509
   private func mint(by authority: LocalAuthority, for host: String) throws -> String {
     let now = Int(time(nil))
     let certificate = try authority.mint(
-      for: CertifiedHost(host), P256.Signing.PrivateKey().publicKey, validity: now - 60...now + 60)
+      for: CertifiedHost(Host(host)), P256.Signing.PrivateKey().publicKey, validity: now - 60...now + 60)
     return try folder.write(certificate.serializeAsPEM().pemString, to: "leaf.pem")
   }
 
@@ -58,18 +59,6 @@ import X509
     #expect(try await verify(leaf, with: authority, "-verify_ip", "127.0.0.2").exitCode != 0)
   }
 
-  @Test(
-    "what is no name of one host is refused",
-    arguments: [
-      "*.example.com", "*", "bücher.example", "a..example", ".example", "", "fe80::1%nowhere", "a b", "a\0b", "a/b",
-      String(repeating: "a", count: 64) + ".example", longest + "b",
-    ])
-  func refused(_ host: String) {
-    let failure = #expect(throws: BywayError.self) { try CertifiedHost(host) }
-    #expect(failure?.code == .invalidRequest)
-    #expect(failure?.message.hasPrefix("No certificate can be made for \"\(host)\": ask for ") == true)
-  }
-
   @Test("a certificate is good for a server and for nothing else, an authority for signing those")
   func purposes() async throws {
     let authority = try LocalAuthority(name: "A test's")
@@ -95,7 +84,7 @@ import X509
     let authority = try LocalAuthority(name: "A test's")
     let key = P256.Signing.PrivateKey().publicKey
     let certificates = try (0..<100).map { _ in
-      try authority.mint(for: CertifiedHost("localhost"), key, validity: 0...1)
+      try authority.mint(for: CertifiedHost(Host("localhost")), key, validity: 0...1)
     }
     #expect(Set(certificates.map(\.serialNumber)).count == 100)
     #expect(certificates.allSatisfy { (1..<20).contains($0.serialNumber.bytes.count) })

@@ -55,7 +55,7 @@ import Testing
     let lines = Lines()
     var near = try ProxyConfiguration(link: link, listen: transports.link("tcp://127.0.0.1:0"))
     near.logger = quiet
-    near.termination = TLSInspection(of: ["127.0.0.1"], by: authority)
+    near.termination = TLSInspection(of: [.exactly(.ipv4(0x7F00_0001))], by: authority)
     near.interceptors = [
       Trace(to: lines), Transform(mediaTypes: ["text/plain"]) { _ in Uppercase() },
       Tunnel(policy, hosts: ["127.0.0.1"]),

@@ -30,7 +30,7 @@ import Testing
   @Test(
     "loopback names and addresses are always its own, whatever the port",
     arguments: [
-      "localhost", "LOCALHOST", "localhost.", "localhost:8080", "localhost.:8080", "localhost:1",
+      "localhost", "LOCALHOST", "localhost.", "localhost:", "localhost:8080", "localhost.:8080", "localhost:1",
       "127.0.0.1", "127.0.0.1:8080", "127.1.2.3:80", "127.0.0.1.", "[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]:8080",
     ])
   func loopback(host: String) throws {
@@ -53,7 +53,7 @@ import Testing
     arguments: [
       "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "evil.localhost",
       "127.0.0.1.evil.example:8080", "localhost@evil.example", "evil.example@localhost", "localhost:8080@evil.example",
-      "localhost:80:80", "localhost:", "localhost:x", "localhost..", "localhost%2eevil", " localhost", "", ".", ":8080",
+      "localhost:80:80", "localhost:x", "localhost..", "localhost%2eevil", " localhost", "", ".", ":8080",
       "127.0.0.1:99999", "127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "0.0.0.0", "128.0.0.1", "[::]",
       "[::ffff:127.0.0.1]", "[::1", "::1", "[::1]evil", "[::1%lo]", "device.example.evil", "xdevice.example",
       "other.example", "other.example:8080", "192.168.7.2",

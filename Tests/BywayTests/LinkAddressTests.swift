@@ -47,7 +47,8 @@ import Testing
     "reads hosts and ports",
     arguments: [
       ("tcp://127.0.0.1:80", "127.0.0.1", 80, nil), ("tcp://[::1]:80", "::1", 80, nil), ("tcp://h", "h", nil, nil),
-      ("tcp://u@h:0", "h", 0, "u"), ("tcp://[::1]", "::1", nil, nil),
+      ("tcp://u@h:0", "h", 0, "u"), ("tcp://[::1]", "::1", nil, nil), ("tcp://h:", "h", nil, nil),
+      ("tcp://Host.Example.:80", "Host.Example.", 80, nil), ("tcp://[fe80::1%eth0]:80", "fe80::1%eth0", 80, nil),
     ] as [(String, String, Int?, String?)])
   func hostPort(_ text: String, _ host: String, _ port: Int?, _ user: String?) throws {
     let read = try LinkAddress(text).hostPort()
@@ -58,7 +59,9 @@ import Testing
 
   @Test(
     "refuses hosts and ports that are none",
-    arguments: ["tcp:", "tcp://", "tcp://:80", "tcp://h:x", "tcp://h:", "tcp://h:65536", "tcp://[::1:80", "tcp://h:+1"])
+    arguments: [
+      "tcp:", "tcp://", "tcp://:80", "tcp://h:x", "tcp://[fe80::1%]:80", "tcp://h:65536", "tcp://[::1:80", "tcp://h:+1",
+    ])
   func noHostPort(_ text: String) throws {
     let address = try LinkAddress(text)
     let error = #expect(throws: BywayError.self) { try address.hostPort() }

@@ -8,7 +8,7 @@ import Testing
     arguments: [
       ("http://device", "http", "device", "/"),
       ("HTTP://device:8080/a%2Fb?c=%20&d=//e#f", "http", "device:8080", "/a%2Fb?c=%20&d=//e"),
-      ("https://u:p@[::1]/x", "https", "[::1]", "/x"),
+      ("https://[::1]/x", "https", "[::1]", "/x"),
       ("http://device?x", "http", "device", "/?x"),
       ("http://device#/x", "http", "device", "/"),
       ("key://vault/one", "key", "vault", "/one"),
@@ -22,7 +22,10 @@ import Testing
 
   @Test(
     "refuses what cannot be a request's target",
-    arguments: ["", "/path", "http:///x", "http://a/b c", "http://a/\r\nX: y", "device/x"])
+    arguments: [
+      "", "/path", "http:///x", "https://u:p@[::1]/x", "http://b\u{FC}cher.example/", "http://a:99999/", "http://a/b c",
+      "http://a/\r\nX: y", "device/x",
+    ])
   func refuses(_ url: String) {
     #expect(throws: BywayError.self) { try Request(url: url) }
   }

@@ -7,7 +7,7 @@ import Testing
   private static let requests: [(HTTPRequest.Method, String, String, String)] = [
     (.get, "http", "device", "/"), (.get, "http", "DEVICE:8080", "/api/x?y"),
     (.post, "https", "a.example.com", "/apiary"),
-    (.get, "http", "[::1]:80", "/api"), (.get, "http", "user@device", "/api?x"), (.get, "http", "example.com", "/API"),
+    (.get, "http", "[::1]:80", "/api"), (.get, "http", "device.:80", "/api?x"), (.get, "http", "example.com", "/API"),
   ]
 
   @Test(
@@ -16,7 +16,8 @@ import Testing
       (Scope.everything, [0, 1, 2, 3, 4, 5]),
       (Scope(hosts: ["device"]), [0, 1, 4]),
       (Scope(hosts: ["*.example.com"]), [2]),
-      (Scope(hosts: ["[::1]"]), [3]),
+      (Scope(hosts: ["[::1]"]), [3]), (Scope(hosts: ["0::1", "DEVICE."]), [0, 1, 3, 4]),
+      (Scope(hosts: ["no host", "user@device"]), []),
       (Scope(paths: ["/api"]), [1, 3, 4]),
       (Scope(paths: ["/api/"]), [1]),
       (Scope(schemes: ["https"]), [2]),

@@ -55,19 +55,6 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test(
-    "tells hosts and ports from what only looks like them",
-    arguments: [
-      ("h", true), ("h:1", true), ("h:", true), ("127.0.0.1:80", true), ("[::1]", true), ("[fe80::1]:65535", true),
-      ("a_b-c.d~e", true), ("%41", true), ("", false), (":1", false), ("h:65536", false), ("h:1a", false),
-      ("h:-1", false), ("u@h", false), ("h/", false), ("h h", false), ("h:1:2", false), ("[]", false), ("[::1", false),
-      ("[::1]x", false), ("[u@h]", false), ("h?", false), ("h#", false), ("h\\", false), ("h\r\n", false), ("é", false),
-      ("h:000001", false), ("::1", false),
-    ])
-  func authority(_ text: String, _ isGood: Bool) {
-    #expect(Array(text.utf8).withUnsafeBytes { FieldGrammar.isAuthority($0) } == isGood)
-  }
-
   @Test("splits lists, skips empty members, trims")
   func members() {
     var members: [String] = []

@@ -59,6 +59,7 @@ public final class BywayClient: Sendable {
   /// Sends a request and returns when the response's head has arrived; both bodies may still be streaming then.
   /// - Throws: ``BywayError``, or what an interceptor threw.
   public func execute(_ request: Request) async throws -> Response {
+    if let authority = request.head.authority { try Request.checkAuthority(authority) }
     var request = request
     if request.deadline == nil { request.deadline = .now() + configuration.timeout }
     return try await chain(request)

@@ -7,12 +7,15 @@ package import HTTPWire
 public struct Scope: Sendable, Hashable {
   /// `http`, `https`, or a scheme of one's own; in lower case. Empty: any.
   public var schemes: Set<String>
-  /// Host names in lower case without a port; `*.example.com` matches every name below it. Empty: any.
-  public var hosts: [String]
+  /// Hosts without a port; `*.example.com` matches every name below it. What is no host matches nothing. Empty: any.
+  public var hosts: [String] {
+    didSet { patterns = Self.patterns(of: hosts) }
+  }
   /// Path prefixes, matched at whole segments: `/api` takes `/api` and `/api/x`, not `/apiary`. Empty: any.
   public var paths: [String]
   /// Empty: any.
   public var methods: Set<HTTPRequest.Method>
+  private var patterns: [HostPattern]
 
   public init(
     schemes: Set<String> = [], hosts: [String] = [], paths: [String] = [], methods: Set<HTTPRequest.Method> = []
@@ -21,16 +24,31 @@ public struct Scope: Sendable, Hashable {
     self.hosts = hosts
     self.paths = paths
     self.methods = methods
+    patterns = Self.patterns(of: hosts)
+  }
+
+  private static func patterns(of hosts: [String]) -> [HostPattern] {
+    hosts.compactMap { try? HostPattern($0) }
   }
 
   public static let everything = Scope()
 
   public func contains(_ request: HTTPRequest) -> Bool {
     if isEverything { return true }
-    return matches(
-      method: request.method.rawValue.utf8, scheme: (request.scheme ?? "").utf8,
-      authority: (request.authority ?? "").utf8,
-      path: (request.path ?? "").utf8)
+    var method = request.method.rawValue
+    var scheme = request.scheme ?? ""
+    var authority = request.authority ?? ""
+    var path = request.path ?? ""
+    return method.withUTF8 { method in
+      scheme.withUTF8 { scheme in
+        authority.withUTF8 { authority in
+          path.withUTF8 { path in
+            contains(
+              method: .init(method), scheme: .init(scheme), authority: .init(authority), path: .init(path))
+          }
+        }
+      }
+    }
   }
 
   package func contains(_ head: FieldSection) -> Bool {
@@ -42,7 +60,7 @@ public struct Scope: Sendable, Hashable {
     return value(.method) { method in
       value(.scheme) { scheme in
         value(authority) { authority in
-          value(.path) { matches(method: method, scheme: scheme, authority: authority, path: $0) }
+          value(.path) { contains(method: method, scheme: scheme, authority: authority, path: $0) }
         }
       }
     }
@@ -50,47 +68,21 @@ public struct Scope: Sendable, Hashable {
 
   private var isEverything: Bool { schemes.isEmpty && hosts.isEmpty && paths.isEmpty && methods.isEmpty }
 
-  /// For other modules: a generic function would not be specialized there.
   package func contains(
     method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, authority: UnsafeRawBufferPointer,
     path: UnsafeRawBufferPointer
   ) -> Bool {
-    matches(method: method, scheme: scheme, authority: authority, path: path)
-  }
-
-  private func matches<Bytes: BidirectionalCollection<UInt8>>(
-    method: Bytes, scheme: Bytes, authority: Bytes, path: Bytes
-  ) -> Bool {
     if !methods.isEmpty, !methods.contains(where: { $0.rawValue.utf8.elementsEqual(method) }) { return false }
-    if !schemes.isEmpty, !schemes.contains(where: { Self.equal($0.utf8, scheme[...]) }) { return false }
+    if !schemes.isEmpty, !schemes.contains(where: { Self.equal($0.utf8, scheme) }) { return false }
     if !hosts.isEmpty {
-      let host = Self.host(of: authority)
-      if !hosts.contains(where: { Self.matches(host, pattern: $0) }) { return false }
+      guard let named = try? AuthoritySpelling(authority),
+        patterns.contains(where: { $0.matches(named.host, in: authority) })
+      else { return false }
     }
     return paths.isEmpty || paths.contains { Self.isPrefix($0, of: path) }
   }
 
-  /// The authority without user information and port (RFC 3986 §3.2).
-  private static func host<Bytes: BidirectionalCollection<UInt8>>(of authority: Bytes) -> Bytes.SubSequence {
-    var host = authority[...]
-    if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[host.index(after: at)...] }
-    if let colon = host.lastIndex(of: UInt8(ascii: ":")),
-      host[host.index(after: colon)...].allSatisfy({ (0x30...0x39).contains($0) }),
-      host.first != UInt8(ascii: "[") || host[..<colon].last == UInt8(ascii: "]")
-    {
-      host = host[..<colon]
-    }
-    return host
-  }
-
-  /// - Parameter pattern: a name in lower case, or `*.` and one.
-  package static func matches<Bytes: BidirectionalCollection<UInt8>>(_ host: Bytes, pattern: String) -> Bool {
-    guard pattern.hasPrefix("*.") else { return equal(pattern.utf8, host) }
-    let suffix = pattern.utf8.dropFirst()
-    return host.count > suffix.count && equal(suffix, host.suffix(suffix.count))
-  }
-
-  private static func isPrefix<Bytes: BidirectionalCollection<UInt8>>(_ prefix: String, of path: Bytes) -> Bool {
+  private static func isPrefix(_ prefix: String, of path: UnsafeRawBufferPointer) -> Bool {
     guard path.starts(with: prefix.utf8) else { return false }
     if prefix.utf8.last == UInt8(ascii: "/") { return true }
     let next = path.dropFirst(prefix.utf8.count).first

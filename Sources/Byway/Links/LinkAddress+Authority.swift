@@ -1,8 +1,10 @@
+package import HTTPWire
+
 extension LinkAddress {
-  /// The host and port of an authority such as `127.0.0.1:7000`, `[::1]:80` or `user@host:22`.
+  /// The host and port of an address such as `127.0.0.1:7000`, `[::1]:80`, `[fe80::1%eth0]:80` or `user@host:22`.
   public struct HostPort: Sendable, Hashable {
     public var user: String?
-    /// Without brackets.
+    /// As written, without brackets: a resolver or a configuration file may know it by just that.
     public var host: String
     public var port: Int?
   }
@@ -13,41 +15,60 @@ extension LinkAddress {
     guard let authority, !authority.isEmpty else {
       throw BywayError(.invalidAddress, "\(text) names no host: write \(scheme)://HOST:PORT.")
     }
-    guard let hostPort = HostPort(authority) else {
-      throw BywayError(.invalidAddress, "\"\(authority)\" is no host and port: write HOST:PORT or [IPv6]:PORT.")
+    do throws(AuthorityFlaw) {
+      return try HostPort(reading: authority)
+    } catch {
+      throw BywayError(.invalidAddress, place: authority, error)
     }
-    return hostPort
   }
 }
 
-extension LinkAddress.HostPort {
+extension LinkAddress.HostPort: CustomStringConvertible {
+  package init(host: String, port: Int?) {
+    self.host = host
+    self.port = port
+  }
+
+  /// As an address has it.
+  public var description: String {
+    (user.map { "\($0)@" } ?? "") + (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
+  }
+
   /// `nil` where the text is no `[user@]host[:port]`.
   public init?(_ text: String) {
-    var rest = text[...]
-    if let at = rest.lastIndex(of: "@") {
-      user = String(rest[..<at])
-      rest = rest[rest.index(after: at)...]
-    }
-    var portText: Substring?
-    if rest.hasPrefix("[") {
-      guard let close = rest.firstIndex(of: "]") else { return nil }
-      host = String(rest[rest.index(after: rest.startIndex)..<close])
-      let tail = rest[rest.index(after: close)...]
-      if !tail.isEmpty {
-        guard tail.hasPrefix(":") else { return nil }
-        portText = tail.dropFirst()
-      }
-    } else if let colon = rest.firstIndex(of: ":") {
-      host = String(rest[..<colon])
-      portText = rest[rest.index(after: colon)...]
+    try? self.init(reading: text)
+  }
+
+  fileprivate init(reading text: String) throws(AuthorityFlaw) {
+    let (user, place) = Authority.splitUser(text[...])
+    let (zone, rest) = Self.splitZone(place)
+    let authority = try Authority(rest)
+    self.user = user.map(String.init)
+    port = authority.port.map(Int.init)
+    if case .ipv6 = authority.host {
+      host = authority.host.text + zone
     } else {
-      host = String(rest)
+      host = String(rest.prefix { $0 != ":" })
     }
-    if let portText {
-      guard !portText.isEmpty, portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(portText)
-      else { return nil }
-      self.port = Int(port)
-    }
-    guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x2F }) else { return nil }
+  }
+
+  /// `[fe80::1%eth0]`: a link may lead to a neighbour, whom only the interface tells apart (RFC 9844).
+  private static func splitZone(_ place: Substring) -> (zone: String, rest: String) {
+    guard place.hasPrefix("["), let close = place.firstIndex(of: "]"),
+      let percent = place[..<close].firstIndex(of: "%")
+    else { return ("", String(place)) }
+    let zone = place[percent..<close]
+    let isName = zone.utf8.dropFirst().allSatisfy { FieldGrammar.isTokenByte($0) && $0 != UInt8(ascii: "%") }
+    guard zone.utf8.count > 1, isName else { return ("", String(place)) }
+    return (String(zone), String(place[..<percent] + place[close...]))
+  }
+}
+
+extension BywayError {
+  /// What is wrong with the name of a place. A user in front of it is not repeated: it may be a password.
+  package init(_ code: Code, place text: String, _ flaw: AuthorityFlaw) {
+    let place = Authority.splitUser(text[...]).rest
+    let shown = place.utf8.count > 80 ? "\(place.prefix(80))…" : String(place)
+    self.init(code, "\"\(shown)\" is no host, or no host and port: \(flaw).", processing: .none)
   }
 }

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import HTTPWire
 public import NIOCore
 
 /// A request on its way to an origin: head, body, and how long its sender will wait.
@@ -20,7 +21,8 @@ public struct Request: Sendable {
   }
 
   /// A request for an `http` or `https` URL.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is no absolute URL.
+  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is no absolute URL, or has a user in it: credentials
+  ///   are no part of a request's target (RFC 9110 §4.2.4).
   public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: TimeAmount? = nil) throws
   {
     guard let separator = url.firstRange(of: "://") else {
@@ -32,11 +34,8 @@ public struct Request: Sendable {
     let fragment = rest.firstIndex(of: "#") ?? rest.endIndex
     var path = end < fragment ? String(rest[end..<fragment]) : ""
     if !path.hasPrefix("/") { path = "/" + path }
-    // Credentials have no place in a request's control data (RFC 9110 §4.2.4).
-    let authority = rest[..<end].split(separator: "@", omittingEmptySubsequences: false).last.map(String.init) ?? ""
-    guard !authority.isEmpty else {
-      throw BywayError(.invalidRequest, "\"\(url)\" names no host: write http://HOST/PATH.", processing: .none)
-    }
+    let authority = String(rest[..<end])
+    try Self.checkAuthority(authority)
     let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     guard isClean else {
       throw BywayError(
@@ -47,5 +46,15 @@ public struct Request: Sendable {
       HTTPRequest(
         method: method, scheme: url[..<separator.lowerBound].lowercased(), authority: authority, path: path),
       body: body, deadline: timeout.map { .now() + $0 })
+  }
+
+  /// - Throws: ``BywayError`` with code `invalidRequest` where it is no host and port: not even an interceptor should have
+  ///   to guess what was meant.
+  static func checkAuthority(_ text: String) throws(BywayError) {
+    do throws(AuthorityFlaw) {
+      _ = try Authority(text)
+    } catch {
+      throw BywayError(.invalidRequest, place: text, error)
+    }
   }
 }

@@ -83,7 +83,7 @@ struct GatewayOptions: ParsableArguments {
         .usage,
         "--trust, --client-cert, --peer-name and --peer-address are for an origin of https://, not \(origin.text).")
     }
-    return try peer.policy(for: origin.hostPort?.host ?? "")
+    return try peer.policy(for: origin.authority?.host.text ?? "")
   }
 
   private static func check(_ link: Link) throws {

@@ -3,6 +3,7 @@ import Byway
 import BywayInspection
 import BywayProxy
 import BywayTLS
+import HTTPWire
 
 /// Reading https at the proxy.
 struct InspectionOptions: ParsableArguments {
@@ -18,19 +19,26 @@ struct InspectionOptions: ParsableArguments {
   /// After the interceptors that are to see those requests.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where there is no authority, or a host is none.
   func apply(to configuration: inout ProxyConfiguration) throws {
-    let hosts = inspectTLS.flatMap { $0.split(separator: ",") }.map { ServerTrust.key(String($0)) }
+    let hosts = try inspectTLS.flatMap { $0.split(separator: ",") }.map { try Self.pattern(String($0)) }
     guard !hosts.isEmpty else { return }
     guard configuration.link.framing == .http2 else {
       throw CommandFailure(.usage, "--inspect-tls needs a gateway at the other end, not a server (http=1.1).")
     }
-    for host in hosts where host == "*" || host.contains("/") || host.dropFirst().contains("*") {
-      throw CommandFailure(.usage, "--inspect-tls \(host): name hosts, or *.DOMAIN for all below one.")
-    }
     configuration.termination = TLSInspection(of: hosts, by: try AuthorityStore().load())
     var policy = TLSPolicy()
     policy.trust = try TrustStore().trust()
-    configuration.interceptors.append(Tunnel(policy, hosts: hosts))
+    configuration.interceptors.append(Tunnel(policy, hosts: hosts.map(\.description)))
     configuration.logger.warning(
-      "https of these hosts is read here", metadata: ["hosts": "\(hosts.joined(separator: " "))"])
+      "https of these hosts is read here", metadata: ["hosts": "\(hosts.map(\.description).joined(separator: " "))"])
+  }
+
+  private static func pattern(_ text: String) throws(CommandFailure) -> HostPattern {
+    do throws(AuthorityFlaw) {
+      let pattern = try HostPattern(text)
+      if pattern != .any { return pattern }
+    } catch {
+      throw CommandFailure(.usage, "--inspect-tls: \(BywayError(.invalidAddress, place: text, error).message)")
+    }
+    throw CommandFailure(.usage, "--inspect-tls \(text): name hosts, or *.DOMAIN for all below one.")
   }
 }

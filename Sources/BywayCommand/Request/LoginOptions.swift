@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayInterceptors
+import HTTPWire
 
 /// Who the user is to the origin.
 struct LoginOptions: ParsableArguments {
@@ -54,7 +55,14 @@ struct LoginOptions: ParsableArguments {
     return Authenticate.Credentials(user: user, password: password)
   }
 
-  private static func host(_ authority: String) -> String? {
-    LinkAddress.HostPort(authority)?.host.lowercased()
+  /// The URL as a request has it: without the login.
+  static func withoutLogin(_ url: String) -> String {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return url }
+    let authority = url[start...].prefix { !"/?#".contains($0) }
+    return url[..<start] + Authority.splitUser(authority).rest + url[authority.endIndex...]
+  }
+
+  private static func host(_ authority: String) -> Host? {
+    (try? Authority(authority))?.host
   }
 }

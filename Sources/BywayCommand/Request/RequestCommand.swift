@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayInterceptors
 import BywayTLS
+import HTTPWire
 import NIOCore
 
 /// `byway request`
@@ -80,7 +81,7 @@ struct RequestCommand: AsyncParsableCommand {
 
   /// `nil` where the gateway is to be asked in the clear.
   private func tunnel(for request: Request) throws -> Tunnel? {
-    let host = request.head.authority.flatMap { LinkAddress.HostPort($0) }?.host ?? ""
+    let host = request.head.authority.flatMap { try? Authority($0) }?.host.text ?? ""
     guard request.head.scheme == "https" || peer.isEmpty else {
       throw CommandFailure(
         .usage, "--trust, --client-cert, --peer-name and --peer-address are for https://, not http://.")

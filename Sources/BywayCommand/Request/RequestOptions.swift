@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import HTTPTypes
+import HTTPWire
 
 /// The options that make a request, named as curl names them.
 struct RequestOptions: ParsableArguments {
@@ -31,7 +32,11 @@ struct RequestOptions: ParsableArguments {
     guard !head || content.method == .get else {
       throw CommandFailure(.usage, "-I asks for a head alone, and sends no body: leave it out, or -d, -F and -T.")
     }
-    var request = try Request(requestMethod(), url: url.hasPrefix("/") ? "http://localhost\(url)" : url, body: body)
+    let url = url.hasPrefix("/") ? "http://localhost\(url)" : LoginOptions.withoutLogin(url)
+    var request = try Request(requestMethod(), url: url, body: body)
+    guard request.head.scheme == "http" || request.head.scheme == "https" else {
+      throw CommandFailure(.usage, "\(request.head.scheme ?? ""):// is not spoken here: write http:// or https://.")
+    }
     request.head.headerFields[.userAgent] = "byway"
     request.head.headerFields[.accept] = "*/*"
     if let type { request.head.headerFields[.contentType] = type }
@@ -56,6 +61,9 @@ struct RequestOptions: ParsableArguments {
     for text in header {
       let (name, value) = try Self.split(text)
       if name.canonicalName == "host" {
+        do throws(AuthorityFlaw) { _ = try Authority(value) } catch {
+          throw BywayError(.invalidAddress, place: value, error)
+        }
         head.authority = value
         continue
       }

@@ -1,6 +1,7 @@
 import Byway
 import BywayTLS
 import Glibc
+import HTTPWire
 
 /// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder
 /// that is the user's alone.
@@ -108,20 +109,17 @@ struct TrustStore: Sendable {
 
   /// The host as the name of a folder.
   private static func checked(_ text: String) throws(CommandFailure) -> String {
-    let host = ServerTrust.key(text)
-    // Trust is a matter of the host, whatever its ports; nothing would ever ask for this name.
-    if let colon = host.lastIndex(of: ":"), host.firstIndex(of: ":") == colon || host[..<colon].hasSuffix("]") {
-      throw CommandFailure(
-        .usage,
-        "A certificate is trusted for a host, not for a port: write \(text[..<(text.lastIndex(of: ":") ?? colon)]).")
+    do throws(AuthorityFlaw) {
+      // Neither a slash nor a dot in front: a host is a name of a file.
+      return try Host(text).text
+    } catch {
+      // Trust is a matter of the host, whatever its ports.
+      if let named = try? Authority(text), named.port != nil {
+        throw CommandFailure(
+          .usage, "A certificate is trusted for a host, not for a port: write \(named.host.text).")
+      }
+      throw CommandFailure(.usage, BywayError(.invalidAddress, place: text, error).message)
     }
-    let isGood = host.utf8.allSatisfy { byte in
-      (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "-._:".utf8.contains(byte)
-    }
-    guard isGood, !host.isEmpty, !host.hasPrefix("."), host.utf8.count <= 253 else {
-      throw CommandFailure(.usage, "\"\(text)\" is no host: write its name or address, without a port.")
-    }
-    return host
   }
 
   private static func plain(_ name: String) -> String {

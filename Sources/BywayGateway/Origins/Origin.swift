@@ -1,4 +1,5 @@
 public import Byway
+package import HTTPWire
 import NIOCore
 
 /// Where a gateway sends requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
@@ -20,7 +21,7 @@ public struct Origin: Sendable {
     let port: Int
 
     /// With brackets around an IPv6 address.
-    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    var authority: String { "\(LinkAddress.HostPort(host: host, port: port))" }
   }
 
   let kind: Kind
@@ -69,12 +70,12 @@ public struct Origin: Sendable {
     self.text = text
   }
 
-  /// The host and port by which a client may name this origin, where it has one.
-  package var hostPort: (host: String, port: Int)? {
+  /// By which a client may name this origin, with the port; `nil` where it has no such name.
+  package var authority: Authority? {
     switch kind {
     case .http1(.tcp(let host, let port)), .http2(.tcp(let host, let port)),
       .http1(.tls(let host, let port, _)), .http2(.tls(let host, let port, _)):
-      (host.lowercased(), port)
+      (try? Host(host)).map { Authority($0, port: UInt16(exactly: port)) }
     default: nil
     }
   }

@@ -35,7 +35,8 @@ final class OriginAccess: Sendable {
     case .tls(let host, let port, _):
       let tls = try OriginTLS(name: name, host: host, protocols: ["http/1.1"], contexts: contexts)
       let dial = contexts.policy.peerName(for: host)?.dial
-      let open = opener(to: Origin.Place(host: dial?.host ?? host, port: dial?.port ?? port), name: name)
+      let open = opener(
+        to: Origin.Place(host: dial?.host.text ?? host, port: dial?.port.map(Int.init) ?? port), name: name)
       return Dialer(name: name) { eventLoop, deadline in
         tls.connect(on: eventLoop, by: deadline) { open(eventLoop, deadline) }
           .map { channel, _ in channel }

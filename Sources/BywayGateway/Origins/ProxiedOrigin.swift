@@ -12,7 +12,7 @@ final class ProxiedOrigin: Upstream {
 
   init(_ upstream: HTTP1Upstream, origin: Origin.Place, authorization: String?, proxy: UpstreamProxy) {
     self.upstream = upstream
-    authority = origin.port == 80 ? String(origin.authority.dropLast(3)) : origin.authority
+    authority = (try? Authority(origin.authority))?.text(for: "http") ?? origin.authority
     self.authorization = authorization
     self.proxy = proxy
   }

@@ -29,7 +29,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
   }
 
   /// Without user and password.
-  public var description: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  public var description: String { "http://\(LinkAddress.HostPort(host: host, port: port))" }
 
   /// Sends requests to one http origin.
   func handler(

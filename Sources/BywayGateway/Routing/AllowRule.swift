@@ -1,10 +1,12 @@
-import Byway
+public import Byway
+import HTTPWire
 
 /// A target beside the origin that clients of a gateway may reach: `HOST:PORT`, where HOST may be `*` or `*.DOMAIN`, and
 /// PORT may be `*`.
 public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
-  private let host: String
-  private let port: Int?
+  private let host: HostPattern
+  /// `nil`: any.
+  private let port: UInt16?
 
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   public init(_ text: String) throws {
@@ -14,29 +16,33 @@ public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
     let portText = text[text.index(after: colon)...]
     if portText == "*" {
       port = nil
-    } else if let number = UInt16(portText), number > 0 {
-      port = Int(number)
+    } else if portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0 {
+      port = number
     } else {
       throw BywayError(.invalidAddress, "\"\(portText)\" is no port: write a number from 1 to 65535, or *.")
     }
-    var host = text[..<colon].lowercased()
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    let name = host.hasPrefix("*.") ? String(host.dropFirst(2)) : host
-    guard !name.isEmpty, name == "*" || !name.contains("*"), host == "*" || name != "*" else {
-      throw BywayError(.invalidAddress, "\"\(text)\" is no target: * stands for a whole name, or before the first dot.")
+    let hostText = String(text[..<colon])
+    guard hostText.hasPrefix("[") || !hostText.contains(":") else {
+      throw BywayError(.invalidAddress, place: text, .address)
     }
-    self.host = host
+    do throws(AuthorityFlaw) {
+      host = try HostPattern(hostText)
+    } catch {
+      throw BywayError(.invalidAddress, place: hostText, error)
+    }
   }
 
-  public var description: String { "\(host):\(port.map(String.init) ?? "*")" }
+  public var description: String {
+    let host = if case .exactly(let only) = host { only.bracketed } else { "\(host)" }
+    return "\(host):\(port.map(String.init) ?? "*")"
+  }
 
   /// The rule names one host, so that a request for it means it.
-  var isExact: Bool { !host.hasPrefix("*") }
+  var isExact: Bool {
+    if case .exactly = host { true } else { false }
+  }
 
-  func permits(host: String, port: Int) -> Bool {
-    if let only = self.port, only != port { return false }
-    if self.host == "*" { return true }
-    if self.host.hasPrefix("*.") { return host.count > self.host.count - 1 && host.hasSuffix(self.host.dropFirst()) }
-    return host == self.host
+  func permits(_ host: Host, port: UInt16) -> Bool {
+    (self.port == nil || self.port == port) && self.host.matches(host)
   }
 }

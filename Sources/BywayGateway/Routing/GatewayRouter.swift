@@ -51,7 +51,8 @@ final class GatewayRouter: ExchangeHandler {
     case .origin:
       return origin
     case .tunnel(let host, let port):
-      let dialer = try access.dialer(to: .tcp(host: host, port: port), name: "\(host):\(port)")
+      let name = "\(Authority(host, port: port))"
+      let dialer = try access.dialer(to: .tcp(host: host.text, port: Int(port)), name: name)
       return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
       if let server = servers[target] { return server }
@@ -59,8 +60,11 @@ final class GatewayRouter: ExchangeHandler {
         servers.removeValue(forKey: old)?.shutDown()
       }
       let address: Origin.Address =
-        scheme == "https" ? .tls(host: host, port: port, anchors: nil) : .tcp(host: host, port: port)
-      let name = "\(scheme)://\(host):\(port)"
+        switch scheme {
+        case .https: .tls(host: host.text, port: Int(port), anchors: nil)
+        case .http: .tcp(host: host.text, port: Int(port))
+        }
+      let name = "\(scheme)://\(Authority(host, port: port))"
       let server = try Self.http1(address, name: name, configuration, access, hop: hop, on: eventLoop)
       servers[target] = server
       return server

@@ -9,13 +9,10 @@ extension RoutingRules {
   func destination(of request: HTTPRequest) -> Destination {
     // One without a target is refused before it gets anywhere.
     switch (try? target(of: FieldSection(request))) ?? .origin {
-    case .origin: .server(scheme: originScheme, authority: origin.map(Self.authority) ?? "localhost")
-    case .server(let scheme, let host, let port): .server(scheme: scheme, authority: Self.authority((host, port)))
+    case .origin: .server(scheme: originScheme.rawValue, authority: origin?.description ?? "localhost")
+    case .server(let scheme, let host, let port):
+      .server(scheme: scheme.rawValue, authority: Authority(host, port: port).description)
     case .tunnel: .asNamed
     }
-  }
-
-  private static func authority(_ place: (host: String, port: Int)) -> String {
-    Origin.Place(host: place.host, port: place.port).authority
   }
 }

@@ -6,9 +6,13 @@ enum Target: Hashable {
   /// To the gateway's own origin.
   case origin
   /// To another server, as an HTTP request.
-  case server(scheme: String, host: String, port: Int)
+  case server(scheme: Scheme, host: Host, port: UInt16)
   /// To a port, as a tunnel of bytes (RFC 9110 §9.3.6).
-  case tunnel(host: String, port: Int)
+  case tunnel(host: Host, port: UInt16)
+
+  enum Scheme: String {
+    case http, https
+  }
 }
 
 /// Decides which target a request may have.
@@ -16,17 +20,18 @@ enum Target: Hashable {
 /// A request reaches the origin, whatever host it names, unless it names another target on purpose: with CONNECT, in
 /// absolute form through a proxy, or by an authority that an exact `--allow` rule names.
 struct RoutingRules: Sendable {
-  let origin: (host: String, port: Int)?
-  let originScheme: String
+  /// With its port.
+  let origin: Authority?
+  let originScheme: Target.Scheme
   let allowed: [AllowRule]
 
   init(_ configuration: GatewayConfiguration) {
     let origin = configuration.origin
     self.init(
-      origin: origin.hostPort, originScheme: origin.speaksTLS ? "https" : "http", allowed: configuration.allowed)
+      origin: origin.authority, originScheme: origin.speaksTLS ? .https : .http, allowed: configuration.allowed)
   }
 
-  init(origin: (host: String, port: Int)?, originScheme: String = "http", allowed: [AllowRule]) {
+  init(origin: Authority?, originScheme: Target.Scheme = .http, allowed: [AllowRule]) {
     self.origin = origin
     self.originScheme = originScheme
     self.allowed = allowed
@@ -36,37 +41,53 @@ struct RoutingRules: Sendable {
     let method = request.value(of: .method) ?? ""
     if method == "CONNECT", !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
 
+    let scheme = try scheme(of: request)
     // What most requests are: no rule that could send them elsewhere.
     let isForwarding = request.contains(.targetForm)
     if !isForwarding, allowed.isEmpty { return .origin }
 
-    let scheme = request.value(of: .scheme)?.lowercased() ?? "http"
-    let authority = request.value(of: .authority) ?? ""
-    guard let named = LinkAddress.HostPort(authority) else {
-      if !isForwarding { return .origin }
-      throw BywayError(.invalidRequest, "\"\(authority)\" is no host: name one in the URL.", processing: .none)
-    }
-    let host = named.host.lowercased()
-    let port = named.port ?? (scheme == "https" ? 443 : 80)
-    if let origin, origin == (host, port) { return .origin }
-    let isAllowed = allowed.contains { $0.permits(host: host, port: port) && (isForwarding || $0.isExact) }
-    if isAllowed { return .server(scheme: scheme, host: host, port: port) }
+    guard isForwarding || request.contains(.authority) else { return .origin }
+    let named = try read(request.value(of: .authority) ?? "")
+    let port = named.port ?? (scheme == .https ? 443 : 80)
+    if let origin, origin == Authority(named.host, port: port) { return .origin }
+    let isAllowed = allowed.contains { $0.permits(named.host, port: port) && (isForwarding || $0.isExact) }
+    if isAllowed { return .server(scheme: scheme, host: named.host, port: port) }
     if !isForwarding { return .origin }
-    throw forbidden("\(host):\(port)")
+    throw forbidden(Authority(named.host, port: port))
   }
 
   private func tunnel(to authority: String) throws(BywayError) -> Target {
-    guard let named = LinkAddress.HostPort(authority), let port = named.port else {
+    let named = try read(authority)
+    guard let port = named.port else {
       throw BywayError(
         .invalidRequest, "CONNECT needs HOST:PORT, not \"\(authority)\" (RFC 9110 §9.3.6).", processing: .none)
     }
-    let host = named.host.lowercased()
-    if let origin, origin == (host, port) { return .tunnel(host: host, port: port) }
-    guard allowed.contains(where: { $0.permits(host: host, port: port) }) else { throw forbidden("\(host):\(port)") }
-    return .tunnel(host: host, port: port)
+    guard named == origin || allowed.contains(where: { $0.permits(named.host, port: port) }) else {
+      throw forbidden(named)
+    }
+    return .tunnel(host: named.host, port: port)
   }
 
-  private func forbidden(_ target: String) -> BywayError {
+  /// Of a URL with another scheme, what answers here is not the resource (RFC 9110 §7.4).
+  private func scheme(of request: FieldSection) throws(BywayError) -> Target.Scheme {
+    guard let text = request.value(of: .scheme)?.lowercased() else { return .http }
+    guard let scheme = Target.Scheme(rawValue: text) else {
+      throw BywayError(
+        .invalidRequest, "Only http and https are served here, and the URL begins with \(text): write http://.",
+        processing: .none)
+    }
+    return scheme
+  }
+
+  private func read(_ authority: String) throws(BywayError) -> Authority {
+    do throws(AuthorityFlaw) {
+      return try Authority(authority)
+    } catch {
+      throw BywayError(.invalidRequest, place: authority, error)
+    }
+  }
+
+  private func forbidden(_ target: Authority) -> BywayError {
     BywayError(
       .forbidden, "This gateway does not reach \(target): start it with --allow \(target) if it should.",
       processing: .none)

@@ -1,11 +1,12 @@
 import Byway
 import Glibc
+import HTTPWire
 
 /// Names and passwords by host, from a file of the form that `curl --netrc-file` and ftp read.
 package struct LoginFile: Sendable {
   private static let limit = 1 << 20
 
-  /// In lower case; `nil`: any host.
+  /// As an authority has it; `nil`: any host.
   private let entries: [(host: String?, credentials: Authenticate.Credentials)]
 
   /// Blocks.
@@ -32,7 +33,8 @@ package struct LoginFile: Sendable {
     func finish() {
       // Without a password it is for programs that ask for one.
       guard let found = entry.take(), let password = found.password else { return }
-      entries.append((found.host?.lowercased(), .init(user: found.user ?? "", password: password)))
+      entries.append(
+        (found.host.map { (try? Host($0))?.bracketed ?? $0 }, .init(user: found.user ?? "", password: password)))
     }
     while let word = words.next() {
       switch word.text {

@@ -1,5 +1,6 @@
 import Byway
 import HTTPTypes
+import HTTPWire
 
 /// What a response that redirects makes of the request (RFC 9110 §15.4).
 struct RedirectRule {
@@ -16,7 +17,8 @@ struct RedirectRule {
     else { return nil }
     let source = Target(request)
     target = source.resolving(URIReference(location))
-    guard target.isHTTP, !target.authority.isEmpty, source.scheme != "https" || target.scheme == "https" else {
+    guard target.isHTTP, (try? Authority(target.authority)) != nil, source.scheme != "https" || target.scheme == "https"
+    else {
       return nil
     }
     self.method = method

@@ -1,18 +1,12 @@
+import HTTPWire
+
 /// One spelling for all those that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {
-  /// Host and port in lower case, without user information, which HTTP has no place for, and without the default port.
+  /// Without the default port. What is no authority stays none, and keeps nothing of a password in it.
   static func authority(_ authority: String, scheme: String?) -> String {
-    if authority.utf8.allSatisfy(isPlainHostByte) { return authority }
-    var rest = authority.utf8[...]
-    if let at = rest.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.index(after: at)...] }
-    let (host, port) = split(rest)
-    let name = percentNormal(host, isAllowed: { $0 > 0x20 && $0 < 0x7F }).map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }
-    var result = String(decoding: name, as: UTF8.self)
-    if let port, !port.isEmpty {
-      let text = String(decoding: port, as: UTF8.self)
-      if text != defaultPort(of: scheme) { result += ":" + text }
-    }
-    return result
+    if let good = try? Authority(authority) { return good.text(for: scheme) }
+    let (user, rest) = Authority.splitUser(authority[...])
+    return (user == nil ? "" : "@") + rest
   }
 
   /// Path and query: escapes in one form, what may not stand unescaped escaped, no dot segments, never empty.
@@ -67,23 +61,6 @@ enum CanonicalURI {
     }
   }
 
-  /// The port is `nil` where there is no colon.
-  private static func split(_ authority: Substring.UTF8View) -> (host: Substring.UTF8View, port: Substring.UTF8View?) {
-    guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return (authority, nil) }
-    let port = authority[authority.index(after: colon)...]
-    // A colon inside an address literal is none before a port.
-    guard port.allSatisfy({ (0x30...0x39).contains($0) }) else { return (authority, nil) }
-    return (authority[..<colon], port)
-  }
-
-  private static func defaultPort(of scheme: String?) -> String? {
-    switch scheme {
-    case "http", "ws": "80"
-    case "https", "wss": "443"
-    default: nil
-    }
-  }
-
   /// Escapes of unreserved characters undone, the hexadecimal digits of others in upper case, and what is not allowed
   /// escaped. A percent sign that begins no escape stays: nobody knows what it was meant to be. Nor may it begin one
   /// afterwards, with digits that stood escaped behind it: `%%32e` is no other spelling of `%2e`.
@@ -121,11 +98,6 @@ enum CanonicalURI {
     case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
     default: (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
     }
-  }
-
-  /// Of a name without a port, in lower case.
-  private static func isPlainHostByte(_ byte: UInt8) -> Bool {
-    byte &- 0x61 < 26 || byte &- 0x30 < 10 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
   }
 
   /// What may stand in a path or query; brackets should not, but so many queries have them that servers expect them.

@@ -1,5 +1,6 @@
 import Byway
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Reads the text of a ``StubFile``.
@@ -35,6 +36,11 @@ package struct StubFileParser {
     guard let slash = words[1].firstIndex(of: "/") else { throw failure(start, "\"\(words[1])\" has no path") }
     let isPrefix = words[1].hasSuffix("*")
     let host = words[1][..<slash]
+    do throws(AuthorityFlaw) {
+      if !host.isEmpty { _ = try Authority(String(host)) }
+    } catch {
+      throw failure(start, "\"\(host)\" is no host: \(error)")
+    }
     return StubRule(
       method: words[0] == "*" ? nil : String(words[0]),
       host: host.isEmpty ? nil : CanonicalURI.authority(String(host), scheme: "http"),

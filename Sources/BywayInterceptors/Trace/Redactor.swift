@@ -1,4 +1,5 @@
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Puts ``Trace/Redaction/mark`` in the place of secrets. Made once, as it is asked about every field of every exchange.
@@ -21,8 +22,9 @@ struct Redactor: Sendable {
   func redact(_ exchange: inout TracedExchange) {
     if isIdle { return }
     if let path = exchange.request.path, let redacted = changedURL(path) { exchange.request.path = redacted }
-    if let authority = exchange.request.authority, let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
-      exchange.request.authority = String(authority[authority.utf8.index(after: at)...])
+    if let authority = exchange.request.authority {
+      let (user, rest) = Authority.splitUser(authority[...])
+      if user != nil { exchange.request.authority = String(rest) }
     }
     redact(&exchange.requestBody, fields: exchange.request.headerFields)
     redact(&exchange.request.headerFields)
@@ -85,7 +87,8 @@ struct Redactor: Sendable {
       return nil
     }
     let end = place.utf8[authority...].firstIndex(of: UInt8(ascii: "/")) ?? place.endIndex
-    return place.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")).map { authority..<place.utf8.index(after: $0) }
+    let (user, rest) = Authority.splitUser(place[authority..<end])
+    return user == nil ? nil : authority..<rest.startIndex
   }
 
   /// Pairs, with whatever stands between them left as it is. A semicolon may stand between pairs and within a value: what

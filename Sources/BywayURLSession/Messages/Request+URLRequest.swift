@@ -7,7 +7,7 @@ import NIOCore
 extension Request {
   /// - Parameter others: fields that count where the request does not have them (`httpAdditionalHeaders`).
   init(_ request: URLRequest, adding others: [AnyHashable: Any]? = nil, body: Body = .empty) throws {
-    guard let url = request.url?.absoluteString else {
+    guard let url = request.url?.withoutUser else {
       throw BywayError(.invalidRequest, "The request has no URL.", processing: .none)
     }
     guard let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "GET") else {
@@ -41,6 +41,18 @@ extension URLRequest {
     mainDocumentURL = original.mainDocumentURL
     httpShouldHandleCookies = original.httpShouldHandleCookies
     for field in request.head.headerFields { addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+  }
+}
+
+extension URL {
+  /// A login is asked for, and not part of a request's target.
+  fileprivate var withoutUser: String {
+    guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+      return absoluteString
+    }
+    parts.user = nil
+    parts.password = nil
+    return parts.string ?? absoluteString
   }
 }
 

@@ -41,7 +41,7 @@ import Testing
       ("..", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../../g", "http://a/g"),
       ("/./g", "http://a/g"), ("g..", "http://a/b/c/g.."), ("./g/.", "http://a/b/c/g/"),
       ("g;x=1/../y", "http://a/b/c/y"),
-      ("g?y/../x", "http://a/b/c/g?y/../x"), ("HTTP://B:80/%7Ex y", "http://b/~x%20y"), ("https://u:p@c", "https://c/"),
+      ("g?y/../x", "http://a/b/c/g?y/../x"), ("HTTP://B:80/%7Ex y", "http://b/~x%20y"),
       ("/ä", "http://a/%C3%A4"),
     ])
   func references(_ location: String, _ target: String) async throws {

@@ -127,7 +127,8 @@ import Testing
     for path in paths {
       for method in methods {
         var request = try Request(
-          method, url: "http://user:pass@[::1]:8080/", body: Body("{\"a\": \"\u{FFFD}ä\", \"b\": 1}"))
+          method, url: "http://[::1]:8080/", body: Body("{\"a\": \"\u{FFFD}ä\", \"b\": 1}"))
+        request.head.authority = "user:pass@[::1]:8080"
         request.head.path = path
         request.head.headerFields = [.contentType: "application/json", .cookie: "a=b", .userAgent: "\"x\"\\"]
         _ = try? await chain(request).text

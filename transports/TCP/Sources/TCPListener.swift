@@ -28,8 +28,9 @@ enum TCPListener {
 extension LinkAddress {
   /// The same address with the port that the system chose.
   fileprivate func replacingPort(_ port: Int) throws -> LinkAddress {
-    let host = try hostPort().host
+    var place = try hostPort()
+    place.port = port
     let query = text.firstIndex(of: "?").map { text[$0...] } ?? ""
-    return try LinkAddress("\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(query)")
+    return try LinkAddress("\(scheme)://\(place)\(query)")
   }
 }

@@ -1,0 +1,90 @@
+/// An authority read where it stands: nothing is allocated, because every request passes here.
+package struct AuthoritySpelling: Sendable {
+  package enum Host: Sendable {
+    /// Where the name stands, without the dot that may end it.
+    case name(Range<Int>)
+    case ipv4(UInt32)
+    case ipv6(IPv6Address)
+  }
+
+  package let host: Host
+  package let port: UInt16?
+
+  /// `host [ ":" port ]` (RFC 3986 §3.2.2). An empty port is none (§6.2.3).
+  package init(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) {
+    if bytes.isEmpty { throw .empty }
+    if bytes.contains(UInt8(ascii: "@")) { throw .userInformation }
+    let hostEnd: Int
+    if bytes[0] == UInt8(ascii: "[") {
+      guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else { throw .address }
+      host = .ipv6(try Self.address(UnsafeRawBufferPointer(rebasing: bytes[1..<close])))
+      hostEnd = close + 1
+    } else {
+      hostEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.count
+      host = try Self.named(UnsafeRawBufferPointer(rebasing: bytes[..<hostEnd]))
+    }
+    if hostEnd == bytes.count {
+      port = nil
+      return
+    }
+    guard bytes[hostEnd] == UInt8(ascii: ":") else { throw .address }
+    port = try Self.port(UnsafeRawBufferPointer(rebasing: bytes[(hostEnd + 1)...]))
+  }
+
+  /// What stands between brackets. Zones are for one machine and never sent (RFC 9844 §4).
+  static func address(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) -> IPv6Address {
+    if bytes.contains(UInt8(ascii: "%")) { throw .zone }
+    guard let address = IPv6Address(bytes) else { throw .address }
+    return address
+  }
+
+  private static func port(_ digits: UnsafeRawBufferPointer) throws(AuthorityFlaw) -> UInt16? {
+    if digits.isEmpty { return nil }
+    guard digits.count <= 5, let number = FieldGrammar.length(digits), let port = UInt16(exactly: number) else {
+      throw .port
+    }
+    return port
+  }
+
+  /// RFC 1123 §2.1 and RFC 1035 §2.3.4, and `_`, which names of devices have.
+  private static func named(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) -> Host {
+    var count = bytes.count
+    if count > 1, bytes[count - 1] == UInt8(ascii: ".") { count -= 1 }
+    if count == 0 { throw .empty }
+    var labelStart = 0
+    for index in 0...count {
+      guard index == count || bytes[index] == UInt8(ascii: ".") else {
+        try judge(bytes[index])
+        continue
+      }
+      guard index > labelStart else { throw .label }
+      guard index - labelStart <= 63 else { throw .length }
+      if index < count { labelStart = index + 1 }
+    }
+    if count > 253 { throw .length }
+    let name = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+    guard looksNumeric(UnsafeRawBufferPointer(rebasing: bytes[labelStart..<count])) else { return .name(0..<count) }
+    // "127.1", "2130706433" and "0x7f.1" are addresses to some resolvers and names to others.
+    guard let address = IPv4Text.read(name) else { throw .number }
+    return .ipv4(address)
+  }
+
+  private static func judge(_ byte: UInt8) throws(AuthorityFlaw) {
+    if byte.loweredASCII &- 0x61 < 26 || byte &- 0x30 < 10 { return }
+    switch byte {
+    case UInt8(ascii: "-"), UInt8(ascii: "_"): return
+    case UInt8(ascii: "%"): throw .percentEncoding
+    case 0x80...: throw .otherScript
+    default: throw .character
+    }
+  }
+
+  /// No name of the DNS ends in a number.
+  private static func looksNumeric(_ label: UnsafeRawBufferPointer) -> Bool {
+    if label.allSatisfy({ $0 &- 0x30 < 10 }) { return true }
+    guard label.count >= 2, label[0] == UInt8(ascii: "0"), label[1].loweredASCII == UInt8(ascii: "x") else {
+      return false
+    }
+    return label[2...].allSatisfy { $0 &- 0x30 < 10 || $0.loweredASCII &- 0x61 < 6 }
+  }
+}

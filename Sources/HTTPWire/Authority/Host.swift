@@ -1,0 +1,63 @@
+/// The host of an authority, in the one form that can be compared.
+package enum Host: Sendable, Hashable {
+  /// In lower case, without the dot that may end it: labels of letters, digits, `-` and `_`.
+  case name(String)
+  case ipv4(UInt32)
+  case ipv6(IPv6Address)
+
+  /// Reads a host that stands alone; an address of IPv6 with its brackets or without.
+  package init(_ text: String) throws(AuthorityFlaw) {
+    self = try text.withBytes { bytes throws(AuthorityFlaw) in
+      if bytes.first != UInt8(ascii: "["), bytes.contains(UInt8(ascii: ":")) {
+        return .ipv6(try AuthoritySpelling.address(bytes))
+      }
+      let spelling = try AuthoritySpelling(bytes)
+      // "name:" has no port either, and is no host.
+      guard spelling.port == nil, bytes.last != UInt8(ascii: ":") else { throw .portNotWanted }
+      return Host(spelling.host, in: bytes)
+    }
+  }
+
+  init(_ spelling: AuthoritySpelling.Host, in bytes: UnsafeRawBufferPointer) {
+    switch spelling {
+    case .ipv4(let address): self = .ipv4(address)
+    case .ipv6(let address): self = .ipv6(address)
+    case .name(let range): self = .name(String(decoding: bytes[range].lazy.map(\.loweredASCII), as: UTF8.self))
+    }
+  }
+
+  /// Without brackets, as resolvers and certificates have it.
+  package var text: String {
+    switch self {
+    case .name(let name): name
+    case .ipv4(let address): IPv4Text.write(address)
+    case .ipv6(let address): address.description
+    }
+  }
+
+  /// As an authority has it.
+  package var bracketed: String {
+    if case .ipv6 = self { "[\(text)]" } else { text }
+  }
+
+  package var isAddress: Bool {
+    if case .name = self { false } else { true }
+  }
+
+  /// `localhost` (RFC 6761 §6.3), 127.0.0.0/8 or ::1: always this machine, whatever a name server says.
+  package var isLoopback: Bool {
+    switch self {
+    case .name(let name): name == "localhost"
+    case .ipv4(let address): address >> 24 == 127
+    case .ipv6(let address): address == .loopback
+    }
+  }
+}
+
+extension Host: CustomStringConvertible {
+  package var description: String { text }
+}
+
+extension UInt8 {
+  var loweredASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}
