@@ -109,7 +109,7 @@ let package = Package(
     source(
       "BywayGateway",
       ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
-    source("BywayProxy", ["Byway", "LinkLayer", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
+    source("BywayProxy", ["Byway", "LinkLayer", "HTTP1Session", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source("BywayInterceptors", ["Byway", "HTTPWire", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
@@ -137,7 +137,8 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "HTTPWire", "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
+        "HTTPWire", "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging,
+        crypto,
         x509, asn1,
         argumentParser, lifecycle, unixSignals,
       ]),

@@ -7,7 +7,8 @@ import HTTPWire
 /// DNS rebinding. What it cannot change is the Host that its browser sends, so a request in origin form must name this
 /// proxy. A page may also use the proxy's right name; then ``PageRules`` ask the browser where the page is from.
 ///
-/// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges those.
+/// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges their
+/// targets.
 struct HostRules: Sendable {
   /// Without a port: at any.
   private let names: [Authority]
@@ -22,31 +23,28 @@ struct HostRules: Sendable {
     }
   }
 
-  /// - Parameter port: where this proxy listens.
+  /// - Parameter port: where this proxy listens, if that is known.
   /// - Throws: why the request is not answered.
-  func admit(_ request: inout FieldSection, port: Int) throws(BywayError) {
+  func admit(_ request: inout FieldSection, port: Int?) throws(BywayError) {
     if request.contains(.targetForm) {
       // Under its own address the proxy means what stands behind it.
-      if namesThisProxy(request, port: port) { request.remove(.targetForm) }
+      if let port, namesThisProxy(request, port: port) { request.remove(.targetForm) }
       return
     }
     if request.asksForTunnel { return }
-    let authority = request.value(of: .authority) ?? request.value(of: .host) ?? ""
-    guard isOwn(authority) else { throw Self.misdirected(authority) }
-    try PageRules.admit(request, isOwn: isOwn)
+    let authority = request.value(of: .authority) ?? ""
+    guard let named = try? Authority(authority), isOwn(named) else { throw Self.misdirected(authority) }
   }
 
-  func isOwn(_ authority: String) -> Bool {
-    guard let named = try? Authority(authority) else { return false }
-    return named.host.isLoopback
-      || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port) }
+  func isOwn(_ named: Authority) -> Bool {
+    named.host.isLoopback || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port) }
   }
 
   private func namesThisProxy(_ request: FieldSection, port: Int) -> Bool {
     guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http",
-      let authority = request.value(of: .authority), isOwn(authority)
+      let named = request.value(of: .authority).flatMap({ try? Authority($0) })
     else { return false }
-    return (try? Authority(authority))?.port(for: "http") == UInt16(exactly: port)
+    return isOwn(named) && named.port(for: "http").map(Int.init) == port
   }
 
   private static func misdirected(_ authority: String) -> BywayError {

@@ -24,31 +24,36 @@ public final class Proxy: Sendable {
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {
-    let rules = try HostRules(names: configuration.names)
+    let rules = try IngressRules(
+      hosts: HostRules(names: configuration.names), pages: PageRules(allowed: configuration.allowedPages))
+    let audience = configuration.listen.transport.audience(of: configuration.listen.address)
     let hop = Hop.pseudonym("proxy")
     let leadsToGateway = configuration.link.framing == .http2
     let eventLoop = group.next()
     let dialer = Dialer(configuration.link, logger: configuration.logger)
     let linkAddress = try await dialer.inbound?.listen(on: eventLoop) ?? configuration.link.address
-    let wayOut = WayOut(configuration, rules, over: dialer, hop: hop, on: eventLoop)
+    let wayOut = WayOut(configuration, rules.hosts, over: dialer, hop: hop, on: eventLoop)
     let acceptor = try await Acceptor.start(
       on: [configuration.listen], group: wayOut.eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
       logger: configuration.logger
     ) { channel, _, logger in
-      // What does not come over TCP, no web page can have sent.
-      let port = channel.localAddress?.port
       let server = ServerConfiguration(hop: hop, logger: logger)
       let inspection = configuration.termination.map {
-        ProxyHandler.Inspection(termination: $0, configuration: server, eventLoop: channel.eventLoop)
+        ProxyHandler.Inspection(termination: $0, configuration: server)
       }
       let handler = ProxyHandler(
-        rules, port: port, leadsToGateway: leadsToGateway, inspection: inspection, before: wayOut.handler)
+        audience == .programs ? nil : rules, port: channel.localAddress?.port, leadsToGateway: leadsToGateway,
+        inspection: inspection, on: channel.eventLoop, before: wayOut.handler)
       return try IngressConnection.start(on: channel, handler: handler, configuration: server)
     }
     let address = acceptor.addresses.first ?? configuration.listen.address
-    if let host = try? address.hostPort().host, (try? Host(host))?.isLoopback != true {
+    if configuration.listen.isOpen(at: address) {
       configuration.logger.warning(
         "Whoever reaches this address can use the link", metadata: ["address": "\(address)"])
+    }
+    if dialer.inbound != nil, configuration.link.isOpen(at: linkAddress) {
+      configuration.logger.warning(
+        "Whoever reaches this address can answer in the gateway's place", metadata: ["address": "\(linkAddress)"])
     }
     wayOut.open()
     return Proxy(acceptor, wayOut, address, linkAddress, configuration.interceptors)
@@ -85,6 +90,14 @@ public final class Proxy: Sendable {
   }
 }
 
+extension Link {
+  /// Others than this machine's own programs may come, and nothing tells who they are.
+  fileprivate func isOpen(at address: LinkAddress) -> Bool {
+    guard transport.audience(of: address) == .anyone, let host = try? address.hostPort().host else { return false }
+    return (try? Host(host))?.isLoopback != true
+  }
+}
+
 /// The way to the gateway that all connections of a proxy share.
 ///
 /// `@unchecked Sendable`: what is not Sendable is touched on `eventLoop` only.
@@ -104,11 +117,12 @@ private final class WayOut: @unchecked Sendable {
       over: dialer, on: eventLoop, hop: hop, patience: configuration.patience, liveness: configuration.liveness,
       logger: configuration.logger)
     self.upstream = OwnedUpstream(upstream, on: eventLoop)
+    let link: any ExchangeHandler = configuration.termination == nil ? upstream : SealedHandler(before: upstream)
     handler =
       configuration.interceptors.isEmpty
-      ? upstream
+      ? link
       : InterceptingHandler(
-        configuration.interceptors, before: upstream, on: LoopExecutor(eventLoop),
+        configuration.interceptors, before: link, on: LoopExecutor(eventLoop),
         destination: { rules.destination(of: $0) })
   }
 

@@ -9,8 +9,11 @@ public struct ProxyConfiguration: Sendable {
   /// Where local clients connect: `unix:` or `tcp:`.
   public var listen: Link
   /// Names of this proxy, `HOST` or `HOST:PORT`, beside `localhost` and the loopback addresses. A request in origin form
-  /// that names another host is answered with 421. Not looked at where `listen` is no TCP address.
+  /// that names another host is answered with 421. Not looked at where `listen` is a Unix socket.
   public var names: [String] = []
+  /// Origins, `http://HOST[:PORT]`, whose web pages may use what is reached through this proxy. Other pages may use their own
+  /// origin only. Not looked at where `listen` is a Unix socket.
+  public var allowedPages: [String] = []
   /// Asked in this order before a request goes over the link.
   public var interceptors: [any Interceptor] = []
   /// Ends TLS here for some hosts, whose requests then pass the interceptors. `nil`: tunnels are closed to this proxy.

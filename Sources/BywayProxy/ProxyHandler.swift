@@ -4,9 +4,10 @@ import NIOCore
 
 /// Lets through what may use the link; the rest is answered here.
 final class ProxyHandler: ExchangeHandler {
-  private let rules: HostRules
+  private let rules: IngressRules?
   private let port: Int?
   private let leadsToGateway: Bool
+  private let eventLoop: any EventLoop
   private let next: any ExchangeHandler
   private let inspection: Inspection?
 
@@ -14,51 +15,55 @@ final class ProxyHandler: ExchangeHandler {
   struct Inspection {
     let termination: any TLSTermination
     let configuration: ServerConfiguration
-    let eventLoop: any EventLoop
   }
 
   /// - Parameters:
-  ///   - port: where clients connect over TCP; `nil` where they come another way, and may name any host.
+  ///   - rules: `nil` where no web page can be among the clients: they may name any host.
+  ///   - port: where clients connect over TCP.
   ///   - leadsToGateway: the far end judges which targets beside its own may be reached.
-  init(_ rules: HostRules, port: Int?, leadsToGateway: Bool, inspection: Inspection?, before next: any ExchangeHandler)
-  {
+  init(
+    _ rules: IngressRules?, port: Int?, leadsToGateway: Bool, inspection: Inspection?, on eventLoop: any EventLoop,
+    before next: any ExchangeHandler
+  ) {
     self.rules = rules
     self.port = port
     self.leadsToGateway = leadsToGateway
     self.inspection = inspection
+    self.eventLoop = eventLoop
     self.next = next
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
+    let isTunnel = request.fields.asksForTunnel
     do throws(BywayError) {
-      if let port {
+      if let rules {
         try rules.admit(&request.fields, port: port)
-      } else if !request.fields.contains(.authority), !request.fields.contains(.host) {
+      } else if !request.fields.contains(.authority) {
         // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
         request.fields.append(.authority, "localhost")
       }
-      if !leadsToGateway, request.fields.contains(.targetForm) || request.fields.asksForTunnel {
-        throw Self.noGateway
-      }
-      if let tunnel = inspected(request, respondingTo: sink) { return tunnel }
+      if !leadsToGateway, isTunnel || request.fields.contains(.targetForm) { throw Self.noGateway }
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    return next.begin(request, respondingTo: sink)
+    return isTunnel ? tunnel(request, respondingTo: sink) : next.begin(request, respondingTo: sink)
   }
 
-  /// `nil` where it is no tunnel to a host that is to be inspected.
-  private func inspected(
-    _ request: ExchangeHead, respondingTo sink: any ResponseSink
-  ) -> (any RequestSink)? {
-    guard let inspection, request.fields.asksForTunnel,
-      let target = try? Authority(request.fields.value(of: .authority) ?? ""),
-      inspection.termination.terminates(target.host)
-    else { return nil }
-    let tunnel = TerminatedTunnel(request, to: target, by: inspection, before: next, respondingTo: sink)
-    tunnel.begin()
+  private func tunnel(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
+      return next.begin(request, respondingTo: sink)
+    }
+    if let inspection, inspection.termination.terminates(target.host) {
+      let tunnel = TerminatedTunnel(
+        request, to: target, by: inspection, pages: rules?.pages, on: eventLoop, before: next, respondingTo: sink)
+      tunnel.begin()
+      return tunnel
+    }
+    guard let rules else { return next.begin(request, respondingTo: sink) }
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), rules.pages, on: eventLoop)
+    tunnel.begin(request, before: next, respondingTo: sink)
     return tunnel
   }
 

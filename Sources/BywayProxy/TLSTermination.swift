@@ -14,21 +14,29 @@ package protocol TLSTermination: Sendable {
 /// Says of requests from inside a tunnel where they want to go.
 final class InspectedHandler: ExchangeHandler {
   private let target: Authority
+  private let pages: PageRules?
   private let next: any ExchangeHandler
 
-  init(_ target: Authority, before next: any ExchangeHandler) {
+  init(_ target: Authority, _ pages: PageRules?, before next: any ExchangeHandler) {
     self.target = target
+    self.pages = pages
     self.next = next
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
-    let authority = request.fields.value(of: .authority) ?? request.fields.value(of: .host) ?? ""
+    let authority = request.fields.value(of: .authority) ?? ""
     guard let named = try? Authority(authority), !request.fields.asksForTunnel, named.host == target.host,
       named.port(for: "https") == target.port(for: "https")
     else {
       let message = "The tunnel leads to \(target.host), and the request wants to go to \"\(authority)\"."
       sink.fail(BywayError(.misdirected, message, processing: .none))
+      return DiscardingRequestSink()
+    }
+    do throws(BywayError) {
+      try pages?.admit(request.fields, to: PageOrigin(scheme: "https", target))
+    } catch {
+      sink.fail(error)
       return DiscardingRequestSink()
     }
     request.fields.set(.scheme, "https")

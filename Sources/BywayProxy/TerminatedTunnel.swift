@@ -23,6 +23,8 @@ final class TerminatedTunnel: RequestSink {
   private let request: ExchangeHead
   private let target: Authority
   private let inspection: ProxyHandler.Inspection
+  private let pages: PageRules?
+  private let eventLoop: any EventLoop
   private let next: any ExchangeHandler
   private let sink: any ResponseSink
   private var state = State.silent
@@ -32,21 +34,24 @@ final class TerminatedTunnel: RequestSink {
 
   /// - Parameters:
   ///   - request: CONNECT to that target.
+  ///   - pages: judge what comes for a web page.
   ///   - next: takes the requests, or the tunnel.
   init(
-    _ request: ExchangeHead, to target: Authority, by inspection: ProxyHandler.Inspection,
-    before next: any ExchangeHandler, respondingTo sink: any ResponseSink
+    _ request: ExchangeHead, to target: Authority, by inspection: ProxyHandler.Inspection, pages: PageRules?,
+    on eventLoop: any EventLoop, before next: any ExchangeHandler, respondingTo sink: any ResponseSink
   ) {
     self.request = request
     self.target = target
     self.inspection = inspection
+    self.pages = pages
+    self.eventLoop = eventLoop
     self.next = next
     self.sink = sink
   }
 
   /// Says yes: a client begins to speak only then.
   func begin() {
-    timer = inspection.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+    timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
       guard case .silent = self.state else { return }
       self.warn("The client sent nothing.")
       self.state = .over
@@ -102,7 +107,7 @@ final class TerminatedTunnel: RequestSink {
   }
 
   private func terminate() {
-    let carrier = TunnelCarrier(on: inspection.eventLoop)
+    let carrier = TunnelCarrier(on: eventLoop)
     guard let channel = carrier.channel else { return }
     do {
       try channel.syncOptions?.setOption(.autoRead, value: false)
@@ -113,7 +118,7 @@ final class TerminatedTunnel: RequestSink {
     }
     state = .terminated(carrier)
     carrier.open(to: .client(sink))
-    let handler = InspectedHandler(target, before: next)
+    let handler = InspectedHandler(target, pages, before: next)
     inspection.termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
       do {
         _ = try result.get()
@@ -128,9 +133,16 @@ final class TerminatedTunnel: RequestSink {
 
   private func pass() {
     let answer = PassedTunnel(to: sink) { [weak self] in self?.warn($0) }
-    let upstream = next.begin(request, respondingTo: answer)
+    let upstream = upstream(respondingTo: answer)
     // It may have been refused before this returns.
     state = answer.isOver ? .over : .passed(upstream)
+  }
+
+  private func upstream(respondingTo answer: PassedTunnel) -> any RequestSink {
+    guard let pages else { return next.begin(request, respondingTo: answer) }
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: eventLoop)
+    tunnel.begin(request, before: next, respondingTo: answer)
+    return tunnel
   }
 
   private func warn(_ reason: String) {

@@ -16,7 +16,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
-  case origin, secFetchSite, secFetchDest
+  case origin, referer, secFetchSite, secFetchDest
 
   /// Marks a request that a local client sent in absolute form (RFC 9112 §3.2.2): docs/architecture.md says why.
   case targetForm
@@ -67,6 +67,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .secWebSocketAccept: "sec-websocket-accept"
     case .secWebSocketVersion: "sec-websocket-version"
     case .origin: "origin"
+    case .referer: "referer"
     case .secFetchSite: "sec-fetch-site"
     case .secFetchDest: "sec-fetch-dest"
     case .targetForm: "byway-target-form"
@@ -94,6 +95,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
       default: self = Self.match(name, .status)
       }
     case (7, UInt8(ascii: "u")): self = Self.match(name, .upgrade)
+    case (7, UInt8(ascii: "r")): self = Self.match(name, .referer)
     case (7, UInt8(ascii: "t")): self = Self.match(name, .trailer)
     case (8, UInt8(ascii: "p")): self = Self.match(name, .priority)
     case (9, UInt8(ascii: ":")): self = Self.match(name, .protocol)

@@ -158,7 +158,7 @@ import Testing
     }
     guard !text.contains("@"), let colon = text.firstIndex(of: ":") else { return text }
     let port = text[text.index(after: colon)...]
-    return port.isEmpty || UInt16(port) != nil ? String(text[..<colon]) : nil
+    return port.isEmpty || (port.allSatisfy(\.isNumber) && UInt16(port) != nil) ? String(text[..<colon]) : nil
   }
 
   private static func admits(_ rules: HostRules, _ authority: String) -> Bool {

@@ -19,17 +19,19 @@ struct ProxyFixture {
   /// - Parameters:
   ///   - listen: where the proxy listens.
   ///   - options: of the link.
+  ///   - origin: in the place of `respond`.
   ///   - respond: the origin; `nil`: the link is down.
   ///   - change: adapts the proxy's configuration.
   init(
-    listen: String = "tcp://127.0.0.1:0", options: String = "", allowed: [String] = [],
+    listen: String = "tcp://127.0.0.1:0", options: String = "", allowed: [String] = [], origin: String? = nil,
     respond: (@Sendable (Request) async throws -> Response)? = { try await Self.describe($0) },
     change: (inout ProxyConfiguration) -> Void = { _ in }
   ) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let link = try transports.link("loopback:proxy-\(UInt64.random(in: 0 ... .max))\(options)")
     if let respond {
-      var configuration = GatewayConfiguration(links: [link], origin: .handler(respond))
+      var configuration = try GatewayConfiguration(
+        links: [link], origin: origin.map { try Origin($0) } ?? .handler(respond))
       configuration.allowed = try allowed.map { try AllowRule($0) }
       configuration.logger = quiet
       gateway = try await Gateway.start(configuration)

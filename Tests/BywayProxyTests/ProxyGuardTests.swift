@@ -58,6 +58,142 @@ import Testing
     await fixture.stop()
   }
 
+  private static let upgrade =
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    + "Sec-WebSocket-Version: 13"
+
+  @Test(
+    "in absolute form a page from elsewhere is refused as well",
+    arguments: [
+      "POST http://device.example/ HTTP/1.1\r\nHost: device.example\r\nOrigin: http://evil.example\r\nContent-Length: 0",
+      "POST http://device.example/ HTTP/1.1\r\nHost: device.example\r\nOrigin: null\r\nContent-Length: 0",
+      "POST http://device.example:81/ HTTP/1.1\r\nHost: x\r\nOrigin: http://device.example\r\nContent-Length: 0",
+      "GET http://device.example/ws HTTP/1.1\r\nHost: device.example\r\nOrigin: http://evil.example\r\n" + upgrade,
+      "GET https://device.example/ HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Dest: image",
+      "POST http://localhost:PORT/ HTTP/1.1\r\nHost: x\r\nOrigin: http://localhost:1\r\nContent-Length: 0",
+    ])
+  func foreignPageInAbsoluteForm(head: String) async throws {
+    let calls = Calls()
+    let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
+    // The rule would let it go anywhere.
+    let fixture = try await ProxyFixture(allowed: ["*:*"], respond: calls.respond)
+    let response = try await fixture.exchange(head.replacing("PORT", with: "\(fixture.port)"))
+    #expect(response.hasPrefix("HTTP/1.1 403 Forbidden\r\n"), "\(response)")
+    #expect(response.contains("--allow-page"))
+    #expect(calls.count == 0)
+    await fixture.stop()
+    try await other.stop()
+  }
+
+  @Test("in absolute form a page reaches its own origin, and one that is allowed any")
+  func ownPageInAbsoluteForm() async throws {
+    let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
+    let fixture = try await ProxyFixture(
+      allowed: ["127.0.0.1:\(other.port)"], change: { $0.allowedPages = ["https://app.example"] })
+    for origin in ["http://127.0.0.1:\(other.port)", "https://app.example"] {
+      let response = try await fixture.exchange(
+        "POST http://127.0.0.1:\(other.port)/ HTTP/1.1\r\nHost: x\r\nOrigin: \(origin)\r\nContent-Length: 0")
+      #expect(response.hasSuffix("\r\n\r\nother"), "\(response)")
+    }
+    await fixture.stop()
+    try await other.stop()
+  }
+
+  @Test("over HTTP/2 a page from elsewhere is refused, by a request and by an extended CONNECT")
+  func foreignPageOverHTTP2() async throws {
+    let calls = Calls()
+    let fixture = try await ProxyFixture(respond: calls.respond)
+    let client = try fixture.http2()
+    for isSocket in [false, true] {
+      var request = try Request(isSocket ? .connect : .post, url: "http://localhost:\(fixture.port)/")
+      if isSocket { request.head.extendedConnectProtocol = "websocket" }
+      request.head.headerFields[.init("origin")!] = "http://localhost:3000"
+      #expect(try await client.execute(request).status == .forbidden)
+    }
+    #expect(calls.count == 0)
+    await client.shutDown()
+    await fixture.stop()
+  }
+
+  @Test("a WebSocket in a tunnel, which is how browsers send it through a proxy, is a page's like any other")
+  func webSocketInTunnel() async throws {
+    let answer = "HTTP/1.1 101 Switching Protocols\r\n\r\n"
+    let other = try await OtherServer(answer: answer)
+    let fixture = try await ProxyFixture(
+      allowed: ["127.0.0.1:\(other.port)"], change: { $0.allowedPages = ["https://app.example"] })
+    let target = "127.0.0.1:\(other.port)"
+    for (origin, isOwn) in [
+      ("http://evil.example", false), ("http://127.0.0.1:1", false), ("http://\(target)", true),
+      ("https://app.example", true),
+    ] {
+      for isEarly in [false, true] {
+        let client = try await fixture.wire()
+        let request = "GET /chat HTTP/1.1\r\nHost: \(target)\r\nOrigin: \(origin)\r\n\(Self.upgrade)\r\n\r\n"
+        try await client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n" + (isEarly ? request : ""))
+        if !isEarly {
+          #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200 OK\r\n"))
+          // However it is cut.
+          for byte in request.utf8 { client.offer(ByteBuffer(bytes: [byte])) }
+        }
+        if isOwn {
+          _ = try await client.receive(through: answer)
+        } else {
+          #expect(try await client.receiveToEnd().contains("HTTP/1.1 403 Forbidden\r\n"))
+        }
+        client.close()
+      }
+    }
+    await fixture.stop()
+    try await other.stop()
+  }
+
+  @Test(
+    "what is no GET in the clear passes a tunnel as it is",
+    arguments: ["\u{16}\u{3}\u{1}", "SSH-2.0-x\r\n", "G", "GE!", "POST / HTTP/1.1\r\n"])
+  func opaqueTunnel(_ text: String) async throws {
+    let other = try await OtherServer()
+    let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
+    let client = try await fixture.wire()
+    try await client.send("CONNECT 127.0.0.1:\(other.port) HTTP/1.1\r\nHost: x\r\n\r\n")
+    _ = try await client.receive(through: "\r\n\r\n")
+    try await client.send(text)
+    // Nothing more may follow "G".
+    if text == "G" { try await client.endOutput() }
+    _ = try await client.receive(through: text)
+    client.close()
+    await fixture.stop()
+    try await other.stop()
+  }
+
+  @Test("a GET that is too long to be read is not passed unread")
+  func longTunnelledRequest() async throws {
+    let other = try await OtherServer()
+    let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
+    let client = try await fixture.wire()
+    try await client.send("CONNECT 127.0.0.1:\(other.port) HTTP/1.1\r\nHost: x\r\n\r\n")
+    _ = try await client.receive(through: "\r\n\r\n")
+    client.offer(ByteBuffer(string: "GET /" + String(repeating: "a", count: 200_000) + " HTTP/1.1\r\n"))
+    #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
+    await fixture.stop()
+    try await other.stop()
+  }
+
+  @Test("a listener without a port of its own asks the same, because a port may lead to it")
+  func otherListener() async throws {
+    let calls = Calls()
+    let fixture = try await ProxyFixture(
+      listen: "loopback:listener-\(UInt64.random(in: 0 ... .max))", respond: calls.respond)
+    let client = try fixture.http2()
+    #expect(try await client.get("http://evil.example/").status == .misdirectedRequest)
+    var request = try Request(.post, url: "http://localhost:8080/")
+    request.head.headerFields[.init("origin")!] = "http://evil.example"
+    #expect(try await client.execute(request).status == .forbidden)
+    #expect(calls.count == 0)
+    #expect(try await client.get("http://localhost:8080/").status == .ok)
+    await client.shutDown()
+    await fixture.stop()
+  }
+
   @Test("a name that the user gave is answered for")
   func named() async throws {
     let fixture = try await ProxyFixture(change: { $0.names = ["device.example"] })

@@ -37,7 +37,8 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   func begin(_ exchange: HTTP2Exchange) {
     do {
       let id = try session.submitRequest(
-        exchange.head.fields, endStream: exchange.head.isComplete, readAhead: exchange.head.readAhead)
+        upstream.rules.prepared(exchange.head.fields), endStream: exchange.head.isComplete,
+        readAhead: exchange.head.readAhead)
       exchanges[id] = exchange
       exchange.opened(id, on: self)
     } catch {

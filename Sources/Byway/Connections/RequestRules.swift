@@ -2,7 +2,7 @@ import HTTPWire
 
 /// What a hop checks and changes in every request that it takes in, whichever HTTP it came by.
 enum RequestRules {
-  /// Prepares a request's head for forwarding.
+  /// Prepares a request's head for forwarding. From here on `:authority` alone says where it goes.
   /// - Parameter via: the line that tells how the request came (RFC 9110 §7.6.3).
   /// - Returns: why it must not be forwarded, or `nil`.
   static func admit(
@@ -14,8 +14,44 @@ enum RequestRules {
       return BywayError(
         .loopDetected, "The request has passed \(hop) before: a link or an origin leads back to it.", processing: .none)
     }
+    if let rejection = settleAuthority(of: &fields) ?? judgeProtocol(of: fields) { return rejection }
     fields.append(.via, via)
     return nil
+  }
+
+  /// One authority, which everybody reads alike.
+  private static func settleAuthority(of fields: inout FieldSection) -> BywayError? {
+    do throws(AuthorityFlaw) {
+      let named = try fields.withValue(of: .authority) { bytes throws(AuthorityFlaw) in try AuthoritySpelling(bytes) }
+      guard let host = fields.value(of: .host) else { return nil }
+      if named == nil {
+        _ = try Authority(host)
+        fields.append(.authority, host)
+      } else {
+        // RFC 9113 §8.3.1: what differs is malformed.
+        let scheme = fields.value(of: .scheme)
+        let other = try Authority(host)
+        let authority = try fields.withValue(of: .authority) { bytes throws(AuthorityFlaw) in try Authority(bytes) }
+        guard other.host == authority?.host, other.port(for: scheme) == authority?.port(for: scheme) else {
+          return BywayError(
+            .invalidRequest, "Host and :authority name different places (RFC 9113 §8.3.1).", processing: .none)
+        }
+      }
+      fields.remove(.host)
+      return nil
+    } catch {
+      return BywayError(
+        .invalidRequest, place: fields.value(of: .authority) ?? fields.value(of: .host) ?? "", error)
+    }
+  }
+
+  /// What another protocol would make of the bytes after a CONNECT (RFC 8441 §4), nothing on the way can tell.
+  private static func judgeProtocol(of fields: FieldSection) -> BywayError? {
+    let isKnown = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? true
+    if isKnown { return nil }
+    return BywayError(
+      .unsupported, "Of the protocols that CONNECT may ask for, only websocket is spoken here (RFC 8441).",
+      processing: .none)
   }
 
   private static func passed(_ line: FieldSection.Line, of fields: FieldSection, hop: String) -> Bool {

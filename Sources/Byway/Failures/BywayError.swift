@@ -6,7 +6,7 @@ public struct BywayError: Error, Sendable {
       case invalidAddress, unknownScheme, unknownOption, invalidRequest
       case linkUnavailable, linkLost, protocolViolation
       case originUnavailable, originUntrusted, originLost, incompleteResponse, timedOut
-      case forbidden, misdirected, refused, tooLarge, cancelled, loopDetected, handlerFailed
+      case forbidden, misdirected, unsupported, refused, tooLarge, cancelled, loopDetected, handlerFailed
     }
     private let kind: Kind
     public var description: String { kind.rawValue }
@@ -39,6 +39,8 @@ public struct BywayError: Error, Sendable {
     public static let forbidden = Code(kind: .forbidden)
     /// The request names a host that this proxy does not answer for.
     public static let misdirected = Code(kind: .misdirected)
+    /// The request asks for a protocol that is not spoken here.
+    public static let unsupported = Code(kind: .unsupported)
     /// The peer refused the request before any work was done on it.
     public static let refused = Code(kind: .refused)
     /// A message exceeded a limit.

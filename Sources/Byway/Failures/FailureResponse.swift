@@ -84,6 +84,7 @@ package struct FailureResponse {
         case .timedOut: (504, "No answer in time", "http_response_timeout")
         case .forbidden: (403, "This target is not allowed", "http_request_denied")
         case .misdirected: (421, "This host is not served here", "http_request_denied")
+        case .unsupported: (501, "This protocol is not spoken here", "http_upgrade_failed")
         case .refused: (503, "The far end refused the request", "connection_refused")
         case .tooLarge: (413, "The message is too large", "http_request_error")
         case .loopDetected: (508, "The request loops", "proxy_loop_detected")

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// What a hop of ours said of its failure in `Proxy-Status` (RFC 9209 §2.3).
 package struct ProxyStatus: Sendable, Hashable {
   /// The type of the error: `destination_unavailable`.
@@ -7,9 +9,46 @@ package struct ProxyStatus: Sendable, Hashable {
 
   /// `nil` where it is no failure of a hop of ours.
   package init?(_ field: String) {
-    guard field.hasPrefix("byway-"), let start = field.firstRange(of: "; error=") else { return nil }
+    guard field.hasPrefix(Self.ours), let start = field.firstRange(of: "; error=") else { return nil }
     error = String(field[start.upperBound...].prefix { $0 != ";" && $0 != "," && $0 != " " })
     details = Self.string(in: field, after: "; details=\"")
+  }
+
+  /// How every hop of ours names itself.
+  private static let ours = "byway-"
+
+  /// Takes out the members by which somebody else speaks as one of our hops.
+  static func removeOurs(from fields: inout FieldSection) {
+    guard fields.contains(.proxyStatus) else { return }
+    let members = fields.lines.filter { $0.field == .proxyStatus }.flatMap { Self.members(of: fields.value(of: $0)) }
+    let others = members.filter { member in
+      // A name may be a token or a string (RFC 9209 §2).
+      !member.drop { $0 == "\"" }.lowercased().hasPrefix(ours)
+    }
+    guard others.count < members.count else { return }
+    fields.remove(.proxyStatus)
+    if !others.isEmpty { fields.append(.proxyStatus, others.joined(separator: ", ")) }
+  }
+
+  /// Of a list (RFC 9651 §3.1), in which strings may hold commas.
+  private static func members(of list: String) -> [Substring] {
+    var members: [Substring] = []
+    var start = list.startIndex
+    var isQuoted = false
+    var isEscaped = false
+    for index in list.indices {
+      switch list[index] {
+      case _ where isEscaped: isEscaped = false
+      case "\\" where isQuoted: isEscaped = true
+      case "\"": isQuoted.toggle()
+      case "," where !isQuoted:
+        members.append(list[start..<index])
+        start = list.index(after: index)
+      default: break
+      }
+    }
+    members.append(list[start...])
+    return members.map { $0.drop { $0 == " " || $0 == "\t" } }.filter { !$0.isEmpty }
   }
 
   package var code: BywayError.Code {

@@ -18,6 +18,8 @@ struct LineTransport: Transport {
     try base.check(address)
   }
 
+  func audience(of address: LinkAddress) -> Audience { base.audience(of: address) }
+
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let eventLoop = context.group.next()
     let known = Self.known.withLock { $0.removeValue(forKey: address.text) }

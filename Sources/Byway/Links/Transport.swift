@@ -33,13 +33,29 @@ public protocol Transport: Sendable {
   /// - Throws: ``BywayError`` with code `linkUnavailable`.
   func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener
 
+  /// Who can reach a listener at that address. A proxy asks more of those who come from anywhere.
+  func audience(of address: LinkAddress) -> Audience
+
   /// Where the medium is a line that damages or interrupts what it carries: what the link layer must know of it. Channels
   /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
   /// as the session over it can be resumed; half-closing means nothing there.
   func line(for address: LinkAddress) throws -> LineProperties?
 }
 
+/// Who can reach a listener.
+public enum Audience: Sendable, Hashable {
+  /// Nobody can tell: another machine perhaps, and the web pages in a browser.
+  case anyone
+  /// Those who have proved who they are, with a certificate for example; a browser may do that for any page.
+  case known
+  /// Programs that may open a file. No web page makes a browser do that.
+  case programs
+}
+
 extension Transport {
+  /// The safe assumption.
+  public func audience(of address: LinkAddress) -> Audience { .anyone }
+
   /// A reliable stream.
   public func line(for address: LinkAddress) throws -> LineProperties? { nil }
 }

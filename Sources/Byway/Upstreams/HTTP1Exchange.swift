@@ -58,12 +58,17 @@ final class HTTP1Exchange: RequestSink {
   // MARK: From the connection
 
   func informational(_ fields: FieldSection) {
-    sink?.informational(fields)
+    sink?.informational(upstream.rules.cleaned(fields))
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
     request.responseBegan()
-    if let via = upstream.via { fields.append(.via, via) }
+    if let rejection = upstream.rules.admit(&fields) {
+      let sink = sink
+      cancel(rejection)
+      sink?.fail(rejection)
+      return
+    }
     sink?.head(fields, isComplete: isComplete)
   }
 
@@ -75,7 +80,7 @@ final class HTTP1Exchange: RequestSink {
   func responseEnded(trailers: FieldSection?, wasComplete: Bool) {
     connection = nil
     let sink = sink.take()
-    if !wasComplete { sink?.finish(trailers: trailers) }
+    if !wasComplete { sink?.finish(trailers: trailers.map(upstream.rules.cleaned)) }
   }
 
   func didConsumeRequest(_ bytes: Int) {

@@ -25,8 +25,9 @@ package final class HTTP1Upstream: ExchangeHandler {
     /// speaks WebSocket has said it in a close frame, and is about to answer that; many servers, and most with TLS, answer
     /// nothing any more to half of a connection.
     package var webSocketClosing = TimeAmount.seconds(10)
+    package var farEnd = FarEnd.origin
     /// Requests carry their target in absolute form, because a proxy stands next.
-    package var isProxy = false
+    var isProxy: Bool { farEnd == .proxy }
     package var http1 = HTTP1Configuration.defaults
 
     package static let defaults = Configuration()
@@ -35,8 +36,7 @@ package final class HTTP1Upstream: ExchangeHandler {
   let eventLoop: any EventLoop
   let dialer: Dialer
   let configuration: Configuration
-  /// The line that this hop adds to a response's `Via`.
-  let via: String?
+  let rules: UpstreamRules
   private var idle: [HTTP1ClientConnection] = []
   private var waiting = CircularBuffer<HTTP1Exchange>()
   private var connectionCount = 0
@@ -47,7 +47,7 @@ package final class HTTP1Upstream: ExchangeHandler {
     self.dialer = dialer
     self.eventLoop = eventLoop
     self.configuration = configuration
-    via = hop.map { "1.1 \($0)" }
+    rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" })
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {

@@ -56,12 +56,17 @@ final class HTTP2Exchange: RequestSink {
   // MARK: From the connection
 
   func informational(_ fields: FieldSection) {
-    sink?.informational(fields)
+    sink?.informational(upstream.rules.cleaned(fields))
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
     request.responseBegan()
-    if let via = upstream.via { fields.append(.via, via) }
+    if let rejection = upstream.rules.admit(&fields) {
+      let sink = sink
+      cancel(rejection)
+      sink?.fail(rejection)
+      return
+    }
     sink?.head(fields, isComplete: isComplete)
     if isComplete { ended() }
   }
@@ -72,7 +77,7 @@ final class HTTP2Exchange: RequestSink {
   }
 
   func responseEnded(trailers: FieldSection?) {
-    sink?.finish(trailers: trailers)
+    sink?.finish(trailers: trailers.map(upstream.rules.cleaned))
     ended()
   }
 

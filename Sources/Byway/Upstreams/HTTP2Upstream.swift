@@ -14,6 +14,7 @@ package final class HTTP2Upstream: ExchangeHandler {
     package var connectTimeout = TimeAmount.seconds(10)
     /// Exchanges that may wait for the connection at once.
     package var maximumWaiting = 1024
+    package var farEnd = FarEnd.origin
     package var http2 = HTTP2Configuration.defaults
     /// What to call the failure to connect; `nil`: what the dialer calls it.
     package var unavailable: BywayError.Code? = .linkUnavailable
@@ -32,8 +33,7 @@ package final class HTTP2Upstream: ExchangeHandler {
   let eventLoop: any EventLoop
   let dialer: Dialer
   let configuration: Configuration
-  /// The line that this hop adds to a response's `Via`.
-  let via: String?
+  let rules: UpstreamRules
   private let logger: Logger
   private var state = State.idle
   private var waiting = CircularBuffer<HTTP2Exchange>()
@@ -49,7 +49,7 @@ package final class HTTP2Upstream: ExchangeHandler {
     self.eventLoop = eventLoop
     self.configuration = configuration
     self.logger = logger
-    via = hop.map { "2.0 \($0)" }
+    rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" })
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {

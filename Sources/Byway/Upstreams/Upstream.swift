@@ -51,6 +51,7 @@ extension Link {
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
+      configuration.farEnd = .gateway
       configuration.http2 = HTTP2Configuration(liveness: liveness)
       return HTTP2Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
     }

@@ -27,6 +27,12 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "host[:port]"))
   var name: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Pages of this origin may use what is reached here; those of others are refused. May be repeated.",
+      valueName: "http://host[:port]"))
+  var allowPage: [String] = []
+
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
   @Option(
@@ -82,6 +88,7 @@ struct ProxyCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, "--listen \(listen): clients dial, a proxy cannot. open=dial is for links.")
     }
     configuration.names = name
+    configuration.allowedPages = allowPage
     configuration.maximumConnections = try DescriptorBudget(accepting: maxConnections).accepted
     configuration.patience = linkTimeout.amount
     configuration.logger = logLevel.logger("byway.proxy")

@@ -67,7 +67,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     on eventLoop: any EventLoop, hop: String?, configuration: HTTP1Upstream.Configuration
   ) -> HTTP1Upstream {
     var configuration = configuration
-    configuration.isProxy = true
+    configuration.farEnd = .proxy
     let address = Origin.Address.tcp(host: host, port: port)
     let name = "the proxy \(self)"
     let dialer = Dialer(name: name) { eventLoop, deadline in

@@ -41,12 +41,18 @@ struct RoutingRules: Sendable {
     let method = request.value(of: .method) ?? ""
     if method == "CONNECT", !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
 
-    let scheme = try scheme(of: request)
     // What most requests are: no rule that could send them elsewhere.
     let isForwarding = request.contains(.targetForm)
-    if !isForwarding, allowed.isEmpty { return .origin }
+    if !isForwarding, allowed.isEmpty || !request.contains(.authority) { return .origin }
 
-    guard isForwarding || request.contains(.authority) else { return .origin }
+    let text = request.value(of: .scheme)?.lowercased() ?? "http"
+    guard let scheme = Target.Scheme(rawValue: text) else {
+      // A scheme of one's own may lead to the origin over a link; elsewhere only these are spoken (RFC 9110 §7.4).
+      if !isForwarding { return .origin }
+      throw BywayError(
+        .invalidRequest, "Only http and https are served here, and the URL begins with \(text): write http://.",
+        processing: .none)
+    }
     let named = try read(request.value(of: .authority) ?? "")
     let port = named.port ?? (scheme == .https ? 443 : 80)
     if let origin, origin == Authority(named.host, port: port) { return .origin }
@@ -66,17 +72,6 @@ struct RoutingRules: Sendable {
       throw forbidden(named)
     }
     return .tunnel(host: named.host, port: port)
-  }
-
-  /// Of a URL with another scheme, what answers here is not the resource (RFC 9110 §7.4).
-  private func scheme(of request: FieldSection) throws(BywayError) -> Target.Scheme {
-    guard let text = request.value(of: .scheme)?.lowercased() else { return .http }
-    guard let scheme = Target.Scheme(rawValue: text) else {
-      throw BywayError(
-        .invalidRequest, "Only http and https are served here, and the URL begins with \(text): write http://.",
-        processing: .none)
-    }
-    return scheme
   }
 
   private func read(_ authority: String) throws(BywayError) -> Authority {

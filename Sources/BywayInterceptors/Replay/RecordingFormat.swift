@@ -76,7 +76,8 @@ package enum RecordingFormat {
 
   private static let codes: [BywayError.Code] = [
     .invalidRequest, .linkUnavailable, .linkLost, .protocolViolation, .originUnavailable, .originUntrusted, .originLost,
-    .incompleteResponse, .timedOut, .forbidden, .misdirected, .refused, .tooLarge, .cancelled, .loopDetected,
+    .incompleteResponse, .timedOut, .forbidden, .misdirected, .unsupported, .refused, .tooLarge, .cancelled,
+    .loopDetected,
   ]
 }
 

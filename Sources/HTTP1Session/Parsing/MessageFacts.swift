@@ -92,7 +92,9 @@ struct MessageFacts: Sendable {
   /// Exactly one Host, and a plausible one: anything else means that two hops may see two hosts (RFC 9112 §3.2).
   mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     if hasHost { throw .malformed("The request has two Host fields.") }
-    guard FieldGrammar.isAuthority(value) else { throw .malformed("The Host field holds no host.") }
+    do throws(AuthorityFlaw) { _ = try AuthoritySpelling(value) } catch {
+      throw .malformed("The Host field holds no host: \(error).")
+    }
     hasHost = true
   }
 

@@ -50,8 +50,8 @@ struct RequestLine: Sendable {
     let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
     let authorityEnd = target[authorityStart...].firstIndex(where: isEnd) ?? target.count
     let authority = UnsafeRawBufferPointer(rebasing: target[authorityStart..<authorityEnd])
-    guard FieldGrammar.isAuthority(authority) else {
-      throw .malformed("The request target's authority is no host and port.")
+    do throws(AuthorityFlaw) { _ = try AuthoritySpelling(authority) } catch {
+      throw .malformed("The request target's authority is no host and port: \(error).")
     }
     fields.append(.scheme, String(decoding: target[..<colon], as: UTF8.self).lowercased())
     fields.append(.authority, authority)

@@ -25,6 +25,11 @@ public struct TLSTransport: Transport {
     _ = try TLSOptions(address)
   }
 
+  /// A client must have a certificate wherever there is an authority to verify it against.
+  public func audience(of address: LinkAddress) -> Audience {
+    address[option: "ca"] == nil ? .anyone : .known
+  }
+
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let endpoint = try Endpoint(address)
     guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }

@@ -15,6 +15,8 @@ public struct UnixTransport: Transport {
     _ = try mode(of: address)
   }
 
+  public func audience(of address: LinkAddress) -> Audience { .programs }
+
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let path = try SocketPath(address)
     do {

@@ -1,0 +1,63 @@
+import HTTPWire
+
+/// Who answers at the far end of an upstream.
+package enum FarEnd: Sendable, Hashable {
+  /// A server, which speaks for itself and for nobody on the way.
+  case origin
+  /// The other end of a link, which says why it could not reach an origin.
+  case gateway
+  /// An HTTP proxy, which may ask this hop for a login (RFC 9110 §11.7).
+  case proxy
+}
+
+/// What is checked and changed in every request that leaves by an upstream, and in every response that comes back.
+struct UpstreamRules: Sendable {
+  let farEnd: FarEnd
+  /// The line that this hop adds to a response's `Via`; `nil` where it is the one who asks.
+  let via: String?
+
+  /// A request's head as it goes out over HTTP/2.
+  func prepared(_ head: FieldSection) -> FieldSection {
+    var head = head
+    // RFC 9113 §8.3.1: one of them, or two opinions.
+    if head.contains(.authority) { head.remove(.host) }
+    // A login for a proxy ends at the first one, which this hop is (RFC 9110 §11.7.2).
+    if via != nil { head.remove(.proxyAuthorization) }
+    return head
+  }
+
+  /// - Returns: why the response must not go on, or `nil`.
+  func admit(_ head: inout FieldSection) -> BywayError? {
+    if hearsStrangers { ProxyStatus.removeOurs(from: &head) }
+    guard let via else { return nil }
+    if head.status == 407 {
+      // Passed on, it would be this proxy that asks its users for a password (RFC 9110 §15.5.8).
+      guard farEnd == .proxy else {
+        return BywayError(.protocolViolation, "The far end asks for a login as only a proxy may (407).")
+      }
+    } else {
+      head.remove(.proxyAuthenticate)
+    }
+    head.append(.via, via)
+    return nil
+  }
+
+  /// Of what comes beside a response's head: informational ones and trailers.
+  func cleaned(_ fields: FieldSection) -> FieldSection {
+    guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
+    var fields = fields
+    if hearsStrangers { ProxyStatus.removeOurs(from: &fields) }
+    if via != nil { fields.remove(.proxyAuthenticate) }
+    return fields
+  }
+
+  /// What comes back may be an origin's own words. To a CONNECT, which is what a proxy is asked where this is no hop, only
+  /// hops answer.
+  private var hearsStrangers: Bool {
+    switch farEnd {
+    case .origin: true
+    case .proxy: via != nil
+    case .gateway: false
+    }
+  }
+}

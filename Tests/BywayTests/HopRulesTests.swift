@@ -1,0 +1,73 @@
+import HTTPWire
+import Logging
+import Testing
+
+@testable import Byway
+
+/// What a hop makes of heads that pass it.
+@Suite struct HopRulesTests {
+  private func admitted(_ fields: FieldSection) throws -> FieldSection {
+    var fields = fields
+    let configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test"))
+    if let rejection = RequestRules.admit(&fields, configuration, via: "2.0 hop") { throw rejection }
+    return fields
+  }
+
+  @Test(
+    "Host beside :authority says the same, and is dropped",
+    arguments: [("device", "device"), ("Device.:80", "device"), ("[::1]", "[0::1]:80"), ("a:8", "A.:8")])
+  func agreeing(_ authority: String, _ host: String) throws {
+    let fields = try admitted([":method": "GET", ":scheme": "http", ":authority": authority, "host": host])
+    #expect(fields.value(of: .authority) == authority)
+    #expect(!fields.contains(.host))
+  }
+
+  @Test("Host without :authority is the authority") func onlyHost() throws {
+    let fields = try admitted([":method": "GET", ":scheme": "http", "host": "device:8"])
+    #expect(fields.value(of: .authority) == "device:8")
+    #expect(!fields.contains(.host))
+    #expect(try !admitted([":method": "GET", ":path": "/"]).contains(.authority))
+  }
+
+  @Test(
+    "two hosts, and what is none, are refused",
+    arguments: [
+      ("device", "evil"), ("device", "device:81"), ("device", "u@device"), ("u@device", "device"), ("device", ""),
+      ("b\u{FC}cher", nil), ("%64evice", nil), ("", nil), ("device:999999", nil), (nil, "u@device"),
+    ] as [(String?, String?)])
+  func disagreeing(_ authority: String?, _ host: String?) {
+    var fields: FieldSection = [":method": "GET", ":scheme": "http"]
+    if let authority { fields.append(.authority, authority) }
+    if let host { fields.append(.host, host) }
+    let error = #expect(throws: BywayError.self) { try admitted(fields) }
+    #expect(error?.code == .invalidRequest)
+    #expect(error?.message.contains("u@") == false)
+  }
+
+  @Test("a request that leaves over HTTP/2 has one host, and no login for a proxy") func prepared() {
+    let head: FieldSection = [
+      ":method": "GET", ":authority": "device", "host": "evil", "proxy-authorization": "Basic x", "accept": "*/*",
+    ]
+    let asHop = UpstreamRules(farEnd: .origin, via: "2.0 hop").prepared(head)
+    #expect(asHop == [":method": "GET", ":authority": "device", "accept": "*/*"])
+    let asClient = UpstreamRules(farEnd: .gateway, via: nil).prepared(head)
+    #expect(asClient.contains(.proxyAuthorization) && !asClient.contains(.host))
+  }
+
+  @Test("whose word on the way counts") func farEnds() {
+    let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
+    for (farEnd, via, keeps) in [
+      (FarEnd.gateway, "2.0 hop", true), (.origin, "2.0 hop", false), (.proxy, "2.0 hop", false), (.proxy, nil, true),
+      (.origin, nil, false), (.gateway, nil, true),
+    ] as [(FarEnd, String?, Bool)] {
+      var head = head
+      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head) == nil)
+      #expect(head.contains(.proxyStatus) == keeps, "\(farEnd) \(via ?? "-")")
+      #expect(head.contains(.proxyAuthenticate) == (via == nil))
+    }
+    var login: FieldSection = [":status": "407", "proxy-authenticate": "Basic"]
+    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login)?.code == .protocolViolation)
+    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login) == nil)
+    #expect(login.contains(.proxyAuthenticate))
+  }
+}
