@@ -88,7 +88,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
     do {
       connection =
         isHTTP2
-        ? try HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+        ? HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
         : try HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration)
     } catch {
       context.close(promise: nil)

@@ -42,7 +42,7 @@ import Testing
   func waitEnds() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
-    configuration.connectTimeout = .milliseconds(200)
+    configuration.queueing = .milliseconds(200)
     let client = try await HTTP1ClientFixture(configuration)
     _ = try await client.begin()
     let waiting = try await client.begin(.post)

@@ -26,7 +26,7 @@ import Testing
     let configuration = ServerConfiguration(
       hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let connection = try await eventLoop.submit {
-      Unshared(try HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
+      Unshared(HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
     }.get()
     client.offer(ByteBuffer(bytes: Self.request(method, path: method == "POST")))
     let exchange = try await handler.exchange()

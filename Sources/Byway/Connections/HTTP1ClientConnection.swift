@@ -28,12 +28,13 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   private var isBodyBounded = false
   private var isRequestSent = false
   private var isReused = false
+  private var wasUsable = false
   private var isEnded = false
   private var gate = ReadGate() {
     didSet { reads.bound.bytes = gate.room }
   }
   private let reads = BoundedReads()
-  private(set) var idleSince = NIODeadline.now()
+  private(set) var idleSince: NIODeadline
   private lazy var timer = LazyTimer(on: channel.eventLoop) { [unowned self] in timedOut() }
 
   private enum Tunnel {
@@ -42,16 +43,24 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     case closing
   }
 
-  static func start(on channel: any Channel, upstream: HTTP1Upstream) throws -> HTTP1ClientConnection {
+  /// The upstream hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
+  /// kept.
+  static func start(on channel: any Channel, upstream: HTTP1Upstream) {
     let connection = HTTP1ClientConnection(channel, upstream)
-    try channel.pipeline.syncOperations.addHandler(connection)
-    channel.startReading()
-    return connection
+    do {
+      try channel.pipeline.syncOperations.addHandler(connection)
+      channel.startReading()
+    } catch {
+      return connection.fail(
+        BywayError(.originLost, "\(upstream.dialer.name) closed the connection at once.", cause: error))
+    }
+    if !connection.isEnded { connection.becomeIdle() }
   }
 
   private init(_ channel: any Channel, _ upstream: HTTP1Upstream) {
     self.channel = channel
     self.upstream = upstream
+    idleSince = channel.eventLoop.now
     output = HTTP1Output(channel)
     parser = ResponseParser(configuration: upstream.configuration.http1)
   }
@@ -63,7 +72,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   /// Goes to the pool, or to an exchange that waits.
   func becomeIdle() {
-    idleSince = .now()
+    wasUsable = true
+    idleSince = channel.eventLoop.now
     timer.set(idleSince + upstream.configuration.idleTimeout)
     gate.forget()
     resumeReading()
@@ -126,7 +136,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     case .open where handshake != nil:
       channel.flush()
       tunnel = .closing
-      timer.set(.now() + upstream.configuration.webSocketClosing)
+      timer.set(channel.eventLoop.now + upstream.configuration.webSocketClosing)
     case .open:
       endOutput()
     case .none:
@@ -330,14 +340,14 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
       return
     }
     let isDue = isRequestSent || output.uncredited > 0
-    let patience = isDue ? NIODeadline.now() + upstream.configuration.responseTimeout : .distantFuture
+    let patience = isDue ? channel.eventLoop.now + upstream.configuration.responseTimeout : .distantFuture
     timer.set(min(patience, exchange.deadline ?? .distantFuture))
   }
 
   /// And for the next bytes of a body whose end is known: not while the client reads none.
   private func watchBody() {
     guard isBodyBounded, exchange != nil, let timeout = upstream.configuration.bodyTimeout else { return }
-    timer.set(gate.isHeldBack ? nil : .now() + timeout)
+    timer.set(gate.isHeldBack ? nil : channel.eventLoop.now + timeout)
   }
 
   private func timedOut() {
@@ -373,7 +383,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     gate.forget()
     let exchange = exchange.take()
     channel.close(promise: nil)
-    upstream.connectionEnded(self)
+    upstream.connectionEnded(self, error, wasUsable: wasUsable)
     exchange?.fail(error, wasReused: isReused)
   }
 }

@@ -15,21 +15,21 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   private var exchanges: [StreamID: HTTP2Exchange] = [:]
   private var isDraining = false
 
-  static func start(on channel: any Channel, upstream: HTTP2Upstream) throws -> HTTP2ClientConnection {
-    let connection = HTTP2ClientConnection(channel, upstream)
-    try channel.pipeline.syncOperations.addHandler(connection.driver)
-    channel.startReading()
-    return connection
-  }
+  private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in timePassed() }
 
-  private init(_ channel: any Channel, _ upstream: HTTP2Upstream) {
+  /// Nothing is read or written, and no end is told, before ``start()``.
+  init(on channel: any Channel, upstream: HTTP2Upstream) {
     var configuration = upstream.configuration.http2.over(channel)
     configuration.windows.initial = ReadAhead.share
-    session = HTTP2Session(role: .client, configuration: configuration, at: .now())
-    driver = HTTP2Driver(session, on: channel.eventLoop)
+    session = HTTP2Session(role: .client, configuration: configuration, at: channel.eventLoop.now)
+    driver = HTTP2Driver(session, on: channel)
     closed = channel.closeFuture
     self.upstream = upstream
-    driver.delegate = self
+  }
+
+  /// Begins with what the channel has kept: the connection may have ended when this returns.
+  func start() {
+    driver.start(for: self)
   }
 
   // MARK: For exchanges
@@ -44,7 +44,10 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     } catch {
       // Nothing of it was sent; another connection may take it, unless this is no HTTP/2 at all.
       upstream.connectionRefusesStreams(self)
-      if error.kind == .closing { upstream.start(exchange) } else { exchange.fail(BywayError(error)) }
+      switch error.kind {
+      case .closing, .unresponsive, .linkEnded, .exhausted: upstream.start(exchange)
+      case .notHTTP2, .violation, .flooded: exchange.turnedAway(BywayError(error))
+      }
     }
     driver.scheduleTransmit()
   }
@@ -77,6 +80,16 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   }
 
   var lineStatistics: LinkStatistics? { driver.lineStatistics }
+
+  /// Tells its exchange at that time.
+  func watch(_ deadline: NIODeadline?) {
+    if deadline != .distantFuture { time.note(deadline) }
+  }
+
+  private func timePassed() {
+    for exchange in Array(exchanges.values) { exchange.timePassed() }
+    for exchange in exchanges.values { watch(exchange.nextDeadline) }
+  }
 
   /// Takes no more exchanges; closes when the running ones have ended.
   func drain() {
@@ -127,7 +140,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     upstream.connectionEnded(self, error)
     let failure =
       error ?? BywayError(.linkLost, "\(upstream.dialer.name) was closed by the far end before the response ended.")
-    for exchange in running { exchange.fail(failure) }
+    for exchange in running { exchange.lost(failure) }
   }
 
   func inputEnded() {
@@ -138,7 +151,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   private func closed(_ id: StreamID, _ code: HTTP2ErrorCode, isUnprocessed: Bool) {
     guard let exchange = exchanges.removeValue(forKey: id) else { return }
     if let failure = session.failure {
-      exchange.fail(BywayError(failure))
+      exchange.lost(BywayError(failure))
     } else {
       exchange.closed(code, isUnprocessed: isUnprocessed)
     }

@@ -26,8 +26,9 @@ final class HTTP2Driver: ChannelInboundHandler {
 
   let session: HTTP2Session
   let eventLoop: any EventLoop
+  private let channel: any Channel
   /// Held until the connection has ended; a weak reference would make every retain of it slow.
-  var delegate: (any Delegate)?
+  private var delegate: (any Delegate)?
   private var context: ChannelHandlerContext?
   private var stream: StreamChannel?
   private var output = ByteBuffer()
@@ -37,15 +38,30 @@ final class HTTP2Driver: ChannelInboundHandler {
   private var failure: BywayError?
   private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
 
-  init(_ session: HTTP2Session, on eventLoop: any EventLoop) {
+  init(_ session: HTTP2Session, on channel: any Channel) {
     self.session = session
-    self.eventLoop = eventLoop
+    self.channel = channel
+    eventLoop = channel.eventLoop
   }
 
   /// Of the line that this connection goes over; `nil` where there is none.
   var lineStatistics: LinkStatistics? { stream?.lineStatistics }
 
   // MARK: For the role
+
+  /// Enters the channel's pipeline, and reads from then on. All that becomes of the connection is told to the delegate, its
+  /// end perhaps before this returns.
+  func start(for delegate: any Delegate) {
+    self.delegate = delegate
+    do {
+      try channel.pipeline.syncOperations.addHandler(self)
+      channel.startReading()
+    } catch {
+      failure = BywayError(.linkLost, "The link was closed before it could be used.", cause: error)
+      channel.close(promise: nil)
+      end()
+    }
+  }
 
   /// Sends what the session has, at the end of this turn of the loop.
   func scheduleTransmit() {
@@ -83,7 +99,7 @@ final class HTTP2Driver: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isEnded else { return }
-    session.receive(unwrapInboundIn(data), at: .now())
+    session.receive(unwrapInboundIn(data), at: eventLoop.now)
     drainEvents()
   }
 
@@ -124,7 +140,7 @@ final class HTTP2Driver: ChannelInboundHandler {
       guard room > 0 else { break }
       // Storage that the channel has let go of is used again; clearing one that it still holds makes a new one.
       output.clear()
-      session.nextTransmit(maximum: room, into: &output, at: .now())
+      session.nextTransmit(maximum: room, into: &output, at: eventLoop.now)
       if output.readableBytes == 0 { break }
       context.write(wrapOutboundOut(output), promise: nil)
       hasWritten = true
@@ -166,7 +182,7 @@ final class HTTP2Driver: ChannelInboundHandler {
 
   private func timerFired() {
     guard !isEnded else { return }
-    session.handleTimeout(at: .now())
+    session.handleTimeout(at: eventLoop.now)
     drainEvents()
     scheduleTransmit()
     armTimer()

@@ -22,20 +22,18 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   /// Puts the connection on a channel, and turns reading on.
   package static func start(
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
-  ) throws -> HTTP2ServerConnection {
+  ) -> HTTP2ServerConnection {
     let connection = HTTP2ServerConnection(channel, handler, configuration)
-    try channel.pipeline.syncOperations.addHandler(connection.driver)
-    channel.startReading()
+    connection.driver.start(for: connection)
     return connection
   }
 
   private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
-    session = HTTP2Session(role: .server, configuration: configuration.http2.over(channel), at: .now())
-    driver = HTTP2Driver(session, on: channel.eventLoop)
+    session = HTTP2Session(role: .server, configuration: configuration.http2.over(channel), at: channel.eventLoop.now)
+    driver = HTTP2Driver(session, on: channel)
     self.handler = handler
     self.configuration = configuration
     via = "2.0 \(configuration.hop)"
-    driver.delegate = self
   }
 
   /// Accepts no more requests, lets the running ones finish, then closes.

@@ -59,7 +59,11 @@ final class LineDialler: LineDriver.Delegate, @unchecked Sendable {
   func sessionOpened(_ channel: StreamChannel) {
     guard let opened = opened.take() else { return }
     channel.prepareForHandover().assumeIsolated().whenComplete { result in
-      if case .failure(let error) = result { return opened.fail(error) }
+      if case .failure(let error) = result {
+        // Nobody will have it, and the line would stay taken.
+        self.driver.abort()
+        return opened.fail(error)
+      }
       channel.activate()
       opened.succeed(channel)
     }

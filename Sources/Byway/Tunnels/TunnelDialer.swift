@@ -127,6 +127,10 @@ private final class DialledTunnel: ResponseSink {
   }
 
   func finish(trailers: FieldSection?) {
+    // Over before the handler has even returned: nobody has this tunnel yet.
+    guard request != nil || !isOpen else {
+      return end(BywayError(.originLost, "The tunnel to \(target) ended as it was opened.", processing: .none))
+    }
     // The exchange is over with its response, and takes no more of the request.
     isOver = true
     request = nil

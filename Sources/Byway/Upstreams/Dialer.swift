@@ -39,8 +39,28 @@ package struct Dialer: Sendable {
     }
   }
 
+  /// How much later than its deadline a try is given up that does not end by itself.
+  private static let tolerance = TimeAmount.seconds(1)
+
   /// - Parameter deadline: means nothing where the far end dials.
   package func dial(on eventLoop: any EventLoop, deadline: NIODeadline) -> EventLoopFuture<any Channel> {
-    open(eventLoop, deadline).hop(to: eventLoop)
+    let opening = open(eventLoop, deadline).hop(to: eventLoop)
+    return inbound == nil ? limited(opening, by: deadline + Self.tolerance) : opening
+  }
+
+  /// Whoever waits for a channel is told something, whatever a transport does; a channel that comes too late is closed.
+  private func limited(
+    _ opening: EventLoopFuture<any Channel>, by deadline: NIODeadline
+  ) -> EventLoopFuture<any Channel> {
+    let opened = opening.eventLoop.makePromise(of: (any Channel).self)
+    let timer = opening.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+      opened.fail(BywayError(.timedOut, "\(name) did not open in time.", processing: .none))
+      opening.whenSuccess { $0.close(promise: nil) }
+    }
+    opening.whenComplete { result in
+      timer.cancel()
+      opened.completeWith(result)
+    }
+    return opened.futureResult
   }
 }

@@ -3,29 +3,34 @@ import HTTPWire
 import NIOCore
 
 /// One exchange on its way to an HTTP/1.1 server, through as many connections as it takes.
-final class HTTP1Exchange: RequestSink {
-  private var request: ReplayableRequest
+final class HTTP1Exchange: RequestSink, WaitingExchange {
+  let arrival: UInt64
   let kind: RequestKind
+  private var request: ReplayableRequest
+  private var life: RequestLife
   private let upstream: HTTP1Upstream
   private var sink: (any ResponseSink)?
   private var connection: HTTP1ClientConnection?
-  /// Until when it waits for a connection.
-  var waitEnd = NIODeadline.distantFuture
 
-  var isEnded: Bool { sink == nil }
   var head: ExchangeHead { request.head }
   var deadline: NIODeadline? { head.deadline }
+  var nextDeadline: NIODeadline? { life.nextDeadline }
 
-  init(_ head: ExchangeHead, sink: any ResponseSink, upstream: HTTP1Upstream) {
+  init(
+    _ head: ExchangeHead, sink: any ResponseSink, upstream: HTTP1Upstream, arrival: UInt64, budget: RequestLife.Budget
+  ) {
     request = ReplayableRequest(head)
+    life = RequestLife(budget, at: upstream.eventLoop.now)
     self.sink = sink
     self.upstream = upstream
+    self.arrival = arrival
     kind = RequestKind(head.fields)
   }
 
-  /// Puts the request, as far as it has come, on a connection that is its own from now on.
+  /// Puts the request, as far as it has come, on a connection that is its own from now on, and that watches its time.
   func send(on connection: HTTP1ClientConnection) {
     self.connection = connection
+    handle(.sent(isWhole: request.body.isComplete))
     let body = request.beginAttempt()
     connection.begin(self)
     for chunk in body where self.connection === connection { connection.write(chunk) }
@@ -35,24 +40,41 @@ final class HTTP1Exchange: RequestSink {
   // MARK: RequestSink
 
   func write(_ bytes: ByteBuffer) {
-    guard !isEnded else { return }
+    guard sink != nil else { return }
     request.append(bytes, isSent: connection != nil)
     connection?.write(bytes)
   }
 
   func finish(trailers: FieldSection?) {
-    guard !isEnded else { return }
+    guard sink != nil else { return }
     request.finish(trailers: trailers)
     connection?.finish(trailers: trailers)
   }
 
   func cancel(_ reason: BywayError) {
-    sink = nil
-    connection.take()?.abort()
+    handle(.cancelled)
   }
 
   func didConsumeResponse(_ bytes: Int) {
     connection?.didConsumeResponse(bytes)
+  }
+
+  // MARK: From the upstream
+
+  func wait(for want: RequestLife.Want) {
+    handle(.wait(want))
+  }
+
+  func connectFailed(_ error: BywayError) {
+    handle(.connectFailed(error))
+  }
+
+  func turnedAway(_ error: BywayError) {
+    handle(.turnedAway(error))
+  }
+
+  func timePassed() {
+    handle(.time)
   }
 
   // MARK: From the connection
@@ -62,6 +84,7 @@ final class HTTP1Exchange: RequestSink {
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
+    handle(.responseBegan)
     request.responseBegan()
     if let rejection = upstream.rules.admit(&fields) {
       let sink = sink
@@ -79,7 +102,8 @@ final class HTTP1Exchange: RequestSink {
   /// The exchange is over; the connection has let go of it.
   func responseEnded(trailers: FieldSection?, wasComplete: Bool) {
     connection = nil
-    let sink = sink.take()
+    let sink = sink
+    handle(.responseEnded)
     if !wasComplete { sink?.finish(trailers: trailers.map(upstream.rules.cleaned)) }
   }
 
@@ -88,22 +112,42 @@ final class HTTP1Exchange: RequestSink {
     if fresh > 0 { sink?.didConsumeRequest(fresh) }
   }
 
-  /// - Parameter wasReused: the connection had served before, and may have been closed by its idle peer just then.
+  /// The connection has ended.
+  /// - Parameter wasReused: it had served before, and may have been closed by its idle peer just then.
   func fail(_ error: BywayError, wasReused: Bool = false) {
     connection = nil
-    guard let sink else { return }
-    if wasReused, request.mayRepeat(after: error), hasWholeBody(of: sink) {
-      upstream.start(self)
-    } else {
-      self.sink = nil
-      sink.fail(error)
+    let isRepeatable = wasReused && RetryRules.permit(error, request: head.fields)
+    handle(.attemptFailed(error, isRepeatable: isRepeatable))
+  }
+
+  // MARK: The life of the request
+
+  private func handle(_ event: RequestLife.Event) {
+    switch life.handle(event, at: upstream.eventLoop.now) {
+    case .nothing:
+      break
+    case .repeat(let error):
+      if hasWholeBody() { upstream.start(self) } else { handle(.turnedAway(error)) }
+    case .release:
+      end()
+    case .fail(let failure):
+      let error = upstream.explain(failure, processing: life.processing)
+      let sink = sink
+      end()
+      sink?.fail(error)
     }
   }
 
+  private func end() {
+    sink = nil
+    upstream.leave(self)
+    connection.take()?.abort()
+  }
+
   /// The sender begins again where not everything was kept.
-  private func hasWholeBody(of sink: any ResponseSink) -> Bool {
+  private func hasWholeBody() -> Bool {
     if request.body.isWhole { return true }
-    guard sink.replayRequest() else { return false }
+    guard let sink, sink.replayRequest() else { return false }
     request.restartBody()
     return true
   }

@@ -3,13 +3,17 @@ package import NIOCore
 
 /// Sends exchanges to an HTTP/1.1 server over a pool of kept-alive connections.
 ///
-/// An idle connection is taken last in, first out, so that a quiet pool shrinks; it is checked before it is used again.
+/// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in, first out, so that a quiet pool shrinks; it is checked before it is used again.
 /// Lives on one event loop.
 package final class HTTP1Upstream: ExchangeHandler {
   package struct Configuration: Sendable {
-    /// Open connections at once; further exchanges wait for one, as long as for a new one to open.
+    /// Open connections at once; further exchanges wait for one.
     package var maximumConnections = 256
     package var maximumWaiting = 1024
+    /// How long an exchange waits for one that is in use.
+    package var queueing = TimeAmount.seconds(10)
+    /// How long an exchange waits while none can be opened. Zero: the first failure is final.
+    package var patience = TimeAmount.zero
     /// A connection unused for that long is closed.
     package var idleTimeout = TimeAmount.seconds(50)
     /// A server may close an idle connection just as a request leaves. One that cannot be sent twice takes only a
@@ -30,6 +34,9 @@ package final class HTTP1Upstream: ExchangeHandler {
     var isProxy: Bool { farEnd == .proxy }
     package var http1 = HTTP1Configuration.defaults
 
+    /// From 0 to 1: what varies the pauses between tries.
+    package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
+
     package static let defaults = Configuration()
   }
 
@@ -38,55 +45,118 @@ package final class HTTP1Upstream: ExchangeHandler {
   let configuration: Configuration
   let rules: UpstreamRules
   private var idle: [HTTP1ClientConnection] = []
-  private var waiting = CircularBuffer<HTTP1Exchange>()
+  private let waiting: WaitingLine<HTTP1Exchange>
+  private var arrivals: UInt64 = 0
+  /// Connections that are open, and tries to open one.
   private var connectionCount = 0
+  private var dialCount = 0
+  private var backoff = Backoff()
+  private var isBackingOff = false
+  private var lastFailure: BywayError?
   private var isShutDown = false
-  private lazy var waitTimer = LazyTimer(on: eventLoop) { [unowned self] in waitEnded() }
 
   package init(dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults) {
     self.dialer = dialer
     self.eventLoop = eventLoop
     self.configuration = configuration
+    waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" })
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let exchange = HTTP1Exchange(request, sink: sink, upstream: self)
+    arrivals += 1
+    let exchange = HTTP1Exchange(
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
     start(exchange)
     return exchange
+  }
+
+  private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
+    let isPatient = configuration.patience > .zero
+    return RequestLife.Budget(
+      patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1), isPatient: isPatient,
+      queueing: configuration.queueing, deadline: deadline ?? .distantFuture)
   }
 
   /// Closes the idle connections, whose end it reports; the others when their exchanges end.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
     isShutDown = true
+    waiting.tell { $0.turnedAway(Self.wasShutDown) }
     let closed = idle.map { $0.close() }
     idle = []
     return .andAllComplete(closed, on: eventLoop)
   }
 
-  // MARK: For exchanges and connections
+  private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
+
+  // MARK: For exchanges
 
   func start(_ exchange: HTTP1Exchange) {
-    while let connection = idle.popLast() {
+    if let connection = takeIdle(for: exchange) {
+      exchange.send(on: connection)
+    } else if isShutDown {
+      exchange.turnedAway(Self.wasShutDown)
+    } else if waiting.count < configuration.maximumWaiting {
+      exchange.wait(for: want)
+      waiting.insert(exchange)
+      serve()
+    } else {
+      exchange.turnedAway(
+        BywayError(.refused, "Too many requests wait for \(dialer.name) already.", processing: .none))
+    }
+  }
+
+  /// It waits no more.
+  func leave(_ exchange: HTTP1Exchange) {
+    waiting.remove(exchange)
+  }
+
+  /// - Parameter processing: what became of the request until then.
+  func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
+    var error: BywayError
+    switch failure {
+    case .error(let cause): return cause
+    case .deadline where processing == .possible:
+      error = BywayError(.timedOut, "\(dialer.name) sent no response within its time.")
+    case .waited(for: .turn):
+      error = BywayError(.timedOut, "Every connection to \(dialer.name) was in use for too long.")
+    case .deadline, .waited(for: .connection):
+      error = lastFailure ?? BywayError(.timedOut, "\(dialer.name) did not open in time.")
+    }
+    error.processing = processing
+    return error
+  }
+
+  private func takeIdle(for exchange: HTTP1Exchange) -> HTTP1ClientConnection? {
+    while let connection = idle.last {
       guard connection.isUsable else {
+        idle.removeLast()
         connection.close()
         continue
       }
-      guard RetryRules.isIdempotent(exchange.head.fields) || connection.idleSince + configuration.freshness > .now()
-      else {
-        // The others have been idle for longer still.
-        idle.append(connection)
-        break
-      }
-      exchange.send(on: connection)
-      return
+      let isFresh = connection.idleSince + configuration.freshness > eventLoop.now
+      // The others have been idle for longer still.
+      guard isFresh || RetryRules.isIdempotent(exchange.head.fields) else { return nil }
+      return idle.removeLast()
     }
-    if connectionCount < configuration.maximumConnections { dial(for: exchange) } else { wait(exchange) }
+    return nil
   }
 
+  private var want: RequestLife.Want { connectionCount == 0 ? .connection : .turn }
+
+  /// What those wait for that wait has changed.
+  private func wantChanged() {
+    waiting.tell { $0.wait(for: want) }
+  }
+
+  // MARK: From connections
+
+  /// A connection can take a request: its first, or another one.
   func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
-    if let exchange = nextWaiting() {
+    lastFailure = nil
+    backoff.reset()
+    if let exchange = waiting.popFirst() {
       exchange.send(on: connection)
     } else if isShutDown {
       connection.close()
@@ -95,71 +165,72 @@ package final class HTTP1Upstream: ExchangeHandler {
     }
   }
 
-  func connectionEnded(_ connection: HTTP1ClientConnection) {
+  /// - Parameter wasUsable: it has become idle before.
+  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, wasUsable: Bool) {
     connectionCount -= 1
     idle.removeAll { $0 === connection }
-    if let exchange = nextWaiting() { dial(for: exchange) }
-  }
-
-  // MARK: Waiting
-
-  private func wait(_ exchange: HTTP1Exchange) {
-    guard waiting.count < configuration.maximumWaiting else {
-      let message = "Too many requests wait for \(dialer.name) already."
-      exchange.fail(BywayError(.refused, message, processing: .none))
-      return
-    }
-    exchange.waitEnd = min(.now() + configuration.connectTimeout, exchange.deadline ?? .distantFuture)
-    waiting.append(exchange)
-    waitTimer.set(waiting.map(\.waitEnd).min())
-    // One that is idle and not good enough makes room for one that is.
-    idle.first?.close()
-  }
-
-  private func waitEnded() {
-    let now = NIODeadline.now()
-    let due = waiting.filter { $0.waitEnd <= now }
-    waiting.removeAll { $0.waitEnd <= now }
-    for exchange in due {
-      let message = "Every connection to \(dialer.name) was in use for too long."
-      exchange.fail(BywayError(.timedOut, message, processing: .none))
-    }
-    waitTimer.set(waiting.map(\.waitEnd).min())
-  }
-
-  private func nextWaiting() -> HTTP1Exchange? {
-    while let exchange = waiting.popFirst() {
-      if !exchange.isEnded { return exchange }
-    }
-    return nil
+    if connectionCount == 0 { wantChanged() }
+    if wasUsable { serve() } else { connectFailed(error) }
   }
 
   // MARK: Opening
 
-  private func dial(for exchange: HTTP1Exchange) {
-    connectionCount += 1
-    let deadline = min(.now() + configuration.connectTimeout, exchange.deadline ?? .distantFuture)
-    dialer.dial(on: eventLoop, deadline: deadline).assumeIsolated().whenComplete { result in
-      do {
-        let connection = try HTTP1ClientConnection.start(on: try result.get(), upstream: self)
-        if exchange.isEnded {
-          connection.becomeIdle()
-        } else {
-          exchange.send(on: connection)
-        }
-      } catch {
-        self.connectionCount -= 1
-        exchange.fail(Self.unavailable(error, name: self.dialer.name))
-        if let next = self.nextWaiting() { self.dial(for: next) }
+  /// Opens a connection for each exchange that waits, as far as there may be more.
+  private func serve() {
+    guard !isBackingOff, !isShutDown else { return }
+    while dialCount < waiting.count {
+      guard connectionCount + dialCount < configuration.maximumConnections else {
+        // One that is idle and not good enough makes room for one that is.
+        idle.first?.close()
+        return
+      }
+      dial()
+    }
+  }
+
+  private func dial() {
+    dialCount += 1
+    dialer.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
+      self.dialCount -= 1
+      switch result {
+      case .success(let channel):
+        self.connectionCount += 1
+        if self.connectionCount == 1 { self.wantChanged() }
+        HTTP1ClientConnection.start(on: channel, upstream: self)
+      case .failure(let error):
+        self.connectFailed(error)
       }
     }
   }
 
-  private static func unavailable(_ error: any Error, name: String) -> BywayError {
-    if var error = error as? BywayError {
-      error.processing = .none
-      return error
+  /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
+  /// known, and a link that takes longer to open than anybody waits gets its time.
+  private var timeToConnect: TimeAmount {
+    guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
+    return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
+  }
+
+  private func connectFailed(_ error: any Error) {
+    var failure =
+      error as? BywayError ?? BywayError(.originUnavailable, "\(dialer.name) cannot be reached.", cause: error)
+    failure.processing = .none
+    lastFailure = failure
+    if configuration.patience > .zero {
+      backOff()
+    } else if dialCount < waiting.count {
+      // It was this one's try.
+      waiting.first?.connectFailed(failure)
+      serve()
     }
-    return BywayError(.originUnavailable, "\(name) cannot be reached.", processing: .none, cause: error)
+  }
+
+  private func backOff() {
+    backoff.fail()
+    guard !isBackingOff else { return }
+    isBackingOff = true
+    eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: configuration.jitter())) {
+      self.isBackingOff = false
+      self.serve()
+    }
   }
 }

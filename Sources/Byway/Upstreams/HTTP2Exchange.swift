@@ -3,29 +3,34 @@ import HTTPWire
 import NIOCore
 
 /// One exchange on its way over HTTP/2, through as many connections as it takes.
-final class HTTP2Exchange: RequestSink {
+final class HTTP2Exchange: RequestSink, WaitingExchange {
+  let arrival: UInt64
   private var request: ReplayableRequest
-  /// Until when it waits for a connection.
-  let patienceEnd: NIODeadline
+  private var life: RequestLife
   private let upstream: HTTP2Upstream
   private var sink: (any ResponseSink)?
   private var connection: HTTP2ClientConnection?
   private var id: StreamID = 0
 
-  var isEnded: Bool { sink == nil }
   var head: ExchangeHead { request.head }
+  var nextDeadline: NIODeadline? { life.nextDeadline }
 
-  init(_ head: ExchangeHead, sink: any ResponseSink, upstream: HTTP2Upstream, patienceEnd: NIODeadline) {
+  init(
+    _ head: ExchangeHead, sink: any ResponseSink, upstream: HTTP2Upstream, arrival: UInt64, budget: RequestLife.Budget
+  ) {
     request = ReplayableRequest(head)
+    life = RequestLife(budget, at: upstream.eventLoop.now)
     self.sink = sink
     self.upstream = upstream
-    self.patienceEnd = min(patienceEnd, head.deadline ?? .distantFuture)
+    self.arrival = arrival
   }
 
   /// Puts the request, as far as it has come, on a stream of its own.
   func opened(_ id: StreamID, on connection: HTTP2ClientConnection) {
     self.connection = connection
     self.id = id
+    handle(.sent(isWhole: request.body.isComplete))
+    connection.watch(nextDeadline)
     for chunk in request.beginAttempt() { connection.write(id, chunk) }
     if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: request.body.trailers) }
   }
@@ -33,24 +38,43 @@ final class HTTP2Exchange: RequestSink {
   // MARK: RequestSink
 
   func write(_ bytes: ByteBuffer) {
-    guard !isEnded else { return }
+    guard sink != nil else { return }
     request.append(bytes, isSent: connection != nil)
     connection?.write(id, bytes)
   }
 
   func finish(trailers: FieldSection?) {
-    guard !isEnded else { return }
+    guard sink != nil else { return }
     request.finish(trailers: trailers)
+    handle(.whole)
+    connection?.watch(nextDeadline)
     connection?.finish(id, trailers: trailers)
   }
 
   func cancel(_ reason: BywayError) {
-    sink = nil
-    connection.take()?.reset(id, .cancel)
+    handle(.cancelled)
   }
 
   func didConsumeResponse(_ bytes: Int) {
     connection?.consume(id, bytes)
+  }
+
+  // MARK: From the upstream
+
+  func wait() {
+    handle(.wait(.connection))
+  }
+
+  func connectFailed(_ error: BywayError) {
+    handle(.connectFailed(error))
+  }
+
+  func turnedAway(_ error: BywayError) {
+    handle(.turnedAway(error))
+  }
+
+  func timePassed() {
+    handle(.time)
   }
 
   // MARK: From the connection
@@ -60,6 +84,7 @@ final class HTTP2Exchange: RequestSink {
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
+    handle(.responseBegan)
     request.responseBegan()
     if let rejection = upstream.rules.admit(&fields) {
       let sink = sink
@@ -87,34 +112,53 @@ final class HTTP2Exchange: RequestSink {
   }
 
   func closed(_ code: HTTP2ErrorCode, isUnprocessed: Bool) {
-    fail(
+    lost(
       BywayError(
-        isUnprocessed ? .refused : request.hasResponse ? .incompleteResponse : .originLost,
+        isUnprocessed ? .refused : life.state == .answered ? .incompleteResponse : .originLost,
         "\(upstream.dialer.name) ended the request (\(code)).", processing: isUnprocessed ? .none : .possible))
   }
 
-  func fail(_ error: BywayError) {
+  /// The stream is gone, and the request with it.
+  func lost(_ error: BywayError) {
     connection = nil
-    guard let sink else { return }
-    if request.mayRepeat(after: error), hasWholeBody(of: sink) {
-      upstream.start(self)
-    } else {
-      self.sink = nil
-      sink.fail(error)
+    handle(.attemptFailed(error, isRepeatable: RetryRules.permit(error, request: head.fields)))
+  }
+
+  /// The response is whole. What is left of the request has no reader (RFC 9113 §8.1).
+  private func ended() {
+    let connection = connection.take()
+    handle(.responseEnded)
+    if !request.body.isComplete { connection?.reset(id, .noError) }
+  }
+
+  // MARK: The life of the request
+
+  private func handle(_ event: RequestLife.Event) {
+    switch life.handle(event, at: upstream.eventLoop.now) {
+    case .nothing:
+      break
+    case .repeat(let error):
+      if hasWholeBody() { upstream.start(self) } else { handle(.turnedAway(error)) }
+    case .release:
+      end()
+    case .fail(let failure):
+      let error = upstream.explain(failure, processing: life.processing)
+      let sink = sink
+      end()
+      sink?.fail(error)
     }
   }
 
-  /// The response is whole. What is left of the request has no reader.
-  private func ended() {
+  private func end() {
     sink = nil
-    guard let connection = connection.take() else { return }
-    if !request.body.isComplete { connection.reset(id, .noError) }
+    upstream.leave(self)
+    connection.take()?.reset(id, .cancel)
   }
 
   /// The sender begins again where not everything was kept.
-  private func hasWholeBody(of sink: any ResponseSink) -> Bool {
+  private func hasWholeBody() -> Bool {
     if request.body.isWhole { return true }
-    guard sink.replayRequest() else { return false }
+    guard let sink, sink.replayRequest() else { return false }
     request.restartBody()
     return true
   }

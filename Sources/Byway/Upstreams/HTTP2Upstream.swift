@@ -5,12 +5,14 @@ package import NIOCore
 
 /// Sends exchanges over one HTTP/2 connection, which it opens when it is needed and opens again when it was lost.
 ///
-/// Exchanges that find no connection wait, for as long as their patience and their deadline allow. Lives on one event
-/// loop.
+/// Exchanges that find no connection wait, for as long as their patience and their deadline allow: ``RequestLife``. Lives on
+/// one event loop.
 package final class HTTP2Upstream: ExchangeHandler {
   package struct Configuration: Sendable {
-    /// How long an exchange waits for the connection. Zero: the first failure to open it is final.
+    /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
+    /// From the end of a request to the response's head; `nil`: no limit.
+    package var responseTimeout: TimeAmount?
     package var connectTimeout = TimeAmount.seconds(10)
     /// Exchanges that may wait for the connection at once.
     package var maximumWaiting = 1024
@@ -18,6 +20,9 @@ package final class HTTP2Upstream: ExchangeHandler {
     package var http2 = HTTP2Configuration.defaults
     /// What to call the failure to connect; `nil`: what the dialer calls it.
     package var unavailable: BywayError.Code? = .linkUnavailable
+
+    /// From 0 to 1: what varies the pauses between tries.
+    package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()
   }
@@ -36,11 +41,11 @@ package final class HTTP2Upstream: ExchangeHandler {
   let rules: UpstreamRules
   private let logger: Logger
   private var state = State.idle
-  private var waiting = CircularBuffer<HTTP2Exchange>()
+  private let waiting: WaitingLine<HTTP2Exchange>
+  private var arrivals: UInt64 = 0
   private var backoff = Backoff()
   private var lastFailure: BywayError?
   private var pings: [EventLoopPromise<TimeAmount>] = []
-  private lazy var patienceTimer = LazyTimer(on: eventLoop) { [unowned self] in patienceEnded() }
 
   package init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
@@ -49,16 +54,25 @@ package final class HTTP2Upstream: ExchangeHandler {
     self.eventLoop = eventLoop
     self.configuration = configuration
     self.logger = logger
+    waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" })
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    // Where the far end dials no failure comes by itself that could be the first and final one.
-    let isAwaited = dialer.inbound != nil && configuration.patience == .zero
-    let patience = isAwaited ? configuration.connectTimeout : configuration.patience
-    let exchange = HTTP2Exchange(request, sink: sink, upstream: self, patienceEnd: .now() + patience)
+    arrivals += 1
+    let exchange = HTTP2Exchange(
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
     start(exchange)
     return exchange
+  }
+
+  private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
+    let isPatient = configuration.patience > .zero
+    return RequestLife.Budget(
+      patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
+      // Where the far end dials no failure comes by itself that could be the first and final one.
+      isPatient: isPatient || dialer.inbound != nil,
+      response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
   package func open() {
@@ -87,9 +101,11 @@ package final class HTTP2Upstream: ExchangeHandler {
     }
     state = .shutDown
     if let inbound = dialer.inbound { Task { await inbound.close() } }
-    failWaiting(BywayError(.cancelled, "The client was shut down.", processing: .none)) { _ in true }
+    waiting.tell { $0.turnedAway(Self.wasShutDown) }
     return closed
   }
+
+  private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
   // MARK: For exchanges
 
@@ -98,16 +114,44 @@ package final class HTTP2Upstream: ExchangeHandler {
     case .connected(let connection):
       connection.begin(exchange)
     case .shutDown:
-      exchange.fail(BywayError(.cancelled, "The client was shut down.", processing: .none))
+      exchange.turnedAway(Self.wasShutDown)
     case .idle, .connecting, .backingOff:
-      guard waiting.count < configuration.maximumWaiting else {
-        exchange.fail(
-          BywayError(.refused, "Too many requests wait for \(dialer.name) already.", processing: .none))
-        return
-      }
-      waiting.append(exchange)
-      armPatience()
-      connect()
+      wait(exchange)
+    }
+  }
+
+  private func wait(_ exchange: HTTP2Exchange) {
+    guard waiting.count < configuration.maximumWaiting else {
+      exchange.turnedAway(
+        BywayError(.refused, "Too many requests wait for \(dialer.name) already.", processing: .none))
+      return
+    }
+    exchange.wait()
+    waiting.insert(exchange)
+    connect()
+    // There will be no try in time for one that has no patience.
+    if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
+  }
+
+  /// It waits no more.
+  func leave(_ exchange: HTTP2Exchange) {
+    waiting.remove(exchange)
+  }
+
+  /// - Parameter processing: what became of the request until then.
+  func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
+    switch failure {
+    case .error(let error):
+      return error
+    case .deadline where processing == .possible:
+      return BywayError(.timedOut, "\(dialer.name) sent no response within its time.")
+    case .deadline, .waited:
+      let reason =
+        dialer.inbound == nil
+        ? "\(dialer.name) did not open in time." : "No gateway has dialled \(dialer.name): start one with ?open=dial."
+      var error = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
+      error.processing = processing
+      return error
     }
   }
 
@@ -131,10 +175,15 @@ package final class HTTP2Upstream: ExchangeHandler {
     if let error {
       logger.warning("Link lost", metadata: ["link": "\(dialer.name)", "reason": "\(error)"])
       lastFailure = error
+      lastFailure?.processing = .none
     } else {
       logger.info("Link closed", metadata: ["link": "\(dialer.name)"])
     }
-    failPings(error ?? BywayError(.linkLost, "\(dialer.name) was closed."))
+    var failure = error ?? BywayError(.linkLost, "\(dialer.name) was closed.")
+    failPings(failure)
+    // Some wait where it has ended before it could be used.
+    failure.processing = .none
+    if case .idle = state { tryAgain(after: failure) }
   }
 
   func ponged(_ roundTrip: TimeAmount) {
@@ -145,7 +194,7 @@ package final class HTTP2Upstream: ExchangeHandler {
 
   private func connect() {
     guard case .idle = state else { return }
-    let pause = backoff.pause(fraction: .random(in: 0...1))
+    let pause = backoff.pause(fraction: configuration.jitter())
     if pause > .zero {
       state = .backingOff
       eventLoop.assumeIsolated().scheduleTask(in: pause) {
@@ -158,36 +207,39 @@ package final class HTTP2Upstream: ExchangeHandler {
 
   private func dial() {
     state = .connecting
-    let dialed = dialer.dial(on: eventLoop, deadline: .now() + configuration.connectTimeout)
-    dialed.assumeIsolated().whenComplete { result in
-      do {
-        self.connected(try result.get())
-      } catch {
-        self.connectFailed(error)
+    let deadline = eventLoop.now + timeToConnect
+    dialer.dial(on: eventLoop, deadline: deadline).assumeIsolated().whenComplete { result in
+      switch result {
+      case .success(let channel): self.connected(channel)
+      case .failure(let error): self.connectFailed(error)
       }
     }
   }
 
+  /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
+  /// known, and a link that takes longer to open than anybody waits gets its time.
+  private var timeToConnect: TimeAmount {
+    guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
+    return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
+  }
+
   private func connected(_ channel: any Channel) {
-    if case .shutDown = state {
+    guard case .connecting = state else {
       channel.close(promise: nil)
       return
     }
-    let connection: HTTP2ClientConnection
-    do {
-      connection = try HTTP2ClientConnection.start(on: channel, upstream: self)
-    } catch {
-      connectFailed(error)
-      return
-    }
-    logger.info("Link open", metadata: ["link": "\(dialer.name)"])
+    // In place before it begins: with what was kept for it, it may end at once.
+    let connection = HTTP2ClientConnection(on: channel, upstream: self)
     state = .connected(connection)
     // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
     backoff.fail()
+    logger.info("Link open", metadata: ["link": "\(dialer.name)"])
+    connection.start()
+    guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
-    let ready = waiting
-    waiting.removeAll()
-    for exchange in ready where !exchange.isEnded { start(exchange) }
+    while case .connected(let current) = state, current === connection, let exchange = waiting.popFirst() {
+      connection.begin(exchange)
+    }
   }
 
   private func connectFailed(_ error: any Error) {
@@ -201,36 +253,13 @@ package final class HTTP2Upstream: ExchangeHandler {
     lastFailure = failure
     logger.warning("Link unavailable", metadata: ["link": "\(dialer.name)", "reason": "\(failure)"])
     failPings(failure)
-    let now = NIODeadline.now()
-    failWaiting(failure) { $0.patienceEnd <= now }
-    armPatience()
+    tryAgain(after: failure)
+  }
+
+  /// For those who still have patience after that.
+  private func tryAgain(after failure: BywayError) {
+    waiting.tell { $0.connectFailed(failure) }
     if !waiting.isEmpty { connect() }
-  }
-
-  // MARK: Waiting
-
-  private func patienceEnded() {
-    // While a try is under way its own deadline decides.
-    if case .connecting = state, dialer.inbound == nil { return }
-    let now = NIODeadline.now()
-    let reason =
-      dialer.inbound == nil
-      ? "\(dialer.name) did not open in time." : "No gateway has dialled \(dialer.name): start one with ?open=dial."
-    let failure = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason, processing: .none)
-    failWaiting(failure) { $0.patienceEnd <= now }
-    armPatience()
-  }
-
-  private func armPatience() {
-    patienceTimer.set(waiting.map(\.patienceEnd).min())
-  }
-
-  private func failWaiting(_ error: BywayError, where isDue: (HTTP2Exchange) -> Bool) {
-    let candidates = waiting
-    waiting.removeAll()
-    for exchange in candidates where !exchange.isEnded {
-      if isDue(exchange) { exchange.fail(error) } else { waiting.append(exchange) }
-    }
   }
 
   // MARK: Pings

@@ -1,15 +1,13 @@
 import HTTPWire
 import NIOCore
 
-/// A request on its way through as many connections as it takes: what has come of it, how often it was sent, and for how
-/// many of its bytes the sender was told.
+/// A request on its way through as many connections as it takes: what has come of it, and of how many of its bytes the
+/// sender was told that they went on.
 ///
 /// A value that never calls its owner's sink: that may come back with more of the request.
 struct ReplayableRequest {
   let head: ExchangeHead
   private(set) var body: RequestBacklog
-  private(set) var hasResponse = false
-  private var attempts = 0
   /// Bytes that the sender was told of, and those that this attempt has passed on.
   private var credited = 0
   private var passed = 0
@@ -21,7 +19,6 @@ struct ReplayableRequest {
 
   /// - Returns: what of the body has come so far, which is to be sent now.
   mutating func beginAttempt() -> [ByteBuffer] {
-    attempts += 1
     passed = 0
     return body.takeUnsent()
   }
@@ -45,14 +42,7 @@ struct ReplayableRequest {
 
   /// It will not be sent again.
   mutating func responseBegan() {
-    hasResponse = true
     body.drop()
-  }
-
-  /// Whether it may be sent again, if its whole body can be.
-  func mayRepeat(after error: BywayError) -> Bool {
-    !hasResponse && attempts > 0 && attempts < RetryRules.maximumAttempts
-      && RetryRules.permit(error, request: head.fields)
   }
 
   /// The sender has begun its body anew.

@@ -92,6 +92,7 @@ final class GatewayRouter: ExchangeHandler {
       var http2 = HTTP2Upstream.Configuration.defaults
       http2.patience = .zero
       http2.connectTimeout = configuration.connectTimeout
+      http2.responseTimeout = configuration.responseTimeout
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
       return HTTP2Upstream(

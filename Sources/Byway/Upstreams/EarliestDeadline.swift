@@ -1,0 +1,26 @@
+import NIOCore
+
+/// One timer for many deadlines, which are known to whoever has them: it fires at the earliest that it was told of.
+///
+/// Lives on its event loop.
+final class EarliestDeadline {
+  private var earliest = NIODeadline.distantFuture
+  private let eventLoop: any EventLoop
+  private let fired: () -> Void
+  private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in
+    earliest = .distantFuture
+    fired()
+  }
+
+  /// - Parameter fired: tells all that are still to come again; should refer to the owner `unowned`.
+  init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
+    self.eventLoop = eventLoop
+    self.fired = fired
+  }
+
+  func note(_ deadline: NIODeadline?) {
+    guard let deadline, deadline < earliest else { return }
+    earliest = deadline
+    timer.set(deadline)
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import Byway
+
+/// Every state and every event, as docs/request-life.md has them, and what a request may spend.
+@Suite("The life of a request") struct RequestLifeTests {
+  private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
+  private static let lost = BywayError(.linkLost, "lost")
+
+  private static let states = ["waiting for a connection", "waiting for its turn", "sent", "answered", "ended"]
+
+  /// A budget that no event but the one in question exhausts, the event, and when.
+  private struct Case {
+    var budget = RequestLife.Budget(patience: .seconds(60), queueing: .seconds(60), response: .seconds(60))
+    let event: RequestLife.Event
+    var time: UInt64 = 1
+  }
+
+  private static let events: [String: Case] = {
+    var cases: [String: Case] = [
+      "no connection is open": Case(event: .wait(.connection)),
+      "all connections are in use": Case(event: .wait(.turn)),
+      "a try to connect failed": Case(event: .connectFailed(lost)),
+      "the only try to connect failed": Case(event: .connectFailed(lost)),
+      "turned away": Case(event: .turnedAway(lost)),
+      "put on a connection": Case(event: .sent(isWhole: true)),
+      "its end has come": Case(event: .whole),
+      "the attempt failed and may be repeated": Case(event: .attemptFailed(lost, isRepeatable: true)),
+      "the attempt failed and may not be repeated": Case(event: .attemptFailed(lost, isRepeatable: false)),
+      "the last attempt failed": Case(event: .attemptFailed(lost, isRepeatable: true)),
+      "the response began": Case(event: .responseBegan),
+      "the response ended": Case(event: .responseEnded),
+      "the client has gone": Case(event: .cancelled),
+      "some time has passed": Case(event: .time),
+      "its patience is over": Case(event: .time, time: 5),
+      "its time in the queue is over": Case(event: .time, time: 5),
+      "the time for a response is over": Case(event: .time, time: 5),
+      "its deadline has passed": Case(event: .time, time: 5),
+    ]
+    cases["the only try to connect failed"]?.budget.isPatient = false
+    cases["the last attempt failed"]?.budget.attempts = 1
+    cases["its patience is over"]?.budget.patience = .seconds(5)
+    cases["its time in the queue is over"]?.budget.queueing = .seconds(5)
+    cases["the time for a response is over"]?.budget.response = .seconds(5)
+    cases["its deadline has passed"]?.budget.deadline = seconds(5)
+    return cases
+  }()
+
+  private static func life(_ state: String, _ budget: RequestLife.Budget) -> RequestLife {
+    var life = RequestLife(budget, at: seconds(0))
+    func tell(_ event: RequestLife.Event) { _ = life.handle(event, at: seconds(0)) }
+    switch state {
+    case "waiting for its turn": tell(.wait(.turn))
+    case "sent": tell(.sent(isWhole: true))
+    case "answered":
+      tell(.sent(isWhole: true))
+      tell(.responseBegan)
+    case "ended": tell(.cancelled)
+    default: break
+    }
+    return life
+  }
+
+  private static func name(_ state: RequestLife.State) -> String {
+    switch state {
+    case .waiting(for: .connection, since: _): "waiting for a connection"
+    case .waiting(for: .turn, since: _): "waiting for its turn"
+    case .sent: "sent"
+    case .answered: "answered"
+    case .ended: "ended"
+    }
+  }
+
+  /// What the table calls it.
+  private static func outcome(from before: String, _ step: RequestLife.Step, to state: RequestLife.State) -> String {
+    switch step {
+    case .nothing: before == name(state) ? "—" : name(state)
+    case .repeat: name(state) == "waiting for a connection" ? "again" : "again, but \(name(state))"
+    case .fail: name(state) == "ended" ? "fails" : "fails, but \(name(state))"
+    case .release: name(state)
+    }
+  }
+
+  @Test("every state answers every event as the table in the docs says") func table() throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/request-life.md")
+    let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| ") }
+      .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+    #expect(rows.first == ["event"] + Self.states)
+    #expect(Set(rows.dropFirst().map { $0[0] }) == Set(Self.events.keys))
+    for row in rows.dropFirst() {
+      let test = try #require(Self.events[row[0]])
+      for (state, expected) in zip(Self.states, row.dropFirst()) {
+        var life = Self.life(state, test.budget)
+        let step = life.handle(test.event, at: Self.seconds(test.time))
+        #expect(Self.outcome(from: state, step, to: life.state) == expected, "\(row[0]), while \(state)")
+      }
+    }
+  }
+
+  @Test("a state that waits has a deadline, and time alone ends it") func deadlines() throws {
+    for state in Self.states {
+      var life = Self.life(
+        state, RequestLife.Budget(patience: .seconds(7), queueing: .seconds(7), response: .seconds(7)))
+      if state == "answered" || state == "ended" {
+        #expect(life.nextDeadline == nil)
+      } else {
+        #expect(life.nextDeadline == Self.seconds(7))
+        #expect(Self.isNothing(life.handle(.time, at: Self.seconds(7) - .nanoseconds(1))))
+        #expect(!Self.isNothing(life.handle(.time, at: Self.seconds(7))))
+        #expect(life.state == .ended)
+      }
+    }
+  }
+
+  private static func isNothing(_ step: RequestLife.Step) -> Bool {
+    if case .nothing = step { true } else { false }
+  }
+
+  @Test("patience is spent in all waits together, and not while an attempt runs") func patience() {
+    var life = RequestLife(.init(patience: .seconds(5)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
+    _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(100))
+    #expect(life.nextDeadline == Self.seconds(103))
+    _ = life.handle(.sent(isWhole: true), at: Self.seconds(101))
+    _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(200))
+    #expect(life.nextDeadline == Self.seconds(202))
+    guard case .fail(.waited(for: .connection)) = life.handle(.time, at: Self.seconds(202)) else {
+      Issue.record("its patience had no end")
+      return
+    }
+    // It may have been acted on, whatever is known of the last connection.
+    #expect(life.processing == .possible)
+  }
+
+  @Test("there are four attempts, however much patience is left") func attempts() {
+    var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
+    for attempt in 1...4 {
+      _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
+      let step = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(0))
+      if case .repeat = step { #expect(attempt < 4) } else { #expect(attempt == 4) }
+    }
+    #expect(life.state == .ended)
+  }
+
+  @Test("nothing is sent again once its deadline has passed") func deadline() {
+    var life = RequestLife(.init(patience: .seconds(60), deadline: Self.seconds(3)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
+    #expect(life.nextDeadline == Self.seconds(3))
+    guard case .fail = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(3)) else {
+      Issue.record("it was sent again")
+      return
+    }
+  }
+
+  @Test("the time for a response begins with the end of the request, and anew with each attempt") func response() {
+    var life = RequestLife(.init(patience: .seconds(60), response: .seconds(10)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
+    #expect(life.nextDeadline == .distantFuture)
+    _ = life.handle(.whole, at: Self.seconds(30))
+    #expect(life.nextDeadline == Self.seconds(40))
+    _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(35))
+    _ = life.handle(.sent(isWhole: true), at: Self.seconds(36))
+    #expect(life.nextDeadline == Self.seconds(46))
+  }
+
+  @Test("a failure at the end says whether an attempt before may have been acted on") func processing() {
+    for wasSent in [false, true] {
+      var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
+      if wasSent {
+        _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
+        _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(0))
+      }
+      let failure = BywayError(.cancelled, "shut down", processing: .none)
+      guard case .fail(.error(let error)) = life.handle(.turnedAway(failure), at: Self.seconds(1)) else {
+        Issue.record("it goes on")
+        return
+      }
+      #expect(error.processing == (wasSent ? .possible : .none))
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import HTTPWire
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+/// How long exchanges wait for connections that do not come, end at once, or are lost; in virtual time.
+@Suite("Upstreams without a connection", .timeLimit(.minutes(1))) struct UpstreamTests {
+  private final class Box {
+    var loop: EmbeddedEventLoop?
+    var answer = RiggedOrigin.Answer.answers(after: .zero)
+  }
+
+  private let box = Box()
+
+  private func rig(
+    _ framing: UpstreamRig.Framing, patience: TimeAmount = .seconds(5), maximumConnections: Int = 4
+  ) -> UpstreamRig {
+    let origin = RiggedOrigin(on: { [box] in box.loop }) { [box] in box.answer }
+    let rig = UpstreamRig(framing, origin: origin, patience: patience, maximumConnections: maximumConnections)
+    box.loop = rig.loop
+    return rig
+  }
+
+  @Test(
+    "a link that ends while it is taken into use is dialled again", arguments: UpstreamRig.Framing.allCases,
+    [
+      UpstreamRig.Opening.resets, .closes,
+    ])
+  func endsAtOnce(_ framing: UpstreamRig.Framing, _ opening: UpstreamRig.Opening) throws {
+    let rig = rig(framing)
+    rig.opening = { [unowned rig] in (rig.dials.count == 1 ? opening : .opens, .zero) }
+    let first = try rig.begin()
+    try rig.run(for: .seconds(4)) { first.isOver }
+    #expect(first.status == "200", "\(first.error.debugDescription)")
+    let second = try rig.begin()
+    try rig.run(for: .seconds(4)) { second.isOver }
+    #expect(second.status == "200")
+    #expect(rig.dials.count == 2)
+  }
+
+  @Test(
+    "one that always ends at once fails its request when its patience is over, and not before",
+    arguments: UpstreamRig.Framing.allCases)
+  func alwaysEndsAtOnce(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.opening = { (.resets, .zero) }
+    let response = try rig.begin()
+    try rig.run(for: .seconds(20)) { response.isOver }
+    #expect(response.end == response.begin + .seconds(5))
+    #expect(response.error?.processing == BywayError.Processing.none)
+    // With pauses that double, and not in a busy loop.
+    #expect((4...12).contains(rig.dials.count), "\(rig.dials.count)")
+  }
+
+  @Test("a request whose link is lost and does not come back fails when its patience is over")
+  func lost() throws {
+    let rig = rig(.http2)
+    box.answer = .hangs
+    let response = try rig.begin()
+    try rig.run(for: .seconds(30))
+    #expect(!response.isOver && rig.connectionCount == 1)
+    rig.opening = { (.refused, .zero) }
+    let dials = rig.dials.count
+    let cut = rig.loop.now
+    rig.reset()
+    try rig.run(for: .seconds(60)) { response.isOver }
+    let end = try #require(response.end)
+    #expect(end - cut <= .seconds(5) + UpstreamRig.step)
+    #expect(response.error?.code == .linkUnavailable)
+    #expect(response.error?.processing == .possible)
+    #expect((4...12).contains(rig.dials.count - dials), "\(rig.dials.count)")
+  }
+
+  @Test(
+    "patience ends in the middle of a try, too", arguments: UpstreamRig.Framing.allCases,
+    [
+      UpstreamRig.Opening.hangs, .forgotten,
+    ])
+  func hanging(_ framing: UpstreamRig.Framing, _ opening: UpstreamRig.Opening) throws {
+    let rig = rig(framing)
+    rig.opening = { (opening, .zero) }
+    var responses: [RiggedResponse] = []
+    for _ in 0..<4 {
+      responses.append(try rig.begin())
+      try rig.run(for: .seconds(3))
+    }
+    try rig.run(for: .seconds(20))
+    for response in responses { #expect(response.end == response.begin + .seconds(5)) }
+    // The next try is as good as the first was not.
+    rig.opening = { (.opens, .zero) }
+    try rig.run(for: .seconds(60)) { rig.connectionCount > 0 }
+    let next = try rig.begin()
+    try rig.run(for: .seconds(20)) { next.isOver }
+    #expect(next.status == "200")
+  }
+
+  @Test("without patience the first failure is told at once", arguments: UpstreamRig.Framing.allCases)
+  func impatient(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing, patience: .zero)
+    rig.opening = { (.refused, .milliseconds(30)) }
+    for _ in 0..<3 {
+      let response = try rig.begin()
+      try rig.run(for: .milliseconds(50))
+      #expect(response.error?.code == .linkUnavailable)
+    }
+    rig.opening = { (.resets, .zero) }
+    try rig.run(for: .seconds(10))
+    let response = try rig.begin()
+    try rig.run(for: .milliseconds(50))
+    #expect(response.error != nil)
+  }
+
+  @Test("who goes while waiting is not connected for", arguments: UpstreamRig.Framing.allCases)
+  func cancelled(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.opening = { (.refused, .zero) }
+    let response = try rig.begin()
+    try rig.run(for: .seconds(1))
+    response.cancel()
+    let dials = rig.dials.count
+    try rig.run(for: .seconds(60))
+    #expect(rig.dials.count <= dials + 1)
+    #expect(response.endings == 0 && response.callsAfterEnd == 0)
+  }
+
+  @Test("shutting down fails who waits, and what runs ends by itself", arguments: UpstreamRig.Framing.allCases)
+  func shutDown(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.opening = { (.hangs, .zero) }
+    let response = try rig.begin()
+    try rig.run(for: .seconds(1))
+    rig.upstream?.shutDown()
+    #expect(response.error?.code == .cancelled)
+    let late = try rig.begin()
+    #expect(late.error?.code == .cancelled)
+  }
+
+  @Test("an answer that does not come is given up at the request's deadline", arguments: UpstreamRig.Framing.allCases)
+  func deadline(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    box.answer = .hangs
+    let response = try rig.begin(deadline: .seconds(7))
+    try rig.run(for: .seconds(20)) { response.isOver }
+    #expect(response.end == response.begin + .seconds(7))
+    #expect(response.error?.code == .timedOut)
+    #expect(response.error?.processing == .possible)
+  }
+
+  @Test("and after the time for responses", arguments: UpstreamRig.Framing.allCases)
+  func responseTimeout(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    box.answer = .hangs
+    let response = try rig.begin()
+    try rig.run(for: .minutes(2)) { response.isOver }
+    let end = try #require(response.end)
+    #expect((TimeAmount.seconds(60)...(.seconds(61))).contains(end - response.begin))
+    #expect(response.error?.code == .timedOut)
+  }
+
+  @Test("after many losses a link that has proved itself is dialled at once when it is lost")
+  func backoffReset() throws {
+    let rig = rig(.http2, patience: .seconds(100))
+    rig.opening = { [unowned rig] in (rig.dials.count <= 8 ? .refused : .opens, .zero) }
+    let first = try rig.begin()
+    try rig.run(for: .seconds(100)) { first.isOver }
+    #expect(first.status == "200")
+    #expect(rig.dials.count == 9)
+    for _ in 0..<8 {
+      rig.reset()
+      let cut = rig.loop.now
+      let response = try rig.begin()
+      try rig.run(for: .seconds(100)) { response.isOver }
+      #expect(response.status == "200")
+      let dial = try #require(rig.dials.last)
+      #expect(dial - cut <= UpstreamRig.step, "\(dial - cut)")
+    }
+  }
+
+  @Test("but one that never spoke HTTP/2 is not")
+  func unproven() throws {
+    let rig = rig(.http2, patience: .seconds(30))
+    rig.opening = { (.closes, .zero) }
+    let response = try rig.begin()
+    try rig.run(for: .seconds(40)) { response.isOver }
+    #expect(rig.dials.count < 20, "\(rig.dials.count)")
+  }
+
+  @Test(
+    "exchanges go out in the order in which they came, those that were sent before first",
+    arguments: UpstreamRig.Framing.allCases)
+  func order(_ framing: UpstreamRig.Framing) throws {
+    let origin = RiggedOrigin(on: { [box] in box.loop }) { [box] in box.answer }
+    let rig = UpstreamRig(framing, origin: origin, maximumConnections: 1)
+    box.loop = rig.loop
+    rig.opening = { [unowned rig] in (.opens, after: rig.dials.count == 2 ? .seconds(1) : .zero) }
+    let warm = try rig.begin()
+    try rig.run(for: .seconds(1))
+    #expect(warm.isOver)
+    box.answer = .hangs
+    func request(_ index: Int) throws -> RiggedResponse {
+      var fields = FieldSection.get
+      fields.set(.path, "/\(index)")
+      return try rig.begin(fields)
+    }
+    var responses = try (0..<4).map(request)
+    try rig.run(for: .seconds(1))
+    box.answer = .answers(after: .milliseconds(50))
+    rig.reset()
+    responses += try (4..<8).map(request)
+    try rig.run(for: .seconds(10)) { responses.allSatisfy(\.isOver) }
+    #expect(responses.map(\.status) == Array(repeating: "200", count: 8))
+    #expect(origin.paths.suffix(8) == (0..<8).map { "/\($0)" })
+  }
+}

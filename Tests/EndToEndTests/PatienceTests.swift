@@ -1,0 +1,76 @@
+import Foundation
+import LineEmulation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// A gateway that does not come back, and requests that had been sent to it or come later.
+  @Suite("Patience with a link") struct PatienceTests {
+    @Test("a GET whose gateway was killed fails within the proxy's patience, nothing spins, and SIGTERM ends at once")
+    func killedForGood() async throws {
+      let passage = try await Passage(over: .unix, proxy: ["--link-timeout", "2", "--drain", "10"])
+      async let held = Curl.fetch(passage.url + "/held?ms=50000", within: .seconds(60))
+      let arrivals = "http://origin/arrivals?count=1"
+      _ = try await Curl.fetch("--unix-socket", passage.folder["o"], arrivals)
+      passage.gateway?.process.send(SIGKILL)
+      let killed = ContinuousClock.now
+
+      let later = try await Curl.fetch(passage.url + "/", within: .seconds(60))
+      #expect(try later.problem().status == 503)
+      #expect((1...4).contains(later.total), "\(later.total)")
+      #expect(try await held.problem().status == 503)
+      #expect(ContinuousClock.now - killed < .seconds(6))
+
+      let before = try processorTime(of: passage.proxy.process.id)
+      try await Task.sleep(for: .seconds(2))
+      #expect(try processorTime(of: passage.proxy.process.id) - before < 0.4)
+
+      async let waiting = Curl.fetch(passage.url + "/", within: .seconds(60))
+      try await Task.sleep(for: .milliseconds(500))
+      passage.proxy.terminate()
+      #expect(await passage.proxy.process.waitForExit(within: .seconds(4)) == .code(0))
+      _ = try await waiting
+      await passage.stop()
+    }
+
+    @Test("on a line as well: with its gateway stopped in good order, and killed under a request")
+    func line() async throws {
+      let line = try SerialLine(LineConfiguration(baud: 921_600))
+      let folder = try TemporaryFolder()
+      let origin = try await OriginServer(on: .unix(folder["o"]))
+      let proxy = try await BywayProcess.proxy([
+        "--link", line.near, "--listen", "127.0.0.1:0", "--link-timeout", "2",
+      ])
+      let first = try await SerialPassage.gateway(on: line.far, to: origin)
+      #expect(try await Curl.fetch(proxy.url + "/").status == 200)
+      await first.process.stop()
+      let idle = try await Curl.fetch(proxy.url + "/", within: .seconds(60))
+      let problem = try idle.problem()
+      #expect([502, 503].contains(problem.status))
+      // It may have gone out on the old session, whose end is known after 5 s.
+      #expect(idle.total < 15, "\(idle.total)")
+
+      let second = try await SerialPassage.gateway(on: line.far, to: origin)
+      try await EndToEnd.waitUntil("the link is back") { try await Curl.fetch(proxy.url + "/").status == 200 }
+      async let held = Curl.fetch(proxy.url + "/held?ms=50000", within: .seconds(60))
+      _ = try await Curl.fetch("--unix-socket", folder["o"], "http://origin/arrivals?count=1")
+      await second.kill()
+      // A line's session lives on for 15 s without a sound from its far end.
+      let answer = try await held
+      #expect(answer.status >= 502, "\(answer.status)")
+      #expect(answer.total < 30, "\(answer.total)")
+      await proxy.process.stop()
+      await origin.stop()
+    }
+
+    /// In seconds.
+    private func processorTime(of id: pid_t) throws -> Double {
+      let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+      let fields = text.components(separatedBy: ") ").last?.split(separator: " ") ?? []
+      guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+        throw PeerFailure("no times in \(text)")
+      }
+      return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+  }
+}
