@@ -276,7 +276,9 @@ let package = Package(
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
     .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),
     tests("InteropTests", ["TestPeers", "byway"]),
-    tests("EndToEndTests", ["TestPeers", "BywayTesting", "LineEmulation", "byway"]),
+    tests(
+      "EndToEndTests",
+      ["Byway", "BywayTesting", "LineEmulation", "SerialTransport", "TestPeers", "byway", nioCore, nioPosix, logging]),
     tests(
       "BywayCommandTests",
       [

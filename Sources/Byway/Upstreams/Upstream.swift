@@ -47,7 +47,14 @@ extension Link {
     let dialer = dialer ?? Dialer(self, logger: logger)
     switch framing {
     case .http1:
-      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop)
+      var configuration = HTTP1Upstream.Configuration.defaults
+      configuration.patience = patience
+      // A line has one session at a time, and each request may take as long as the line is slow.
+      if transport is LineTransport {
+        configuration.maximumConnections = 1
+        configuration.queueing = configuration.responseTimeout
+      }
+      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience

@@ -1,0 +1,86 @@
+import Byway
+import Logging
+import NIOCore
+import NIOPosix
+import SerialTransport
+import Synchronization
+
+/// The far end of a line that does only the link layer: each session is a TCP connection to some server, byte for byte.
+final class BareLineEnd: Sendable {
+  private let listener: any Listener
+  private let carrying: Task<Void, any Error>
+  private let sessions = Mutex((all: 0, open: 0, most: 0))
+
+  /// How many sessions there were, and how many at once.
+  var counts: (all: Int, most: Int) { sessions.withLock { ($0.all, $0.most) } }
+
+  static func start(on line: String, port: Int) async throws -> BareLineEnd {
+    let link = try TransportRegistry([SerialTransport()]).link(line)
+    let context = LinkContext(
+      group: MultiThreadedEventLoopGroup.singleton, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      deadline: .now() + .seconds(10))
+    return BareLineEnd(try await link.transport.listen(on: link.address, context: context), port: port)
+  }
+
+  private init(_ listener: any Listener, port: Int) {
+    self.listener = listener
+    let carry = Carry()
+    carrying = Task {
+      for try await session in listener.channels { carry.end?.join(session, to: port) }
+    }
+    carry.end = self
+  }
+
+  private final class Carry: @unchecked Sendable {
+    // Sendable: written once, before the first session can come.
+    weak var end: BareLineEnd?
+  }
+
+  func stop() async {
+    carrying.cancel()
+    await listener.close()
+  }
+
+  private func join(_ session: any Channel, to port: Int) {
+    sessions.withLock {
+      $0.all += 1
+      $0.open += 1
+      $0.most = max($0.most, $0.open)
+    }
+    session.closeFuture.whenComplete { _ in self.sessions.withLock { $0.open -= 1 } }
+    ClientBootstrap(group: session.eventLoop)
+      .channelOption(.autoRead, value: false)
+      .channelOption(.allowRemoteHalfClosure, value: true)
+      .connect(host: "127.0.0.1", port: port)
+      .flatMapThrowing { server in
+        try session.pipeline.syncOperations.addHandler(Passing(to: server))
+        try server.pipeline.syncOperations.addHandler(Passing(to: session))
+        session.startReading()
+        server.startReading()
+      }
+      .whenFailure { _ in session.close(promise: nil) }
+  }
+}
+
+/// Hands on what arrives, and how it ends.
+private final class Passing: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let other: any Channel
+
+  init(to other: any Channel) {
+    self.other = other
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    other.writeAndFlush(unwrapInboundIn(data), promise: nil)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let event = event as? ChannelEvent, event == .inputClosed { other.close(mode: .output, promise: nil) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    other.closeOnceWritten(within: .seconds(10))
+  }
+}

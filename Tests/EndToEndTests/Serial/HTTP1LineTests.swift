@@ -1,0 +1,49 @@
+import Foundation
+import LineEmulation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  /// A line with `?http=1.1` leads to a server that knows nothing of Byway, behind an end that does only the link layer.
+  @Suite("HTTP/1.1 on a line") struct HTTP1LineTests {
+    @Test(
+      "six requests at once share the one session of a line, and are served in the order in which they came",
+      arguments: ["HTTP/1.1", "HTTP/1.0"])
+    func sharing(_ version: String) async throws {
+      let folder = try TemporaryFolder()
+      let size = 6000
+      for index in 0..<6 {
+        try folder.write(String(repeating: "\(index)", count: size), to: "file\(index)")
+      }
+      let port = try Endpoint.freePort()
+      let server = try ChildProcess(
+        Program.python.path(),
+        ["-m", "http.server", "--protocol", version, "--bind", "127.0.0.1", "--directory", folder.path, "\(port)"])
+      try await Endpoint.tcp(port).waitUntilReachable(by: server)
+      let line = try SerialLine(LineConfiguration(baud: 115_200))
+      let end = try await BareLineEnd.start(on: line.far, port: port)
+      let proxy = try await BywayProcess.proxy(["--link", line.near + "&http=1.1", "--listen", "127.0.0.1:0"])
+      let url = try proxy.url
+
+      // Each takes half a second of the line: the others come while the first is under way.
+      let answers = try await withThrowingTaskGroup(of: (Int, CurlAnswer).self) { requests in
+        for index in 0..<6 {
+          requests.addTask { (index, try await Curl.fetch(url + "/file\(index)", within: .seconds(60))) }
+          try await Task.sleep(for: .milliseconds(60))
+        }
+        return try await requests.reduce(into: [Int: CurlAnswer]()) { $0[$1.0] = $1.1 }
+      }
+      for index in 0..<6 {
+        let text = answers[index]?.text
+        #expect(answers[index]?.status == 200 && text == String(repeating: "\(index)", count: size), "\(text ?? "")")
+      }
+      await proxy.process.stop()
+      await server.stop()
+      let served = server.errorText.split(separator: "\n").compactMap { $0.firstMatch(of: /GET \/file(\d)/)?.1 }
+      #expect(served.map(String.init) == (0..<6).map(String.init))
+      #expect(end.counts.most == 1)
+      #expect(end.counts.all == (version == "HTTP/1.1" ? 1 : 6))
+      await end.stop()
+    }
+  }
+}
