@@ -12,7 +12,7 @@ RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -X
 RELEASE := -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
   -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
 
-.PHONY: build test test-device demo format lint files check release bench bench-serial examples dependencies peers clean
+.PHONY: build test test-device soak demo format lint files check release bench bench-serial examples dependencies peers clean
 
 build: dependencies
 	swift build
@@ -30,6 +30,10 @@ test: release peers
 test-device: release
 	@scripts/install-dependencies device
 	python3 Tests/Device/run.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
+
+# Half an hour of everything at once. What it finds wrong is in its last lines.
+soak: release
+	python3 Tests/Soak/soak.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
 
 format:
 	swift format -i -r -p $(SOURCES)

@@ -1,0 +1,16 @@
+import Foundation
+import TestPeers
+import Testing
+
+extension EndToEnd {
+  @Suite("Soak") struct SoakTests {
+    /// The short form of what `make soak` does for half an hour.
+    @Test("every link survives everything at once, for a while") func short() async throws {
+      let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Soak/soak.py").path
+      let result = try await Program.python.run(
+        [script, "--byway", BywayProcess.command(), "--minutes", "0.2", "--clients", "3"], within: .seconds(200),
+        environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+      #expect(result.exitCode == 0, "\(result.text) \(result.errorText)")
+    }
+  }
+}

@@ -1,0 +1,166 @@
+"""Links with a relay, a login or a line between proxy and gateway, which can be cut."""
+import asyncio
+import getpass
+import os
+import signal
+import socket
+import struct
+import subprocess
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Link:
+    """What a link has in common: its two addresses, and that it can be cut for a while."""
+
+    near = far = ""
+
+    def __init__(self, folder, byway):
+        self.folder, self.byway = folder, byway
+
+    async def start(self): ...
+
+    async def stop(self): ...
+
+    async def cut(self, seconds, hard): ...
+
+
+class Relayed(Link):
+    """Bytes pass through the soak, which ends, resets or refuses connections."""
+
+    def __init__(self, folder, byway, kind):
+        super().__init__(folder, byway)
+        self.kind = kind
+        self.pairs = set()
+        if kind == "unix":
+            self.front, self.back = f"{folder}/near", f"{folder}/far"
+            self.near, self.far = f"unix:{self.front}", f"unix:{self.back}"
+        else:
+            self.front, self.back = free_port(), free_port()
+            self.near, self.far = f"tcp://127.0.0.1:{self.front}", f"tcp://127.0.0.1:{self.back}"
+
+    async def start(self):
+        if self.kind == "unix":
+            self.server = await asyncio.start_unix_server(self.relay, self.front)
+        else:
+            self.server = await asyncio.start_server(self.relay, "127.0.0.1", self.front)
+
+    async def stop(self):
+        self.server.close()
+        self.end_all(True)
+
+    async def relay(self, reader, writer):
+        try:
+            if self.kind == "unix":
+                far = await asyncio.open_unix_connection(self.back)
+            else:
+                far = await asyncio.open_connection("127.0.0.1", self.back)
+        except OSError:
+            writer.transport.abort()
+            return
+        pair = (writer, far[1])
+        self.pairs.add(pair)
+        await asyncio.gather(self.pump(reader, far[1]), self.pump(far[0], writer))
+        self.pairs.discard(pair)
+        for end in pair:
+            end.close()
+
+    async def pump(self, reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+            writer.write_eof()
+        except OSError:
+            writer.transport.abort()
+
+    def end_all(self, hard):
+        for pair in list(self.pairs):
+            for writer in pair:
+                if hard and self.kind == "tcp":
+                    sock = writer.get_extra_info("socket")
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                writer.transport.abort() if hard else writer.close()
+
+    async def cut(self, seconds, hard):
+        self.server.close()
+        self.end_all(hard)
+        await asyncio.sleep(seconds)
+        if self.kind == "unix" and os.path.exists(self.front):
+            os.unlink(self.front)
+        await self.start()
+
+
+class SSH(Link):
+    """Through a login at an sshd of our own, to the gateway's socket. Its sessions can be killed."""
+
+    def __init__(self, folder, byway):
+        super().__init__(folder, byway)
+        self.port = free_port()
+        self.far = f"unix:{folder}/far"
+        options = f"identity={folder}/user&known_hosts={folder}/known_hosts&config=none"
+        self.near = f"ssh://{getpass.getuser()}@127.0.0.1:{self.port}{folder}/far?{options}"
+
+    async def start(self):
+        os.makedirs("/run/sshd", exist_ok=True) if os.getuid() == 0 else None
+        for name in ["host", "user"]:
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.folder}/{name}"], check=True)
+        host = open(f"{self.folder}/host.pub").read()
+        open(f"{self.folder}/known_hosts", "w").write(f"[127.0.0.1]:{self.port} {host}")
+        lines = [
+            f"ListenAddress 127.0.0.1:{self.port}", f"HostKey {self.folder}/host", "PidFile none", "UsePAM no",
+            "StrictModes no", f"AuthorizedKeysFile {self.folder}/user.pub", "PermitRootLogin yes",
+            "PasswordAuthentication no", "KbdInteractiveAuthentication no", "MaxStartups 500", "UseDNS no",
+        ]
+        open(f"{self.folder}/sshd_config", "w").write("\n".join(lines) + "\n")
+        log = open(f"{self.folder}/sshd.log", "w")
+        self.sshd = await asyncio.create_subprocess_exec(
+            "/usr/sbin/sshd", "-D", "-e", "-f", f"{self.folder}/sshd_config", stderr=log)
+
+    async def cut(self, seconds, hard):
+        sessions = open(f"/proc/{self.sshd.pid}/task/{self.sshd.pid}/children").read().split()
+        for session in sessions:
+            os.kill(int(session), signal.SIGKILL if hard else signal.SIGTERM)
+
+    async def stop(self):
+        self.sshd.terminate()
+        await self.sshd.wait()
+
+
+class Serial(Link):
+    """An emulated line between two pseudo-terminals, whose cable can be pulled."""
+
+    def __init__(self, folder, byway):
+        super().__init__(folder, byway)
+        self.near, self.far = (f"serial:{folder}/{end}?baud=921600" for end in "ab")
+
+    async def start(self):
+        self.line = await asyncio.create_subprocess_exec(
+            self.byway, "line", "--baud", "921600", f"{self.folder}/a", f"{self.folder}/b",
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=open(f"{self.folder}/line.log", "w"))
+        for _ in range(500):
+            if os.path.exists(f"{self.folder}/b"):
+                return
+            await asyncio.sleep(0.02)
+        raise SystemExit("the emulated line did not come up")
+
+    async def cut(self, seconds, hard):
+        self.line.stdin.write(b"cut\n" if hard else b"cut lose\n")
+        await asyncio.sleep(seconds)
+        self.line.stdin.write(b"restore\n")
+
+    async def stop(self):
+        self.line.terminate()
+        await self.line.wait()
+
+
+def make(kind, folder, byway):
+    if kind == "ssh":
+        return SSH(folder, byway)
+    if kind == "serial":
+        return Serial(folder, byway)
+    return Relayed(folder, byway, kind)
