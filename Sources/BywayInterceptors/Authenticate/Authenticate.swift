@@ -1,5 +1,6 @@
 public import Byway
 import HTTPTypes
+import HTTPWire
 
 /// Answers a server that asks for a login, by Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
 /// `auth-int`).
@@ -35,8 +36,10 @@ public struct Authenticate: Interceptor {
   /// The same login for these hosts and no others: ``Scope`` says how they are written.
   public init(hosts: [String], user: String, password: String) {
     let credentials = Credentials(user: user, password: password)
+    let patterns = hosts.compactMap { try? HostPattern($0) }
     self.init { realm in
-      hosts.contains { Scope.matches(realm.host.utf8, pattern: $0) } ? credentials : nil
+      guard let host = try? Host(realm.host) else { return nil }
+      return patterns.contains { $0.matches(host) } ? credentials : nil
     }
   }
 
