@@ -59,7 +59,7 @@ struct LoginOptions: ParsableArguments {
   static func withoutLogin(_ url: String) -> String {
     guard let start = url.firstRange(of: "://")?.upperBound else { return url }
     let authority = url[start...].prefix { !"/?#".contains($0) }
-    return url[..<start] + Authority.splitUser(authority).rest + url[authority.endIndex...]
+    return String(url[..<start] + Authority.splitUser(authority).rest + url[authority.endIndex...])
   }
 
   private static func host(_ authority: String) -> Host? {
