@@ -20,6 +20,7 @@ struct HostilePeer {
     let setting = self.script.byte()
     var configuration = HTTP2Configuration.defaults
     configuration.windows.initial = Self.windows.initial
+    configuration.windows.usual = 90_000
     configuration.windows.maximum = 200_000
     configuration.windows.growth = Self.windows.growth
     configuration.streams.maximumConcurrent = Self.concurrent
