@@ -55,7 +55,8 @@ import TransportTestSupport
     _ = try await run(#"sh -c 'printf "one\r\n\n\033[2Jtwo\302\2332J\n\#(long)\nend" >&2; echo'"#, log: log)
     #expect(
       log.all == [
-        "notice sh: one", "notice sh: ?[2Jtwo?2J", "notice sh: \(String(repeating: "x", count: 1_000))…", "notice sh: end",
+        "notice sh: one", "notice sh: ?[2Jtwo?2J", "notice sh: \(String(repeating: "x", count: 1_000))…",
+        "notice sh: end",
       ])
   }
 
