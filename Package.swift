@@ -271,7 +271,7 @@ let package = Package(
     checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
     checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
-    checks("Interceptor", ["Byway", "BywayInterceptors", nioCore, httpTypes]),
+    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", nioCore, httpTypes]),
     tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
     .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),

@@ -1,6 +1,7 @@
 import Byway
 import BywayInterceptors
 public import FuzzSupport
+import HTTPWire
 
 /// What must hold for any file of logins, and for any login that somebody wants to write into one.
 public enum LoginFileCheck {
@@ -45,14 +46,19 @@ public enum LoginFileCheck {
       throw Violation("cannot be read: \(BywayError(error).message) \(text)")
     }
     for login in logins {
-      let host = login.host.lowercased()
-      let first = logins.first { $0.host.lowercased() == host }
+      let host = spelled(login.host)
+      let first = logins.first { spelled($0.host) == host }
       let found = file.credentials(for: host)
       let isSame =
         found.map { $0.user.utf8.elementsEqual(first?.user.utf8 ?? "".utf8) } == true
         && found.map { $0.password.utf8.elementsEqual(first?.password.utf8 ?? "".utf8) } == true
       try expect(isSame, "\(login) is read as \(found?.user ?? "nobody"), \(found?.password ?? "nothing") from \(text)")
     }
+  }
+
+  /// As whoever asks spells it; what is no host is asked for by nobody, and found as it stands.
+  private static func spelled(_ host: String) -> String {
+    (try? Host(host))?.bracketed ?? host
   }
 
   private static func quoted(_ word: String) -> String {
