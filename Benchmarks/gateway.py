@@ -43,7 +43,7 @@ def parse():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.byway and not os.access(options.byway, os.X_OK):
-        parser.error(f"{options.byway} is no command: swift build -c release --product byway")
+        parser.error(f"{options.byway} is not a command: swift build -c release --product byway")
     if not {options.server_core, options.load_core} <= os.sched_getaffinity(0):
         parser.error("two cores are needed: one for the server, one for the load")
     return options

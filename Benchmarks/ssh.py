@@ -63,7 +63,7 @@ def parse():
     parser.add_argument("--round-trip", type=int, default=100, metavar="MS")
     options = parser.parse_args()
     if not os.access(options.byway, os.X_OK):
-        parser.error(f"{options.byway} is no command: swift build -c release --product byway")
+        parser.error(f"{options.byway} is not a command: swift build -c release --product byway")
     return options
 
 
@@ -175,7 +175,7 @@ def curl(*arguments):
 
 
 class Relay:
-    """Passes bytes on after half a round trip, each way, as fast as they come: bandwidth is no part of it."""
+    """Passes bytes on after half a round trip, each way, as fast as they come: bandwidth is not part of it."""
 
     WINDOW = 64 << 20
 

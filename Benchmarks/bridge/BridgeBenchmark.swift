@@ -19,7 +19,7 @@ import LoopbackTransport
     ]
     let bridge = try Bridge(routes.map { Route($0, over: client) })
     let address = "https://somewhere.else.example/a/path/of/some/length?and=a&query=of#parts"
-    guard let url = URL(string: address) else { throw BywayError(.invalidRequest, "\(address) is no URL.") }
+    guard let url = URL(string: address) else { throw BywayError(.invalidRequest, "\(address) is not a URL.") }
     var request = URLRequest(url: url)
     request.httpMethod = "PROPFIND"
     for name in ["Accept", "Cookie", "User-Agent"] { request.setValue("a value", forHTTPHeaderField: name) }

@@ -20,7 +20,7 @@ package struct ForwardedMessage {
       let options = RequestEncoder.Options(hasBody: message.hasBody)
       guard (try? encoder.writeHead(message.head, options, into: &wire)) != nil else { continue }
       written.append(message)
-      // What follows a CONNECT is no request.
+      // What follows a CONNECT is not a request.
       if encoder.framing == .tunnel { break }
       try message.writeBody(by: &encoder, into: &wire)
     }

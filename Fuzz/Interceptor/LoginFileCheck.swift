@@ -56,7 +56,7 @@ public enum LoginFileCheck {
     }
   }
 
-  /// As whoever asks spells it; what is no host is asked for by nobody, and found as it stands.
+  /// As whoever asks spells it; what is not a host is asked for by nobody, and found as it stands.
   private static func spelled(_ host: String) -> String {
     (try? Host(host))?.bracketed ?? host
   }

@@ -7,11 +7,12 @@ public struct SchemeHandler: Interceptor {
   private let respond: @Sendable (Request) async throws -> Response
 
   /// Answers with a function.
-  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is no scheme (RFC 3986 §3.1).
+  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is not a scheme (RFC 3986 §3.1).
   public init(_ scheme: String, respond: @escaping @Sendable (Request) async throws -> Response) throws {
     guard URIReference.isScheme(scheme.utf8) else {
       throw BywayError(
-        .unknownScheme, "\"\(scheme)\" is no URL scheme: write a letter, then letters, digits, \"+\", \"-\" or \".\".",
+        .unknownScheme,
+        "\"\(scheme)\" is not a URL scheme: write a letter, then letters, digits, \"+\", \"-\" or \".\".",
         processing: .none)
     }
     scope = Scope(schemes: [scheme.lowercased()])
@@ -25,7 +26,7 @@ public struct SchemeHandler: Interceptor {
   /// - Parameters:
   ///   - client: the link's. It is not shut down here.
   ///   - other: the scheme that the far end knows.
-  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is no scheme.
+  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is not a scheme.
   public init(_ scheme: String, over client: BywayClient, as other: String = "http") throws {
     try self.init(scheme) { request in
       var sent = request

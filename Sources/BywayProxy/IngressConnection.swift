@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// A connection whose first bytes tell which HTTP it speaks: HTTP/2 begins with a preface that is no request of HTTP/1.1
+/// A connection whose first bytes tell which HTTP it speaks: HTTP/2 begins with a preface that is not a request of HTTP/1.1
 /// (RFC 9113 §3.4).
 ///
 /// Steps out of the way once that is told. Lives on its channel's event loop.

@@ -5,7 +5,7 @@ import HTTPWire
 /// that is a command, a WebSocket. Following a link to the device stays possible.
 ///
 /// A page may use its own origin, whichever way its browser takes: by the proxy's own address, in absolute form, or through a
-/// tunnel that can be read here. Clients that are no browsers send none of these fields.
+/// tunnel that can be read here. Clients that are not browsers send none of these fields.
 struct PageRules: Sendable {
   private let allowed: Set<PageOrigin>
 
@@ -17,13 +17,13 @@ struct PageRules: Sendable {
         guard let origin = PageOrigin(text) else {
           throw BywayError(
             .invalidAddress,
-            "\"\(text)\" is no origin of a page: write http://HOST or http://HOST:PORT, without a path.")
+            "\"\(text)\" is not an origin of a page: write http://HOST or http://HOST:PORT, without a path.")
         }
         return origin
       })
   }
 
-  /// - Parameter target: what the request is for; `nil` where that cannot be told, which is no page's own.
+  /// - Parameter target: what the request is for; `nil` where that cannot be told, which is not a page's own.
   /// - Throws: why the request is not answered.
   func admit(_ request: FieldSection, to target: PageOrigin?) throws(BywayError) {
     // Fetch Metadata: pages cannot set it, and browsers send it to this machine and over https.

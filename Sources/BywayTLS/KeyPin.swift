@@ -15,7 +15,8 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
       digest.count == SHA256.byteCount
     else {
       throw BywayError(
-        .invalidAddress, "\"\(text)\" is no pin: write sha256// and the key's SHA-256 in base 64.", processing: .none)
+        .invalidAddress, "\"\(text)\" is not a pin: write sha256// and the key's SHA-256 in base 64.", processing: .none
+      )
     }
     self.digest = digest
   }

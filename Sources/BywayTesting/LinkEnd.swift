@@ -64,7 +64,7 @@ final class LinkEnd: Sendable {
     try await channel.close(mode: .output).within(limit, "end its sending direction").get()
   }
 
-  /// Closes both directions; it is no failure if that has happened already.
+  /// Closes both directions; it is not a failure if that has happened already.
   func close() async throws {
     channel.close(promise: nil)
     try await channel.closeFuture.within(limit, "close").get()

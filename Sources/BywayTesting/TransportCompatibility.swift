@@ -30,7 +30,7 @@ public struct TransportCompatibility: Sendable {
   public var refusing: LinkAddress?
   /// Where connecting gets no answer, so that only the deadline ends it.
   public var silent: LinkAddress?
-  /// A far end that dies as soon as it gets a byte; needed only where the far end is no listener.
+  /// A far end that dies as soon as it gets a byte; needed only where the far end is not a listener.
   public var dying: LinkAddress?
 
   /// How many links there can be at once: 1 for a line, which carries one after another.

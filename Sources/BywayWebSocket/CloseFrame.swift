@@ -13,7 +13,7 @@ struct CloseFrame: Sendable {
   init(code: Int, reason: String) throws(BywayError) {
     guard code == 1000 || (3000...4999).contains(code) else {
       throw BywayError(
-        .invalidRequest, "\(code) is no code to close with: take 1000, or 3000 to 4999.", processing: .none)
+        .invalidRequest, "\(code) is not a code to close with: take 1000, or 3000 to 4999.", processing: .none)
     }
     guard reason.utf8.count <= Self.reasonLimit else {
       throw BywayError(

@@ -18,7 +18,7 @@ struct WebSocketOpening {
     case "http", "https": break
     default:
       throw BywayError(
-        .invalidRequest, "\"\(url)\" is no address of a WebSocket: write ws:// or wss://.", processing: .none)
+        .invalidRequest, "\"\(url)\" is not an address of a WebSocket: write ws:// or wss://.", processing: .none)
     }
     request.head.extendedConnectProtocol = "websocket"
     request.head.headerFields = fields

@@ -6,7 +6,7 @@ struct InboundRules {
   private let role: HTTP2Session.Role
   /// The highest stream that a client opened, whichever end we are.
   private var highestStream: StreamID = 0
-  /// Streams that this end closed before the peer knew: what arrives on them is no mistake.
+  /// Streams that this end closed before the peer knew: what arrives on them is not a mistake.
   private var forgiven = RecentStreams()
   /// Streams that the peer knows to be over.
   private var ended = RecentStreams()
@@ -64,7 +64,7 @@ struct InboundRules {
     switch header.type {
     case FrameHeader.headers:
       isInHeaderBlock = !header.endsHeaders
-      // Refused, or opened after our GOAWAY: what follows on it is no violation.
+      // Refused, or opened after our GOAWAY: what follows on it is not a violation.
       if role == .server, !isOpen { forgiven.insert(header.streamID) }
     case FrameHeader.continuation:
       isInHeaderBlock = !header.endsHeaders

@@ -31,7 +31,7 @@ struct PingTracker {
     return lastNumber
   }
 
-  /// The PING went out only now: waiting for our own output is no part of the round trip.
+  /// The PING went out only now: waiting for our own output is not part of the round trip.
   mutating func sent(_ number: UInt64, at now: NIODeadline) {
     guard let index = pings.firstIndex(where: { $0.number == number }) else { return }
     pings[index].sentAt = now

@@ -87,7 +87,7 @@ package struct Conformance: Sendable {
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
     for var run in hearing.receive(bytes) {
       guard let frame = FrameCodec.decode(&run.bytes, seal: counterpart.id) else {
-        transcript.heard("\(run.bytes.count + 1) bytes that are no frame of this session", at: now)
+        transcript.heard("\(run.bytes.count + 1) bytes that are not a frame of this session", at: now)
         continue
       }
       transcript.heard(frame.summary, at: now)
@@ -288,7 +288,7 @@ package struct Conformance: Sendable {
       var part = Array(part)
       let count = part.count + 1
       let text = FrameCodec.decode(&part, seal: counterpart.id)?.summary
-      transcript.said(text ?? "\(count) bytes that are no frame of this session", at: now)
+      transcript.said(text ?? "\(count) bytes that are not a frame of this session", at: now)
     }
     orders.append(.send(bytes))
   }

@@ -78,16 +78,16 @@ struct StepReader {
   private mutating func milliseconds(_ name: String? = nil) throws(Complaint) -> UInt64 {
     if let name, !skip(name) { throw Complaint("\"\(name)\" and a number are missing") }
     let word = next()
-    guard let number = UInt64(word), number <= 1_000_000 else { throw Complaint("\"\(word)\" is no number") }
+    guard let number = UInt64(word), number <= 1_000_000 else { throw Complaint("\"\(word)\" is not a number") }
     return number
   }
 
   static func bytes(_ text: String) throws(Complaint) -> [UInt8] {
-    guard text.utf8.count.isMultiple(of: 2), !text.isEmpty else { throw Complaint("\"\(text)\" are no bytes") }
+    guard text.utf8.count.isMultiple(of: 2), !text.isEmpty else { throw Complaint("\"\(text)\" are not bytes") }
     var bytes: [UInt8] = []
     var rest = text[...]
     while !rest.isEmpty {
-      guard let byte = UInt8(rest.prefix(2), radix: 16) else { throw Complaint("\"\(text)\" are no bytes") }
+      guard let byte = UInt8(rest.prefix(2), radix: 16) else { throw Complaint("\"\(text)\" are not bytes") }
       bytes.append(byte)
       rest = rest.dropFirst(2)
     }

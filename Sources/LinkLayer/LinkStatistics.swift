@@ -10,7 +10,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var receivedFrames: UInt64 = 0
   /// Frames that had to be sent again.
   public var repeatedFrames: UInt64 = 0
-  /// Runs of bytes that were no intact frame: damaged, of another session, or foreign to the line.
+  /// Runs of bytes that were not an intact frame: damaged, of another session, or foreign to the line.
   public var damagedFrames: UInt64 = 0
   /// Frames that were here already.
   public var duplicateFrames: UInt64 = 0

@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "help is no error",
+    "help is not an error",
     arguments: [["--help"], [], ["help"], ["help", "gateway"], ["help", "trust", "add"], ["request", "--help"]])
   func help(_ arguments: [String]) async throws {
     let result = try await BywayProcess.run(arguments)

@@ -78,7 +78,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("what is no TLS in a tunnel to an inspected host goes on as it came, where the gateway allows it")
+  @Test("what is not TLS in a tunnel to an inspected host goes on as it came, where the gateway allows it")
   func plain() async throws {
     _ = try await createAuthority()
     let origin = try await OriginServer()

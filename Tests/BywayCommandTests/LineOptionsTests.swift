@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "what is no time is none", arguments: ["", "ms", "-1s", "1h", "1e5s", "5 ms", "1.2.3s", "99999999999999999999"])
+    "what is not a time is none", arguments: ["", "ms", "-1s", "1h", "1e5s", "5 ms", "1.2.3s", "99999999999999999999"])
   func noTimes(_ text: String) {
     #expect(Span(argument: text) == nil)
   }
@@ -28,7 +28,7 @@ import Testing
     #expect(Share(argument: text)?.value == value)
   }
 
-  @Test("what is no share is none", arguments: ["", "%", "nan", "inf", "much", "1%%"])
+  @Test("what is not a share is none", arguments: ["", "%", "nan", "inf", "much", "1%%"])
   func noShares(_ text: String) {
     #expect(Share(argument: text) == nil)
   }

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "what is no field, or not the user's, is refused",
+    "what is not a field, or not the user's, is refused",
     arguments: ["X", "a b: c", ": c", "X: a\r\nY: b", "Connection: close", "Transfer-Encoding: chunked", "upgrade: x"])
   func badFields(_ field: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try request("/", "-H", field) }
@@ -111,7 +111,7 @@ import Testing
     for _ in 1...2 { #expect(try await body.collect(upTo: 1 << 20) == ByteBuffer(string: text)) }
   }
 
-  @Test("what is no file to read is told before anything is sent", arguments: ["/nowhere/f", "/"])
+  @Test("what is not a file to read is told before anything is sent", arguments: ["/nowhere/f", "/"])
   func noFile(_ path: String) throws {
     for option in [["-T", path], ["-d", "@\(path)"]] {
       let failure = try #require(throws: CommandFailure.self) { try RequestOptions.parse(["/"] + option).request() }

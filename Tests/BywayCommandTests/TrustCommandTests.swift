@@ -60,7 +60,7 @@ import Testing
     #expect(names.count == 3 && names.allSatisfy { $0.hasSuffix(".pem") }, "\(names)")
   }
 
-  @Test("refuses what is no host or no certificate, and a folder that others can write to")
+  @Test("refuses what is not a host or no certificate, and a folder that others can write to")
   func refused() async throws {
     let ca = try await Certificates()
     #expect(try await home.byway("trust", "add", "../x", ca.authority).exitCode == 64)

@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("a place is no other", arguments: users.filter(\.decides))
+  @Test("a place is not an other", arguments: users.filter(\.decides))
   func different(_ user: User) throws {
     for spellings in Self.places {
       let place = try Authority(#require(spellings.last))
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("what is no place is taken for none", arguments: users)
+  @Test("what is not a place is taken for none", arguments: users)
   func none(_ user: User) throws {
     for (text, place) in Self.others { #expect(try !user.takes(text, Authority(place)), "\(text)") }
   }

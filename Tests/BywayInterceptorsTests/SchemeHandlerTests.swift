@@ -38,7 +38,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("what is no scheme is refused", arguments: ["", "1a", "key:", "a b"])
+  @Test("what is not a scheme is refused", arguments: ["", "1a", "key:", "a b"])
   func refused(_ scheme: String) {
     let error = #expect(throws: BywayError.self) { try SchemeHandler(scheme) { _ in Response(status: .ok) } }
     #expect(error?.code == .unknownScheme)

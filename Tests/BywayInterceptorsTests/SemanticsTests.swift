@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "what is no date",
+    "what is not a date",
     arguments: [
       "", "0", "-1", "Thu, 31 Jun 2024 00:00:00 GMT", "Fri, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
       "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT", "1994-11-06T08:49:37Z",

@@ -114,7 +114,7 @@ import Testing
       refusal([":method": "CONNECT", ":protocol": "websocket", ":authority": "evil.example"]) == .misdirected)
   }
 
-  @Test("what is no name is told when the proxy starts", arguments: ["", "a b", "user@host", "host:port", "[::1"])
+  @Test("what is not a name is told when the proxy starts", arguments: ["", "a b", "user@host", "host:port", "[::1"])
   func badNames(name: String) {
     let error = #expect(throws: BywayError.self) { try HostRules(names: [name]) }
     #expect(error?.code == .invalidAddress)

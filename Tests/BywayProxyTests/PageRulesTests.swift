@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(
-    "what is no origin is told when the proxy starts",
+    "what is not an origin is told when the proxy starts",
     arguments: [
       "", "null", "app.example", "http://", "https://app.example/", "http://u@app.example", "http://*.example", "*",
     ])

@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "what is no GET in the clear passes a tunnel as it is",
+    "what is not a GET in the clear passes a tunnel as it is",
     arguments: ["\u{16}\u{3}\u{1}", "SSH-2.0-x\r\n", "G", "GE!", "POST / HTTP/1.1\r\n"])
   func opaqueTunnel(_ text: String) async throws {
     let other = try await OtherServer()

@@ -68,7 +68,7 @@ import Testing
     #expect(wrong?.message.contains("another key than the one that is pinned") == true, "\(wrong as Any)")
   }
 
-  @Test("what is no pin, and what is no certificate, is said to be none")
+  @Test("what is not a pin, and what is not a certificate, is said to be none")
   func malformed() throws {
     for text in ["", "sha256//", "sha256//AAAA", "md5//AAAAAAAAAAAAAAAAAAAAAA=="] {
       #expect(throws: BywayError.self) { try KeyPin(text) }

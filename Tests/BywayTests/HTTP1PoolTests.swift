@@ -108,7 +108,7 @@ import Testing
     #expect(try await response.response().body == "ab")
   }
 
-  @Test("a client that does not read is no pause of the origin's")
+  @Test("a client that does not read is not a pause of the origin's")
   func slowReader() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.bodyTimeout = .seconds(2)

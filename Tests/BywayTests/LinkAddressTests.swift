@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "refuses what is no address, and says what to write",
+    "refuses what is not an address, and says what to write",
     arguments: ["", "/run/x.sock", ":x", "un ix:/x", "unix:/x?mode", "unix:/x?=1", "unix:/x?a=%zz"])
   func refuses(_ text: String) {
     let error = #expect(throws: BywayError.self) { try LinkAddress(text) }

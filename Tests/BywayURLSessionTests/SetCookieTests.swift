@@ -35,7 +35,7 @@ import Testing
     #expect(cookie("a=1" + (domain.map { "; Domain=\($0)" } ?? ""), from: host)?.domain == kept)
   }
 
-  @Test("the last attribute of a name counts, and what is no cookie is none")
+  @Test("the last attribute of a name counts, and what is not a cookie is none")
   func attributes() {
     #expect(cookie("a=1; domain=c.d.example; DOMAIN=d.example", from: "c.d.example")?.domain == ".d.example")
     #expect(cookie("a=1, b=2; Path=/x; path=/y", from: "d")?.value == "1, b=2")

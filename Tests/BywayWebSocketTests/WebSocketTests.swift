@@ -87,7 +87,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("what is no address of a WebSocket")
+  @Test("what is not an address of a WebSocket")
   func addresses() async throws {
     let server = SocketServer.handler { _ in }
     try await SocketRig.with(handler: server) { client in

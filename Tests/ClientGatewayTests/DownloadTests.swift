@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test("an answer that is no success is an error with its status, as is a folder that cannot be written")
+  @Test("an answer that is not a success is an error with its status, as is a folder that cannot be written")
   func refused() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, folder in

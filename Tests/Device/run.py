@@ -42,7 +42,7 @@ def parse():
         help="vmlinuz and modules/; Debian's are fetched if there is none")
     options = parser.parse_args()
     if not os.access(options.byway, os.X_OK):
-        parser.error(f"{options.byway} is no command: make release")
+        parser.error(f"{options.byway} is not a command: make release")
     if subprocess.run([HERE / "fetch-kernel", options.kernel], timeout=300).returncode != 0:
         sys.exit(1)
     return options

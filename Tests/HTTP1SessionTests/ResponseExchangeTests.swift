@@ -75,7 +75,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "quotes what is no HTTP without waiting for a line end",
+    "quotes what is not HTTP without waiting for a line end",
     arguments: [
       ("SSH-2.0-x", "SSH-2.0-x"), ("\u{00}\u{00}\u{12}\u{04}", "\\x00\\x00\\x12\\x04"), ("<html>", "<html>"),
       ("http/1.1 200 OK\r\n", "http/1.1 200 OK\\x0d\\x0a"),

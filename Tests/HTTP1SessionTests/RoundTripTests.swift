@@ -97,7 +97,7 @@ private struct RandomMessage {
       let value = (0..<Int.random(in: 0...40, using: &random)).map { _ in
         characters.randomElement(using: &random) ?? "a"
       }
-      // White space at the ends is no part of a value.
+      // White space at the ends is not part of a value.
       return ("\(prefix)-\(index)", "v\(String(value))v")
     }
   }

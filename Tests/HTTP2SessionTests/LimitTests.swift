@@ -165,7 +165,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("a body in small frames that are no smaller than their framing is no flood") func smallFrames() {
+  @Test("a body in small frames that are no smaller than their framing is not a flood") func smallFrames() {
     let client = RawClient(strict)
     client.answers = false
     client.send(.post(1))

@@ -29,7 +29,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "what is no host and port is refused for what it is",
+    "what is not a host and port is refused for what it is",
     arguments: [
       ("", .empty), (":80", .empty), (".", .label), ("u@h", .userInformation), ("u:p@h:80", .userInformation),
       ("@h", .userInformation), ("[u@h]", .userInformation), ("bücher.example", .otherScript),
@@ -122,7 +122,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "what is no pattern is refused", arguments: ["", "*.", "a*b", "*.*", "*a", "*.[::1]", "*.1.2.3.4", "h:80", "**"])
+    "what is not a pattern is refused", arguments: ["", "*.", "a*b", "*.*", "*a", "*.[::1]", "*.1.2.3.4", "h:80", "**"])
   func noPattern(_ text: String) {
     #expect(throws: AuthorityFlaw.self) { try HostPattern(text) }
   }

@@ -55,7 +55,7 @@ struct VectorTests {
       "next=\(arrivals.next) runs=\(runs) finished=\(receive.isFinished ? "yes" : "no")" == vector.values["state"])
   }
 
-  @Test("what is no frame is dropped", arguments: Vector.all(in: "damaged.txt"))
+  @Test("what is not a frame is dropped", arguments: Vector.all(in: "damaged.txt"))
   func damaged(_ vector: Vector) {
     #expect(Wire.frames(in: vector.bytes("wire"), seal: vector.seal).isEmpty)
   }

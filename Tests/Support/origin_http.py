@@ -13,7 +13,7 @@ class Gone(Exception):
 
 
 class Malformed(Exception):
-    """The peer sent what is no HTTP/1.1."""
+    """The peer sent what is not HTTP/1.1."""
 
 
 class Connection:

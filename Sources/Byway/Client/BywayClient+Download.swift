@@ -20,7 +20,7 @@ extension BywayClient {
   ///   - path: replaced at the end, if it exists.
   ///   - report: called after each chunk, never concurrently.
   /// - Returns: bytes in the file.
-  /// - Throws: ``BywayError``; code `refused` where the origin's answer is no success.
+  /// - Throws: ``BywayError``; code `refused` where the origin's answer is not a success.
   @discardableResult
   public func download(
     _ url: String, to path: String, reporting report: (@Sendable (DownloadProgress) -> Void)? = nil
@@ -92,7 +92,7 @@ extension PartialDownload {
   }
 
   private static func refusal(_ response: Response) -> BywayError {
-    BywayError(.refused, "The origin answered \(response.status), which is no download.", processing: .possible)
+    BywayError(.refused, "The origin answered \(response.status), which is not a download.", processing: .possible)
   }
 }
 

@@ -227,7 +227,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
     if isOutputEnded { channel.close(promise: nil) } else { pull() }
   }
 
-  /// What came is no HTTP/1.1: the answer says why, and nothing more is read.
+  /// What came is not HTTP/1.1: the answer says why, and nothing more is read.
   private func violated(_ failure: HTTP1Failure) {
     configuration.logger.debug("Request refused", metadata: ["reason": "\(failure)"])
     let code: BywayError.Code = failure.code == .tooLarge ? .tooLarge : .invalidRequest

@@ -37,7 +37,7 @@ final class HTTP1ServerExchange: ResponseSink {
     isBodiless = head.framing == .none || head.framing == .length(0)
   }
 
-  /// For the answer to something that is no request.
+  /// For the answer to something that is not a request.
   init(on connection: HTTP1ServerConnection) {
     self.connection = connection
     context = ResponseEncoder.Context()
@@ -66,7 +66,7 @@ final class HTTP1ServerExchange: ResponseSink {
     if head.kind == .upgrade {
       handshake = WebSocketHandshake(answering: &fields)
       guard handshake != nil else {
-        fail(BywayError(.invalidRequest, "Sec-WebSocket-Key is no key (RFC 6455 §4.1).", processing: .none))
+        fail(BywayError(.invalidRequest, "Sec-WebSocket-Key is not a key (RFC 6455 §4.1).", processing: .none))
         return
       }
     }

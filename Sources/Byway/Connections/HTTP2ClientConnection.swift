@@ -42,7 +42,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
       exchanges[id] = exchange
       exchange.opened(id, on: self)
     } catch {
-      // Nothing of it was sent; another connection may take it, unless this is no HTTP/2 at all.
+      // Nothing of it was sent; another connection may take it, unless this is not HTTP/2 at all.
       upstream.connectionRefusesStreams(self)
       switch error.kind {
       case .closing, .unresponsive, .linkEnded, .exhausted: upstream.start(exchange)

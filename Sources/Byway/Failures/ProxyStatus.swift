@@ -7,7 +7,7 @@ package struct ProxyStatus: Sendable, Hashable {
   /// In words; `nil` where there are none.
   package let details: String?
 
-  /// `nil` where it is no failure of a hop of ours.
+  /// `nil` where it is not a failure of a hop of ours.
   package init?(_ field: String) {
     guard field.hasPrefix(Self.ours), let start = field.firstRange(of: "; error=") else { return nil }
     error = String(field[start.upperBound...].prefix { $0 != ";" && $0 != "," && $0 != " " })

@@ -29,7 +29,7 @@ package final class OpenFile: Sendable {
     let code = fstat(descriptor, &status) == 0 ? 0 : errno
     guard code == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      throw Self.failure(path, code == 0 ? "it is no regular file" : "\(Descriptor.Failure(code: code))")
+      throw Self.failure(path, code == 0 ? "it is not a regular file" : "\(Descriptor.Failure(code: code))")
     }
     self.descriptor = descriptor
     self.path = path

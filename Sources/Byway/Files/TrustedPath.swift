@@ -163,7 +163,7 @@ extension TrustedPath.Distrust {
     case .writable(let mode):
       "Others can write to \(place) (mode \(String(mode, radix: 8)))\(kept): chmod go-w it, and look at what is in it, or"
         + " choose a folder of your own."
-    case .noFolder: "\(place) is no folder."
+    case .noFolder: "\(place) is not a folder."
     case .tooManyLinks: "\(place) is one of too many symbolic links."
     case .failure(let code):
       "Cannot use \(path): \(place == path ? "" : "\(place): ")\(Descriptor.Failure(code: code))."

@@ -7,7 +7,7 @@ package import HTTPWire
 public struct Scope: Sendable, Hashable {
   /// `http`, `https`, or a scheme of one's own; in lower case. Empty: any.
   public var schemes: Set<String>
-  /// Hosts without a port; `*.example.com` matches every name below it. What is no host matches nothing. Empty: any.
+  /// Hosts without a port; `*.example.com` matches every name below it. What is not a host matches nothing. Empty: any.
   public var hosts: [String] {
     didSet { patterns = Self.patterns(of: hosts) }
   }

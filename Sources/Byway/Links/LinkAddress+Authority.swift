@@ -69,6 +69,6 @@ extension BywayError {
   package init(_ code: Code, place text: String, _ flaw: AuthorityFlaw) {
     let place = Authority.splitUser(text[...]).rest
     let shown = place.utf8.count > 80 ? "\(place.prefix(80))…" : String(place)
-    self.init(code, "\"\(shown)\" is no host, or no host and port: \(flaw).", processing: .none)
+    self.init(code, "\"\(shown)\" is not a host, nor a host and port: \(flaw).", processing: .none)
   }
 }

@@ -30,13 +30,13 @@ public struct LinkAddress: Sendable, Hashable {
     self.text = text
     guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
       throw BywayError(
-        .invalidAddress, "\"\(text)\" is no link address: write SCHEME:…, for example unix:/run/byway.sock.")
+        .invalidAddress, "\"\(text)\" is not a link address: write SCHEME:…, for example unix:/run/byway.sock.")
     }
     let scheme = text[..<colon].lowercased()
     guard
       scheme.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) })
     else {
-      throw BywayError(.invalidAddress, "\"\(text[..<colon])\" is no scheme: letters, digits, +, - and . only.")
+      throw BywayError(.invalidAddress, "\"\(text[..<colon])\" is not a scheme: letters, digits, +, - and . only.")
     }
     self.scheme = scheme
     var rest = text[text.index(after: colon)...]
@@ -80,7 +80,7 @@ public struct LinkAddress: Sendable, Hashable {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard pair.count == 2, !pair[0].isEmpty, let value = percentDecoded(pair[1]) else {
         if isCommand { return [] }
-        throw BywayError(.invalidAddress, "\"\(part)\" is no option: write ?name=value.")
+        throw BywayError(.invalidAddress, "\"\(part)\" is not an option: write ?name=value.")
       }
       if isCommand, !LinkOption.common.contains(where: { $0.name == pair[0] }) { return [] }
       options.append(Option(name: String(pair[0]), value: value))

@@ -57,7 +57,7 @@ public struct TransportRegistry: Sendable {
   private func line(of address: LinkAddress, _ transport: any Transport) throws -> LineProperties? {
     guard let text = address[option: "line"] else { return try transport.line(for: address) }
     guard let baud = Int(text), (50...100_000_000).contains(baud) else {
-      throw BywayError(.invalidAddress, "line=\(text) is no baud rate: write line=115200, for example.")
+      throw BywayError(.invalidAddress, "line=\(text) is not a baud rate: write line=115200, for example.")
     }
     return LineProperties(bytesPerSecond: baud / 10)
   }

@@ -2,7 +2,7 @@
 package enum Base64 {
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-  /// 0 to 63, or 255 for what is no digit.
+  /// 0 to 63, or 255 for what is not a digit.
   private static let values: [UInt8] = {
     var values = [UInt8](repeating: 255, count: 256)
     for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }

@@ -3,7 +3,7 @@ import NIOPosix
 
 extension Body {
   /// A file: read as it is sent, never held, and as often as a retry or a redirect needs it.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be opened, or is no regular file.
+  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be opened, or is not a regular file.
   public init(file path: String) throws {
     self.init(try OpenFile(path))
   }

@@ -21,13 +21,13 @@ public struct Request: Sendable {
   }
 
   /// A request for an `http` or `https` URL.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is no absolute URL, or has a user in it: credentials
-  ///   are no part of a request's target (RFC 9110 §4.2.4).
+  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is not an absolute URL, or has a user in it: credentials
+  ///   are not part of a request's target (RFC 9110 §4.2.4).
   public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: TimeAmount? = nil) throws
   {
     guard let separator = url.firstRange(of: "://") else {
       throw BywayError(
-        .invalidRequest, "\"\(url)\" is no absolute URL: write http://HOST/PATH.", processing: .none)
+        .invalidRequest, "\"\(url)\" is not an absolute URL: write http://HOST/PATH.", processing: .none)
     }
     let rest = url[separator.upperBound...]
     let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
@@ -48,7 +48,7 @@ public struct Request: Sendable {
       body: body, deadline: timeout.map { .now() + $0 })
   }
 
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it is no host and port: not even an interceptor should have
+  /// - Throws: ``BywayError`` with code `invalidRequest` where it is not a host and port: not even an interceptor should have
   ///   to guess what was meant.
   static func checkAuthority(_ text: String) throws(BywayError) {
     do throws(AuthorityFlaw) {

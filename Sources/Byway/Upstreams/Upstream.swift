@@ -37,7 +37,7 @@ extension Link {
   /// The requesting end of this link.
   /// - Parameters:
   ///   - dialer: where one was made before.
-  ///   - hop: how this end names itself in `Via`; `nil` where it is no intermediary.
+  ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
   ///   - patience: how long an exchange waits while the link is down.
   ///   - liveness: `nil` to ask never.
   package func makeUpstream(

@@ -51,7 +51,7 @@ struct UpstreamRules: Sendable {
     return fields
   }
 
-  /// What comes back may be an origin's own words. To a CONNECT, which is what a proxy is asked where this is no hop, only
+  /// What comes back may be an origin's own words. To a CONNECT, which is what a proxy is asked where this is not a hop, only
   /// hops answer.
   private var hearsStrangers: Bool {
     switch farEnd {

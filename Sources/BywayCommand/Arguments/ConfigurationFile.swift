@@ -23,12 +23,12 @@ struct ConfigurationFile: Sendable {
       let content = line.trimmed()
       if content.isEmpty || content.hasPrefix("#") { continue }
       guard let equals = content.firstIndex(of: "=") else {
-        throw Self.failure(path, index + 1, "\"\(content)\" is no setting: write name = value.")
+        throw Self.failure(path, index + 1, "\"\(content)\" is not a setting: write name = value.")
       }
       let name = content[..<equals].trimmed()
       let value = content[content.index(after: equals)...].trimmed()
       guard !name.isEmpty, !value.isEmpty else {
-        throw Self.failure(path, index + 1, "\"\(content)\" is no setting: write name = value.")
+        throw Self.failure(path, index + 1, "\"\(content)\" is not a setting: write name = value.")
       }
       if let quote = value.first, "\"'".contains(quote), value.count > 1, value.last == quote {
         throw Self.failure(

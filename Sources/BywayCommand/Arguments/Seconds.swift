@@ -9,7 +9,7 @@ struct Seconds: ExpressibleByArgument, Sendable, Hashable {
     amount = .seconds(seconds)
   }
 
-  /// `nil` where it is no number from 0 to 10⁹.
+  /// `nil` where it is not a number from 0 to 10⁹.
   init?(argument: String) {
     let isDecimal = argument.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     guard isDecimal, let seconds = Double(argument), seconds <= 1e9 else { return nil }

@@ -8,7 +8,7 @@ enum JSONValue: Equatable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// `nil` where the text is no JSON, or is nested deeper than anything that the parser of arguments says of itself.
+  /// `nil` where the text is not JSON, or is nested deeper than anything that the parser of arguments says of itself.
   init?(_ text: String) {
     var reader = JSONReader(text)
     guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }

@@ -50,7 +50,7 @@ struct ConfigurationFolder: Sendable {
   func text(_ name: String) throws(CommandFailure) -> String? {
     guard let file = try file(name) else { return nil }
     guard file.size <= Self.fileLimit else {
-      throw CommandFailure(.noInput, "\(file.path) is larger than 1 MiB: that is no file of Byway's.")
+      throw CommandFailure(.noInput, "\(file.path) is larger than 1 MiB: that is not a file of Byway's.")
     }
     do {
       return String(buffer: try file.readAll())

@@ -7,7 +7,7 @@ enum TextFile {
   private static let limit = 1 << 20
 
   /// - Parameter ofUser: others may not be able to write it, because it makes this program do things.
-  /// - Throws: ``CommandFailure`` where it cannot be read, is too large, or is no UTF-8.
+  /// - Throws: ``CommandFailure`` where it cannot be read, is too large, or is not UTF-8.
   static func read(_ path: String, ofUser: Bool = false) throws(CommandFailure) -> String {
     var whole = ByteBuffer()
     var status = stat()
@@ -25,10 +25,10 @@ enum TextFile {
       throw CommandFailure(.noInput, "Others can write to \(path): chmod go-w it, and look at what is in it.")
     }
     guard whole.readableBytes <= limit else {
-      throw CommandFailure(.noInput, "\(path) is larger than 1 MiB: that is no configuration file.")
+      throw CommandFailure(.noInput, "\(path) is larger than 1 MiB: that is not a configuration file.")
     }
     guard let text = String(validating: whole.readableBytesView, as: UTF8.self) else {
-      throw CommandFailure(.noInput, "\(path) is no text in UTF-8.")
+      throw CommandFailure(.noInput, "\(path) is not text in UTF-8.")
     }
     return text
   }

@@ -18,7 +18,7 @@ struct LineCommand: AsyncParsableCommand {
       "restore" puts it back, "statistics" and "quit" do what they say. SIGTERM and SIGINT end it as well: the paths are \
       removed, and the statistics written.
 
-      With --conform ROLE it is no cable but the other end itself: it plays every check of docs/wire-protocol.md against a \
+      With --conform ROLE it is not a cable but the other end itself: it plays every check of docs/wire-protocol.md against a \
       program that speaks the protocol at PATH-A, and prints what came of each. A terminal appears at PATH-A for the program \
       to open, unless there is a device already.
       """)

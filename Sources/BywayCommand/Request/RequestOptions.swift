@@ -47,7 +47,7 @@ struct RequestOptions: ParsableArguments {
   private func requestMethod() throws -> HTTPRequest.Method {
     guard let method else { return head ? .head : content.method }
     guard let known = HTTPRequest.Method(rawValue: method) else {
-      throw CommandFailure(.usage, "\"\(method)\" is no method: write -X GET, for example.")
+      throw CommandFailure(.usage, "\"\(method)\" is not a method: write -X GET, for example.")
     }
     guard known != .connect else {
       throw CommandFailure(.usage, "CONNECT opens a tunnel, which a single request cannot use: start byway proxy.")
@@ -79,7 +79,7 @@ struct RequestOptions: ParsableArguments {
 
   private static func split(_ text: String) throws -> (HTTPField.Name, String) {
     guard let colon = text.firstIndex(of: ":"), let name = HTTPField.Name(String(text[..<colon])) else {
-      throw CommandFailure(.usage, "\"\(text)\" is no field: write -H 'Name: value'.")
+      throw CommandFailure(.usage, "\"\(text)\" is not a field: write -H 'Name: value'.")
     }
     guard !connectionFields.contains(name.canonicalName) else {
       throw CommandFailure(.usage, "\(name.rawName) belongs to a connection, not to a request: leave it out.")

@@ -55,7 +55,8 @@ struct WriteOut: Sendable {
 
   private static func field(_ name: String) throws(CommandFailure) -> @Sendable (TransferFacts) -> String {
     guard let name = HTTPField.Name(name) else {
-      throw CommandFailure(.usage, "-w: \"\(name)\" is no name of a field: write %header{content-type}, for example.")
+      throw CommandFailure(
+        .usage, "-w: \"\(name)\" is not a name of a field: write %header{content-type}, for example.")
     }
     return { $0.response?.headerFields[name] ?? "" }
   }

@@ -11,7 +11,7 @@ final class KeyInput: Sendable {
 
   private let isClosed = Mutex(false)
 
-  /// `nil` where standard input is no terminal.
+  /// `nil` where standard input is not a terminal.
   init?() {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }

@@ -14,7 +14,8 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
   /// - Throws: ``BywayError`` with code `invalidAddress`, which does not repeat the password.
   public init(_ text: String) throws {
     let malformed = BywayError(
-      .invalidAddress, "That is no proxy to go on through: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT.")
+      .invalidAddress, "That is not a proxy to go on through: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT."
+    )
     guard let address = try? LinkAddress(text), address.scheme == "http", address.options.isEmpty,
       address.path.isEmpty || address.path == "/", let place = try? address.hostPort(), let port = place.port
     else { throw malformed }

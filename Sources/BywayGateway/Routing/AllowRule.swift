@@ -11,7 +11,7 @@ public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   public init(_ text: String) throws {
     guard let colon = text.lastIndex(of: ":") else {
-      throw BywayError(.invalidAddress, "\"\(text)\" is no target: write HOST:PORT, *.DOMAIN:PORT or HOST:*.")
+      throw BywayError(.invalidAddress, "\"\(text)\" is not a target: write HOST:PORT, *.DOMAIN:PORT or HOST:*.")
     }
     let portText = text[text.index(after: colon)...]
     if portText == "*" {
@@ -19,7 +19,7 @@ public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
     } else if portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0 {
       port = number
     } else {
-      throw BywayError(.invalidAddress, "\"\(portText)\" is no port: write a number from 1 to 65535, or *.")
+      throw BywayError(.invalidAddress, "\"\(portText)\" is not a port: write a number from 1 to 65535, or *.")
     }
     let hostText = String(text[..<colon])
     guard hostText.hasPrefix("[") || !hostText.contains(":") else {

@@ -17,7 +17,7 @@ package struct LoginFile: Sendable {
       throw Self.failure("Others may read \(path), which holds passwords: run chmod 600 \(path).")
     }
     guard file.size <= Self.limit else {
-      throw Self.failure("\(path) is larger than 1 MiB: that is no file of logins.")
+      throw Self.failure("\(path) is larger than 1 MiB: that is not a file of logins.")
     }
     try self.init(parsing: file.size == 0 ? "" : String(buffer: file.readAll()), path: path)
   }

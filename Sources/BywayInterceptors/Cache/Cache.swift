@@ -98,7 +98,7 @@ public struct Cache: Interceptor {
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     let key = CacheKey(Target(request.head), at: next.destination(of: request)).text
     let head = request.head
-    // What a GET's body means is between its ends, and an upgrade is no response at all.
+    // What a GET's body means is between its ends, and an upgrade is not a response at all.
     guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {
       return try await pass(request, next: next)
     }

@@ -27,7 +27,7 @@ struct CacheControl: Equatable, Sendable {
 
   func contains(_ name: String) -> Bool { directives[name] != nil }
 
-  /// A directive's time; of two that contradict each other the stricter one. One that is no number is as good as none left:
+  /// A directive's time; of two that contradict each other the stricter one. One that is not a number is as good as none left:
   /// 0 (§4.2.1).
   subscript(name: String) -> Duration? {
     directives[name]?.map { .seconds(Self.seconds($0) ?? 0) }.min()
@@ -43,7 +43,7 @@ struct CacheControl: Equatable, Sendable {
     var named: Set<HTTPField.Name> = []
     for argument in arguments {
       let members = argument.map { ListMembers($0).map { HTTPField.Name($0) } } ?? []
-      // What names nothing, or something that is no field, is taken at its strictest.
+      // What names nothing, or something that is not a field, is taken at its strictest.
       guard !members.isEmpty, !members.contains(nil) else { return .everything }
       named.formUnion(members.compactMap(\.self))
     }

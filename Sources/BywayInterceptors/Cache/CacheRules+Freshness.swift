@@ -36,7 +36,7 @@ extension CacheRules {
     if kind == .shared, let maximum = control["s-maxage"] { return maximum }
     if let maximum = control["max-age"] { return maximum }
     guard let expires = stored.fields[.expires] else { return nil }
-    // Whatever is no date, as two of them are not, is in the past (§5.3).
+    // Whatever is not a date, as two of them are not, is in the past (§5.3).
     return WallTime(httpDate: expires).map { max($0 - stored.date, .zero) } ?? .zero
   }
 }

@@ -10,7 +10,7 @@ struct RedirectRule {
   private let method: HTTPRequest.Method
   private let isSameOrigin: Bool
 
-  /// `nil` where the response is no redirect, or none that can be followed without asking anybody.
+  /// `nil` where the response is not a redirect, or none that can be followed without asking anybody.
   init?(_ response: HTTPResponse, to request: HTTPRequest) {
     guard let location = response.headerFields[.location], request.method != .connect,
       let method = Self.method(after: request.method, status: response.status.code)

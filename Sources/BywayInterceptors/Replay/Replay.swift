@@ -25,7 +25,7 @@ public struct Replay: Interceptor {
   /// Looks through the folder, once. Blocks.
   /// - Parameters:
   ///   - keepsTime: answers come in the time that they took; else at once.
-  /// - Throws: ``BywayError`` where the folder cannot be read, others can write to it, or a file of it is no recording.
+  /// - Throws: ``BywayError`` where the folder cannot be read, others can write to it, or a file of it is not a recording.
   public init(
     from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool = false
   ) throws {

@@ -2,7 +2,7 @@ import HTTPWire
 
 /// One spelling for all those that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {
-  /// Without the default port. What is no authority stays none, and keeps nothing of a password in it.
+  /// Without the default port. What is not an authority stays none, and keeps nothing of a password in it.
   static func authority(_ authority: String, scheme: String?) -> String {
     if let good = try? Authority(authority) { return good.text(for: scheme) }
     let (user, rest) = Authority.splitUser(authority[...])
@@ -63,7 +63,7 @@ enum CanonicalURI {
 
   /// Escapes of unreserved characters undone, the hexadecimal digits of others in upper case, and what is not allowed
   /// escaped. A percent sign that begins no escape stays: nobody knows what it was meant to be. Nor may it begin one
-  /// afterwards, with digits that stood escaped behind it: `%%32e` is no other spelling of `%2e`.
+  /// afterwards, with digits that stood escaped behind it: `%%32e` is not an other spelling of `%2e`.
   private static func percentNormal(_ bytes: some Collection<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
     let bytes = Array(bytes)
     var result: [UInt8] = []

@@ -10,7 +10,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     self.isWeak = isWeak
   }
 
-  /// `nil` where the text is no tag.
+  /// `nil` where the text is not a tag.
   init?(_ text: some StringProtocol) {
     isWeak = text.hasPrefix("W/")
     let quoted = isWeak ? text.dropFirst(2) : text[...]

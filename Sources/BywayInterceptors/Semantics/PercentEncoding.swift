@@ -1,6 +1,6 @@
 /// Bytes that stand as `%` and two digits (RFC 3986 §2.1).
 enum PercentEncoding {
-  /// `nil` where an escape is none, or the result is no UTF-8.
+  /// `nil` where an escape is none, or the result is not UTF-8.
   static func decode(_ text: some StringProtocol) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var result: [UInt8] = []

@@ -99,7 +99,7 @@ private struct Calendar {
     self.month = month + 1
     self.day = day
     secondOfDay = (parts[0] * 60 + parts[1]) * 60 + parts[2]
-    // The 31st of June is no day.
+    // The 31st of June is not a day.
     guard Calendar(secondsSinceEpoch: daysSinceEpoch * 86_400).day == day else { return nil }
   }
 

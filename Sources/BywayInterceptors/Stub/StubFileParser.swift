@@ -39,7 +39,7 @@ package struct StubFileParser {
     do throws(AuthorityFlaw) {
       if !host.isEmpty { _ = try Authority(String(host)) }
     } catch {
-      throw failure(start, "\"\(host)\" is no host: \(error)")
+      throw failure(start, "\"\(host)\" is not a host: \(error)")
     }
     return StubRule(
       method: words[0] == "*" ? nil : String(words[0]),
@@ -67,7 +67,7 @@ package struct StubFileParser {
     }
     let words = lines[first].withoutReturn.split(separator: " ")
     guard words.count >= 2, words[0].hasPrefix("HTTP/"), let code = Int(words[1]), (200...599).contains(code) else {
-      throw failure(first, "\"\(lines[first])\" is no status line: write HTTP/1.1 200")
+      throw failure(first, "\"\(lines[first])\" is not a status line: write HTTP/1.1 200")
     }
     let headEnd = lines[(first + 1)..<end].firstIndex { $0.isBlank } ?? end
     var fields = HTTPFields()
@@ -75,7 +75,7 @@ package struct StubFileParser {
       let line = lines[index].withoutReturn
       let name = line.prefix { $0 != ":" }
       guard let field = HTTPField.Name(String(name)), name.count < line.count else {
-        throw failure(index, "\"\(line)\" is no field: write NAME: VALUE")
+        throw failure(index, "\"\(line)\" is not a field: write NAME: VALUE")
       }
       fields.append(HTTPField(name: field, value: String(line.dropFirst(name.count + 1)).trimmed))
     }
@@ -111,12 +111,12 @@ private struct Options {
       switch name {
       case "delay":
         guard let delay = Self.duration(value) else {
-          throw fail("\"\(word)\" is no time: write delay=300ms or delay=2s")
+          throw fail("\"\(word)\" is not a time: write delay=300ms or delay=2s")
         }
         self.delay = delay
       case "rate":
         guard let rate = Int(value), rate > 0 else {
-          throw fail("\"\(word)\" is no pace: write rate=11520, bytes a second")
+          throw fail("\"\(word)\" is not a pace: write rate=11520, bytes a second")
         }
         self.rate = rate
       case "fail":

@@ -18,7 +18,7 @@ struct Redactor: Sendable {
     isIdle = redaction == .none
   }
 
-  /// What is no secret stays as it is, and is not copied either.
+  /// What is not a secret stays as it is, and is not copied either.
   func redact(_ exchange: inout TracedExchange) {
     if isIdle { return }
     if let path = exchange.request.path, let redacted = changedURL(path) { exchange.request.path = redacted }

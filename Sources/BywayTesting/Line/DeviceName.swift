@@ -13,7 +13,7 @@ struct DeviceName {
     if symlink(terminal, path) == 0 { return }
     guard errno == EEXIST else { throw .system("Cannot create \(path)") }
     guard let old = target, old.hasPrefix("/dev/pts/") else {
-      throw LineFailure("\(path) exists, and is no device of an earlier line: name another path, or remove it.")
+      throw LineFailure("\(path) exists, and is not a device of an earlier line: name another path, or remove it.")
     }
     let new = "\(path).new"
     unlink(new)

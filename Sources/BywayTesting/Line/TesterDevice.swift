@@ -35,7 +35,7 @@ package final class TesterDevice {
       try restore()
     } else {
       guard facts.st_mode & S_IFMT == S_IFCHR else {
-        throw LineFailure("\(path) exists, and is no device: name another path.")
+        throw LineFailure("\(path) exists, and is not a device: name another path.")
       }
       line = .existing(try Self.open(path, baud: baud))
     }

@@ -41,7 +41,7 @@ struct RoutedRequest {
       rest = rest.dropFirst(2)
       authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
       rest = rest[authority.endIndex...]
-      // A URL of Foundation may have a user in it, who is no part of where it leads.
+      // A URL of Foundation may have a user in it, who is not part of where it leads.
       if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
     }
     self.method = method

@@ -8,7 +8,7 @@ enum PublicSuffixes {
     psl_is_public_suffix(psl_builtin(), name) != 0
   }
 
-  /// Whether a host may set a cookie for a domain: it is in it, is no address, and the domain no public suffix.
+  /// Whether a host may set a cookie for a domain: it is in it, is not an address, and the domain no public suffix.
   static func permit(_ host: String, toSetCookiesFor domain: String) -> Bool {
     psl_is_cookie_domain_acceptable(psl_builtin(), host, domain) == 1
   }

@@ -17,7 +17,7 @@ struct SetCookie: Equatable {
   private(set) var isSecure = false
   private(set) var isHTTPOnly = false
 
-  /// `nil` where it is no cookie, or one that nobody needs to keep (§6.1).
+  /// `nil` where it is not a cookie, or one that nobody needs to keep (§6.1).
   init?(_ text: String) {
     let parts = text.split(separator: ";", omittingEmptySubsequences: false)
     guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }

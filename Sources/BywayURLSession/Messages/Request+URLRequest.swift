@@ -11,7 +11,7 @@ extension Request {
       throw BywayError(.invalidRequest, "The request has no URL.", processing: .none)
     }
     guard let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "GET") else {
-      throw BywayError(.invalidRequest, "\"\(request.httpMethod ?? "")\" is no method.", processing: .none)
+      throw BywayError(.invalidRequest, "\"\(request.httpMethod ?? "")\" is not a method.", processing: .none)
     }
     try self.init(method, url: url, body: body)
     head.headerFields = HTTPFields(request.allHTTPHeaderFields ?? [:])

@@ -79,7 +79,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   ) throws(HTTP1Failure) {
     if kind == .upgrade {
       guard fields.withValue(of: .protocol, FieldGrammar.isToken) == true else {
-        throw .unencodable("The protocol to upgrade to is no token.")
+        throw .unencodable("The protocol to upgrade to is not a token.")
       }
       output.writeStaticString("Upgrade: ")
       output.writeValue(of: .protocol, in: fields)

@@ -17,7 +17,7 @@ struct RequestTarget {
     authority = fields.contains(.authority) ? .authority : .host
     // RFC 9112 §3.2 would have an empty Host field where there is none, which servers refuse, the one here among them.
     guard fields.withValue(of: authority, { FieldGrammar.isAuthority($0, needsPort: kind == .connect) }) == true else {
-      throw .unencodable("The request names no host, or its authority is no host and port.")
+      throw .unencodable("The request names no host, or its authority is not a host and port.")
     }
 
     let path = fields.withValue(of: .path) { path in

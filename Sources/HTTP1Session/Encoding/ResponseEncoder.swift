@@ -52,7 +52,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
     into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
     guard let status = fields.status, status >= 200 || status == 101 else {
-      throw .unencodable("The status of a response is no number from 200 to 999.")
+      throw .unencodable("The status of a response is not a number from 200 to 999.")
     }
     guard (status == 101) == (upgrade != nil), status != 101 || context.request == .upgrade else {
       throw .unencodable("Status 101 needs a request to upgrade and the protocol that was agreed on.")

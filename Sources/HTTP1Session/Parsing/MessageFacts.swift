@@ -59,7 +59,7 @@ struct MessageFacts: Sendable {
         let isNumber = !member.isEmpty && member.allSatisfy { $0 &- 0x30 < 10 }
         throw isNumber
           ? .tooLarge("The Content-Length is more than this machine can count.", status: 413)
-          : .malformed("The Content-Length is no number.")
+          : .malformed("The Content-Length is not a number.")
       }
       if let contentLength, contentLength != length { throw .malformed("Two Content-Lengths differ.") }
       contentLength = length

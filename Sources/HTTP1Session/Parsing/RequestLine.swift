@@ -13,7 +13,7 @@ struct RequestLine: Sendable {
     else { throw .malformed("The request line is not \"GET /path HTTP/1.1\" in form.") }
     let method = UnsafeRawBufferPointer(rebasing: line[..<methodEnd])
     let target = UnsafeRawBufferPointer(rebasing: line[(methodEnd + 1)..<targetEnd])
-    guard FieldGrammar.isToken(method) else { throw .malformed("The method of a request is no token.") }
+    guard FieldGrammar.isToken(method) else { throw .malformed("The method of a request is not a token.") }
     version = try HTTP1Version(UnsafeRawBufferPointer(rebasing: line[(targetEnd + 1)...]))
     guard FieldGrammar.isTarget(target), !target.contains(UInt8(ascii: "#")) else {
       throw .malformed("The request target is empty or holds a character that no target may hold.")
@@ -22,7 +22,7 @@ struct RequestLine: Sendable {
     if method.elementsEqual("CONNECT".utf8) {
       form = .authority
       guard FieldGrammar.isAuthority(target, needsPort: true) else {
-        throw .malformed("The target of CONNECT is no host and port.")
+        throw .malformed("The target of CONNECT is not a host and port.")
       }
       fields.append(.authority, target)
     } else if target[0] == UInt8(ascii: "/") {
@@ -51,7 +51,7 @@ struct RequestLine: Sendable {
     let authorityEnd = target[authorityStart...].firstIndex(where: isEnd) ?? target.count
     let authority = UnsafeRawBufferPointer(rebasing: target[authorityStart..<authorityEnd])
     do throws(AuthorityFlaw) { _ = try AuthoritySpelling(authority) } catch {
-      throw .malformed("The request target's authority is no host and port: \(error).")
+      throw .malformed("The request target's authority is not a host and port: \(error).")
     }
     fields.append(.scheme, String(decoding: target[..<colon], as: UTF8.self).lowercased())
     fields.append(.authority, authority)

@@ -109,7 +109,7 @@ package struct RequestParser: ~Copyable, Sendable {
   }
 
   private mutating func readRequestLine() throws(HTTP1Failure) -> RequestLine? {
-    // What is no HTTP may never send a line feed, so do not wait for one.
+    // What is not HTTP may never send a line feed, so do not wait for one.
     try reader.input.peek { bytes throws(HTTP1Failure) in
       guard let first = bytes.first, first != UInt8(ascii: "\r"), !FieldGrammar.isTokenByte(first) else { return }
       throw .notHTTP(bytes, expected: "a request line")

@@ -102,7 +102,7 @@ package struct ResponseParser: ~Copyable, Sendable {
   }
 
   private mutating func readStatusLine() throws(HTTP1Failure) -> StatusLine? {
-    // What is no HTTP may never send a line feed, so do not wait for one.
+    // What is not HTTP may never send a line feed, so do not wait for one.
     try reader.input.peek { bytes throws(HTTP1Failure) in
       if !StatusLine.mayBegin(bytes) { throw .notHTTP(bytes, expected: "a status line") }
     }

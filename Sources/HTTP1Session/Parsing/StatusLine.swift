@@ -14,7 +14,7 @@ struct StatusLine: Sendable {
     version = try HTTP1Version(UnsafeRawBufferPointer(rebasing: line[..<8]))
     let digits = UnsafeRawBufferPointer(rebasing: line[9..<12])
     guard let code = FieldGrammar.length(digits), code >= 100 else {
-      throw .malformed("The status is no number from 100 to 999.")
+      throw .malformed("The status is not a number from 100 to 999.")
     }
     guard FieldGrammar.isFieldText(UnsafeRawBufferPointer(rebasing: line[12...])) else {
       throw .malformed("The reason phrase holds a control character.")

@@ -56,7 +56,7 @@ extension Authority {
 }
 
 extension String {
-  /// Its bytes in place; a copy only where it is no native string.
+  /// Its bytes in place; a copy only where it is not a native string.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

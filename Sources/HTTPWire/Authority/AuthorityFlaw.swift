@@ -1,4 +1,4 @@
-/// Why a text is no authority.
+/// Why a text is not an authority.
 package enum AuthorityFlaw: Error, Sendable, Hashable, CaseIterable {
   case empty
   case userInformation

@@ -12,7 +12,7 @@ package enum Host: Sendable, Hashable {
         return .ipv6(try AuthoritySpelling.address(bytes))
       }
       let spelling = try AuthoritySpelling(bytes)
-      // "name:" has no port either, and is no host.
+      // "name:" has no port either, and is not a host.
       guard spelling.port == nil, bytes.last != UInt8(ascii: ":") else { throw .portNotWanted }
       return Host(spelling.host, in: bytes)
     }

@@ -28,7 +28,7 @@ package enum COBS {
     output.append(0)
   }
 
-  /// Decodes in place a frame that has no zero in it. `false` where it is no result of ``encode(_:into:)``.
+  /// Decodes in place a frame that has no zero in it. `false` where it is not a result of ``encode(_:into:)``.
   package static func decode(_ frame: inout [UInt8]) -> Bool {
     let length: Int? = frame.withUnsafeMutableBufferPointer { frame in
       guard let base = frame.baseAddress, !frame.isEmpty else { return nil }

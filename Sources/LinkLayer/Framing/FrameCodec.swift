@@ -79,7 +79,7 @@ package enum FrameCodec {
 
   // MARK: From bytes
 
-  /// Reads what was between two zeros. `nil` where it is no intact frame of a known kind, or is sealed for another session.
+  /// Reads what was between two zeros. `nil` where it is not an intact frame of a known kind, or is sealed for another session.
   package static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
     guard COBS.decode(&bytes), bytes.count >= 5 else { return nil }
     let body = bytes[..<(bytes.count - 4)]

@@ -47,7 +47,7 @@ struct SendWindow {
   var count: Int { records.count }
   var hasLost: Bool { lostCount > 0 }
 
-  /// Takes a number in the order of transmissions, also for what is no frame of the stream.
+  /// Takes a number in the order of transmissions, also for what is not a frame of the stream.
   mutating func takeOrder() -> UInt64 {
     defer { nextOrder += 1 }
     return nextOrder

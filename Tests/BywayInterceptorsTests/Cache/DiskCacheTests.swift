@@ -156,7 +156,7 @@ import Testing
     #expect(error?.message.contains("Cannot use \(folder["none/cache"]): \(folder["none"]): No such file") == true)
   }
 
-  @Test("a stored head comes back as it was, and damaged bytes are no head")
+  @Test("a stored head comes back as it was, and damaged bytes are none")
   func encoding() throws {
     let response = StoredResponse(
       id: 7, key: "http://a/ä", status: 404, fields: [.contentType: "x", .setCookie: "a", .vary: "accept"],

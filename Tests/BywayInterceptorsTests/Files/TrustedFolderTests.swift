@@ -112,7 +112,7 @@ import Testing
     for name in ["a", "a/b"] { #expect(try files.permissions(of: name) == 0o700) }
     #expect(try TrustedFolder.existing(files["none"]) == nil)
     try files.write("", to: "file")
-    #expect(refusal(files["file"])?.contains("is no folder") == true)
+    #expect(refusal(files["file"])?.contains("is not a folder") == true)
     // Nothing is planted where nothing is.
     chmod(parent, 0o777)
     #expect(try TrustedFolder.existing(parent + "/none") == nil)

@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "what is no file of the folder goes on to the origin",
+    "what is not a file of the folder goes on to the origin",
     arguments: [
       "/files/none", "/files/../etc/passwd", "/files/%2e%2e/%2e%2e/etc/passwd", "/files/..%2f..%2fetc%2fpasswd",
       "/files/.hidden", "/files/link", "/files/outside/passwd", "/files/ten.txt/", "/files/ten.txt/x",

@@ -175,7 +175,7 @@ import Testing
     for length in 0..<whole.count {
       try whole.prefix(length).write(to: file)
       let error = await #expect(throws: BywayError.self) { try await replay().get("http://a/").text }
-      #expect(error?.message.contains("000001.exchange is no whole recording") == true || length == 0)
+      #expect(error?.message.contains("000001.exchange is not a whole recording") == true || length == 0)
     }
     try Data("+ 0 99999999999\n".utf8).write(to: file)
     #expect(throws: BywayError.self) { try replay() }

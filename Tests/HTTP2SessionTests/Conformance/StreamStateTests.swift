@@ -103,7 +103,7 @@ import Testing
     ignorant.send(bytes: RawClient.magic + RawFrame.settings().bytes)
     ignorant.send(.get(1), .get(3), .post(5))
     #expect(ignorant.streamError(5) == .refusedStream)
-    // What was under way on it is no mistake.
+    // What was under way on it is not a mistake.
     ignorant.send(.data(5, [1]), .data(5, [2], flags: RawFrame.endStream))
     #expect(ignorant.isAlive)
   }

@@ -17,7 +17,8 @@ extension CurlAnswer {
       let status: Int
     }
     guard values("content-type").first?.hasPrefix("application/problem+json") == true else {
-      throw PeerFailure("answer \(status) (curl \(exitCode)) is no problem document: \(text.prefix(300)) \(errorText)")
+      throw PeerFailure(
+        "answer \(status) (curl \(exitCode)) is not a problem document: \(text.prefix(300)) \(errorText)")
     }
     let body: Body = try json()
     guard body.status == status, let proxyStatus = values("proxy-status").first else {

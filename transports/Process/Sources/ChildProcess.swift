@@ -103,7 +103,7 @@ private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure)
     let input = try pipe()
     let output = try pipe()
     let error = try pipe()
-    // More than the 64 KiB of a fresh pipe gave five times the throughput; it is no failure if there is no more.
+    // More than the 64 KiB of a fresh pipe gave five times the throughput; it is not a failure if there is no more.
     for end in [input.write, output.read] { _ = fcntl(end, setPipeSize, pipeSize) }
     let processID = try start(words, input: input.read, output: output.write, error: error.write)
     close(output.write)
@@ -151,7 +151,7 @@ private func start(
 }
 
 /// No descriptor of this process is that high, nor will be in a moment: those that a library opens without close-on-exec
-/// in the meantime have the lowest numbers that are free. To close one that is not open is no error (posix_spawn(3)).
+/// in the meantime have the lowest numbers that are free. To close one that is not open is not an error (posix_spawn(3)).
 private func descriptorLimit() -> CInt {
   var highest: CInt = 2
   guard let directory = opendir("/proc/self/fd") else { return 1024 }

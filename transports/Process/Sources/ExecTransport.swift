@@ -77,7 +77,7 @@ public struct ExecTransport: Transport {
       case ENOENT where program.contains("/"): "There is no program \(program): check the path."
       case ENOENT: "Command not found: \(program). Install it, or write its whole path."
       case EACCES: "\(program) is not executable: check its permissions (chmod +x), and that it is a program."
-      case ENOEXEC: "\(program) is no program of this machine; a script must begin with #!."
+      case ENOEXEC: "\(program) is not a program of this machine; a script must begin with #!."
       case let code: "Cannot start \(program): \(String(cString: strerror(code)))."
       }
     return BywayError(.linkUnavailable, message, processing: .none, cause: failure)

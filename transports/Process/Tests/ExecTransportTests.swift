@@ -21,7 +21,7 @@ import TransportTestSupport
       #expect(await failure("\(folder)/none") == "There is no program \(folder)/none: check the path.")
       #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not executable") == true)
       chmod("\(folder)/text", 0o755)
-      #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is no program of this machine") == true)
+      #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not a program of this machine") == true)
     }
   }
 

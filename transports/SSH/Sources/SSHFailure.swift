@@ -35,7 +35,7 @@ struct SSHFailure: Sendable {
     }
     guard let software = identification.software else {
       let what = identification.firstLine.map { ": it says \"\($0)\"" } ?? ""
-      return unavailable("\(server) is no SSH server\(what). Check the port.", error)
+      return unavailable("\(server) is not an SSH server\(what). Check the port.", error)
     }
     if let mismatch = identification.mismatch {
       return unavailable("\(server) (\(software)) and this end agree on no \(mismatch)", error)

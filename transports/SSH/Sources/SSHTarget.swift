@@ -52,7 +52,7 @@ struct SSHTarget: Sendable, Hashable {
 
   private static func port(_ text: String) throws(BywayError) -> SSHDestination {
     guard let place = LinkAddress.HostPort(text), place.user == nil, let port = place.port, port > 0 else {
-      throw BywayError(.invalidAddress, "tcp=\(text) is no host and port: write tcp=127.0.0.1:80, for example.")
+      throw BywayError(.invalidAddress, "tcp=\(text) is not a host and port: write tcp=127.0.0.1:80, for example.")
     }
     return .port(host: place.host, port: port)
   }
@@ -65,7 +65,7 @@ struct SSHTarget: Sendable, Hashable {
     }
     if let port = UInt16(text) { return .listen(host: "localhost", port: Int(port)) }
     guard let place = LinkAddress.HostPort(text), place.user == nil, let port = place.port else {
-      throw BywayError(.invalidAddress, "listen=\(text) is no port: write listen=8080, or listen=HOST:PORT.")
+      throw BywayError(.invalidAddress, "listen=\(text) is not a port: write listen=8080, or listen=HOST:PORT.")
     }
     return .listen(host: place.host, port: port)
   }

@@ -138,7 +138,7 @@ struct ConfigResolveTests {
     #expect(error?.message.contains("can be changed by, somebody else") == true)
   }
 
-  @Test("a quote that does not end, and bytes that are no text, trap nobody")
+  @Test("a quote that does not end, and bytes that are not text, trap nobody")
   func garbage() async throws {
     let file = try folder.write("Port 5\nUser \"open\n", to: "home/.ssh/config")
     let error = await bywayError { try await resolve() }

@@ -315,6 +315,6 @@ struct LoginPlanTests {
     #expect(try await named.next(serverOffers: ["publickey"]) == nil)
     let message = await named.failure(serverOffers: ["publickey"]).message
     #expect(message.contains("\(folder["missing"]): no such file."))
-    #expect(message.contains("\(folder["garbage"]): it is no private key, or damaged."))
+    #expect(message.contains("\(folder["garbage"]): it is not a private key, or damaged."))
   }
 }

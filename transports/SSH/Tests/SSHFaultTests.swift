@@ -54,7 +54,7 @@ import TransportTestSupport
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter("220 \u{1B}[31mmail ready\r\n", thenCloses: true))
     }
-    expect(try await refusal(port: server.port), "is no SSH server: it says \"220 ?[31mmail ready\"")
+    expect(try await refusal(port: server.port), "is not an SSH server: it says \"220 ?[31mmail ready\"")
     await server.stop()
   }
 
@@ -70,7 +70,7 @@ import TransportTestSupport
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Fountain())
     }
-    expect(try await refusal(port: server.port), "is no SSH server")
+    expect(try await refusal(port: server.port), "is not an SSH server")
     await server.stop()
   }
 

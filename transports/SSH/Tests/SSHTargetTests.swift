@@ -34,8 +34,8 @@ import TransportTestSupport
       ("ssh:///x", "names no host"), ("ssh://-oProxyCommand=x/x", "names no host"), ("ssh://h:0/x", "names no host"),
       ("ssh://h/x?tcp=a:1", "more than one"), ("ssh://h?tcp=80", "no host and port"),
       ("ssh://h?tcp=a:0", "no host and port"), ("ssh://h?command=", "is empty"),
-      ("ssh://h?listen=/run/x", "only ports"), ("ssh://h?listen=x", "is no port"),
-      ("ssh://h?listen=70000", "is no port"), ("ssh://h/\(String(repeating: "x", count: 107))", "longer than"),
+      ("ssh://h?listen=/run/x", "only ports"), ("ssh://h?listen=x", "is not a port"),
+      ("ssh://h?listen=70000", "is not a port"), ("ssh://h/\(String(repeating: "x", count: 107))", "longer than"),
     ])
   func refused(_ text: String, _ words: String) async throws {
     let error = await bywayError { try SSHTransport().check(LinkAddress(text)) }

@@ -65,7 +65,7 @@ struct TrustJudgeTests {
     }
   }
 
-  @Test("with accept-new, a key of another type than the one listed is no new host")
+  @Test("with accept-new, a key of another type than the one listed is not a new host")
   func otherType() async throws {
     let old = try TrustKnownHostsTests.key("ssh-ed25519", 1)
     let line = "host.test \(TrustKnownHostsTests.text(old))\n"
@@ -202,7 +202,8 @@ struct TrustJudgeTests {
   }
 
   @Test(
-    "a host key that is no key is the peer's violation", arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
+    "a host key that is not a key is the peer's violation",
+    arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
   func garbage(bytes: [UInt8]) async throws {
     let error = await bywayError { try await KnownHostsJudge(settings(), logger: log.logger).judge(bytes) }
     #expect(error?.code == .protocolViolation)

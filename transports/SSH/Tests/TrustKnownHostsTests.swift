@@ -127,7 +127,7 @@ struct TrustKnownHostsTests {
     let (authority, key) = try (Self.key("ssh-ed25519", 1), Self.key("ssh-ed25519", 2))
     let line = "@cert-authority *.test \(Self.text(authority))"
     #expect(Self.verdict([line], host: "h.test", key: key) == "authority kh:1")
-    // The authority's own key is no host key.
+    // The authority's own key is not a host key.
     #expect(Self.verdict([line], host: "h.test", key: authority) == "authority kh:1")
     #expect(Self.verdict([line, "h.test \(Self.text(key))"], host: "h.test", key: key) == "trusted")
   }

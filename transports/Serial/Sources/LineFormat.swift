@@ -32,7 +32,7 @@ extension LineFormat {
       guard let baud = Int(text), text.first != "+", Self.rates.contains(baud) else {
         throw BywayError(
           .invalidAddress,
-          "baud=\(text) is no rate: write bits per second from \(Self.rates.lowerBound) to \(Self.rates.upperBound), "
+          "baud=\(text) is not a rate: write bits per second from \(Self.rates.lowerBound) to \(Self.rates.upperBound), "
             + "the same at both ends. Usual are 9600, 115200 and 921600.")
       }
       self.baud = baud

@@ -52,7 +52,7 @@ import Testing
     arguments: [
       ("baud=fast", "bits per second from 50 to 12000000"), ("baud=0", "bits per second"), ("baud=", "bits per second"),
       ("baud=+9600", "bits per second"), ("baud=99999999999999999999", "bits per second"),
-      ("baud=9600.5", "is no rate"),
+      ("baud=9600.5", "is not a rate"),
       ("parity=mark", "Known: none, even, odd"), ("parity=eve", "Did you mean \"even\"?"),
       ("stopbits=1.5", "write 1 or 2"), ("flow=hardware", "Known: none, rtscts"),
       ("flow=xonxoff", "takes the bytes 0x11 and 0x13 for itself"), ("flow=xonxoff", "Use flow=rtscts"),

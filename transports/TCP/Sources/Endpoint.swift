@@ -40,7 +40,8 @@ struct LoopbackEndpoint {
     let loopback = endpoint.loopbackAddresses
     if loopback.isEmpty, mayBeOpen, isInsecure {
       guard let open = try? SocketAddress(ipAddress: endpoint.host, port: endpoint.port) else {
-        throw BywayError(.invalidAddress, "\(endpoint.host) is no IP address: write one of this machine, or 0.0.0.0.")
+        throw BywayError(
+          .invalidAddress, "\(endpoint.host) is not an IP address: write one of this machine, or 0.0.0.0.")
       }
       addresses = [open]
       return

@@ -14,7 +14,7 @@ enum TCPFailure {
     case .system(EADDRINUSE):
       inUse(address, error)
     case .system(EADDRNOTAVAIL):
-      unavailable("\(address) is no address of this machine: choose one that it has.", error)
+      unavailable("\(address) is not an address of this machine: choose one that it has.", error)
     case .system(EACCES):
       unavailable("Permission denied on \(address): ports below 1024 need a privilege, choose a higher one.", error)
     case .system(let code):

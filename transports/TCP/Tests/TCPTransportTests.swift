@@ -45,7 +45,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "refuses what is no host and port",
+    "refuses what is not a host and port",
     arguments: ["tcp:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:99999", "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x"])
   func badAddress(_ text: String) {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }

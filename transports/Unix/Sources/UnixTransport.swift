@@ -57,7 +57,7 @@ public struct UnixTransport: Transport {
   private func mode(of address: LinkAddress) throws -> mode_t? {
     guard let text = address[option: "mode"] else { return nil }
     guard let mode = mode_t(text, radix: 8), mode <= 0o777, text.first != "+" else {
-      throw BywayError(.invalidAddress, "mode=\(text) is no permission: write octal digits up to 777, such as 0660.")
+      throw BywayError(.invalidAddress, "mode=\(text) is not a permission: write octal digits up to 777, such as 0660.")
     }
     return mode
   }

@@ -43,7 +43,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("tells a socket that nobody listens on from a file that is no socket")
+  @Test("tells a socket that nobody listens on from a file that is not a socket")
   func notListening() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))

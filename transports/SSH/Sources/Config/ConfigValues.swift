@@ -57,7 +57,7 @@ extension ConfigLine {
 
   fileprivate func port() throws(Problem) -> Int {
     let word = try word()
-    guard let port = UInt16(word), port > 0 else { throw Problem(message: "Port \(word) is no port") }
+    guard let port = UInt16(word), port > 0 else { throw Problem(message: "Port \(word) is not a port") }
     return Int(port)
   }
 

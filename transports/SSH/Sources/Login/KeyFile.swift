@@ -34,7 +34,7 @@ struct KeyFile: Sendable {
       throw .file(error)
     }
     defer { file.bytes.wipe() }
-    // As ssh does: a file of ours that others can read is no secret.
+    // As ssh does: a file of ours that others can read is not a secret.
     if file.owner == getuid(), file.mode & 0o077 != 0 { throw .exposed(mode: file.mode & 0o777) }
     guard let text = String(validating: file.bytes, as: UTF8.self) else { throw .unreadable }
     self.path = path
@@ -86,7 +86,7 @@ extension KeyFile.Problem: CustomStringConvertible {
     case .file(let failure): failure.description
     case .exposed(let mode):
       "others may read it (mode \(String(mode, radix: 8))), so it is not used: chmod 600 it"
-    case .unreadable: "it is no private key, or damaged"
+    case .unreadable: "it is not a private key, or damaged"
     case .encryptedPEM: "an encrypted PEM file is not understood: ssh-keygen -p -f FILE rewrites it"
     case .unsupported(let what): "\(what) is not understood: use it through the ssh-agent"
     case .noPassphrase: "it is encrypted: give passphrase=env:NAME, or add it to the ssh-agent"

@@ -4,7 +4,7 @@ internal import Byway
 struct SecretSource: Sendable, Hashable {
   let variable: String
 
-  /// - Parameter text: `env:NAME`. The secret itself is no part of an address: those are logged.
+  /// - Parameter text: `env:NAME`. The secret itself is not part of an address: those are logged.
   init(_ text: String, option: String) throws(BywayError) {
     guard text.hasPrefix("env:"), text.count > 4 else {
       throw BywayError(

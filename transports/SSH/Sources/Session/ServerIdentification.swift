@@ -3,7 +3,7 @@ internal import NIOCore
 /// What a server says of itself before encryption begins (RFC 4253 §4.2, §7.1): all there is to explain a key exchange that
 /// fails, of which libssh2 tells nothing.
 struct ServerIdentification {
-  /// Bytes that are looked at; what comes later is no identification.
+  /// Bytes that are looked at; what comes later is not an identification.
   private static let limit = 64 * 1024
 
   /// The first line, fit to be shown.
