@@ -35,6 +35,9 @@ public struct Request: Sendable {
     var path = end < fragment ? String(rest[end..<fragment]) : ""
     if !path.hasPrefix("/") { path = "/" + path }
     let authority = String(rest[..<end])
+    guard !authority.isEmpty else {
+      throw BywayError(.invalidRequest, "\"\(url)\" names no host: write http://HOST/PATH.", processing: .none)
+    }
     try Self.checkAuthority(authority)
     let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     guard isClean else {

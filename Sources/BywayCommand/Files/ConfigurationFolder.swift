@@ -96,6 +96,8 @@ struct ConfigurationFolder: Sendable {
 
   /// - Throws: where others than the user can change it.
   private func opened() throws(CommandFailure) -> TrustedFolder? {
+    // HOME is somebody else's, as after a change of user: what cannot be reached holds nothing that this user trusts.
+    if access(path, R_OK | X_OK) != 0, errno == EACCES { return nil }
     do {
       return try TrustedFolder.existing(path)
     } catch {

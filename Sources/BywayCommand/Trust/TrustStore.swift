@@ -116,7 +116,7 @@ struct TrustStore: Sendable {
       // Trust is a matter of the host, whatever its ports.
       if let named = try? Authority(text), named.port != nil {
         throw CommandFailure(
-          .usage, "A certificate is trusted for a host, not for a port: write \(named.host.text).")
+          .usage, "A certificate is trusted for a host, not for a port: write \(named.host.bracketed).")
       }
       throw CommandFailure(.usage, BywayError(.invalidAddress, place: text, error).message)
     }
