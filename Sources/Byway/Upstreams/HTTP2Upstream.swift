@@ -44,6 +44,8 @@ package final class HTTP2Upstream: ExchangeHandler {
   private let waiting: WaitingLine<HTTP2Exchange>
   private var arrivals: UInt64 = 0
   private var backoff = Backoff()
+  /// When a connection, or a try to open one, last came to nothing.
+  private var lastEnd = NIODeadline.uptimeNanoseconds(0)
   private var lastFailure: BywayError?
   private var pings: [EventLoopPromise<TimeAmount>] = []
 
@@ -171,6 +173,7 @@ package final class HTTP2Upstream: ExchangeHandler {
   }
 
   func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
+    lastEnd = eventLoop.now
     connectionRefusesStreams(connection)
     if let error {
       logger.warning("Link lost", metadata: ["link": "\(dialer.name)", "reason": "\(error)"])
@@ -194,7 +197,8 @@ package final class HTTP2Upstream: ExchangeHandler {
 
   private func connect() {
     guard case .idle = state else { return }
-    let pause = backoff.pause(fraction: configuration.jitter())
+    // A request that comes long after a failure need not wait for that.
+    let pause = backoff.pause(fraction: configuration.jitter()) - (eventLoop.now - lastEnd)
     if pause > .zero {
       state = .backingOff
       eventLoop.assumeIsolated().scheduleTask(in: pause) {
@@ -246,6 +250,7 @@ package final class HTTP2Upstream: ExchangeHandler {
     guard case .connecting = state else { return }
     state = .idle
     backoff.fail()
+    lastEnd = eventLoop.now
     var failure =
       error as? BywayError ?? BywayError(.linkUnavailable, "\(dialer.name) cannot be reached.", cause: error)
     if let code = configuration.unavailable { failure.code = code }
