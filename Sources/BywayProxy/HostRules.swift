@@ -37,7 +37,8 @@ struct HostRules: Sendable {
   }
 
   func isOwn(_ named: Authority) -> Bool {
-    named.host.isLoopback || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port) }
+    named.host.isLoopback
+      || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port(for: "http")) }
   }
 
   private func namesThisProxy(_ request: FieldSection, port: Int) -> Bool {

@@ -68,21 +68,34 @@ extension PartialDownload {
     }
     let response = try await client.execute(request)
     switch response.status.code {
-    case 206 where Self.start(of: response) == size && size > 0: break
+    case 206 where Self.start(of: response) == size && size > 0:
+      // What has another tag is another content, whatever the answer calls itself (RFC 9110 §15.3.7.3).
+      if let fresh = Self.validator(of: response), fresh != validator {
+        return try await beginAgain(request, with: client, report)
+      }
     case 200: try await restart(validator: Self.validator(of: response))
     case 416:
       // Nothing lies behind what is there; whether it is the right thing is not known.
       guard size > 0 else { throw Self.refusal(response) }
-      try await restart(validator: nil)
-      return try await `continue`(request.withoutRange, with: client, report)
+      return try await beginAgain(request, with: client, report)
     default: throw Self.refusal(response)
     }
-    let total = response.body.length.map { $0 + size }
+    let total = response.body.length.flatMap { length in
+      let (sum, isTooLarge) = length.addingReportingOverflow(size)
+      return isTooLarge ? nil : sum
+    }
     for try await chunk in response.body {
       try await append(chunk)
       report?(.init(received: size, total: total))
     }
     return try await complete()
+  }
+
+  private func beginAgain(
+    _ request: Request, with client: BywayClient, _ report: (@Sendable (BywayClient.DownloadProgress) -> Void)?
+  ) async throws -> Int {
+    try await restart(validator: nil)
+    return try await `continue`(request.withoutRange, with: client, report)
   }
 
   /// Where a 206 begins: `Content-Range: bytes 500-999/1000` (RFC 9110 §14.4).
@@ -92,7 +105,7 @@ extension PartialDownload {
   }
 
   private static func refusal(_ response: Response) -> BywayError {
-    BywayError(.refused, "The origin answered \(response.status), which is not a download.", processing: .possible)
+    BywayError(.refused, "The origin answered \(response.status.code), which is not a download.", processing: .possible)
   }
 }
 

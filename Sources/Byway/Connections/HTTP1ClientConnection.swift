@@ -30,6 +30,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   private var isReused = false
   private var wasUsable = false
   private var isEnded = false
+  /// Has been told to close, which takes a while over a line.
+  private var isClosing = false
   private var gate = ReadGate() {
     didSet { reads.bound.bytes = gate.room }
   }
@@ -68,7 +70,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   // MARK: For the pool
 
   /// Nothing speaks against another exchange, as far as is known here.
-  var isUsable: Bool { !isEnded && exchange == nil && channel.isActive && parser.isReusable }
+  var isUsable: Bool { !isEnded && !isClosing && exchange == nil && channel.isActive && parser.isReusable }
 
   /// Goes to the pool, or to an exchange that waits.
   func becomeIdle() {
@@ -82,6 +84,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   @discardableResult
   func close() -> EventLoopFuture<Void> {
+    isClosing = true
     channel.close(promise: nil)
     return channel.closeFuture
   }
@@ -101,7 +104,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
       return
     }
     self.exchange = exchange
-    gate.begin(exchange.head.readAhead)
+    gate.begin(exchange.head.readAhead ?? upstream.readAhead)
     hasResponse = false
     isResponseComplete = false
     isBodyBounded = false
@@ -155,7 +158,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   func abort() {
     exchange = nil
     gate.forget()
-    channel.close(promise: nil)
+    close()
   }
 
   func didConsumeResponse(_ bytes: Int) {
@@ -173,6 +176,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.context = nil
+    // The channel had ended before this came to it, and tells of that in no other way.
+    fail(BywayError(.originLost, "\(upstream.dialer.name) closed the connection."))
   }
 
   func read(context: ChannelHandlerContext) {
@@ -240,7 +245,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     parser.receiveEnd()
     pull()
     // A server that has nothing more to say cannot serve again.
-    if exchange == nil { channel.close(promise: nil) }
+    if exchange == nil { close() }
   }
 
   private func pull() {
@@ -291,13 +296,13 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     self.exchange = nil
     gate.forget()
     exchange.responseEnded(trailers: trailers, wasComplete: isResponseComplete)
-    if isReusable {
+    if isReusable, !isEnded {
       isReused = true
       becomeIdle()
     } else if isTunnel {
       channel.closeOnceWritten(within: upstream.configuration.idleTimeout)
     } else {
-      channel.close(promise: nil)
+      close()
     }
   }
 
@@ -352,7 +357,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
 
   private func timedOut() {
     guard exchange != nil else {
-      channel.close(promise: nil)
+      close()
       return
     }
     if tunnel == .closing { return endOutput() }

@@ -301,7 +301,7 @@ package final class HTTP1ServerConnection: ChannelDuplexHandler, ServedConnectio
   private func closeGracefully() {
     guard context != nil else { return }
     phase = .closing
-    timer.set(nil)
+    timer.set(.now() + configuration.timeouts.unread)
     channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { [self] _ in
       guard case .closing = phase else { return }
       if isInputEnded {

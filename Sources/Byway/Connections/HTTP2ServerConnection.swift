@@ -106,11 +106,11 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     let stream = HTTP2ServerStream(
       id, session: session, driver: driver, readAhead: readAhead, configuration: configuration)
     streams[id] = stream
+    stream.expectAnswer(to: fields)
     if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       stream.fail(rejection)
       return
     }
-    stream.isHead = fields.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     let head = ExchangeHead(
       fields: fields, isComplete: isComplete, deadline: configuration.deadline(), readAhead: readAhead)
     stream.begin(head, with: handler)

@@ -11,7 +11,7 @@ final class HTTP2ServerStream: ResponseSink {
   private let hop: String
   private let failed: (@Sendable (BywayError) -> Void)?
   private var upstream: (any RequestSink)?
-  var isHead = false
+  private var isHead = false
   private var form = FailureResponse.Form.problem
   private var hasHead = false
   private var isRequestComplete = false
@@ -35,8 +35,13 @@ final class HTTP2ServerStream: ResponseSink {
     readAhead.sent(unsent)
   }
 
+  /// What a refusal looks like depends on what was asked, too.
+  func expectAnswer(to request: FieldSection) {
+    isHead = request.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
+    form = FailureResponse.Form(answering: request)
+  }
+
   func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) {
-    form = FailureResponse.Form(answering: head.fields)
     isRequestComplete = head.isComplete
     let upstream = handler.begin(head, respondingTo: self)
     if !isEnded { self.upstream = upstream }

@@ -120,6 +120,7 @@ final class LineDriver: StreamCarrier {
 
   func consumed(_ count: Int) {
     layer.consumed(count, at: now)
+    pump()
   }
 
   func closeOutput() {

@@ -1,4 +1,5 @@
 package import HTTP1Session
+import HTTPWire
 package import NIOCore
 
 /// Sends exchanges to an HTTP/1.1 server over a pool of kept-alive connections.
@@ -44,6 +45,8 @@ package final class HTTP1Upstream: ExchangeHandler {
   let dialer: Dialer
   let configuration: Configuration
   let rules: UpstreamRules
+  /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
+  let readAhead = ReadAhead()
   private var idle: [HTTP1ClientConnection] = []
   private let waiting: WaitingLine<HTTP1Exchange>
   private var arrivals: UInt64 = 0

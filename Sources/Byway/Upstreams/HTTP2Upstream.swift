@@ -182,6 +182,8 @@ package final class HTTP2Upstream: ExchangeHandler {
     } else {
       logger.info("Link closed", metadata: ["link": "\(dialer.name)"])
     }
+    // One that took no more streams ends while another lives.
+    if case .connected = state { return }
     var failure = error ?? BywayError(.linkLost, "\(dialer.name) was closed.")
     failPings(failure)
     // Some wait where it has ended before it could be used.

@@ -7,11 +7,12 @@ enum OptionCount {
   static func check(_ arguments: [String], of command: any ParsableArguments.Type) throws(CommandFailure) {
     guard mayRepeat(arguments) else { return }
     let facts = ArgumentFacts.all(of: command)
-    var seen: [[String]: String] = [:]
+    var seen: Set<[String]> = []
     for given in occurrences(in: arguments, facts) {
-      if let before = seen.updateValue(given.value, forKey: given.option.names) {
+      // The values are not repeated: one may be a password.
+      guard seen.insert(given.option.names).inserted else {
         throw CommandFailure(
-          .usage, "\(given.name) can be given once, and is \"\(before)\" and \"\(given.value)\" here: leave one out.")
+          .usage, "\(given.name) can be given once: leave one of them out.")
       }
     }
   }

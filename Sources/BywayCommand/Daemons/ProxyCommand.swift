@@ -64,7 +64,8 @@ struct ProxyCommand: AsyncParsableCommand {
     var configuration = try proxyConfiguration(transports: CommandContext.transports)
     let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
     let interception = try interceptors.interception(
-      at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind) }, logger: configuration.logger)
+      at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind, configuration.link.address) },
+      logger: configuration.logger)
     configuration.interceptors = interception.before(configuration.interceptors)
     let service = DaemonService(drain: drain) { [configuration] in
       let proxy = try await Proxy.start(configuration)

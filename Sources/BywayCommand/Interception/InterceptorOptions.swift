@@ -35,10 +35,11 @@ struct InterceptorOptions: ParsableArguments {
 
   /// Opens what they need.
   /// - Parameters:
-  ///   - cache: its folder, and whose requests it answers.
+  ///   - cache: its folder, whose requests it answers, and over which link.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
   func interception(
-    at end: Compress.End, over framing: Link.Framing = .http2, cache: (folder: String, kind: Cache.Kind)? = nil,
+    at end: Compress.End, over framing: Link.Framing = .http2,
+    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil,
     logger: Logger
   ) throws -> Interception {
     if record != nil, replay != nil {
@@ -54,6 +55,7 @@ struct InterceptorOptions: ParsableArguments {
     if let cache {
       var configuration = Cache.Configuration.defaults
       configuration.kind = cache.kind
+      configuration.link = cache.link.text
       configuration.logger = logger
       interceptors.append(try Cache(folder: cache.folder, configuration: configuration))
     }

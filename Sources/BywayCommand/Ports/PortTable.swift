@@ -14,7 +14,7 @@ struct PortTable: Sendable {
   /// Columns; the address comes first, so that `cut` finds it.
   var text: String {
     let rows = ports.map { port in
-      [port.address, port.device, (port.name ?? "").visible, port.obstacle.map { "(\($0))" } ?? ""]
+      [port.address, port.device, port.name ?? "", port.obstacle.map { "(\($0))" } ?? ""]
     }
     return TextColumns.lines(rows)
   }

@@ -27,9 +27,26 @@ struct LoginOptions: ParsableArguments {
       return try Authenticate(netrc: auth)
     }
     guard let login = try user.map(Self.credentials) ?? Self.credentials(inURL: url) else { return nil }
-    // A redirect may lead to somebody else's host, who is to hear nothing of it.
-    let host = Self.host(request.head.authority ?? "")
-    return Authenticate { Self.host($0.origin.split(separator: "/").last.map(String.init) ?? "") == host ? login : nil }
+    // A redirect may lead to somebody else's server, who is to hear nothing of it: another port is another server.
+    let server = Server(scheme: request.head.scheme ?? "", authority: request.head.authority ?? "")
+    return Authenticate { Server(origin: $0.origin) == server ? login : nil }
+  }
+
+  private struct Server: Equatable {
+    let scheme: String
+    let host: Host
+    let port: UInt16?
+
+    init?(scheme: String, authority: String) {
+      guard let named = try? Authority(authority) else { return nil }
+      (self.scheme, host, port) = (scheme.lowercased(), named.host, named.port(for: scheme.lowercased()))
+    }
+
+    /// `http://device:8080`
+    init?(origin: String) {
+      guard let colon = origin.firstRange(of: "://") else { return nil }
+      self.init(scheme: String(origin[..<colon.lowerBound]), authority: String(origin[colon.upperBound...]))
+    }
   }
 
   private static func credentials(_ text: String) throws -> Authenticate.Credentials {
@@ -43,8 +60,7 @@ struct LoginOptions: ParsableArguments {
 
   /// `http://name:password@host/` (RFC 3986 §3.2.1), which no request has a place for (RFC 9110 §4.2.4).
   private static func credentials(inURL url: String) throws -> Authenticate.Credentials? {
-    guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
-    let authority = url[start...].prefix { !"/?#".contains($0) }
+    guard let authority = authority(of: url) else { return nil }
     guard let at = authority.lastIndex(of: "@") else { return nil }
     let words = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       .map(LinkAddress.percentDecoded)
@@ -57,12 +73,16 @@ struct LoginOptions: ParsableArguments {
 
   /// The URL as a request has it: without the login.
   static func withoutLogin(_ url: String) -> String {
-    guard let start = url.firstRange(of: "://")?.upperBound else { return url }
-    let authority = url[start...].prefix { !"/?#".contains($0) }
-    return String(url[..<start] + Authority.splitUser(authority).rest + url[authority.endIndex...])
+    guard let authority = authority(of: url) else { return url }
+    return String(url[..<authority.startIndex] + Authority.splitUser(authority).rest + url[authority.endIndex...])
   }
 
-  private static func host(_ authority: String) -> Host? {
-    (try? Authority(authority))?.host
+  /// Not of what only has a URL in its query.
+  private static func authority(of url: String) -> Substring? {
+    guard let colon = url.firstRange(of: "://"), !url[..<colon.lowerBound].contains(where: { "/?#".contains($0) })
+    else {
+      return nil
+    }
+    return url[colon.upperBound...].prefix { !"/?#".contains($0) }
   }
 }

@@ -1,6 +1,9 @@
+import Byway
+
 /// Rows of cells, two spaces apart.
 enum TextColumns {
   static func lines(_ rows: [[String]]) -> String {
+    let rows = rows.map { $0.map(\.visible) }
     let count = rows.map(\.count).max() ?? 0
     let widths = (0..<count).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
     return rows.map { row in

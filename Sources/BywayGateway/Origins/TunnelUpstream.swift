@@ -7,6 +7,8 @@ final class TunnelUpstream: ExchangeHandler {
   private let dialer: Dialer
   private let eventLoop: any EventLoop
   private let connectTimeout: TimeAmount
+  /// For tunnels whose connection has none of its own.
+  private let readAhead = ReadAhead()
 
   init(dialer: Dialer, on eventLoop: any EventLoop, connectTimeout: TimeAmount) {
     self.dialer = dialer
@@ -15,7 +17,7 @@ final class TunnelUpstream: ExchangeHandler {
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let tunnel = Tunnel(sink: sink)
+    let tunnel = Tunnel(sink: sink, readAhead: request.readAhead ?? readAhead)
     let deadline = min(request.deadline ?? .distantFuture, .now() + connectTimeout)
     dialer.dial(on: eventLoop, deadline: deadline).assumeIsolated().whenComplete { tunnel.dialed($0) }
     return tunnel
@@ -34,10 +36,14 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
   private var early: [ByteBuffer] = []
   private var isFinished = false
   private var uncredited = 0
-  private var gate = ReadGate()
+  private var gate = ReadGate() {
+    didSet { reads.bound.bytes = gate.room }
+  }
+  private let reads = BoundedReads()
 
-  init(sink: any ResponseSink) {
+  init(sink: any ResponseSink, readAhead: ReadAhead) {
     self.sink = sink
+    gate.begin(readAhead)
   }
 
   func dialed(_ result: Result<any Channel, any Error>) {
@@ -58,6 +64,8 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
         sink.fail(BywayError(error))
         return
       }
+      // It may have ended before this came to it.
+      guard self.sink != nil else { return }
       sink.head([":status": "200"], isComplete: false)
       channel.startReading()
       for bytes in early { send(bytes) }
@@ -80,6 +88,8 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
 
   func cancel(_ reason: BywayError) {
     sink = nil
+    early = []
+    gate.forget()
     channel?.close(promise: nil)
   }
 
@@ -105,10 +115,19 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    // Where it cannot be set the channel reads as it likes.
+    try? context.channel.syncOptions?.setOption(.recvAllocator, value: reads)
+    if !context.channel.isActive { end() }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.context = nil
+    end()
+  }
+
+  private func end() {
+    gate.forget()
+    sink.take()?.fail(BywayError(.originLost, "The tunnel's connection was closed."))
   }
 
   func read(context: ChannelHandlerContext) {
@@ -127,16 +146,19 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard let event = event as? ChannelEvent, event == .inputClosed else { return }
+    gate.forget()
     sink.take()?.finish(trailers: nil)
     context.channel.closeOnceWritten(within: .seconds(30))
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    gate.forget()
     sink.take()?.fail(BywayError(.originLost, "The tunnel's connection failed.", cause: error))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    gate.forget()
     sink.take()?.finish(trailers: nil)
   }
 }

@@ -20,6 +20,9 @@ public struct Cache: Interceptor {
 
   public struct Configuration: Sendable {
     public var kind = Kind.private
+    /// Where requests go that are for the far end of a link. What one link has answered is no answer of another, and one
+    /// folder may be used with several in turn.
+    public var link = ""
     /// Of everything stored, in bytes.
     public var limit = 64 << 20
     /// Of one body, in bytes; a larger one passes by.
@@ -96,7 +99,7 @@ public struct Cache: Interceptor {
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    let key = CacheKey(Target(request.head), at: next.destination(of: request)).text
+    let key = CacheKey(Target(request.head), at: next.destination(of: request), over: configuration.link).text
     let head = request.head
     // What a GET's body means is between its ends, and an upgrade is not a response at all.
     guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {

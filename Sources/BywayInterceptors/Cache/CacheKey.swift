@@ -5,10 +5,11 @@ import Byway
 struct CacheKey {
   let text: String
 
-  init(_ target: Target, at destination: Destination) {
+  /// - Parameter link: names the far end, behind which another device may be tomorrow.
+  init(_ target: Target, at destination: Destination, over link: String) {
     switch destination {
     case .asNamed: text = target.key
-    case .farEnd: text = "link \(target.key)"
+    case .farEnd: text = "link \(link) \(target.key)"
     case .server(let scheme, let authority): text = "\(scheme)://\(authority) \(target.key)"
     }
   }

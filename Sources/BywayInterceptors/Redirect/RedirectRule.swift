@@ -54,10 +54,10 @@ struct RedirectRule {
     }
   }
 
-  /// What belongs to the origin that it was meant for.
+  /// What belongs to the origin that it was meant for. If-Range stays with its Range: without it a part could be one of
+  /// another content.
   private static let personal: [HTTPField.Name] = [
     .authorization, .cookie, .proxyAuthorization, .origin, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
-    .ifRange,
   ]
 
   private static let ofContent: [HTTPField.Name] = [

@@ -29,6 +29,8 @@ extension Request {
   func replaced(by request: URLRequest) throws -> Request {
     var next = try Request(request, body: request.httpBody.map { Body(ByteBuffer(bytes: $0)) } ?? body)
     next.deadline = deadline
+    next.onInformational = onInformational
+    next.isLedElsewhere = isLedElsewhere
     return next
   }
 }

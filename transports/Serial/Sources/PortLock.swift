@@ -23,7 +23,7 @@ struct PortHolder: Sendable, Hashable {
 
   init(processID: pid_t) {
     self.processID = processID
-    name = SystemFiles.text(of: "/proc/\(processID)/comm").map { String($0.prefix { $0 != "\n" }) }
+    name = SystemFiles.text(of: "/proc/\(processID)/comm").map { String($0.prefix { $0 != "\n" }).visible }
   }
 
   /// Whoever has the lock, else anyone that this user may see.

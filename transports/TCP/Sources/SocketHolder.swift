@@ -11,7 +11,7 @@ struct SocketHolder: Sendable, Hashable {
     let inodes = Set(tables.compactMap { Self.inode(ofListenerIn: $0, port: port) })
     guard !inodes.isEmpty, let holder = Self.process(holding: inodes) else { return nil }
     processID = holder
-    name = ProcFile.lines(of: "/proc/\(holder)/comm").first
+    name = ProcFile.lines(of: "/proc/\(holder)/comm").first?.visible
   }
 
   /// The inode in a line such as `0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 …`.
