@@ -32,8 +32,8 @@ import TransportTestSupport
     arguments: [
       ("ssh://h", "does not say where"), ("ssh://h/", "does not say where"), ("ssh:/x", "names no host"),
       ("ssh:///x", "names no host"), ("ssh://-oProxyCommand=x/x", "names no host"), ("ssh://h:0/x", "names no host"),
-      ("ssh://h/x?tcp=a:1", "more than one"), ("ssh://h?tcp=80", "no host and port"),
-      ("ssh://h?tcp=a:0", "no host and port"), ("ssh://h?command=", "is empty"),
+      ("ssh://h/x?tcp=a:1", "more than one"), ("ssh://h?tcp=80", "not a host and port"),
+      ("ssh://h?tcp=a:0", "not a host and port"), ("ssh://h?command=", "is empty"),
       ("ssh://h?listen=/run/x", "only ports"), ("ssh://h?listen=x", "is not a port"),
       ("ssh://h?listen=70000", "is not a port"), ("ssh://h/\(String(repeating: "x", count: 107))", "longer than"),
     ])

@@ -111,6 +111,6 @@ import TransportTestSupport
     #expect(TCPFailure.listening(on: address, IOError(errnoCode: EACCES, reason: "")).message.contains("below 1024"))
     #expect(
       TCPFailure.listening(on: address, IOError(errnoCode: EADDRNOTAVAIL, reason: "")).message
-        .contains("no address of this machine"))
+        .contains("not an address of this machine"))
   }
 }
