@@ -1,4 +1,4 @@
-package import Byway
+import Byway
 import BywayProxy
 import BywayTLS
 import Crypto

@@ -1,4 +1,4 @@
-package import Byway
+import Byway
 package import HTTPWire
 package import NIOCore
 

@@ -1,4 +1,4 @@
-public import Byway
+import Byway
 import HTTPWire
 
 /// A target beside the origin that clients of a gateway may reach: `HOST:PORT`, where HOST may be `*` or `*.DOMAIN`, and
