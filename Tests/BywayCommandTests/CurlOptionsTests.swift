@@ -31,6 +31,9 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: netrc)
     #expect(try await gateway.request("--auth", netrc, "http://device/login").text == "me:word")
     #expect(try await gateway.request("-w", "%{http_code}", "/login").text == "who is it?\n401")
+    // What a query holds is no login for its origin.
+    let query = try await gateway.request("/login?then=http://me:word@device/")
+    #expect(query.text == "who is it?\n", "\(query.text) \(query.errorText)")
     // Another host's redirect is no reason to tell it the password.
     let elsewhere = try await gateway.request("-L", "-u", "me:word", "http://device/moved?to=http://other/login")
     #expect(elsewhere.text == "who is it?\n", "\(elsewhere.text)")

@@ -27,6 +27,14 @@ import Testing
     }
   }
 
+  @Test("a name with HTTP's own port is the same without it")
+  func defaultPort() throws {
+    let rules = try HostRules(names: ["device.example:80"])
+    for (host, isOwn) in [("device.example", true), ("device.example:80", true), ("device.example:81", false)] {
+      #expect(rules.isOwn(try Authority(host)) == isOwn, "\(host)")
+    }
+  }
+
   @Test(
     "loopback names and addresses are always its own, whatever the port",
     arguments: [

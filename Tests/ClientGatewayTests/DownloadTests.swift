@@ -19,6 +19,10 @@ import Testing
       var cuts: [Int] = []
       var stopped: AsyncThrowingStream<ByteBuffer, any Error>.Continuation?
       var ranges: [String] = []
+      /// One that takes Range for an order.
+      var heedsIfRange = true
+      /// What the next answer that stops says of its length.
+      var pretendedLength: Int?
     }
     let state = Mutex(State())
 
@@ -28,7 +32,7 @@ import Testing
         state.ranges.append(fields[.range] ?? "-")
         var answer = Response(status: .ok, fields: state.fields)
         var bytes = state.content[...]
-        if let range = fields[.range], fields[.ifRange] == state.fields[.eTag],
+        if let range = fields[.range], !state.heedsIfRange || fields[.ifRange] == state.fields[.eTag],
           let start = Int(range.dropFirst("bytes=".count).dropLast())
         {
           guard start < bytes.count else { return Response(status: .rangeNotSatisfiable) }
@@ -44,7 +48,7 @@ import Testing
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
         continuation.yield(ByteBuffer(bytes: bytes.prefix(cut)))
         state.stopped = continuation
-        answer.body = Body(stream, length: whole.readableBytes)
+        answer.body = Body(stream, length: state.pretendedLength ?? whole.readableBytes)
         return answer
       }
     }
@@ -142,6 +146,37 @@ import Testing
       #expect(origin.state.withLock { $0.ranges } == ["bytes=200000-"])
       #expect(first.withLock { $0?.received ?? 0 } > 200_000)
       #expect(first.withLock { $0?.total } == 300_000)
+      #expect(try self.content(of: path) == content)
+    }
+  }
+
+  @Test("a part of another version is not appended, whatever its origin was asked")
+  func otherVersion() async throws {
+    let origin = Origin()
+    origin.state.withLock {
+      $0.fields = [.eTag: "\"2\""]
+      $0.heedsIfRange = false
+    }
+    try await withOrigin(origin) { client, path, _ in
+      try leave(Data(repeating: 9, count: 1000), of: "http://device/f", tag: "1", at: path)
+      try await client.download("http://device/f", to: path)
+      #expect(origin.state.withLock { $0.ranges } == ["bytes=1000-", "-"])
+      #expect(try content(of: path) == origin.state.withLock { $0.content })
+    }
+  }
+
+  @Test("a length beyond all numbers is no reason to end")
+  func absurdLength() async throws {
+    let origin = Origin()
+    origin.state.withLock {
+      $0.cuts = [10]
+      $0.pretendedLength = .max
+    }
+    try await withOrigin(origin) { client, path, _ in
+      let content = origin.state.withLock { $0.content }
+      try leave(Data(content[..<1000]), of: "http://device/f", tag: "1", at: path)
+      try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
+      #expect(origin.state.withLock { $0.ranges } == ["bytes=1000-", "bytes=1010-"])
       #expect(try self.content(of: path) == content)
     }
   }

@@ -80,8 +80,7 @@ extension EndToEnd {
       #expect(stored == ["byway; fwd=miss; fwd-status=200"])
       await passage.stop()
       await nginx.stop()
-      let alone = try await BywayProcess.proxy(
-        ["--link", "unix:\(files["nowhere"])", "--listen", passage.host] + cache)
+      let alone = try await BywayProcess.proxy(["--link", passage.link, "--listen", passage.host] + cache)
       let answer = try await Curl.fetch(passage.url + "/a.txt")
       #expect(answer.text == "kept")
       #expect(answer.values("cache-status").first?.hasPrefix("byway; hit") == true)
@@ -89,6 +88,11 @@ extension EndToEnd {
         ["proxy", "--link", "unix:\(files["nowhere"])", "--listen", "127.0.0.1:0"] + cache)
       EndToEnd.expect(second, code: 64, words: ["cache", "another process"])
       await alone.process.stop()
+      // Behind another link is another device.
+      let elsewhere = try await BywayProcess.proxy(
+        ["--link", "unix:\(files["nowhere"])", "--listen", passage.host, "--link-timeout", "0.2"] + cache)
+      #expect(try await Curl.fetch(passage.url + "/a.txt").status == 503)
+      await elsewhere.process.stop()
     }
 
     @Test("--auth: Digest and Basic at httpd, at either end, and the password in no log", arguments: [true, false])

@@ -74,6 +74,13 @@ import Testing
     #expect(names == (kept ? ["authorization", "cookie", "proxy-authorization", "user-agent"] : ["user-agent"]))
   }
 
+  @Test("a part is asked for elsewhere, too, only where the content is still the same")
+  func part() async throws {
+    let origin = Self.origin(302, to: "http://b/to")
+    _ = try await origin.behind(Redirect()).get("http://a/from", [.range: "bytes=4-", .ifRange: "\"v1\""])
+    #expect(origin.heads.last?.headerFields == [.range: "bytes=4-", .ifRange: "\"v1\""])
+  }
+
   @Test(
     "what cannot be followed is handed to the caller",
     arguments: [
