@@ -52,7 +52,7 @@ struct HostRules: Sendable {
     let advice = "use 127.0.0.1 or localhost, or start it with --name"
     let message =
       authority.isEmpty
-      ? "The request names no host, so this proxy does not answer it: \(advice)."
+      ? "The request has no Host, and this proxy answers only for its own names: \(advice)."
       : "This proxy does not answer for \"\(authority)\": \(advice) \(authority) if it should."
     return BywayError(.misdirected, message, processing: .none)
   }

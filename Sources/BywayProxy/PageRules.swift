@@ -17,7 +17,7 @@ struct PageRules: Sendable {
         guard let origin = PageOrigin(text) else {
           throw BywayError(
             .invalidAddress,
-            "\"\(text)\" is not an origin of a page: write http://HOST or http://HOST:PORT, without a path.")
+            "\"\(text)\" is not the origin of a page: write http://HOST or http://HOST:PORT, without a path.")
         }
         return origin
       })

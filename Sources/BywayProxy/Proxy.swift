@@ -49,11 +49,11 @@ public final class Proxy: Sendable {
     let address = acceptor.addresses.first ?? configuration.listen.address
     if configuration.listen.isOpen(at: address) {
       configuration.logger.warning(
-        "Whoever reaches this address can use the link", metadata: ["address": "\(address)"])
+        "Anyone who can reach this address can use the link", metadata: ["address": "\(address)"])
     }
     if dialer.inbound != nil, configuration.link.isOpen(at: linkAddress) {
       configuration.logger.warning(
-        "Whoever reaches this address can answer in the gateway's place", metadata: ["address": "\(linkAddress)"])
+        "Anyone who can reach this address can answer in the gateway's place", metadata: ["address": "\(linkAddress)"])
     }
     wayOut.open()
     return Proxy(acceptor, wayOut, address, linkAddress, configuration.interceptors)

@@ -14,7 +14,7 @@ final class SealedHandler: ExchangeHandler {
     guard isSecret, !request.fields.contains(.targetForm) else { return next.begin(request, respondingTo: sink) }
     sink.fail(
       BywayError(
-        .misdirected, "This request came by https, and would go on in the clear: nothing here takes it.",
+        .misdirected, "This request came over https and would have been forwarded unencrypted, so it was refused.",
         processing: .none))
     return DiscardingRequestSink()
   }

@@ -63,7 +63,7 @@ extension EndToEnd {
         ("tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil), ("unix:/nowhere", "0.0.0.0:0", "can use the link"),
       ] as [(String, String, String?)] {
         let proxy = try await BywayProcess.proxy(["--link", link, "--listen", listen, "--listen-anywhere"])
-        #expect(proxy.log.contains("Whoever reaches this address") == (warning != nil), "\(proxy.log)")
+        #expect(proxy.log.contains("Anyone who can reach this address") == (warning != nil), "\(proxy.log)")
         if let warning { #expect(proxy.log.contains(warning), "\(proxy.log)") }
         await proxy.process.stop()
       }

@@ -74,6 +74,7 @@ enum Manual {
 
   private static let exitStatus: [ManualPage.Paragraph] = [
     .item("0", "Done; a daemon was stopped by a signal."),
+    .item("1", "line --conform: a check has failed."),
     .item("22", "request --fail: the server answered with 400 or more."),
     .item("64", "The command line or a configuration file is wrong."),
     .item("66", "A file to be read cannot be read."),

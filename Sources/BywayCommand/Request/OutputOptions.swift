@@ -6,7 +6,7 @@ struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
     help: ArgumentHelp(
-      "Write the body to a file; - is standard output. It has its name when it is complete, and is FILE.part until then.",
+      "Write the body to a file; - is standard output. It is FILE.part until it is complete.",
       valueName: "file"),
     completion: .file())
   var output: String?
@@ -19,7 +19,7 @@ struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
     help: ArgumentHelp(
-      "Go on with a file that came in part: -C -, with -o or -O. Unlike curl's it takes no other offset, begins anew where the "
+      "Resume a partial download: -C -, with -o or -O. Unlike curl, it takes no other offset, starts over where the "
         + "content has changed meanwhile, and goes on by itself when the link is lost.", valueName: "-"))
   var continueAt: String?
 

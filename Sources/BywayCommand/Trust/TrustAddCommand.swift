@@ -23,7 +23,7 @@ extension TrustCommand {
     @Option(help: ArgumentHelp("Fetch the certificate through this link.", valueName: "link"), completion: .links)
     var link: String?
 
-    @Flag(help: "Do not ask. Whoever stands in between now is then trusted.")
+    @Flag(help: "Do not ask. If someone intercepts the connection now, you will trust them.")
     var yes = false
 
     func run() async throws {

@@ -5,7 +5,7 @@ import Byway
 struct TrustCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trust",
-    abstract: "Says which certificates are good for single hosts, beside what this machine trusts.",
+    abstract: "Manages the certificates that are trusted for individual hosts.",
     discussion: """
       They are used by byway request and by gateways of the same user, and count for their host alone, in place of the \
       system's authorities. They are kept in $XDG_CONFIG_HOME/byway/trust.
@@ -17,13 +17,15 @@ struct TrustCommand: ParsableCommand {
 
     func run() throws {
       let entries = try TrustStore().entries()
-      if entries.isEmpty { StandardStream.error.writeLine("Nothing is trusted beside what this machine trusts.") }
+      if entries.isEmpty {
+        StandardStream.error.writeLine("No certificates were added: only the authorities of this machine are trusted.")
+      }
       for entry in entries { try StandardStream.output.write(TrustText.block(entry)) }
     }
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Trusts no longer what was added for a host.")
+    static let configuration = CommandConfiguration(abstract: "Stops trusting what was added for a host.")
 
     @Argument(help: "The host as it was added.")
     var host: String

@@ -19,7 +19,7 @@ extension AuthorityFlaw: CustomStringConvertible {
   package var description: String {
     switch self {
     case .empty: "no host is named"
-    case .userInformation: "a user or password has no place before the host"
+    case .userInformation: "leave out the user and password before the host"
     case .otherScript: "letters beyond ASCII are written as xn--…, as browsers do"
     case .percentEncoding: "a host has no percent-encoding"
     case .character: "a host has letters, digits, -, _ and dots only"
