@@ -13,18 +13,22 @@ final class DiskStorage: CacheStorage {
 
   /// - Throws: ``BywayError`` where the folder cannot be made or used, others can write to it, or another process uses it.
   init(_ path: String) throws {
-    folder = try TrustedFolder(path, making: .folder)
+    let folder = try TrustedFolder(path, making: .folder)
+    let lock: CInt
     do {
       lock = try folder.open("lock", O_RDWR | O_CREAT)
     } catch {
       throw BywayError(.invalidRequest, "Cannot use \(path)/lock for the cache: \(error).", processing: .none)
     }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      // Before it is this object's own, whose end would close the number once more: it may be somebody else's by then.
       close(lock)
       throw BywayError(
         .invalidRequest, "The cache \(path) is in use by another process: give each a folder of its own.",
         processing: .none)
     }
+    self.folder = folder
+    self.lock = lock
   }
 
   deinit {

@@ -15,11 +15,11 @@ final class PseudoTerminal {
 
   init() throws(LineFailure) {
     // Not inherited: a child that held this end would keep the device from hanging up.
-    descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system("Cannot make a pseudo-terminal") }
     let number = pseudo_terminal_unlock(descriptor)
-    name = "/dev/pts/\(number)"
-    held = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    let name = "/dev/pts/\(number)"
+    let held = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard held >= 0, Self.makeRaw(held) else {
       defer {
         if held >= 0 { close(held) }
@@ -27,6 +27,8 @@ final class PseudoTerminal {
       }
       throw .system("Cannot open \(name)")
     }
+    // Not before: what is this object's own is closed with it, also where it cannot be made.
+    (self.descriptor, self.name, self.held) = (descriptor, name, held)
   }
 
   deinit {
