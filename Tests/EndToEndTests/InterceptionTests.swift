@@ -227,6 +227,16 @@ extension EndToEnd {
         for login in [["-u", "alice:x"], [], ["-u", "alice:wrong"]] {
           let answer = try await Curl.fetch(login + place)
           statuses.append(String((answer.values("cache-status").first ?? "").prefix(11)))
+          // What is being stored is a body without a head, or a head that is new.
+          for _ in 0..<500 {
+            let names = try FileManager.default.contentsOfDirectory(atPath: files["cache-\(way.count)"])
+            let bodies = names.count { $0.hasSuffix(".body") }
+            if bodies == names.count(where: { $0.hasSuffix(".head") }), !names.contains(where: { $0.hasSuffix(".new") })
+            {
+              break
+            }
+            try await Task.sleep(for: .milliseconds(10))
+          }
         }
         await proxy.process.stop()
         return statuses
