@@ -11,7 +11,7 @@ package final class PartialDownload: @unchecked Sendable {
   private let path: String
   /// A tag means something for one resource only.
   private let source: String
-  private let descriptor: CInt
+  private let file: LockedFile
   /// In bytes.
   private(set) var size: Int
   private(set) var validator: String?
@@ -28,18 +28,13 @@ package final class PartialDownload: @unchecked Sendable {
     let descriptor = open(path + ".part", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Self.failure(path + ".part") }
     // Two downloads into one file would mix their bytes.
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isStillAt(path + ".part", descriptor) else {
-      close(descriptor)
+    guard let file = LockedFile(owning: descriptor), Self.isStillAt(path + ".part", file) else {
       throw BywayError(.refused, "Another download writes \(path).part: wait for it.", processing: .none)
     }
-    self.descriptor = descriptor
+    self.file = file
     size = Int(max(lseek(descriptor, 0, SEEK_END), 0))
     let tag = Self.line(in: path + ".part.tag")?.split(separator: "\t")
     validator = tag?.count == 2 && tag?[1] == source[...] ? tag?.first.map(String.init) : nil
-  }
-
-  deinit {
-    close(descriptor)
   }
 
   /// Leaves beside `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
@@ -65,7 +60,7 @@ package final class PartialDownload: @unchecked Sendable {
     try await onThread {
       // In this order: a tag never stands beside content that it does not belong to.
       unlink(self.tagPath)
-      guard ftruncate(self.descriptor, 0) == 0 else { throw Self.failure(self.partPath) }
+      guard ftruncate(self.file.descriptor, 0) == 0 else { throw Self.failure(self.partPath) }
       if let validator { try Self.write("\(validator)\t\(self.source)", to: self.tagPath) }
     }
   }
@@ -78,7 +73,7 @@ package final class PartialDownload: @unchecked Sendable {
 
   private func write(_ chunk: ByteBuffer, at position: Int) throws {
     do {
-      try Descriptor.write(chunk, to: descriptor, at: position)
+      try Descriptor.write(chunk, to: file.descriptor, at: position)
     } catch {
       throw Self.failure(partPath, error)
     }
@@ -87,7 +82,7 @@ package final class PartialDownload: @unchecked Sendable {
   /// Puts it in its place.
   func complete() async throws -> Int {
     try await onThread {
-      guard fsync(self.descriptor) == 0, rename(self.partPath, self.path) == 0 else { throw Self.failure(self.path) }
+      guard fsync(self.file.descriptor) == 0, rename(self.partPath, self.path) == 0 else { throw Self.failure(self.path) }
       unlink(self.tagPath)
     }
     return size
@@ -98,9 +93,9 @@ package final class PartialDownload: @unchecked Sendable {
   }
 
   /// The download that held the lock before may have put the file in its place.
-  private static func isStillAt(_ path: String, _ descriptor: CInt) -> Bool {
+  private static func isStillAt(_ path: String, _ file: LockedFile) -> Bool {
     var (named, opened) = (stat(), stat())
-    return stat(path, &named) == 0 && fstat(descriptor, &opened) == 0 && named.st_ino == opened.st_ino
+    return stat(path, &named) == 0 && fstat(file.descriptor, &opened) == 0 && named.st_ino == opened.st_ino
   }
 
   /// The first line of a short file.

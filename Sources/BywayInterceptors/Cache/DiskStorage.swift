@@ -9,30 +9,24 @@ import NIOPosix
 /// whole responses and remains, and the next start removes the remains. One process at a time.
 final class DiskStorage: CacheStorage {
   private let folder: TrustedFolder
-  private let lock: CInt
+  private let lock: LockedFile
 
   /// - Throws: ``BywayError`` where the folder cannot be made or used, others can write to it, or another process uses it.
   init(_ path: String) throws {
     let folder = try TrustedFolder(path, making: .folder)
-    let lock: CInt
+    let descriptor: CInt
     do {
-      lock = try folder.open("lock", O_RDWR | O_CREAT)
+      descriptor = try folder.open("lock", O_RDWR | O_CREAT)
     } catch {
       throw BywayError(.invalidRequest, "Cannot use \(path)/lock for the cache: \(error).", processing: .none)
     }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      // Before it is this object's own, whose end would close the number once more: it may be somebody else's by then.
-      close(lock)
+    guard let lock = LockedFile(owning: descriptor) else {
       throw BywayError(
         .invalidRequest, "The cache \(path) is in use by another process: give each a folder of its own.",
         processing: .none)
     }
     self.folder = folder
     self.lock = lock
-  }
-
-  deinit {
-    close(lock)
   }
 
   /// Everything that an earlier process left whole in a cache of this kind; the rest is deleted. Blocks.

@@ -80,6 +80,23 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  @Test("a child that is being started does not keep the folder for itself")
+  func fork() async throws {
+    // What a fork does: each descriptor has a copy until the child's exec.
+    var copies: [CInt] = []
+    defer { for copy in copies { close(copy) } }
+    do {
+      let rig = try rig()
+      _ = try await rig.get("/a")
+      let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path + "/lock"
+      }
+      copies = open.compactMap { CInt($0) }.map { dup($0) }
+    }
+    #expect(copies.count == 1)
+    #expect(try await rig().get("/a").isHit)
+  }
+
   @Test("after a crash at any moment whole responses are left, and the remains are removed")
   func crash() async throws {
     do {
