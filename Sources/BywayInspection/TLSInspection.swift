@@ -25,7 +25,7 @@ package final class TLSInspection: TLSTermination {
   private let authority: LocalAuthority
   private let hosts: [HostPattern]
   private let key = P256.Signing.PrivateKey()
-  private let minted = Mutex<[Host: Minted]>([:])
+  private let minted = Mutex(RecentlyUsed<Host, Minted>(limit: limit))
 
   package init(of hosts: [HostPattern], by authority: LocalAuthority) {
     self.hosts = hosts
@@ -52,7 +52,7 @@ package final class TLSInspection: TLSTermination {
   private func context(for host: Host) throws -> NIOSSLContext {
     let now = Int(time(nil))
     return try minted.withLock { minted in
-      if let known = minted[host], known.expiry > now + Self.margin { return known.context }
+      if let known = minted.value(for: host), known.expiry > now + Self.margin { return known.context }
       let validity = now - Self.margin...now + Self.lifetime
       let certificate = try authority.mint(for: CertifiedHost(host), key.publicKey, validity: validity)
       let bytes = try certificate.serializeAsPEM().derBytes
@@ -63,9 +63,7 @@ package final class TLSInspection: TLSTermination {
       configuration.applicationProtocols = ["h2", "http/1.1"]
       configuration.shutdownTimeout = .seconds(1)
       let context = try NIOSSLContext(configuration: configuration)
-      if minted.count >= Self.limit { minted = minted.filter { $0.value.expiry > now + Self.margin } }
-      if minted.count >= Self.limit, let old = minted.keys.first { minted[old] = nil }
-      minted[host] = Minted(context: context, expiry: validity.upperBound)
+      _ = minted.insert(Minted(context: context, expiry: validity.upperBound), for: host)
       return context
     }
   }

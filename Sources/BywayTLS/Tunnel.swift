@@ -23,7 +23,7 @@ public final class Tunnel: Interceptor, Forwarder {
 
   public let scope: Scope
   private let contexts: TLSContexts
-  private let origins = Mutex<[Key: TunnelledOrigin]>([:])
+  private let origins = Mutex(RecentlyUsed<Key, TunnelledOrigin>(limit: limit))
 
   /// - Parameter hosts: whose requests go through tunnels, as in ``Scope/hosts``; empty: all of https.
   public init(_ policy: TLSPolicy = .defaults, hosts: [String] = []) {
@@ -47,8 +47,8 @@ public final class Tunnel: Interceptor, Forwarder {
   /// Closes what is idle; the rest when its exchanges have ended.
   public func shutDown() async {
     let origins = origins.withLock { origins in
-      defer { origins = [:] }
-      return Array(origins.values)
+      defer { origins.removeAll() }
+      return origins.values
     }
     await withTaskGroup(of: Void.self) { group in
       for origin in origins { group.addTask { await origin.shutDown() } }
@@ -69,13 +69,10 @@ public final class Tunnel: Interceptor, Forwarder {
       link: ObjectIdentifier(link.handler), host: named.host, port: named.port ?? 443,
       protocols: protocols)
     let (origin, evicted) = try origins.withLock { origins -> (TunnelledOrigin, TunnelledOrigin?) in
-      if let origin = origins[key] { return (origin, nil) }
+      if let origin = origins.value(for: key) { return (origin, nil) }
       let origin = try TunnelledOrigin(
         host: key.host, port: key.port, protocols: protocols, contexts: contexts, over: link)
-      var evicted: TunnelledOrigin?
-      if origins.count >= Self.limit, let old = origins.keys.first { evicted = origins.removeValue(forKey: old) }
-      origins[key] = origin
-      return (origin, evicted)
+      return (origin, origins.insert(origin, for: key))
     }
     if let evicted { Task { await evicted.shutDown() } }
     return origin

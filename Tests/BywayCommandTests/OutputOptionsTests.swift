@@ -50,12 +50,21 @@ import Testing
   func writeOut() throws {
     let format =
       #"%{http_code} %{size_download} %{time_total} %{time_starttransfer} %{speed_download}\n%%%header{server}|%header{x}|%"#
-    #expect(try WriteOut(format).text(facts) == "404 3000 1.500000 0.000012 2000\n%x||%")
+    #expect(try WriteOut(format).text(facts, isForTerminal: false) == "404 3000 1.500000 0.000012 2000\n%x||%")
     #expect(
-      try WriteOut("%{url} %{content_type} %{http_version} %{filename_effective}").text(facts)
+      try WriteOut("%{url} %{content_type} %{http_version} %{filename_effective}").text(facts, isForTerminal: false)
         == "http://device/a text/plain 2 out")
     let none = TransferFacts(request: facts.request, framing: .http2, file: nil)
-    #expect(try WriteOut("%{response_code}").text(none) == "000")
+    #expect(try WriteOut("%{response_code}").text(none, isForTerminal: false) == "000")
+  }
+
+  @Test("-w does not let a server steer a terminal")
+  func writeOutTerminal() throws {
+    var facts = facts
+    facts.response?.headerFields[.server] = "a\u{9b}31mb"
+    let format = try WriteOut(#"%header{server}\n"#)
+    #expect(format.text(facts, isForTerminal: true).unicodeScalars.allSatisfy { $0 != "\u{9b}" })
+    #expect(format.text(facts, isForTerminal: false) == "a\u{9b}31mb\n")
   }
 
   @Test("and names what it does not know")

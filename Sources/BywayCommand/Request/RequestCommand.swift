@@ -59,7 +59,7 @@ struct RequestCommand: AsyncParsableCommand {
         showsHead: output.include || message.head, failsOnStatus: output.fail, isVerbose: output.verbose,
         isSilent: output.silent))
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
-    defer { if let writeOut { StandardStream.output.writeText(writeOut.text(record.facts)) } }
+    defer { if let writeOut { writeOut.write(record.facts, to: .output) } }
     try await withTimeLimit(maxTime?.amount, timedOut) { try await transfer.run() }
   }
 
@@ -69,7 +69,7 @@ struct RequestCommand: AsyncParsableCommand {
     if location {
       interceptors.append(
         Redirect { _, next in
-          record.redirected()
+          record.redirected(to: next.head)
           return next
         })
     }

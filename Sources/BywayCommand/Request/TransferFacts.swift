@@ -9,7 +9,8 @@ struct TransferFacts: Sendable {
   let framing: Link.Framing
   let file: String?
   var response: HTTPResponse?
-  var redirects = 0
+  private(set) var redirects = 0
+  private var redirected: HTTPRequest?
   var sent = 0
   var received = 0
   /// Until the response's head.
@@ -22,7 +23,19 @@ struct TransferFacts: Sendable {
     self.file = file
   }
 
-  var url: String { "\(request.scheme ?? "http")://\(request.authority ?? "")\(request.path ?? "/")" }
+  mutating func follow(_ redirect: HTTPRequest) {
+    redirects += 1
+    redirected = redirect
+  }
+
+  var url: String { Self.url(of: request) }
+
+  /// Of the request that was answered in the end.
+  var lastURL: String { Self.url(of: redirected ?? request) }
+
+  private static func url(of request: HTTPRequest) -> String {
+    "\(request.scheme ?? "http")://\(request.authority ?? "")\(request.path ?? "/")"
+  }
 }
 
 /// The same while it is under way. Safe on any thread.
@@ -48,7 +61,7 @@ final class TransferRecord: Sendable {
     }
   }
 
-  func redirected() { state.withLock { $0.redirects += 1 } }
+  func redirected(to request: HTTPRequest) { state.withLock { $0.follow(request) } }
   func sent(_ bytes: Int) { state.withLock { $0.sent += bytes } }
   func received(_ bytes: Int) { state.withLock { $0.received += bytes } }
 }

@@ -33,11 +33,16 @@ struct WriteOut: Sendable {
     self.parts = parts + [.text(String(rest))]
   }
 
-  func text(_ facts: TransferFacts) -> String {
+  func write(_ facts: TransferFacts, to stream: StandardStream) {
+    stream.writeText(text(facts, isForTerminal: stream.isTerminal))
+  }
+
+  /// - Parameter isForTerminal: what came from outside may not steer one.
+  func text(_ facts: TransferFacts, isForTerminal: Bool) -> String {
     parts.map { part in
       switch part {
       case .text(let text): text
-      case .variable(_, let value): value(facts)
+      case .variable(_, let value): isForTerminal ? value(facts).visible : value(facts)
       }
     }.joined()
   }
@@ -81,7 +86,7 @@ struct WriteOut: Sendable {
     "time_starttransfer": { time($0.firstByte) },
     "time_total": { time($0.total) },
     "url": { $0.url },
-    "url_effective": { $0.url },
+    "url_effective": { $0.lastURL },
   ]
 
   private static func code(_ facts: TransferFacts) -> String {

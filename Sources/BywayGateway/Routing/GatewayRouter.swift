@@ -14,7 +14,7 @@ final class GatewayRouter: ExchangeHandler {
   private let hop: String
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
-  private var servers: [Target: any Upstream] = [:]
+  private var servers = RecentlyUsed<Target, any Upstream>(limit: targetLimit)
 
   init(
     _ configuration: GatewayConfiguration, access: OriginAccess, hop: String, on eventLoop: any EventLoop
@@ -43,7 +43,7 @@ final class GatewayRouter: ExchangeHandler {
   func shutDown() {
     (origin as? any Upstream)?.shutDown()
     for server in servers.values { server.shutDown() }
-    servers = [:]
+    servers.removeAll()
   }
 
   private func handler(for target: Target) throws -> any ExchangeHandler {
@@ -55,10 +55,7 @@ final class GatewayRouter: ExchangeHandler {
       let dialer = try access.dialer(to: .tcp(host: host.text, port: Int(port)), name: name)
       return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
-      if let server = servers[target] { return server }
-      if servers.count >= Self.targetLimit, let old = servers.keys.first {
-        servers.removeValue(forKey: old)?.shutDown()
-      }
+      if let server = servers.value(for: target) { return server }
       let address: Origin.Address =
         switch scheme {
         case .https: .tls(host: host.text, port: Int(port), anchors: nil)
@@ -66,7 +63,7 @@ final class GatewayRouter: ExchangeHandler {
         }
       let name = "\(scheme)://\(Authority(host, port: port))"
       let server = try Self.http1(address, name: name, configuration, access, hop: hop, on: eventLoop)
-      servers[target] = server
+      servers.insert(server, for: target)?.shutDown()
       return server
     }
   }

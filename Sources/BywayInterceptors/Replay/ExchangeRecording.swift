@@ -61,7 +61,7 @@ final class ExchangeRecording: BodyRecorder {
   }
 
   func finish(_ trailers: HTTPFields?) async {
-    await append(ByteBuffer(string: RecordingFormat.end(trailers)))
+    await append(ByteBuffer(string: RecordingFormat.end(trailers.map(Redactor.defaults.redacted))))
     await close()
   }
 

@@ -16,13 +16,17 @@ public final class HARFile: TraceRecorder {
   private static let head = #"{"log":{"version":"1.2","creator":{"name":"Byway","version":"1"},"pages":[],"entries":["#
   private static let tail = "\n]}}\n"
 
-  private struct State {
+  private struct File {
     /// Where the next entry goes: over the tail.
     var position: Int
     var isEmpty = true
     var hasFailed = false
-    /// Records on their way to the disk, and who waits until there are none.
-    var waiting = 0
+  }
+
+  /// What is on its way to the disk, in its order, and who waits until nothing is.
+  private struct Queue {
+    var exchanges = CircularBuffer<TracedExchange>()
+    var unwritten = 0
     var flushes: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -39,7 +43,9 @@ public final class HARFile: TraceRecorder {
   private let httpVersion: String
   private let descriptor: CInt
   private let logger: Logger
-  private let state: Mutex<State>
+  /// Taken before the queue: whoever has the file writes the oldest.
+  private let file: Mutex<File>
+  private let queue = Mutex(Queue())
 
   /// Begins a new file; one of that name is overwritten.
   /// - Parameter framing: what the link speaks.
@@ -53,7 +59,7 @@ public final class HARFile: TraceRecorder {
     self.logger = logger
     httpVersion = "HTTP/\(framing.rawValue)"
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    state = Mutex(State(position: Self.head.utf8.count))
+    file = Mutex(File(position: Self.head.utf8.count))
     guard descriptor >= 0 else { throw Self.failure(path) }
     do throws(Descriptor.Failure) {
       // One that was there before may be open to others.
@@ -69,57 +75,58 @@ public final class HARFile: TraceRecorder {
   }
 
   public func record(_ exchange: TracedExchange) {
-    let waiting = state.withLock { state in
-      state.waiting += 1
-      return state.waiting
+    let unwritten = queue.withLock { queue in
+      queue.exchanges.append(exchange)
+      queue.unwritten += 1
+      return queue.unwritten
     }
-    if waiting > Self.backlog {
-      append(exchange)
+    if unwritten > Self.backlog {
+      writeOldest()
     } else {
-      NIOThreadPool.singleton.submit { _ in self.append(exchange) }
+      NIOThreadPool.singleton.submit { _ in self.writeOldest() }
     }
   }
 
   /// Returns when everything recorded so far is in the file.
   public func flush() async {
     await withCheckedContinuation { continuation in
-      let isIdle = state.withLock { state in
-        if state.waiting > 0 { state.flushes.append(continuation) }
-        return state.waiting == 0
+      let isIdle = queue.withLock { queue in
+        if queue.unwritten > 0 { queue.flushes.append(continuation) }
+        return queue.unwritten == 0
       }
       if isIdle { continuation.resume() }
     }
   }
 
-  private func append(_ exchange: TracedExchange) {
-    var entry = ByteBuffer(string: ",\n")
-    HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).write(to: &entry)
-    let flushes = state.withLock { state in
-      append(entry, &state)
-      state.waiting -= 1
-      guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
-      defer { state.flushes = [] }
-      return state.flushes
+  private func writeOldest() {
+    file.withLock { file in
+      if let exchange = queue.withLock({ $0.exchanges.popFirst() }) { append(exchange, to: &file) }
+    }
+    let flushes = queue.withLock { queue in
+      queue.unwritten -= 1
+      guard queue.unwritten == 0 else { return [] as [CheckedContinuation<Void, Never>] }
+      defer { queue.flushes = [] }
+      return queue.flushes
     }
     for flush in flushes { flush.resume() }
   }
 
-  private func append(_ entry: ByteBuffer, _ state: inout State) {
-    guard !state.hasFailed else { return }
-    var entry = entry
+  private func append(_ exchange: TracedExchange, to file: inout File) {
+    guard !file.hasFailed else { return }
     // The first has no comma in front.
-    if state.isEmpty { entry.moveReaderIndex(forwardBy: 1) }
+    var entry = ByteBuffer(string: file.isEmpty ? "\n" : ",\n")
+    HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).write(to: &entry)
     let length = entry.readableBytes
     entry.writeString(Self.tail)
     do {
-      try Descriptor.write(entry, to: descriptor, at: state.position)
-      state.position += length
-      state.isEmpty = false
+      try Descriptor.write(entry, to: descriptor, at: file.position)
+      file.position += length
+      file.isEmpty = false
     } catch {
-      state.hasFailed = true
+      file.hasFailed = true
       logger.error("Recording has ended: \(Self.failure(path, error).message)")
-      guard ftruncate(descriptor, state.position) == 0 else { return }
-      try? Descriptor.write(ByteBuffer(string: Self.tail), to: descriptor, at: state.position)
+      guard ftruncate(descriptor, file.position) == 0 else { return }
+      try? Descriptor.write(ByteBuffer(string: Self.tail), to: descriptor, at: file.position)
     }
   }
 

@@ -145,7 +145,9 @@ import Testing
   @Test("a dropped exchange leaves nothing, a whole one a file for its owner without secrets")
   func files() async throws {
     let origin = TestOrigin { _ in
-      Response(status: .ok, fields: [.setCookie: "id=hidden"], body: Body(ByteBuffer(repeating: 1, count: 10)))
+      Response(
+        status: .ok, fields: [.setCookie: "id=hidden"],
+        body: Body(Body(ByteBuffer(repeating: 1, count: 10)), trailers: { [.init("x-session-token")!: "hidden"] }))
     }
     let chain = origin.behind(try Recorder(into: path))
     _ = try await chain.get("http://a/?q=1&password=hidden", [.authorization: "Basic hidden"]).text

@@ -99,6 +99,16 @@ import Testing
     #expect(entries.first?.response.statusText == "Forbidden")
   }
 
+  @Test("entries stand in the order in which their exchanges ended")
+  func order() async throws {
+    let har = try HARFile(path)
+    let chain = TestOrigin().behind(Trace(to: har))
+    let paths = (0..<300).map { "http://device/\($0)" }
+    for path in paths { _ = try await chain.get(path).text }
+    await har.flush()
+    #expect(try HARArchive.read(path).entries.map(\.request.url) == paths)
+  }
+
   @Test("whatever passes, the file fits the format's schema")
   func schema() async throws {
     let har = try HARFile(path)
