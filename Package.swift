@@ -224,7 +224,7 @@ let package = Package(
       name: "LinkLayerTests", dependencies: ["FuzzSupport", "LinkLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
     tests("LinkConformanceTests", ["LinkConformance", "LinkLayer"]),
-    tests("HTTPWireTests", ["HTTPWire", nioCore, httpTypes]),
+    tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", nioCore, httpTypes]),
     tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", nioCore]),
     // Tests of the transports.
     .target(
@@ -268,10 +268,11 @@ let package = Package(
     tests("BywayTestingTests", ["BywayTesting", "LineEmulation"]),
     // What must hold for any bytes: fuzzed, and run by the tests.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
+    checks("Authority", ["HTTPWire"]),
     checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
     checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
-    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", nioCore, httpTypes]),
+    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", nioCore, httpTypes, crypto]),
     tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
     .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),
@@ -292,8 +293,9 @@ let package = Package(
 // Fuzz/run sets this: what libFuzzer calls is of no use to anybody else.
 if Context.environment["FUZZ"] != nil {
   let targets = [
-    "HTTP1": "HTTP1Checks", "HTTP2": "HTTP2Checks", "KnownHosts": "SSHChecks", "SSHConfig": "SSHChecks",
-    "LoginFile": "InterceptorChecks", "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks",
+    "Authority": "AuthorityChecks", "HTTP1": "HTTP1Checks", "HTTP2": "HTTP2Checks", "KnownHosts": "SSHChecks",
+    "SSHConfig": "SSHChecks", "CacheFile": "InterceptorChecks", "LoginFile": "InterceptorChecks",
+    "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks", "URL": "InterceptorChecks",
   ]
   for (name, checks) in targets {
     package.products.append(.library(name: "Fuzz\(name)", type: .static, targets: ["Fuzz\(name)"]))

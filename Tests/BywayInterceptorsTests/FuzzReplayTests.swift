@@ -5,7 +5,8 @@ import Testing
 /// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
 @Suite struct FuzzReplayTests {
   private static let checks: [(name: String, check: @Sendable ([UInt8]) throws -> Void)] = [
-    ("LoginFile", LoginFileCheck.check), ("StubFile", StubFileCheck.check), ("Recording", RecordingCheck.check),
+    ("CacheFile", CacheFileCheck.check), ("LoginFile", LoginFileCheck.check), ("StubFile", StubFileCheck.check),
+    ("Recording", RecordingCheck.check), ("URL", URLCheck.check),
   ]
 
   @Test("what was found once stays mended", arguments: checks.indices) func replay(_ index: Int) {

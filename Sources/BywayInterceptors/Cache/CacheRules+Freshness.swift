@@ -7,7 +7,7 @@ extension StoredResponse {
   var date: WallTime { fields[.date].flatMap(WallTime.init(httpDate:)) ?? received }
 
   /// RFC 9111 §4.2.3.
-  func age(at now: WallTime) -> Duration {
+  package func age(at now: WallTime) -> Duration {
     let apparent = max(received - date, .zero)
     let claimed = fields[values: .age].first.flatMap { ListMembers($0).first { _ in true } }
     let corrected = Duration.seconds(CacheControl.seconds(claimed) ?? 0) + max(received - requested, .zero)

@@ -1,11 +1,15 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// What a cache may do (RFC 9111): decisions without storage, clock or network.
-struct CacheRules: Sendable {
+package struct CacheRules: Sendable {
   let kind: Cache.Kind
 
+  package init(kind: Cache.Kind) {
+    self.kind = kind
+  }
+
   /// What to do with a request.
-  enum Decision: Equatable {
+  package enum Decision: Equatable {
     /// Answer from the cache.
     case serve
     /// Answer from the cache, and validate for the next time (RFC 5861 §3).
@@ -21,7 +25,7 @@ struct CacheRules: Sendable {
   /// - Parameters:
   ///   - stored: the response that the request selects.
   ///   - isOffline: there is no way to the origin, and what is stored is better than nothing (§4.2.4).
-  func decision(
+  package func decision(
     for request: HTTPRequest, stored: StoredResponse?, now: WallTime, isOffline: Bool = false
   ) -> Decision {
     let wanted = CacheControl(request.headerFields)

@@ -1,6 +1,6 @@
 import Crypto
 import HTTPTypes
-import NIOCore
+package import NIOCore
 
 /// A stored head as bytes: a version, the parts, and a checksum over all of it.
 extension StoredResponse {
@@ -12,7 +12,7 @@ extension StoredResponse {
     }
   }
 
-  func encoded(in kind: Cache.Kind) -> ByteBuffer {
+  package func encoded(in kind: Cache.Kind) -> ByteBuffer {
     var bytes = ByteBuffer()
     bytes.writeInteger(Self.version(kind))
     bytes.writeInteger(id)
@@ -39,13 +39,15 @@ extension StoredResponse {
   }
 
   /// `nil` where it is damaged, or of another version.
-  init?(encoded bytes: ByteBuffer, in kind: Cache.Kind) {
+  package init?(encoded bytes: ByteBuffer, in kind: Cache.Kind) {
     var bytes = bytes
     guard let body = bytes.readSlice(length: max(bytes.readableBytes - SHA256.byteCount, 0)),
       Self.checksum(body) == Array(bytes.readableBytesView)
     else { return nil }
     var rest = body
     guard rest.readInteger(as: UInt32.self) == Self.version(kind), let id = rest.readInteger(as: UInt64.self),
+      // The next one gets a number, too.
+      id < .max,
       let status = rest.readInteger(as: Int64.self), (100..<1000).contains(status),
       let length = rest.readInteger(as: Int64.self), length >= 0,
       let requested = rest.readTime(), let received = rest.readTime(), let key = rest.readText(),
@@ -84,8 +86,13 @@ extension ByteBuffer {
     readInteger(as: UInt32.self).flatMap { readString(length: Int($0)) }
   }
 
+  /// From 1970 to the end of the year 9999. What is later, no clock has shown, and arithmetic with it would have no end.
+  private static let secondsOfTheCalendar: Range<Int64> = 0..<253_402_300_800
+
   fileprivate mutating func readTime() -> WallTime? {
-    guard let seconds = readInteger(as: Int64.self), let attoseconds = readInteger(as: Int64.self) else { return nil }
+    guard let seconds = readInteger(as: Int64.self), let attoseconds = readInteger(as: Int64.self),
+      Self.secondsOfTheCalendar.contains(seconds), (0..<1_000_000_000_000_000_000).contains(attoseconds)
+    else { return nil }
     return WallTime(sinceEpoch: Duration(secondsComponent: seconds, attosecondsComponent: attoseconds))
   }
 }

@@ -1,13 +1,13 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// The head of a response in a cache, and what of its request it depends on.
-struct StoredResponse: Equatable, Sendable {
+package struct StoredResponse: Equatable, Sendable {
   /// Tells the responses of one cache apart.
-  var id: UInt64
+  package var id: UInt64
   /// What was asked for: ``CacheKey``.
   var key: String
   var status: Int
-  var fields: HTTPFields
+  package var fields: HTTPFields
   /// What the request said in the fields that `Vary` names: one entry for each, `nil` where it had none.
   var selecting: [String: String?]
   var requested: WallTime

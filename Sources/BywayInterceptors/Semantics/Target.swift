@@ -1,13 +1,13 @@
 import HTTPTypes
 
 /// Where a request goes, in canonical spelling: two targets are equal where they mean the same.
-struct Target: Hashable, Sendable {
-  let scheme: String
-  let authority: String
+package struct Target: Hashable, Sendable {
+  package let scheme: String
+  package let authority: String
   /// With the query.
-  let path: String
+  package let path: String
 
-  init(scheme: String, authority: String, path: String) {
+  package init(scheme: String, authority: String, path: String) {
     self.scheme = scheme.lowercased()
     self.authority = CanonicalURI.authority(authority, scheme: self.scheme)
     self.path = CanonicalURI.path(path)
@@ -18,7 +18,7 @@ struct Target: Hashable, Sendable {
   }
 
   /// What a reference means that was found in the answer to this target (RFC 3986 §5.2.2).
-  func resolving(_ reference: URIReference) -> Target {
+  package func resolving(_ reference: URIReference) -> Target {
     if let scheme = reference.scheme {
       return Target(scheme: scheme, authority: reference.authority ?? "", path: reference.pathAndQuery)
     }
@@ -38,7 +38,7 @@ struct Target: Hashable, Sendable {
   }
 
   /// The same scheme, host and port (RFC 6454 §5).
-  func hasOrigin(of other: Target) -> Bool {
+  package func hasOrigin(of other: Target) -> Bool {
     scheme == other.scheme && authority == other.authority
   }
 
@@ -47,7 +47,7 @@ struct Target: Hashable, Sendable {
   /// For messages to people: without the query, which may hold secrets. An authority here never has any.
   var place: String { origin + pathOnly }
   /// Under which a cache keeps it.
-  var key: String { origin + path }
+  package var key: String { origin + path }
   var origin: String { "\(scheme)://\(authority)" }
 
   /// The authority without a port. An address of IPv6 keeps its brackets.

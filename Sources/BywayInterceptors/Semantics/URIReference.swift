@@ -1,12 +1,12 @@
 /// A URI or a part of one, split as RFC 3986 §4.1 says. A fragment is left out: no request carries it.
-struct URIReference {
-  private(set) var scheme: String?
-  private(set) var authority: String?
+package struct URIReference {
+  package private(set) var scheme: String?
+  package private(set) var authority: String?
   private(set) var path: String
   private(set) var query: String?
 
   /// Any text is a reference.
-  init(_ text: String) {
+  package init(_ text: String) {
     var rest = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     if let end = rest.firstIndex(where: { ":/?".utf8.contains($0) }), rest[end] == UInt8(ascii: ":"),
       Self.isScheme(rest[..<end])
@@ -25,7 +25,7 @@ struct URIReference {
     query = question < rest.endIndex ? String(decoding: rest[question...].dropFirst(), as: UTF8.self) : nil
   }
 
-  var pathAndQuery: String { path + (query.map { "?" + $0 } ?? "") }
+  package var pathAndQuery: String { path + (query.map { "?" + $0 } ?? "") }
 
   /// RFC 3986 §3.1.
   static func isScheme(_ bytes: some Collection<UInt8>) -> Bool {

@@ -1,0 +1,8 @@
+import FuzzSupport
+import InterceptorChecks
+
+/// What libFuzzer calls with each input that it has thought of.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzCacheFile(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  fuzz(start, count, CacheFileCheck.check)
+}
