@@ -62,6 +62,49 @@ import Testing
     }
   }
 
+  @Test(
+    "a cookie for a path goes with what lies below it, not with what only begins alike; a secure one not in the clear")
+  func paths() async throws {
+    try await withRig { request in
+      var fields: HTTPFields = [:]
+      switch request.path {
+      case "/": fields[values: .setCookie] = ["a=1; Path=/admin", "s=1; Path=/; Secure"]
+      case "/admin/leave": fields[.location] = "/left"
+      default: break
+      }
+      return Response(
+        status: fields.contains(.location) ? .found : .ok, fields: fields, body: Body(request.field("cookie") ?? "-"))
+    } _: { rig in
+      let session = rig.session()
+      _ = try await session.data(from: .device())
+      for path in ["/admin", "/admin/", "/admin/users?x=1"] {
+        #expect(try await session.data(from: .device(path)).0.text == "a=1")
+      }
+      for path in ["/administrator", "/admi", "/x/admin", "/admin/leave"] {
+        #expect(try await session.data(from: .device(path)).0.text == "-")
+      }
+    }
+  }
+
+  @Test("a host that has filled its jar gets no more cookies in, and can still change those that it has")
+  func full() async throws {
+    try await withRig { request in
+      var fields: HTTPFields = [:]
+      fields[values: .setCookie] =
+        request.path == "/fill" ? (0..<180).map { "c\($0)=old; Path=/" } : ["more=1; Path=/", "c7=new; Path=/"]
+      return Response(status: .ok, fields: fields)
+    } _: { rig in
+      let session = rig.session()
+      let storage = try #require(session.configuration.httpCookieStorage)
+      _ = try await session.data(from: .device("/fill"))
+      #expect(storage.cookies?.count == 180)
+      _ = try await session.data(from: .device("/more"))
+      #expect(storage.cookies?.count == 180)
+      #expect(storage.cookies?.first { $0.name == "c7" }?.value == "new")
+      #expect(storage.cookies?.contains { $0.name == "more" } == false)
+    }
+  }
+
   @Test("policies are kept: never accept, never send, and requests that want no cookies")
   func policies() async throws {
     try await withRig(Self.site) { rig in

@@ -15,12 +15,17 @@ struct CookieJar: Interceptor {
   private let storage: HTTPCookieStorage?
   private let policy: HTTPCookie.AcceptPolicy
   private let sends: Bool
+  /// The field that the request came with is Foundation's, chosen by host alone.
+  private let hasGuess: Bool
   private let document: URL?
 
   init(_ configuration: URLSessionConfiguration, _ request: URLRequest) {
-    storage = request.httpShouldHandleCookies ? configuration.httpCookieStorage : nil
+    let storage = request.httpShouldHandleCookies ? configuration.httpCookieStorage : nil
+    self.storage = storage
     policy = configuration.httpCookieAcceptPolicy
     sends = configuration.httpShouldSetCookies
+    let guess = request.url.flatMap { storage?.cookies(for: $0) } ?? []
+    hasGuess = sends && !guess.isEmpty
     document = request.mainDocumentURL
   }
 
@@ -31,6 +36,7 @@ struct CookieJar: Interceptor {
     var request = request
     if sends {
       let cookies = Self.cookies(in: storage, for: request.head, host, now: Date())
+      if hasGuess { request.head.headerFields[.cookie] = nil }
       if !cookies.isEmpty {
         request.head.headerFields[.cookie] = cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
       }
