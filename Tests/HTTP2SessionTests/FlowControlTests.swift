@@ -21,6 +21,19 @@ import Testing
     #expect(received(pair.toServer, id) >= 512 * 1024)
   }
 
+  @Test("a reader that reports more than it was given gets no more for it later") func overstated() throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.windows.growth = 0
+    let pair = Pair(server: configuration)
+    let id = try pair.client.submitRequest(.post(), endStream: false)
+    pair.client.write(id, ByteBuffer(repeating: 1, count: 10_000))
+    pair.exchange()
+    pair.server.consume(id, bytes: 1 << 20)
+    pair.client.write(id, Self.mebibyte)
+    pair.exchange()
+    #expect((256 * 1024...256 * 1024 + 10_000).contains(received(pair.toServer, id)))
+  }
+
   @Test("a reader that stalls does not stall the other streams") func independent() throws {
     var configuration = HTTP2Configuration.defaults
     // All stalled streams together hold more than the connection's window.

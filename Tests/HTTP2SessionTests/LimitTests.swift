@@ -112,6 +112,15 @@ import Testing
     #expect(client.isAlive)
   }
 
+  @Test("a night of silence does not entitle a peer to a flood") func quietBeforeFlood() {
+    let client = RawClient(strict)
+    for index in 0..<10 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
+    #expect(client.isAlive)
+    client.now = client.now + .hours(8)
+    for index in 10..<21 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
+    #expect(client.connectionError == .enhanceYourCalm)
+  }
+
   @Test("our own resets are not the peer's fault") func ownResets() {
     let client = RawClient(strict)
     client.answers = false

@@ -76,6 +76,21 @@ struct InterruptionTests {
     #expect(end.layer.statistics.lossesPerMillionBytes == before.lossesPerMillionBytes)
   }
 
+  @Test("ends what it broke off before anything else is said, however short it was")
+  func delimiter() {
+    var end = End()
+    end.layer.send([UInt8](repeating: 1, count: 100))
+    _ = end.pass(20)
+    end.layer.lineLost(at: end.now)
+    end.layer.lineRestored(at: end.now + 1_000_000)
+    let bytes = end.layer.transmit(at: end.now + 1_000_000)
+    let said = Wire.frames(in: bytes, seal: Self.id).count
+    #expect(said > 0)
+    // The peer has had the beginning of a frame.
+    let beginning = Wire.bytes(of: .poll(session: Self.id.session, token: 1)).dropLast(3)
+    #expect(Wire.frames(in: beginning + bytes, seal: Self.id).count == said)
+  }
+
   @Test("makes patience begin anew: silence before an unplug does not count after the replug", arguments: [1, 20])
   func patience(_ seconds: Int) {
     var end = End()

@@ -47,6 +47,25 @@ import Testing
     #expect(rig.origin.heads.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"v\""])
   }
 
+  @Test("the age that an answer had on its arrival ends with the 304 that confirms it (§4.2.3, §4.3.4)")
+  func rejuvenated() async throws {
+    let rig = try CacheRig { request in
+      let fields: HTTPFields = [.cacheControl: "max-age=10", .eTag: "\"v\""]
+      // The first one had waited in another cache.
+      return request.head.headerFields.contains(.ifNoneMatch)
+        ? Response(status: .notModified, fields: fields)
+        : Response(status: .ok, fields: fields + [.age: "8"], body: Body("content"))
+    }
+    #expect(try await rig.get().age == 8)
+    rig.advance(3)
+    let confirmed = try await rig.get()
+    #expect(confirmed.cacheStatus == "byway; fwd=stale; fwd-status=304; ttl=10")
+    #expect(confirmed.age == 0)
+    rig.advance(9)
+    #expect(try await rig.get().isHit)
+    #expect(rig.count == 2)
+  }
+
   @Test("a new version replaces the stored one")
   func changed() async throws {
     let counter = Counter()

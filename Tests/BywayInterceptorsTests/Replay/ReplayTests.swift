@@ -183,6 +183,29 @@ import Testing
     #expect(throws: BywayError.self) { try replay() }
   }
 
+  /// A recording of GET / whose head has so many lines of 1 KiB, and one trailer of that length.
+  private static func recording(headLines: Int, trailer: Int) -> String {
+    let opening = RecordingFormat.opening("GET", "/").text.replacing(
+      String(repeating: "0", count: 64), with: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    let line = "< x-a: " + String(repeating: "a", count: 1016) + "\n"
+    let trailers: HTTPFields = [.init("x-b")!: String(repeating: "b", count: trailer)]
+    return opening + "< 0 200\n" + String(repeating: line, count: headLines) + "<\n+ 0 2\nhi\n"
+      + RecordingFormat.end(trailers)
+  }
+
+  @Test("a head and a trailer are read as far as their bounds, whatever the file goes on to say")
+  func bounds() async throws {
+    _ = try await TestOrigin().behind(try Recorder(into: path)).get("http://a/").text
+    let file = URL(filePath: path + "/000001.exchange")
+    try Data(Self.recording(headLines: 250, trailer: 60_000).utf8).write(to: file)
+    #expect(try await replay().get("http://a/").text == "hi")
+    for (headLines, trailer) in [(257, 10), (1, 70_000)] {
+      try Data(Self.recording(headLines: headLines, trailer: trailer).utf8).write(to: file)
+      let error = await #expect(throws: BywayError.self) { try await replay().get("http://a/").text }
+      #expect(error?.message.contains("000001.exchange is not a whole recording") == true)
+    }
+  }
+
   @Test("a folder that is not there is an error that names it")
   func noFolder() {
     #expect(throws: BywayError.self) { try replay() }

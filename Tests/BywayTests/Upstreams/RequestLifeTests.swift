@@ -180,4 +180,17 @@ import Testing
       #expect(error.processing == (wasSent ? .possible : .none))
     }
   }
+
+  @Test("what has begun to answer has acted on the request, whatever it says of itself in the end") func refusedLate() {
+    var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
+    _ = life.handle(.responseBegan, at: Self.seconds(1))
+    let refusal = BywayError(.refused, "not processed", processing: .none)
+    guard case .fail(.error(let error)) = life.handle(.attemptFailed(refusal, isRepeatable: true), at: Self.seconds(2))
+    else {
+      Issue.record("it is sent again in the middle of its response")
+      return
+    }
+    #expect(error.processing == .possible)
+  }
 }

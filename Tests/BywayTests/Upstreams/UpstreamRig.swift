@@ -120,7 +120,8 @@ final class UpstreamRig {
   private func dial(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     dials.append(loop.now)
     let promise = loop.makePromise(of: (any Channel).self)
-    let (opening, delay) = opening()
+    let (wanted, delay) = opening()
+    let opening = loop.now + delay > deadline ? .hangs : wanted
     let end = Unshared((self, promise))
     switch opening {
     case .opens, .resets, .closes:

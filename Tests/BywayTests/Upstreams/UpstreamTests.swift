@@ -96,6 +96,21 @@ import Testing
     #expect(next.status == "200")
   }
 
+  @Test(
+    "a link that takes longer to open than a request waits is open for those that follow",
+    arguments: UpstreamRig.Framing.allCases)
+  func slow(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.opening = { (.opens, after: .seconds(8)) }
+    let first = try rig.begin()
+    try rig.run(for: .seconds(8))
+    // It is told why before its patience is over.
+    #expect(first.error?.message == "hung")
+    let second = try rig.begin()
+    try rig.run(for: .seconds(10)) { second.isOver }
+    #expect(second.status == "200")
+  }
+
   @Test("without patience the first failure is told at once", arguments: UpstreamRig.Framing.allCases)
   func impatient(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing, patience: .zero)

@@ -1,0 +1,51 @@
+import Byway
+import NIOCore
+import Synchronization
+import Testing
+import TransportTestSupport
+
+@testable import UnixTransport
+
+/// How a listener keeps to the number of connections that it may have.
+@Suite struct ConnectionLimitTests {
+  private final class Crowd: Sendable {
+    private let accepted = Mutex<[any Channel]>([])
+    private let asked = Mutex(0)
+
+    var channels: [any Channel] { accepted.withLock { $0 } }
+    /// How often idle connections were asked to go.
+    var requests: Int { asked.withLock { $0 } }
+
+    func add(_ channel: any Channel) { accepted.withLock { $0.append(channel) } }
+    func ask() { asked.withLock { $0 += 1 } }
+  }
+
+  @Test("a full listener leaves who comes waiting, keeps asking idle ones to go, and takes the next when one has gone")
+  func full() async throws {
+    try await withTemporaryFolder { folder in
+      let crowd = Crowd()
+      let limit = ConnectionLimit(2)
+      limit.onFull { crowd.ask() }
+      var context = LinkContext.test()
+      context.connections = limit
+      let address = try LinkAddress("unix:\(folder)/s")
+      let listener = try await UnixTransport().listen(on: address, context: context)
+      let accepting = Task { for try await channel in listener.channels { crowd.add(channel) } }
+      var clients: [any Channel] = []
+      for _ in 0..<4 { clients.append(try await UnixTransport().connect(to: address, context: .test())) }
+
+      // Once when the last place was taken, and then after each pause.
+      #expect(try await eventually { crowd.requests >= 3 })
+      try #require(crowd.channels.count == 2)
+      for gone in 0..<2 {
+        try await crowd.channels[gone].close().get()
+        #expect(try await eventually { crowd.channels.count == 3 + gone })
+        #expect(!limit.hasRoom)
+      }
+      for channel in crowd.channels + clients { channel.close(promise: nil) }
+      #expect(try await eventually { limit.hasRoom })
+      await listener.close()
+      try await accepting.value
+    }
+  }
+}
