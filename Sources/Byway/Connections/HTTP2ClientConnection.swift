@@ -14,6 +14,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   let closed: EventLoopFuture<Void>
   private var exchanges: [StreamID: HTTP2Exchange] = [:]
   private var isDraining = false
+  private var isProved = false
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in timePassed() }
 
@@ -81,6 +82,13 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
 
   var lineStatistics: LinkStatistics? { driver.lineStatistics }
 
+  /// How long it takes the peer's first bytes at least to be here; `nil`: they are, and it speaks HTTP/2.
+  var provingTakes: TimeAmount? {
+    if isProved { return nil }
+    // A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
+    return .nanoseconds(lineStatistics?.nominalRate.map { 512 * 1_000_000_000 / Int64(max($0, 1)) } ?? 0)
+  }
+
   /// Tells its exchange at that time.
   func watch(_ deadline: NIODeadline?) {
     if deadline != .distantFuture { time.note(deadline) }
@@ -125,12 +133,21 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
       upstream.connectionRefusesStreams(self)
       closeIfDrained()
     case .settingsReceived:
-      upstream.connectionProved(self)
+      proved()
     case .pong(let roundTrip):
       upstream.ponged(roundTrip)
     case .failed:
       // The driver closes the connection and tells why.
       upstream.connectionRefusesStreams(self)
+    }
+  }
+
+  private func proved() {
+    isProved = true
+    upstream.connectionProved(self)
+    for exchange in exchanges.values {
+      exchange.connectionProved()
+      watch(exchange.nextDeadline)
     }
   }
 

@@ -29,7 +29,9 @@ final class HTTP2Exchange: RequestSink, WaitingExchange {
   func opened(_ id: StreamID, on connection: HTTP2ClientConnection) {
     self.connection = connection
     self.id = id
-    handle(.sent(isWhole: request.body.isComplete))
+    // Who has no patience leaves it to the link's own timers how long it may be in coming up.
+    let provingTakes = life.budget.isPatient ? connection.provingTakes : nil
+    handle(.sent(isWhole: request.body.isComplete, provingTakes: provingTakes))
     connection.watch(nextDeadline)
     for chunk in request.beginAttempt() { connection.write(id, chunk) }
     if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: request.body.trailers) }
@@ -78,6 +80,10 @@ final class HTTP2Exchange: RequestSink, WaitingExchange {
   }
 
   // MARK: From the connection
+
+  func connectionProved() {
+    handle(.proved)
+  }
 
   func informational(_ fields: FieldSection) {
     sink?.informational(upstream.rules.cleaned(fields))

@@ -149,8 +149,13 @@ package final class HTTP2Upstream: ExchangeHandler {
       return BywayError(.timedOut, "\(dialer.name) sent no response within its time.")
     case .deadline, .waited:
       let reason =
-        dialer.inbound == nil
-        ? "\(dialer.name) did not open in time." : "No gateway has dialled \(dialer.name): start one with ?open=dial."
+        if case .connected = state {
+          "\(dialer.name) opened, but nothing has come from its far end."
+        } else if dialer.inbound == nil {
+          "\(dialer.name) did not open in time."
+        } else {
+          "No gateway has dialled \(dialer.name): start one with ?open=dial."
+        }
       var error = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
       error.processing = processing
       return error
@@ -177,7 +182,9 @@ package final class HTTP2Upstream: ExchangeHandler {
     connectionRefusesStreams(connection)
     if let error {
       logger.warning("Link lost", metadata: ["link": "\(dialer.name)", "reason": "\(error)"])
+      // Who waits after that is told why there is no link now.
       lastFailure = error
+      if let code = configuration.unavailable { lastFailure?.code = code }
       lastFailure?.processing = .none
     } else {
       logger.info("Link closed", metadata: ["link": "\(dialer.name)"])

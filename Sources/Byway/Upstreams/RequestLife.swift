@@ -16,6 +16,8 @@ struct RequestLife {
 
   enum State: Hashable {
     case waiting(for: Want, since: NIODeadline)
+    /// On a connection whose far end has said nothing yet, though it could have since that time: that may be none at all.
+    case onTrust(since: NIODeadline, isWhole: Bool)
     /// On a connection, until its response's head must have come.
     case sent(until: NIODeadline)
     /// The response has begun: it will not be sent again, and takes as long as it takes.
@@ -45,8 +47,11 @@ struct RequestLife {
     case connectFailed(BywayError)
     /// No connection will ever come for it: too many wait already, the upstream has shut down, its body cannot be repeated.
     case turnedAway(BywayError)
-    /// It leaves on a connection, with its end or without.
-    case sent(isWhole: Bool)
+    /// It leaves on a connection, with its end or without, and sooner than the connection has proved itself: that takes at
+    /// least so long.
+    case sent(isWhole: Bool, provingTakes: TimeAmount? = nil)
+    /// The far end of its connection speaks the protocol.
+    case proved
     /// Its end has come.
     case whole
     /// The connection could not bring it to its end. Whether it is one that may be sent twice after that, its sender's
@@ -90,6 +95,7 @@ struct RequestLife {
   var nextDeadline: NIODeadline? {
     switch state {
     case .waiting(for: let want, since: let start): min(budget.deadline, start + left(for: want))
+    case .onTrust(since: let start, _): min(budget.deadline, start + budget.patience)
     case .sent(let end): end
     case .answered, .ended: nil
     }
@@ -99,7 +105,7 @@ struct RequestLife {
     switch (state, event) {
     case (.ended, _):
       return .nothing
-    case (_, .cancelled), (.sent, .responseEnded), (.answered, .responseEnded):
+    case (_, .cancelled), (.onTrust, .responseEnded), (.sent, .responseEnded), (.answered, .responseEnded):
       state = .ended
       return .release
 
@@ -107,11 +113,15 @@ struct RequestLife {
       let now = now()
       spend(until: now)
       state = .waiting(for: want, since: now)
-    case (.waiting, .sent(let isWhole)):
+    case (.waiting, .sent(let isWhole, let proof)):
       let now = now()
       spend(until: now)
       budget.attempts -= 1
-      state = .sent(until: responseEnd(isWhole: isWhole, now))
+      if let proof {
+        state = .onTrust(since: now + proof, isWhole: isWhole)
+      } else {
+        state = .sent(until: responseEnd(isWhole: isWhole, now))
+      }
     case (.waiting, .connectFailed(let error)) where !budget.isPatient:
       return fail(.error(error))
     case (.waiting, .turnedAway(let error)):
@@ -121,15 +131,28 @@ struct RequestLife {
       if now >= budget.deadline { return fail(.deadline) }
       if now >= start + left(for: want) { return fail(.waited(for: want)) }
 
+    case (.onTrust(since: let start, _), .whole):
+      state = .onTrust(since: start, isWhole: true)
+    case (.onTrust(_, let isWhole), .proved):
+      let now = now()
+      spend(until: now)
+      state = .sent(until: responseEnd(isWhole: isWhole, now))
+    case (.onTrust(since: let start, _), .time):
+      let now = now()
+      guard now >= min(budget.deadline, start + budget.patience) else { return .nothing }
+      processing = .possible
+      return fail(now >= budget.deadline ? .deadline : .waited(for: .connection))
+
     case (.sent, .whole):
       state = .sent(until: responseEnd(isWhole: true, now()))
-    case (.sent, .attemptFailed(let error, let isRepeatable)):
+    case (.onTrust, .attemptFailed(let error, let isRepeatable)), (.sent, .attemptFailed(let error, let isRepeatable)):
       let now = now()
+      spend(until: now)
       if error.processing == .possible { processing = .possible }
       guard isRepeatable, budget.attempts > 0, now < budget.deadline else { return fail(.error(error)) }
       state = .waiting(for: .connection, since: now)
       return .repeat(error)
-    case (.sent, .responseBegan):
+    case (.onTrust, .responseBegan), (.sent, .responseBegan):
       state = .answered
     case (.sent(let end), .time):
       guard now() >= end else { return .nothing }
@@ -142,9 +165,10 @@ struct RequestLife {
 
     // Late news: of tries that it does not wait for any more, or of an attempt that it has given up.
     case (.waiting, .connectFailed), (.waiting, .whole), (.waiting, .attemptFailed), (.waiting, .responseBegan),
-      (.waiting, .responseEnded), (.sent, .wait), (.sent, .connectFailed), (.sent, .turnedAway), (.sent, .sent),
-      (.answered, .wait), (.answered, .connectFailed), (.answered, .turnedAway), (.answered, .sent),
-      (.answered, .whole), (.answered, .responseBegan), (.answered, .time):
+      (.waiting, .responseEnded), (.waiting, .proved), (.onTrust, .wait), (.onTrust, .connectFailed),
+      (.onTrust, .turnedAway), (.onTrust, .sent), (.sent, .wait), (.sent, .connectFailed), (.sent, .turnedAway),
+      (.sent, .sent), (.sent, .proved), (.answered, .wait), (.answered, .connectFailed), (.answered, .turnedAway),
+      (.answered, .sent), (.answered, .proved), (.answered, .whole), (.answered, .responseBegan), (.answered, .time):
       break
     }
     return .nothing
@@ -168,10 +192,13 @@ struct RequestLife {
   }
 
   private mutating func spend(until now: NIODeadline) {
-    guard case .waiting(for: let want, since: let start) = state else { return }
-    switch want {
-    case .connection: budget.patience = budget.patience - (now - start)
-    case .turn: budget.queueing = budget.queueing - (now - start)
+    switch state {
+    case .waiting(for: .connection, since: let start), .onTrust(since: let start, _):
+      budget.patience = budget.patience - max(now - start, .zero)
+    case .waiting(for: .turn, since: let start):
+      budget.queueing = budget.queueing - (now - start)
+    case .sent, .answered, .ended:
+      break
     }
   }
 

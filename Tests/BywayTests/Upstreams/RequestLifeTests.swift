@@ -9,7 +9,9 @@ import Testing
   private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
   private static let lost = BywayError(.linkLost, "lost")
 
-  private static let states = ["waiting for a connection", "waiting for its turn", "sent", "answered", "ended"]
+  private static let states = [
+    "waiting for a connection", "waiting for its turn", "on trust", "sent", "answered", "ended",
+  ]
 
   /// A budget that no event but the one in question exhausts, the event, and when.
   private struct Case {
@@ -26,6 +28,8 @@ import Testing
       "the only try to connect failed": Case(event: .connectFailed(lost)),
       "turned away": Case(event: .turnedAway(lost)),
       "put on a connection": Case(event: .sent(isWhole: true)),
+      "put on a connection that has not proved itself": Case(event: .sent(isWhole: true, provingTakes: .zero)),
+      "its connection has proved itself": Case(event: .proved),
       "its end has come": Case(event: .whole),
       "the attempt failed and may be repeated": Case(event: .attemptFailed(lost, isRepeatable: true)),
       "the attempt failed and may not be repeated": Case(event: .attemptFailed(lost, isRepeatable: false)),
@@ -53,6 +57,7 @@ import Testing
     func tell(_ event: RequestLife.Event) { _ = life.handle(event, at: seconds(0)) }
     switch state {
     case "waiting for its turn": tell(.wait(.turn))
+    case "on trust": tell(.sent(isWhole: true, provingTakes: .zero))
     case "sent": tell(.sent(isWhole: true))
     case "answered":
       tell(.sent(isWhole: true))
@@ -67,6 +72,7 @@ import Testing
     switch state {
     case .waiting(for: .connection, since: _): "waiting for a connection"
     case .waiting(for: .turn, since: _): "waiting for its turn"
+    case .onTrust: "on trust"
     case .sent: "sent"
     case .answered: "answered"
     case .ended: "ended"
@@ -132,6 +138,17 @@ import Testing
     }
     // It may have been acted on, whatever is known of the last connection.
     #expect(life.processing == .possible)
+  }
+
+  @Test("nor does a connection count that has not proved itself, but for what its line needs for that") func trust() {
+    var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: true, provingTakes: .seconds(3)), at: Self.seconds(1))
+    #expect(life.nextDeadline == Self.seconds(8))
+    _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(6))
+    #expect(life.nextDeadline == Self.seconds(8))
+    _ = life.handle(.sent(isWhole: true, provingTakes: .zero), at: Self.seconds(7))
+    _ = life.handle(.proved, at: Self.seconds(7))
+    #expect(life.nextDeadline == Self.seconds(67))
   }
 
   @Test("there are four attempts, however much patience is left") func attempts() {

@@ -51,7 +51,11 @@ import Testing
   @Test(
     "no request is older than its deadline, each ends once, and nothing is left over",
     arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
-  func chaos(_ framing: UpstreamRig.Framing, _ seed: UInt64) throws {
+  func chaos(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
+    try await OwnThread.run { try run(framing, seed) }
+  }
+
+  private func run(_ framing: UpstreamRig.Framing, _ seed: UInt64) throws {
     let world = World(seed)
     let origin = RiggedOrigin(on: { [unowned world] in world.loop }) { [unowned world] in world.answer() }
     let rig = UpstreamRig(

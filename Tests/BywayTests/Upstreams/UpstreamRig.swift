@@ -20,6 +20,8 @@ final class UpstreamRig {
     case hangs
     /// Not even then.
     case forgotten
+    /// And nobody is at its far end, as on a serial line.
+    case silent
     /// The channel is good, and the far end has reset it when somebody reads.
     case resets
     /// Likewise, and the far end has ended it in good order.
@@ -124,7 +126,7 @@ final class UpstreamRig {
     let opening = loop.now + delay > deadline ? .hangs : wanted
     let end = Unshared((self, promise))
     switch opening {
-    case .opens, .resets, .closes:
+    case .opens, .resets, .closes, .silent:
       loop.scheduleTask(in: delay) { try end.value.0.open(opening, end.value.1) }
     case .refused:
       loop.scheduleTask(in: delay) { promise.fail(BywayError(.linkUnavailable, "refused", processing: .none)) }
@@ -152,6 +154,7 @@ final class UpstreamRig {
         framing == .http2
         ? HTTP2ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
         : try HTTP1ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
+      wire.isFrozen = opening == .silent
       wires.append(wire)
     }
     promise.succeed(wire.near)

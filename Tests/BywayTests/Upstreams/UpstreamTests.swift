@@ -111,6 +111,48 @@ import Testing
     #expect(second.status == "200")
   }
 
+  @Test("patience runs on where a link opens and nobody is at its far end")
+  func silent() throws {
+    let rig = rig(.http2)
+    rig.opening = { (.silent, .seconds(1)) }
+    let first = try rig.begin()
+    try rig.run(for: .seconds(3))
+    let second = try rig.begin()
+    try rig.run(for: .seconds(60)) { first.isOver && second.isOver }
+    for response in [first, second] {
+      #expect(response.end == response.begin + .seconds(5))
+      #expect(response.error?.code == .linkUnavailable)
+      #expect(response.error?.message.contains("nothing has come from its far end") == true)
+      #expect(response.error?.processing == .possible)
+    }
+    // Somebody comes: who has begun meanwhile is served.
+    let third = try rig.begin()
+    try rig.run(for: .seconds(3))
+    rig.thaw()
+    try rig.run(for: .seconds(1)) { third.isOver }
+    #expect(third.status == "200")
+    // From then on an answer may take longer than that.
+    box.answer = .hangs
+    let slow = try rig.begin()
+    try rig.run(for: .seconds(20))
+    #expect(!slow.isOver)
+  }
+
+  @Test("a link that was open and is silent when it has come back costs the patience that is left, and no more")
+  func silentAgain() throws {
+    let rig = rig(.http2)
+    box.answer = .hangs
+    let response = try rig.begin()
+    try rig.run(for: .seconds(30))
+    rig.opening = { (.silent, .zero) }
+    let cut = rig.loop.now
+    rig.reset()
+    try rig.run(for: .seconds(3))
+    rig.reset()
+    try rig.run(for: .seconds(60)) { response.isOver }
+    #expect(try #require(response.end) - cut <= .seconds(5) + UpstreamRig.step)
+  }
+
   @Test("without patience the first failure is told at once", arguments: UpstreamRig.Framing.allCases)
   func impatient(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing, patience: .zero)
