@@ -10,17 +10,31 @@ struct HTTP1ClientFixture {
   let upstream: Unshared<any ExchangeHandler>
   let watch: Watch
   private let dialed = Dialed()
+  /// Opened before anybody asked, and handed over when a test says so.
+  private let held: (promise: EventLoopPromise<any Channel>, far: any Channel)?
 
   /// The origin's ends of the connections that were opened.
   private final class Dialed: Sendable {
     let ends = Mutex<[WireEnd]>([])
   }
 
-  init(_ configuration: HTTP1Upstream.Configuration = .defaults, hop: String? = "hop") async throws {
+  /// - Parameter holdsFirstDial: until ``releaseDial()``.
+  init(
+    _ configuration: HTTP1Upstream.Configuration = .defaults, hop: String? = "hop", holdsFirstDial: Bool = false
+  ) async throws {
     eventLoop = TestLoops.next()
     watch = Watch(eventLoop)
+    if holdsFirstDial {
+      let (near, far) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+      dialed.ends.withLock { $0.append(near) }
+      held = (eventLoop.makePromise(), far)
+    } else {
+      held = nil
+    }
+    let hold = Mutex(held?.promise)
     let dialer = Dialer(name: "origin") { [dialed] eventLoop, _ in
-      eventLoop.makeFutureWithTask {
+      if let promise = hold.withLock({ $0.take() }) { return promise.futureResult }
+      return eventLoop.makeFutureWithTask {
         let (near, far) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
         dialed.ends.withLock { $0.append(near) }
         return far
@@ -36,6 +50,11 @@ struct HTTP1ClientFixture {
   }
 
   var connectionCount: Int { dialed.ends.withLock(\.count) }
+
+  /// What was dialled first has opened by the time that this returns.
+  func releaseDial() async throws {
+    try await watch.run { [held] in held.map { $0.promise.succeed($0.far) } }
+  }
 
   func begin(
     _ request: FieldSection = FieldSection.get, isComplete: Bool = true, deadline: NIODeadline? = nil,

@@ -107,32 +107,11 @@ import Testing
     #expect(try await response.response().head.status == 204)
   }
 
-  @Test("a request that meets the close of its connection is sent again where it may be", arguments: ["GET", "POST"])
-  func closedJustThen(method: String) async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.freshness = .minutes(1)
-    let client = try await HTTP1ClientFixture(configuration)
-    try await client.warmUp()
-    var request = FieldSection.get
-    request.set(.method, method)
-    let response = try await client.begin(request)
-    let first = try await client.origin()
-    _ = try await first.receive(through: "\r\n\r\n")
-    first.close()
-    if method == "GET" {
-      let second = try await client.origin(1)
-      _ = try await second.receive(through: "\r\n\r\n")
-      try await second.send("HTTP/1.1 204 No Content\r\n\r\n")
-      #expect(try await response.response().head.status == 204)
-    } else {
-      let error = await #expect(throws: BywayError.self) { try await response.response() }
-      #expect(error?.code == .originLost)
-    }
-  }
-
   @Test("a body that was sent twice is credited once")
   func creditOnce() async throws {
-    let client = try await HTTP1ClientFixture()
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.reuse = .forAll
+    let client = try await HTTP1ClientFixture(configuration)
     try await client.warmUp()
     var request = FieldSection.post
     request.set(.method, "PUT")
@@ -149,18 +128,6 @@ import Testing
     try await second.send("HTTP/1.1 204 No Content\r\n\r\n")
     #expect(try await response.response().head.status == 204)
     #expect(try await response.creditedBytes == 4)
-  }
-
-  @Test("a request that must not be sent twice does not close the connections that are only too old for it")
-  func staleForPost() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.freshness = .zero
-    let client = try await HTTP1ClientFixture(configuration)
-    try await client.warmUp()
-    _ = try await client.begin(.post)
-    _ = try await client.origin(1).receive(through: "\r\n\r\n")
-    _ = try await client.begin(.get)
-    _ = try await client.origin(0).receive(through: "\r\n\r\n")
   }
 
   @Test(

@@ -26,18 +26,6 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("a request that cannot be sent twice gets a fresh connection, also at the limit")
-  func limitForPost() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    configuration.freshness = .zero
-    let client = try await HTTP1ClientFixture(configuration)
-    try await client.warmUp()
-    _ = try await client.begin(.post)
-    #expect(try await client.origin(0).receiveToEnd() == "")
-    _ = try await client.origin(1).receive(through: "\r\n\r\n")
-  }
-
   @Test("waiting for a connection has an end, and the request was not acted on")
   func waitEnds() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults

@@ -12,6 +12,7 @@ import itertools
 import os
 import socket
 import threading
+import time
 
 import origin_answers
 import origin_faults
@@ -26,16 +27,20 @@ def main():
     arguments.add_argument(
         "--drop-after", type=int, default=0, metavar="N",
         help="close each connection after N answers, without having said so: the keep-alive race")
+    arguments.add_argument("--drop-ms", type=int, default=0, metavar="MS", help="that much later")
+    arguments.add_argument("--backlog", type=int, default=512, metavar="N")
+    arguments.add_argument("--accept-ms", type=int, default=0, metavar="MS", help="between two connections")
     options = arguments.parse_args()
 
-    listener, address = listen(options.listen)
+    listener, address = listen(options.listen, options.backlog)
     print(f"ready {address}", flush=True)
     for number in itertools.count(1):
         stream, _ = listener.accept()
-        threading.Thread(target=serve, args=(stream, number, options.drop_after), daemon=True).start()
+        threading.Thread(target=serve, args=(stream, number, options), daemon=True).start()
+        time.sleep(options.accept_ms / 1000)
 
 
-def listen(address):
+def listen(address, backlog):
     if address.startswith("unix:"):
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(address.removeprefix("unix:"))
@@ -46,11 +51,11 @@ def listen(address):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, int(port)))
         address = f"{host}:{listener.getsockname()[1]}"
-    listener.listen(512)
+    listener.listen(backlog)
     return listener, address
 
 
-def serve(stream, number, drop_after):
+def serve(stream, number, options):
     connection = Connection(stream, number)
     try:
         for count in itertools.count(1):
@@ -58,7 +63,10 @@ def serve(stream, number, drop_after):
             if exchange is None:
                 break
             ROUTES.get(exchange.path, origin_answers.not_found)(exchange)
-            if not exchange.finish() or count == drop_after:
+            if not exchange.finish():
+                break
+            if count == options.drop_after:
+                time.sleep(options.drop_ms / 1000)
                 break
     except (Gone, Malformed, OSError):
         pass

@@ -27,7 +27,6 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   /// The response's body has a declared length.
   private var isBodyBounded = false
   private var isRequestSent = false
-  private var isReused = false
   private var wasUsable = false
   private var isEnded = false
   /// Has been told to close, which takes a while over a line.
@@ -36,7 +35,8 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     didSet { reads.bound.bytes = gate.room }
   }
   private let reads = BoundedReads()
-  private(set) var idleSince: NIODeadline
+  /// It has served, or waited for its first exchange, and may be closed by its peer at any moment.
+  var isKept = false
   private lazy var timer = LazyTimer(on: channel.eventLoop) { [unowned self] in timedOut() }
 
   private enum Tunnel {
@@ -62,7 +62,6 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   private init(_ channel: any Channel, _ upstream: HTTP1Upstream) {
     self.channel = channel
     self.upstream = upstream
-    idleSince = channel.eventLoop.now
     output = HTTP1Output(channel)
     parser = ResponseParser(configuration: upstream.configuration.http1)
   }
@@ -75,8 +74,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   /// Goes to the pool, or to an exchange that waits.
   func becomeIdle() {
     wasUsable = true
-    idleSince = channel.eventLoop.now
-    timer.set(idleSince + upstream.configuration.idleTimeout)
+    timer.set(channel.eventLoop.now + upstream.configuration.idleTimeout)
     gate.forget()
     resumeReading()
     upstream.connectionBecameIdle(self)
@@ -297,7 +295,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     gate.forget()
     exchange.responseEnded(trailers: trailers, wasComplete: isResponseComplete)
     if isReusable, !isEnded {
-      isReused = true
+      isKept = true
       becomeIdle()
     } else if isTunnel {
       channel.closeOnceWritten(within: upstream.configuration.idleTimeout)
@@ -389,6 +387,6 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
     let exchange = exchange.take()
     channel.close(promise: nil)
     upstream.connectionEnded(self, error, wasUsable: wasUsable)
-    exchange?.fail(error, wasReused: isReused)
+    exchange?.fail(error, wasKept: isKept)
   }
 }

@@ -12,7 +12,12 @@ final class HTTP1Exchange: RequestSink, WaitingExchange {
   private var sink: (any ResponseSink)?
   private var connection: HTTP1ClientConnection?
 
+  private var wasRepeated = false
+
   var head: ExchangeHead { request.head }
+  /// If it is lost with a kept connection it can be sent again in full. Only once: the other kept connections may have
+  /// ended at the same moment.
+  var isRepeatable: Bool { !wasRepeated && head.isComplete && RetryRules.isIdempotent(head.fields) }
   var deadline: NIODeadline? { head.deadline }
   var nextDeadline: NIODeadline? { life.nextDeadline }
 
@@ -113,10 +118,10 @@ final class HTTP1Exchange: RequestSink, WaitingExchange {
   }
 
   /// The connection has ended.
-  /// - Parameter wasReused: it had served before, and may have been closed by its idle peer just then.
-  func fail(_ error: BywayError, wasReused: Bool = false) {
+  /// - Parameter wasKept: it had been open for a while, and its peer may have closed it before the request arrived.
+  func fail(_ error: BywayError, wasKept: Bool = false) {
     connection = nil
-    let isRepeatable = wasReused && RetryRules.permit(error, request: head.fields)
+    let isRepeatable = wasKept && RetryRules.permit(error, request: head.fields)
     handle(.attemptFailed(error, isRepeatable: isRepeatable))
   }
 
@@ -127,6 +132,7 @@ final class HTTP1Exchange: RequestSink, WaitingExchange {
     case .nothing:
       break
     case .repeat(let error):
+      wasRepeated = true
       if hasWholeBody() { upstream.start(self) } else { handle(.turnedAway(error)) }
     case .release:
       end()

@@ -4,8 +4,8 @@ package import NIOCore
 
 /// Sends exchanges to an HTTP/1.1 server over a pool of kept-alive connections.
 ///
-/// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in, first out, so that a quiet pool shrinks; it is checked before it is used again.
-/// Lives on one event loop.
+/// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in,
+/// first out, so that a quiet pool shrinks; it is checked before it is used again. Lives on one event loop.
 package final class HTTP1Upstream: ExchangeHandler {
   package struct Configuration: Sendable {
     /// Open connections at once; further exchanges wait for one.
@@ -17,9 +17,7 @@ package final class HTTP1Upstream: ExchangeHandler {
     package var patience = TimeAmount.zero
     /// A connection unused for that long is closed.
     package var idleTimeout = TimeAmount.seconds(50)
-    /// A server may close an idle connection just as a request leaves. One that cannot be sent twice takes only a
-    /// connection that was in use that recently.
-    package var freshness = TimeAmount.milliseconds(300)
+    package var reuse = ConnectionReuse.forRepeatable
     package var connectTimeout = TimeAmount.seconds(10)
     /// From the end of the request to the response's head.
     package var responseTimeout = TimeAmount.seconds(60)
@@ -103,6 +101,8 @@ package final class HTTP1Upstream: ExchangeHandler {
     } else if waiting.count < configuration.maximumWaiting {
       exchange.wait(for: want)
       waiting.insert(exchange)
+      // The new connection replaces an idle one: a server with few workers must not fill up with idle connections.
+      if !isFull { closeOldestIdle() }
       serve()
     } else {
       exchange.turnedAway(
@@ -132,19 +132,19 @@ package final class HTTP1Upstream: ExchangeHandler {
   }
 
   private func takeIdle(for exchange: HTTP1Exchange) -> HTTP1ClientConnection? {
-    while let connection = idle.last {
-      guard connection.isUsable else {
-        idle.removeLast()
-        connection.close()
-        continue
-      }
-      let isFresh = connection.idleSince + configuration.freshness > eventLoop.now
-      // The others have been idle for longer still.
-      guard isFresh || RetryRules.isIdempotent(exchange.head.fields) else { return nil }
-      return idle.removeLast()
+    guard configuration.reuse.permits(exchange) else { return nil }
+    while let connection = idle.popLast() {
+      if connection.isUsable { return connection }
+      connection.close()
     }
     return nil
   }
+
+  private func closeOldestIdle() {
+    if !idle.isEmpty { idle.removeFirst().close() }
+  }
+
+  private var isFull: Bool { connectionCount + dialCount >= configuration.maximumConnections }
 
   private var want: RequestLife.Want { connectionCount == 0 ? .connection : .turn }
 
@@ -159,13 +159,22 @@ package final class HTTP1Upstream: ExchangeHandler {
   func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
     lastFailure = nil
     backoff.reset()
-    if let exchange = waiting.popFirst() {
+    if let exchange = takeWaiting(for: connection) {
       exchange.send(on: connection)
     } else if isShutDown {
       connection.close()
     } else {
+      connection.isKept = true
       idle.append(connection)
+      serve()
     }
+  }
+
+  private func takeWaiting(for connection: HTTP1ClientConnection) -> HTTP1Exchange? {
+    guard connection.isKept else { return waiting.popFirst() }
+    // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
+    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first) { return nil }
+    return waiting.popFirst { configuration.reuse.permits($0) }
   }
 
   /// - Parameter wasUsable: it has become idle before.
@@ -182,11 +191,7 @@ package final class HTTP1Upstream: ExchangeHandler {
   private func serve() {
     guard !isBackingOff, !isShutDown else { return }
     while dialCount < waiting.count {
-      guard connectionCount + dialCount < configuration.maximumConnections else {
-        // One that is idle and not good enough makes room for one that is.
-        idle.first?.close()
-        return
-      }
+      guard !isFull else { return closeOldestIdle() }
       dial()
     }
   }

@@ -52,6 +52,7 @@ extension Link {
       // A line has one session at a time, and each request may take as long as the line is slow.
       if transport is LineTransport {
         configuration.maximumConnections = 1
+        configuration.reuse = .forAll
         configuration.queueing = configuration.responseTimeout
       }
       return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)

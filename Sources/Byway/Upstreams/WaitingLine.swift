@@ -34,6 +34,10 @@ final class WaitingLine<Exchange: WaitingExchange> {
     exchanges.popFirst()
   }
 
+  func popFirst(where isServed: (Exchange) -> Bool) -> Exchange? {
+    exchanges.firstIndex(where: isServed).map { exchanges.remove(at: $0) }
+  }
+
   func remove(_ exchange: Exchange) {
     let place = place(of: exchange.arrival)
     if place < exchanges.endIndex, exchanges[place] === exchange { exchanges.remove(at: place) }

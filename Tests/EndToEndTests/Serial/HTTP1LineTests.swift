@@ -45,5 +45,27 @@ extension EndToEnd {
       #expect(end.counts.all == (version == "HTTP/1.1" ? 1 : 6))
       await end.stop()
     }
+
+    @Test("all methods share that session: to open another one would cost time, and requests of others their place")
+    func posts() async throws {
+      struct Echo: Decodable {
+        let method: String
+        let request: Int
+      }
+      let origin = try await OriginServer()
+      let line = try SerialLine(LineConfiguration(baud: 115_200))
+      let end = try await BareLineEnd.start(on: line.far, port: #require(origin.endpoint.port))
+      let proxy = try await BywayProcess.proxy(["--link", line.near + "&http=1.1", "--listen", "127.0.0.1:0"])
+      let url = try proxy.url + "/echo"
+      for (index, arguments) in [[url], ["-d", "one", url], ["-d", "two", url], [url]].enumerated() {
+        #expect(try await Curl.fetch(arguments).json(Echo.self).request == index + 1)
+        // However long it was not used.
+        try await Task.sleep(for: .milliseconds(400))
+      }
+      #expect(end.counts.all == 1)
+      await proxy.process.stop()
+      await end.stop()
+      await origin.stop()
+    }
   }
 }

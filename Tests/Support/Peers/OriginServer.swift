@@ -3,11 +3,13 @@ package final class OriginServer: Sendable {
   package let endpoint: Endpoint
   private let process: ChildProcess
 
-  /// - Parameter dropAfter: closes each connection after that many answers, unannounced; 0 for never.
-  package init(on endpoint: Endpoint = .tcp(0), dropAfter: Int = 0) async throws {
+  /// - Parameters:
+  ///   - dropAfter: closes each connection after that many answers, unannounced; 0 for never.
+  ///   - options: others of origin.py.
+  package init(on endpoint: Endpoint = .tcp(0), dropAfter: Int = 0, options: [String] = []) async throws {
     process = try ChildProcess(
       Program.python.path(),
-      [Program.script("origin.py"), "--listen", "\(endpoint)", "--drop-after", "\(dropAfter)"],
+      [Program.script("origin.py"), "--listen", "\(endpoint)", "--drop-after", "\(dropAfter)"] + options,
       environment: ["PYTHONDONTWRITEBYTECODE": "1"])
     let line = try await process.outputLine(containing: "ready ", within: .seconds(10))
     guard let bound = Endpoint(line.dropFirst("ready ".count)) else { throw PeerFailure("origin.py said: \(line)") }

@@ -1,0 +1,16 @@
+/// What may be sent on a connection that was kept open, whose server may be closing it at this very moment.
+///
+/// docs/request-life.md says why this is decided before a request leaves, and not when it has been lost.
+package enum ConnectionReuse: Sendable {
+  /// Requests that can be sent again if that happens.
+  case forRepeatable
+  /// Every request: for a line, where another session would cost round trips of a slow line.
+  case forAll
+
+  func permits(_ exchange: HTTP1Exchange) -> Bool {
+    switch self {
+    case .forRepeatable: exchange.isRepeatable
+    case .forAll: true
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Byway
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+/// What becomes of requests when the origin closes a connection that was kept, at the moment when one could leave on it.
+@Suite(.timeLimit(.minutes(1))) struct HTTP1KeptConnectionTests {
+  private static let answer = "HTTP/1.1 204 No Content\r\n\r\n"
+
+  private func answer(_ client: HTTP1ClientFixture, _ index: Int, _ response: CollectedResponse) async throws {
+    let origin = try await client.origin(index)
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send(Self.answer)
+    #expect(try await response.response().head.status == 204)
+  }
+
+  @Test("a request that meets the close of its connection is sent again, on a new one")
+  func closedJustThen() async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    let response = try await client.begin()
+    let first = try await client.origin()
+    _ = try await first.receive(through: "\r\n\r\n")
+    first.close()
+    try await answer(client, 1, response)
+  }
+
+  @Test("when all kept connections end at the same moment, each request is lost with one of them at most")
+  func allClosed() async throws {
+    let client = try await HTTP1ClientFixture()
+    var running: [(origin: WireEnd, response: CollectedResponse)] = []
+    for index in 0..<6 {
+      let response = try await client.begin()
+      let origin = try await client.origin(index)
+      _ = try await origin.receive(through: "\r\n\r\n")
+      running.append((origin, response))
+    }
+    for (origin, response) in running {
+      try await origin.send(Self.answer)
+      _ = try await response.response()
+    }
+    let response = try await client.begin()
+    // The last that was used.
+    let origin = try await client.origin(5)
+    _ = try await origin.receive(through: "\r\n\r\n")
+    origin.close()
+    try await answer(client, 6, response)
+  }
+
+  @Test("a connection that was opened and not needed is a kept one, too")
+  func neverUsed() async throws {
+    let client = try await HTTP1ClientFixture(holdsFirstDial: true)
+    try await client.begin().cancel()
+    try await client.releaseDial()
+    let first = try await client.origin()
+    let response = try await client.begin()
+    _ = try await first.receive(through: "\r\n\r\n")
+    first.close()
+    try await answer(client, 1, response)
+  }
+
+  @Test(
+    "what cannot be sent again leaves on a new connection, which takes the place of a kept one",
+    arguments: [("POST", true), ("PATCH", true), ("PUT", false)])
+  func notRepeatable(_ method: String, _ isComplete: Bool) async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    var request = FieldSection.get
+    request.set(.method, method)
+    let response = try await client.begin(request, isComplete: isComplete)
+    #expect(try await client.origin(0).receiveToEnd() == "")
+    if !isComplete { try await response.end() }
+    try await answer(client, 1, response)
+    // And what can goes on with that one.
+    try await answer(client, 1, try await client.begin())
+    #expect(client.connectionCount == 2)
+  }
+
+  @Test("a request that was lost with a new connection is not sent again", arguments: ["GET", "POST"])
+  func lost(_ method: String) async throws {
+    let client = try await HTTP1ClientFixture()
+    var request = FieldSection.get
+    request.set(.method, method)
+    let response = try await client.begin(request)
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    origin.close()
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .originLost && error?.processing == .possible)
+    #expect(client.connectionCount == 1)
+  }
+
+  @Test("at the limit a kept connection makes room for the first who waits, though others behind it could use it")
+  func order() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.maximumConnections = 1
+    let client = try await HTTP1ClientFixture(configuration)
+    let running = try await client.begin()
+    let post = try await client.begin(.post)
+    let get = try await client.begin()
+    try await answer(client, 0, running)
+    #expect(try await client.origin(0).receiveToEnd() == "")
+    try await answer(client, 1, post)
+    try await answer(client, 1, get)
+    #expect(client.connectionCount == 2)
+  }
+
+  @Test("at the limit an idle connection makes room")
+  func limit() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.maximumConnections = 1
+    let client = try await HTTP1ClientFixture(configuration)
+    try await client.warmUp()
+    let response = try await client.begin(.post)
+    #expect(try await client.origin(0).receiveToEnd() == "")
+    try await answer(client, 1, response)
+  }
+
+  @Test("on a line, where another session would cost time, everything goes over the one that is open")
+  func line() async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configuration.reuse = .forAll
+    let client = try await HTTP1ClientFixture(configuration)
+    try await client.warmUp()
+    for _ in 0..<3 { try await answer(client, 0, try await client.begin(.post)) }
+    #expect(client.connectionCount == 1)
+  }
+}
