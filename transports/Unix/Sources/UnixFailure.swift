@@ -25,7 +25,7 @@ enum UnixFailure {
         "Permission denied on \(path.text): ask its owner for a wider ?mode=, or run as a user or group that may write "
           + "to it.", error)
     case EAGAIN:
-      return unavailable("\(path.text) is busy, too many connections wait to be accepted: try again.", error)
+      return unavailable("\(path.text) did not accept in time: its owner is busy or stuck.", error)
     case EPROTOTYPE:
       return unavailable("\(path.text) is not a stream socket: it belongs to another kind of program.", error)
     default:

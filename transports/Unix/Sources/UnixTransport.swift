@@ -19,11 +19,15 @@ public struct UnixTransport: Transport {
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let path = try SocketPath(address)
+    let eventLoop = context.group.next()
+    let socket = path.socketAddress
     do {
-      return try await ClientBootstrap(group: context.group)
-        .connectTimeout(context.deadline - .now())
-        .channelInitializer { $0.prepareForHandover() }
-        .connect(to: path.socketAddress).get()
+      return try await UnixBacklog.connect(on: eventLoop, by: context.deadline) {
+        ClientBootstrap(group: eventLoop)
+          .connectTimeout(context.deadline - .now())
+          .channelInitializer { $0.prepareForHandover() }
+          .connect(to: socket)
+      }.get()
     } catch {
       throw UnixFailure.connecting(to: path, error)
     }

@@ -65,15 +65,24 @@ import TransportTestSupport
     }
   }
 
-  @Test("says that a busy socket may be tried again")
+  @Test("waits while a socket has no room for another connection, and says so when that does not change in time")
   func busy() async throws {
     try await withTemporaryFolder { folder in
       let socket = try RawSocket.bind("\(folder)/s", type: SOCK_STREAM)
       listen(socket, 0)
       let first = try await transport.connect(to: LinkAddress("unix:\(folder)/s"), context: .test())
-      #expect(await connecting("\(folder)/s")?.contains("is busy") == true)
+      let limit = TimeAmount.milliseconds(100)
+      let start = NIODeadline.now()
+      #expect(await connecting("\(folder)/s", limit: limit)?.contains("is busy or stuck") == true)
+      #expect(.now() - start > .milliseconds(80))
       #expect(await listening("\(folder)/s")?.contains("already in use") == true)
+
+      async let second = transport.connect(to: LinkAddress("unix:\(folder)/s"), context: .test())
+      // As soon as the first has been accepted there is room.
+      let accepted = accept(socket, nil, nil)
+      try await second.close().get()
       try await first.close().get()
+      close(accepted)
       close(socket)
     }
   }
@@ -88,8 +97,10 @@ import TransportTestSupport
     #expect(UnixFailure.binding(path, EROFS).message.hasPrefix("/run is read-only"))
   }
 
-  private func connecting(_ path: String) async -> String? {
-    await bywayError { try await transport.connect(to: LinkAddress("unix:\(path)"), context: .test()) }?.message
+  private func connecting(_ path: String, limit: TimeAmount = .seconds(10)) async -> String? {
+    await bywayError {
+      try await transport.connect(to: LinkAddress("unix:\(path)"), context: .test(limit: limit))
+    }?.message
   }
 
   private func listening(_ path: String) async -> String? {

@@ -69,14 +69,16 @@ struct AgentClient: Sendable {
     let loop = group.next()
     let answer = loop.makePromise(of: [UInt8].self)
     let timeout = loop.scheduleTask(deadline: deadline) { answer.fail(AgentExchange.Failure.silence) }
-    let connecting = ClientBootstrap(group: loop)
-      .connectTimeout(max(.nanoseconds(1), deadline - .now()))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(AgentExchange(request: request, answer: answer))
+    let connecting = UnixBacklog.connect(on: loop, by: deadline) { [path] in
+      ClientBootstrap(group: loop)
+        .connectTimeout(max(.nanoseconds(1), deadline - .now()))
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(AgentExchange(request: request, answer: answer))
+          }
         }
-      }
-      .connect(unixDomainSocketPath: path)
+        .connect(unixDomainSocketPath: path)
+    }
     connecting.whenFailure { answer.fail($0) }
     answer.futureResult.whenComplete { _ in
       timeout.cancel()

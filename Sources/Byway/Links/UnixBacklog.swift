@@ -1,0 +1,23 @@
+import Glibc
+package import NIOCore
+
+/// A Unix socket whose backlog is full refuses a connection at once (EAGAIN, connect(2)), where TCP would let the client wait.
+/// Here the client waits as well.
+package enum UnixBacklog {
+  private static let pause = TimeAmount.milliseconds(5)
+
+  /// - Parameter connect: called again while there is no room, until the deadline.
+  package static func connect(
+    on eventLoop: any EventLoop, by deadline: NIODeadline,
+    _ connect: @escaping @Sendable () -> EventLoopFuture<any Channel>
+  ) -> EventLoopFuture<any Channel> {
+    connect().flatMapError { error in
+      guard (error as? IOError)?.errnoCode == EAGAIN, deadline > .now() + pause else {
+        return eventLoop.makeFailedFuture(error)
+      }
+      return eventLoop.flatScheduleTask(in: pause) {
+        Self.connect(on: eventLoop, by: deadline, connect)
+      }.futureResult
+    }
+  }
+}
