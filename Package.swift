@@ -204,7 +204,7 @@ let package = Package(
       "BywayURLSessionTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayTesting", "BywayURLSession", "LineEmulation",
-        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, httpTypes,
+        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, nioPosix, httpTypes,
       ]),
     tests(
       "BywayInspectionTests",

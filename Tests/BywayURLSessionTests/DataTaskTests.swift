@@ -85,6 +85,35 @@ import Testing
     }
   }
 
+  @Test("the delegate of an async call sees the response and its data, before the call returns")
+  func delegateOfCall() async throws {
+    try await withRig { _ in
+      let (body, chunks) = streamedBody()
+      for index in 0..<100 { chunks.yield(ByteBuffer(string: "\(index),")) }
+      chunks.finish()
+      return Response(status: .ok, body: body)
+    } _: { rig in
+      let (witness, ofSession) = (Witness(), Witness())
+      let session = rig.session(delegate: ofSession)
+      let (data, _) = try await session.data(for: URLRequest(url: .device()), delegate: witness)
+      #expect(witness.events == ["response 200", "data"])
+      #expect(witness.data == data && data.text.hasSuffix("98,99,"))
+      #expect(ofSession.events.isEmpty)
+    }
+  }
+
+  @Test("a port that cannot be is a bad URL", arguments: ["http://device:999999/", "device://panel:65536/x"])
+  func badPort(_ text: String) async throws {
+    try await withRig { _ in
+      Response(status: .ok)
+    } _: { rig in
+      let url = try #require(URL(string: text))
+      let error = await #expect(throws: URLError.self) { try await rig.session().data(from: url) }
+      #expect(error?.code == .badURL)
+      #expect(error?.failingURL == url)
+    }
+  }
+
   @Test("a task that nobody listens to ends")
   func nobody() async throws {
     try await withRig { _ in

@@ -60,7 +60,7 @@ import Testing
       witness.challenge = { (.useCredential, Self.credential($0.previousFailureCount < 2 ? "guess" : "secret")) }
       let (data, _) = try await rig.session().data(from: .device(), delegate: witness)
       #expect(data.text == "GET ")
-      #expect(witness.events == (0..<3).map { "challenge Basic device:80 panel \($0)" } + ["response 200"])
+      #expect(witness.events == (0..<3).map { "challenge Basic device:80 panel \($0)" } + ["response 200", "data"])
     }
   }
 

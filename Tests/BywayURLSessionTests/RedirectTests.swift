@@ -16,7 +16,8 @@ import Testing
     case "/307": return moved(307, "/end")
     case "/away": return moved(302, "http://elsewhere.invalid/")
     case "/sister": return moved(302, "http://other.device/end")
-    case "/circle": return moved(302, "/circle")
+    case let path where path.hasPrefix("/chain/"):
+      return moved(302, "/chain/\((Int(path.dropFirst(7)) ?? 0) + 1)")
     default:
       let body = try await request.body.collect(upTo: 1000)
       let parts = ["\(request.head.method)", request.path, request.field("authorization") ?? "-", String(buffer: body)]
@@ -93,7 +94,8 @@ import Testing
       witness.redirect = { _, _ in nil }
       let (_, response) = try await rig.session().data(from: .device("/303"), delegate: witness)
       #expect(response.http?.statusCode == 303)
-      #expect(witness.events == ["redirect 303 GET http://device/end?a=b", "response 303"])
+      #expect(witness.events == ["redirect 303 GET http://device/end?a=b", "response 303", "data"])
+      #expect(witness.data.text == "moved")
     }
   }
 
@@ -106,11 +108,12 @@ import Testing
     }
   }
 
-  @Test("a circle of redirects ends")
-  func circle() async throws {
+  @Test("redirects without an end are an error that names the last place that was reached")
+  func endless() async throws {
     try await withRig(Self.site) { rig in
-      let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device("/circle")) }
+      let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device("/chain/0")) }
       #expect(error?.code == .httpTooManyRedirects)
+      #expect(error?.failingURL == .device("/chain/20"))
     }
   }
 }

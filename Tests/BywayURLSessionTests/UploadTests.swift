@@ -96,6 +96,27 @@ import Testing
     }
   }
 
+  @Test("a GET with a body is refused, as Foundation does, and nothing is sent")
+  func bodyOfGET() async throws {
+    try await withRig { _ in
+      Issue.record("It was sent.")
+      return Response(status: .ok)
+    } _: { rig in
+      var ofData = URLRequest(url: .device())
+      ofData.httpBody = Data("hello".utf8)
+      var ofStream = URLRequest(url: .device())
+      ofStream.httpBodyStream = InputStream(data: Data("hello".utf8))
+      for request in [ofData, ofStream] {
+        let error = await #expect(throws: URLError.self) { try await rig.session().data(for: request) }
+        #expect(error?.code == .dataLengthExceedsMaximum)
+        #expect(error?.failingURL == .device())
+      }
+      await #expect(throws: URLError.self) {
+        try await rig.session().upload(for: URLRequest(url: .device()), from: Data("hello".utf8))
+      }
+    }
+  }
+
   @Test("a streamed upload without a stream fails and says what is missing")
   func noStream() async throws {
     try await withRig(Self.echo) { rig in

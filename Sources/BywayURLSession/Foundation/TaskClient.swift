@@ -49,7 +49,7 @@ final class TaskClient: @unchecked Sendable {
   /// In place of Foundation, which would make this call right after `stopLoading`, and in the same way as ``end(_:)``
   /// must not.
   func cancel() {
-    let error = task.error ?? URLError(.cancelled)
+    let error = task.error ?? URLError(CancellationError(), at: task.originalRequest?.url)
     end { client, loader in client.urlProtocol(loader, didFailWithError: error) }
   }
 

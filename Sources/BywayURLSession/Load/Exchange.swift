@@ -33,6 +33,10 @@ final class Exchange: Sendable {
   var url: URL? { current.withLock { $0 } }
 
   func send() async throws -> Response {
+    // As Foundation's own protocol does.
+    guard original.httpMethod ?? "GET" != "GET" || uploaded.isEmpty else {
+      throw URLError(.dataLengthExceedsMaximum, .bodyOfGET, at: url)
+    }
     var request = try Request(original, adding: configuration.httpAdditionalHeaders, body: uploaded.body())
     // The load has timers of its own; this only replaces the client's shorter default.
     request.deadline = .now() + .seconds(Int64(min(max(configuration.timeoutIntervalForResource, 1), 1e9)))
@@ -65,7 +69,7 @@ final class Exchange: Sendable {
       guard let target = next.head.url, route(of: next) != nil,
         let answer = HTTPURLResponse(response, from: url)
       else { return nil }
-      try countRedirect(to: target)
+      try countRedirect()
       let proposed = URLRequest(next, at: target, like: original)
       let (session, task) = (question.session, question.task)
       let decision: URLRequest?? = try await question.ask { delegate, decided in
@@ -78,7 +82,7 @@ final class Exchange: Sendable {
     }
   }
 
-  private func countRedirect(to target: URL) throws {
+  private func countRedirect() throws {
     let count = redirects.withLock { count in
       count += 1
       return count
@@ -87,7 +91,7 @@ final class Exchange: Sendable {
     let message =
       "More than \(Self.redirectLimit) redirects in a row: the origin sends its visitors in a circle, perhaps because it"
       + " wants a cookie."
-    throw URLError(.httpTooManyRedirects, BywayError(.refused, message), at: target)
+    throw URLError(.httpTooManyRedirects, BywayError(.refused, message), at: url)
   }
 
   private static let redirectLimit = 20

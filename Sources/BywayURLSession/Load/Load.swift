@@ -105,7 +105,7 @@ actor Load {
       client.receive(Data(chunk.readableBytesView))
       // Foundation queues without a limit for delegates: the next chunk is asked for when this one has been seen.
       try await exchange.question.waitForTurn()
-    case .completionHandler:
+    case .completionHandler(let delegate):
       // Foundation keeps the last piece only.
       guard collected.count + chunk.readableBytes <= collectionLimit else {
         throw BywayError(
@@ -114,6 +114,9 @@ actor Load {
             + " a session's delegate, or BywayClient.download(_:to:).")
       }
       collected.append(contentsOf: chunk.readableBytesView)
+      guard let delegate = delegate as? any URLSessionDataDelegate else { return }
+      // Foundation tells it of the response, and of data in its own HTTP only.
+      try await exchange.question.show(Data(chunk.readableBytesView), to: delegate)
     case .nobody: break
     }
   }
@@ -128,7 +131,9 @@ actor Load {
 
   /// Once; what is under way ends without a word.
   private func end(_ call: (TaskClient) -> Void) {
-    work?.cancel()
+    // Elsewhere: what others do when they are cancelled may wait for a work queue, as URLSession's own calls do, and this
+    // thread has one.
+    if let work = work.take() { DispatchQueue.global().async { work.cancel() } }
     timeouts.cancel()
     call(client)
     pause.take()?.waiter?.resume()

@@ -19,6 +19,15 @@ struct Question: Sendable {
     return try await wait { answer in put(delegate, answer) }
   }
 
+  /// Tells the delegate of an `async` call of data, and returns when it has seen that.
+  func show(_ data: Data, to delegate: any URLSessionDataDelegate) async throws {
+    guard let task = task as? URLSessionDataTask else { return }
+    try await wait { [session] seen in
+      delegate.urlSession(session, dataTask: task, didReceive: data)
+      seen(())
+    }
+  }
+
   /// Returns when the delegate's queue has done what it had to do up to now.
   func waitForTurn() async throws {
     try await wait { answer in answer(()) }

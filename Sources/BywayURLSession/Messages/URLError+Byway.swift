@@ -6,10 +6,10 @@ extension URLError {
   /// Any error as what users of `URLSession` expect, with the ``BywayError`` underneath.
   init(_ error: any Error, at url: URL?) {
     switch error {
-    case let error as URLError: self = error
+    case let error as URLError: self = error.naming(url)
     // What a body of ours failed with, on its way through the link's client.
     case let error as BywayError where error.code == .handlerFailed && error.cause is URLError:
-      self = error.cause as? URLError ?? URLError(.unknown)
+      self = (error.cause as? URLError ?? URLError(.unknown)).naming(url)
     case is CancellationError: self.init(.cancelled, BywayError(error), at: url)
     default:
       let error = BywayError(error)
@@ -19,10 +19,18 @@ extension URLError {
 
   init(_ code: Code, _ error: BywayError, at url: URL?) {
     var information: [String: Any] = [NSLocalizedDescriptionKey: error.message, NSUnderlyingErrorKey: error]
-    if let url {
-      information[NSURLErrorFailingURLErrorKey] = url
-    }
+    if let url { information.merge(Self.place(url)) { $1 } }
     self.init(code, userInfo: information)
+  }
+
+  /// With the URL, where it names none.
+  private func naming(_ url: URL?) -> URLError {
+    guard let url, failingURL == nil else { return self }
+    return URLError(code, userInfo: userInfo.merging(Self.place(url)) { $1 })
+  }
+
+  private static func place(_ url: URL) -> [String: Any] {
+    [NSURLErrorFailingURLErrorKey: url, NSURLErrorFailingURLStringErrorKey: url.absoluteString]
   }
 
   private static func code(for code: BywayError.Code) -> Code {
@@ -42,6 +50,10 @@ extension URLError {
 }
 
 extension BywayError {
+  static let bodyOfGET = BywayError(
+    .invalidRequest,
+    "URLSession sends no GET with a body: use POST, or BywayClient, which sends any request.", processing: .none)
+
   /// Foundation on Linux crashes, or answers nothing, where a protocol of others serves one.
   static let downloadTask = BywayError(
     .refused,

@@ -34,6 +34,11 @@ struct Upload: Sendable {
     self.question = question
   }
 
+  /// The task has none.
+  var isEmpty: Bool {
+    if case .nothing = source { true } else { false }
+  }
+
   /// - Throws: ``BywayError`` where a file cannot be read.
   func body() throws -> Body {
     switch source {
