@@ -50,8 +50,17 @@ struct InterruptionTests {
     }
   }
 
-  @Test("of the line costs what it cost, and frames stay as large as they were", arguments: [false, true])
-  func size(_ hearsAnotherFrameFirst: Bool) {
+  enum Kind: CaseIterable {
+    /// Nobody knows of it.
+    case silent
+    /// Nor here, and the first that is heard is a question.
+    case silentThenAsked
+    /// The line was gone and is back, and the other end has asked before this one could.
+    case replugged
+  }
+
+  @Test("of the line costs what it cost, and frames stay as large as they were", arguments: Kind.allCases)
+  func size(_ kind: Kind) {
     var end = End()
     for _ in 0..<100 {
       end.layer.send([UInt8](repeating: 1, count: 186))
@@ -62,13 +71,23 @@ struct InterruptionTests {
     #expect(before.framePayload >= 180)
     // What is sent now is lost, the questions too.
     end.layer.send([UInt8](repeating: 1, count: 5 * 186))
-    _ = end.pass(3000)
-    #expect(end.layer.session?.isHolding == true)
-    if hearsAnotherFrameFirst {
+    switch kind {
+    case .silent:
+      _ = end.pass(4000)
+      #expect(end.layer.session?.isHolding == true)
+    case .silentThenAsked:
+      _ = end.pass(3000)
+      #expect(end.layer.session?.isHolding == true)
       end.ask()
       _ = end.pass(200)
-    } else {
-      _ = end.pass(1000)
+    case .replugged:
+      for _ in 0..<200 where end.layer.session?.pending.isEmpty == false { _ = end.pass(1) }
+      #expect(end.layer.session?.isHolding == false)
+      end.layer.lineLost(at: end.now)
+      end.now += 1_000_000_000
+      end.layer.lineRestored(at: end.now)
+      end.ask()
+      _ = end.pass(20)
     }
     end.report()
     #expect(end.layer.statistics.repeatedFrames == 5)
