@@ -8,9 +8,9 @@ public struct GatewayConfiguration: Sendable {
   /// The links on which it accepts HTTP/2.
   public var links: [Link]
   public var origin: Origin
-  /// What clients may reach beside the origin.
+  /// What clients may reach besides the origin.
   public var allowed: [AllowRule] = []
-  /// Whom to trust, who to be and which name to expect where the origin, or what is allowed beside it, speaks TLS.
+  /// Whom to trust, who to be and which name to expect where the origin, or what is allowed besides it, speaks TLS.
   public var tls = TLSPolicy.defaults
   /// Where connections go on through another proxy; those to Unix sockets do not.
   public var upstreamProxy: UpstreamProxy?

@@ -24,7 +24,7 @@ struct OriginTLSFailure: TLSWords {
   private func message(for reason: TLSReason) -> String {
     switch reason {
     case .wrongName:
-      "The certificate of \(name) is for another name than \(verifiedName): use a name that it has, or say which name to "
+      "The certificate of \(name) is not for \(verifiedName): use a name that it contains, or say which name to "
         + "expect there with --peer-name (PeerName)."
     case .expired:
       "The certificate of \(name) has expired: renew it, or check this machine's clock."
@@ -34,36 +34,36 @@ struct OriginTLSFailure: TLSWords {
       untrusted
     case .certificateWanted:
       hasIdentity
-        ? "\(name) did not accept our client certificate, or none of our ciphers."
-        : "\(name) wants a certificate of its clients, or other ciphers: give one with --client-cert FILE --client-key FILE "
+        ? "\(name) did not accept our client certificate or any of our ciphers."
+        : "\(name) wants a client certificate or other ciphers: give a certificate with --client-cert FILE --client-key FILE "
           + "(ClientIdentity)."
     case .ownAuthorityUnknown:
-      "\(name) does not trust the authority of our client certificate: use one that it knows (--client-cert)."
+      "\(name) does not trust the authority of our client certificate: use one that it accepts (--client-cert)."
     case .ownExpired:
       "\(name) says that our client certificate has expired: renew it, or check both clocks."
     case .ownRefused:
-      "\(name) refused our client certificate: use one that it knows (--client-cert)."
+      "\(name) refused our client certificate: use one that it accepts (--client-cert)."
     case .notTLS:
       "\(name) does not speak TLS: check the port, or write http:// instead of https://."
     case .ended, .cut, .timedOut:
-      "\(name) ended the connection during the TLS handshake: does it speak TLS there?"
+      "\(name) ended the connection during the TLS handshake: is it a TLS server?"
     case .other:
-      "TLS with \(name) failed."
+      "The TLS handshake with \(name) failed."
     }
   }
 
   private var untrusted: String {
     guard let entry else {
       return
-        "The certificate of \(name) comes from no authority that this machine trusts: if you know whose it is, trust it "
+        "The certificate of \(name) was not issued by an authority that this machine trusts: if you know whose it is, trust it "
         + "for this host: byway trust add \(host) FILE."
     }
     guard entry.pins.isEmpty else {
       return
-        "\(name) shows another key than the one that is pinned for \(host): somebody is in between, or it was renewed."
+        "\(name) shows a different key from the one pinned for \(host): somebody may be intercepting the connection, or the key was renewed."
     }
     return
-      "The certificate of \(name) comes from no authority in \(entry.source): compare the two, or trust another for this "
+      "The certificate of \(name) was not issued by an authority in \(entry.source): compare the two, or trust another for this "
       + "host: byway trust add \(host) FILE."
   }
 }

@@ -39,7 +39,7 @@ package struct PEMFile: Sendable {
       }
     }
     guard case .success(let certificates) = certificates, !certificates.isEmpty else {
-      throw unusable("\(name) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
+      throw unusable("\(name) contains no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
     }
     return certificates
   }
@@ -52,7 +52,7 @@ package struct PEMFile: Sendable {
       case .text(let text): try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
       }
     } catch {
-      throw unusable("\(name) holds no private key in PEM form without a passphrase.", error)
+      throw unusable("\(name) contains no private key in PEM form without a passphrase.", error)
     }
   }
 

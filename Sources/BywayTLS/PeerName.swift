@@ -29,7 +29,7 @@ public struct PeerName: Sendable, Hashable {
   package static func check(_ name: String) throws -> String {
     guard case .name(let host) = try read(name) else {
       throw BywayError(
-        .invalidAddress, "\"\(name)\" is not a name that a certificate can be asked for: write a host name.")
+        .invalidAddress, "\"\(name)\" cannot be a name in a certificate: write a host name.")
     }
     return host
   }

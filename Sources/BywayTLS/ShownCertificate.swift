@@ -53,7 +53,7 @@ package final class ShownCertificate: Interceptor {
     } catch let failure as TLSHandshake.Failure {
       throw failure.error
     }
-    throw BywayError(.cancelled, "The certificate was all that was asked for.", processing: .none)
+    throw BywayError(.cancelled, "Only the certificate was wanted.", processing: .none)
   }
 
   private func shake(_ channel: any Channel, until deadline: NIODeadline) -> EventLoopFuture<String?> {

@@ -41,7 +41,7 @@ package final class TLSContexts: Sendable {
       return try NIOSSLContext(configuration: configuration)
     } catch {
       throw BywayError(
-        .invalidAddress, "The authorities that this machine trusts cannot be read: install ca-certificates.",
+        .invalidAddress, "The machine's list of trusted authorities cannot be read: install ca-certificates.",
         processing: .none, cause: error)
     }
   }

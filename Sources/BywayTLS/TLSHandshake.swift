@@ -144,7 +144,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
     guard case .handshaking = phase else { return }
     phase = .failed
     let error = explain(reason, cause)
-    logger?.warning("\(error.message)", metadata: ["peer": "\(context.remoteAddress.map(String.init) ?? "unknown")"])
+    logger?.warning("\(error.message)", metadata: ["peer": "\(context.remoteAddress?.place ?? "unknown")"])
     agreed.fail(Failure(error: error, reason: reason, certificate: peerCertificate(context)))
     context.close(promise: nil)
   }
@@ -161,4 +161,12 @@ package final class TLSHandshake: ChannelDuplexHandler {
 /// What the failures of TLS mean for those who read about them at one place.
 package protocol TLSWords: Sendable {
   func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError
+}
+
+extension SocketAddress {
+  /// `127.0.0.1:60666`
+  fileprivate var place: String {
+    guard let ipAddress, let port else { return description }
+    return "\(LinkAddress.HostPort(host: ipAddress, port: port))"
+  }
 }

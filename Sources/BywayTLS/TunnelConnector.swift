@@ -65,7 +65,7 @@ final class TunnelConnector: @unchecked Sendable {
       channel.close(promise: nil)
       self.hasChanged = true
       throw BywayError(
-        .originUnavailable, "\(self.name) speaks another version of HTTP than before: try again.", processing: .none)
+        .originUnavailable, "\(self.name) now speaks a different version of HTTP: try again.", processing: .none)
     }
   }
 }

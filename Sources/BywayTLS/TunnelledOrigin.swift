@@ -34,7 +34,7 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
       state = .unknown
     }
     guard waiting.count < Self.maximumWaiting else {
-      sink.fail(BywayError(.refused, "Too many requests wait for \(connector.name) already.", processing: .none))
+      sink.fail(BywayError(.refused, "Too many requests are already waiting for \(connector.name).", processing: .none))
       return DiscardingRequestSink()
     }
     let exchange = WaitingExchange(request, sink: sink)

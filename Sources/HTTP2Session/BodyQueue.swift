@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// The body bytes of one stream that wait for their turn on the wire.
 ///
-/// Most streams have one buffer at a time, so the first one is kept beside the array and costs no allocation.
+/// Most streams have one buffer at a time, so the first one is kept next to the array and costs no allocation.
 struct BodyQueue {
   private(set) var byteCount = 0
   private var front: ByteBuffer?

@@ -40,7 +40,7 @@ extension HTTP2Configuration {
 
   private func check(_ field: String, _ time: TimeAmount?) throws(Invalid) {
     guard let time, time <= .nanoseconds(0) else { return }
-    throw Invalid(field: field, description: "\(field) is \(time.nanoseconds) ns; it must be more than nothing.")
+    throw Invalid(field: field, description: "\(field) is \(time.nanoseconds) ns; it must be more than zero.")
   }
 
   private func check(_ field: String, _ limit: RateLimit) throws(Invalid) {

@@ -1,8 +1,8 @@
 /// Why a session came to its end.
 package struct HTTP2Failure: Error, Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
-    /// The first bytes are not those of HTTP/2: somebody else lives at the far end.
-    case notHTTP2
+    /// The first bytes are not those of HTTP/2: something else lives at the far end.
+    case notHTTP2(heard: [UInt8])
     /// The peer broke a rule of the protocol.
     case violation
     /// The peer sent more of something than it is allowed to.

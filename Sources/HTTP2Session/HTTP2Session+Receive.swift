@@ -22,8 +22,8 @@ extension HTTP2Session {
   package func linkEnded(at now: NIODeadline) {
     self.now = now
     guard !isFinished else { return }
-    if let quote = preface.unsettledQuote {
-      fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it sent \(quote) and ended the link.")
+    if let failure = preface.unsettled("ended the link") {
+      fail(failure)
     } else {
       fail(.linkEnded, .noError, "The far end ended the link.")
     }
@@ -32,9 +32,7 @@ extension HTTP2Session {
 
   private func feed(_ bytes: UnsafeRawBufferPointer) {
     incomingBase = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-    if let quote = preface.judge(bytes) {
-      return fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it began with \(quote).")
-    }
+    if let failure = preface.judge(bytes) { return fail(failure) }
     var rest = bytes
     while failure == nil {
       switch splitter.next(&rest) {
@@ -69,7 +67,7 @@ extension HTTP2Session {
   private func failReceiving(_ result: Int32) {
     switch result {
     case NGHTTP2_ERR_FLOODED.rawValue:
-      fail(.flooded, .enhanceYourCalm, "The peer sends more than it lets us answer.")
+      fail(.flooded, .enhanceYourCalm, "The peer sends requests without reading the answers.")
     case NGHTTP2_ERR_NOMEM.rawValue:
       accept(result)
     default:

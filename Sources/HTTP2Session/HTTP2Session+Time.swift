@@ -19,8 +19,8 @@ extension HTTP2Session {
   }
 
   private func settingsTimedOut() {
-    if let quote = preface.unsettledQuote {
-      fail(.notHTTP2, .protocolError, "The far end does not speak HTTP/2: it sent \(quote) and nothing more.")
+    if let failure = preface.unsettled("nothing more") {
+      fail(failure)
     } else {
       fail(.unresponsive, .settingsTimeout, "The peer did not acknowledge our SETTINGS in time.")
     }

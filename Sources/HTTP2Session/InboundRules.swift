@@ -99,12 +99,12 @@ struct InboundRules {
   private mutating func countData(_ length: Int, at now: NIODeadline) -> HTTP2Failure? {
     if length == 0 { return countControlFrame(at: now) }
     if length >= FrameHeader.size || tinyData.take(at: now) { return nil }
-    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends its bodies in too many too small frames.")
+    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends its bodies in too many small frames.")
   }
 
   private mutating func countControlFrame(at now: NIODeadline) -> HTTP2Failure? {
     if controlFrames.take(at: now) { return nil }
-    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends too many frames that carry nothing.")
+    return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer sends too many empty frames.")
   }
 
   private func judgeClosed(_ header: FrameHeader) -> HTTP2Failure? {

@@ -6,25 +6,34 @@ struct Preface {
 
   private static let magic = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
   private static let quoteLimit = 32
+  /// Enough to tell who it is: "HTTP/1.1 400", "device login:".
+  private static let heldLimit = 64
 
   init(role: HTTP2Session.Role) {
     expectsMagic = role == .server
   }
 
   /// What is there instead of HTTP/2; `nil` while all is well. Looks only: the bytes go on to nghttp2.
-  mutating func judge(_ bytes: UnsafeRawBufferPointer) -> String? {
+  mutating func judge(_ bytes: UnsafeRawBufferPointer) -> HTTP2Failure? {
     guard !isSettled else { return nil }
-    held.append(contentsOf: bytes.prefix(max(Self.quoteLimit, Self.magic.count) - held.count))
+    held.append(contentsOf: bytes.prefix(Self.heldLimit - held.count))
     guard expectsMagic ? looksLikeMagic : looksLikeSettings else {
       isSettled = true
-      return quote
+      return failure("began with \(quote)")
     }
     isSettled = held.count >= (expectsMagic ? Self.magic.count : FrameHeader.size)
     return nil
   }
 
-  /// What arrived so far, if not enough to judge.
-  var unsettledQuote: String? { isSettled || held.isEmpty ? nil : quote }
+  /// What is there, where too little came to judge it and no more will.
+  /// - Parameter end: "ended the link"
+  func unsettled(_ end: String) -> HTTP2Failure? {
+    isSettled || held.isEmpty ? nil : failure("sent \(quote) and \(end)")
+  }
+
+  private func failure(_ what: String) -> HTTP2Failure {
+    HTTP2Failure(.notHTTP2(heard: held), .protocolError, "The far end does not speak HTTP/2: it \(what).")
+  }
 
   private var looksLikeMagic: Bool {
     zip(held, Self.magic).allSatisfy { $0 == $1 }

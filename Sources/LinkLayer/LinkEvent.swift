@@ -16,7 +16,7 @@ public enum LinkEvent: Equatable, Sendable {
 public enum LinkEnd: Equatable, Sendable {
   /// Both ends have said all, and know it.
   case finished
-  /// The other end was started anew, or knows nothing of the session any more.
+  /// The other end was restarted, or knows nothing of the session any more.
   case peerRestarted
   /// The other end has given it up, for a reason as the wire tells it.
   case aborted
@@ -28,8 +28,10 @@ public enum LinkEnd: Equatable, Sendable {
   case lineLost
   /// The other end speaks another version of the protocol, which a RESET does not name.
   case version(UInt8?)
-  /// Both ends dial: one has to listen.
+  /// Both ends dial, and one of them must listen.
   case bothDial
+  /// What this end said came back to it.
+  case echo
   /// The other end acknowledged what it was never sent.
   case violation
 }

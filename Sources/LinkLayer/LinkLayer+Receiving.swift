@@ -91,7 +91,9 @@ extension LinkLayer {
   private mutating func handleRival(_ session: UInt32) {
     say(.reset(session: session, reason: .bothDial))
     // Where a listener has confirmed the session, this is a byte of the past.
-    if self.session?.isConfirmed == false { end(.bothDial, telling: nil) }
+    guard let own = self.session, !own.isConfirmed else { return }
+    // Two diallers do not choose the same number by chance.
+    end(own.id.session == session ? .echo : .bothDial, telling: nil)
   }
 
   private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {

@@ -11,7 +11,7 @@ public struct LinkLayer: Sendable {
     case listener(incarnation: UInt32)
   }
 
-  /// Sessions that are over, so that nothing of them begins anew.
+  /// Sessions that are over, so that nothing of them starts over.
   private static let rememberedSessions = 16
   /// Bytes that a dialler may send before it knows the listener's window, so that every window is at least that.
   static let initialWindow = 4096

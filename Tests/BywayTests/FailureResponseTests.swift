@@ -20,6 +20,18 @@ import Testing
     #expect(response.head.value(of: .contentLength) == "\(response.body.readableBytes)")
   }
 
+  @Test("a reason of TLS is told in its words, without the names of files and functions")
+  func reasonOfTLS() {
+    struct Opaque: Error, CustomStringConvertible {
+      let description =
+        "sslError([Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at /a/b.cc:1])"
+    }
+    let error = BywayError(.originUntrusted, "No.", cause: Opaque())
+    #expect(error.description == "No. (originUntrusted: certificate verify failed)")
+    let closed = BywayError(.linkLost, "Gone.", cause: ChannelError.ioOnClosedChannel)
+    #expect(closed.description == "Gone. (linkLost: the connection was closed)")
+  }
+
   @Test("the cause is what the system says, and no name of a function of ours or NIO's")
   func cause() throws {
     let cause = IOError(errnoCode: ECONNREFUSED, reason: "connect(descriptor:addr:size:)")

@@ -39,13 +39,18 @@ extension EndToEnd {
     }
 
     @Test(
-      "what is not HTTP/2 at the far end is quoted",
-      arguments: [("/bin/echo SSH-2.0-OpenSSH_9.2", "SSH-2.0"), ("/bin/echo HTTP/1.1 400 Bad Request", "HTTP/1.1")])
-    func notHTTP2(_ command: String, _ quote: String) async throws {
+      "what is not HTTP/2 at the far end is quoted, and told what it may be",
+      arguments: [
+        ("/bin/echo SSH-2.0-OpenSSH_9.2", "SSH-2.0", "ssh://"),
+        ("/bin/echo HTTP/1.1 400 Bad Request", "HTTP/1.1", "add ?http=1.1"),
+        ("/bin/echo '<!DOCTYPE html>'", "DOCTYPE", "add ?http=1.1"), ("/bin/cat", "PRI *", "echoes"),
+        ("/bin/echo 'device login:'", "device login:", "A login prompt"),
+      ])
+    func notHTTP2(_ command: String, _ quote: String, _ advice: String) async throws {
       let proxy = try await BywayProcess.proxy(["--link", "exec:\(command)", "--listen", "127.0.0.1:0"])
       let problem = try await Curl.fetch("http://\(proxy.endpoint())/").problem()
       #expect([502, 503].contains(problem.status))
-      #expect(problem.words.contains(quote), "\(problem.words)")
+      #expect(problem.words.contains(quote) && problem.words.contains(advice), "\(problem.words)")
       await proxy.process.stop()
     }
 

@@ -54,15 +54,29 @@ extension EndToEnd {
       let passage = try await Passage(over: kind, to: "http://127.0.0.1:\(port)")
       let problem = try await Curl.fetch(passage.url + "/").problem()
       #expect(problem.status == 503)
-      #expect(problem.words.contains("127.0.0.1:\(port)"))
+      #expect(
+        problem.words.contains("Nothing listens at http://127.0.0.1:\(port): start the origin"), "\(problem.words)")
       await passage.stop()
     }
 
     @Test("an origin that does not answer in time") func silent() async throws {
       let passage = try await Passage(over: .unix, gateway: ["--response-timeout", "1"])
       let answer = try await Curl.fetch(passage.url + "/silent")
-      #expect(try answer.problem().status == 504)
+      let problem = try answer.problem()
+      #expect(problem.status == 504)
+      #expect(problem.words.contains("sent no response within 1 s (--response-timeout)"), "\(problem.words)")
       #expect(answer.total < 10)
+      await passage.stop()
+    }
+
+    @Test("a name that nobody knows, and a server that a client has named") func named() async throws {
+      let port = try Endpoint.freePort()
+      let passage = try await Passage(
+        over: .unix, gateway: ["--allow", "no.invalid:80", "--allow", "127.0.0.1:\(port)"])
+      let unknown = try await Curl.fetch("-x", passage.url, "http://no.invalid/").problem()
+      #expect(unknown.words.contains("The host name in http://no.invalid:80 cannot be resolved"), "\(unknown.words)")
+      let down = try await Curl.fetch("-x", passage.url, "--noproxy", "", "http://127.0.0.1:\(port)/").problem()
+      #expect(down.words.contains("start the server there") && !down.words.contains("--origin"), "\(down.words)")
       await passage.stop()
     }
 

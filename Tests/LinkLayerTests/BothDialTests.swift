@@ -37,4 +37,10 @@ struct BothDialTests {
     one.receive(other.transmit(at: 2), at: 2)
     #expect(one.takeEvents() == [.ended(.bothDial)])
   }
+
+  @Test("one that hears itself knows that it does")
+  mutating func hearsItself() {
+    one.receive(fromOne, at: 1)
+    #expect(one.takeEvents() == [.ended(.echo)])
+  }
 }

@@ -257,7 +257,7 @@ struct SessionTests {
     #expect((atDialler ? pair.atListener : pair.atDialler) == [.ended(.aborted)])
   }
 
-  @Test("a dialler knows at once that the listener was started anew")
+  @Test("a dialler knows at once that the listener was restarted")
   func listenerRestarts() {
     var pair = Pair.opened()
     pair.listener = LinkLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
@@ -278,7 +278,7 @@ struct SessionTests {
     #expect(pair.atListener.isEmpty)
   }
 
-  @Test("a listener gives a new session to a dialler that was started anew, and ends the old one")
+  @Test("a listener gives a new session to a dialler that was restarted, and ends the old one")
   func diallerRestarts() {
     var pair = Pair.opened()
     pair.dialler = LinkLayer(.dialler, configuration: .defaults, at: pair.now)

@@ -75,7 +75,8 @@ struct StateTableTests {
   private static func expected(_ state: State, _ name: String) -> Reaction {
     let bothDial = { (session: UInt32) in
       let answer = Frame.reset(session: session, reason: .bothDial)
-      return state == .asking || state == .opening ? Reaction.endsSaying(.bothDial, answer) : .says(answer)
+      let end = session == 5 ? LinkEnd.echo : .bothDial
+      return state == .asking || state == .opening ? Reaction.endsSaying(end, answer) : .says(answer)
     }
     let hello = Reaction.says(.hello(version: 1, incarnation: 7, largestPayload: 2048))
     let isKnown = state == .opening || state == .open

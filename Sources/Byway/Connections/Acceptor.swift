@@ -112,7 +112,7 @@ package final class Acceptor: Sendable {
       return nil
     } catch {
       logger.error(
-        "Cannot accept any more", metadata: ["address": "\(listener.address)", "reason": "\(error)"])
+        "Accepting connections has stopped", metadata: ["address": "\(listener.address)", "reason": "\(error)"])
       return error
     }
   }

@@ -33,6 +33,7 @@ private struct DialledLink: Sendable {
     while !Task.isCancelled {
       var context = context
       context.deadline = .now() + Self.connectTimeout
+      context.peer = .client
       do {
         let channel = try await link.transport.connect(to: link.address, context: context)
         context.logger.info("Link open", metadata: ["link": "\(link.address)"])

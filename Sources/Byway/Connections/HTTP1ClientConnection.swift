@@ -354,7 +354,7 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
   }
 
   private func timedOut() {
-    guard exchange != nil else {
+    guard let exchange else {
       close()
       return
     }
@@ -363,7 +363,12 @@ final class HTTP1ClientConnection: ChannelDuplexHandler {
       fail(BywayError(.incompleteResponse, "\(upstream.dialer.name) paused for too long in the middle of a response."))
       return
     }
-    fail(BywayError(.timedOut, "\(upstream.dialer.name) sent no response within its time."))
+    let (name, configuration) = (upstream.dialer.name, upstream.configuration)
+    let isLate = exchange.deadline.map { $0 <= channel.eventLoop.now } ?? false
+    fail(
+      isLate
+        ? .noResponse(from: name)
+        : .noResponse(from: name, within: configuration.responseTimeout, configuration.responseOption))
   }
 
   // MARK: Failures

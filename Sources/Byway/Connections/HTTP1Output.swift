@@ -6,7 +6,7 @@ import NIOCore
 ///
 /// Lives on the channel's event loop.
 final class HTTP1Output {
-  /// Chunks up to this size are copied between their framing, larger ones are sent beside it.
+  /// Chunks up to this size are copied between their framing, larger ones are sent separately.
   private static let copyLimit = 4096
 
   private let channel: any Channel

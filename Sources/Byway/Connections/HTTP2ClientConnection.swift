@@ -47,7 +47,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
       upstream.connectionRefusesStreams(self)
       switch error.kind {
       case .closing, .unresponsive, .linkEnded, .exhausted: upstream.start(exchange)
-      case .notHTTP2, .violation, .flooded: exchange.turnedAway(BywayError(error))
+      case .notHTTP2, .violation, .flooded: exchange.turnedAway(explain(error))
       }
     }
     driver.scheduleTransmit()
@@ -151,6 +151,10 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     }
   }
 
+  func explain(_ failure: HTTP2Failure) -> BywayError {
+    BywayError(failure, from: upstream.rules.farEnd)
+  }
+
   func connectionEnded(_ error: BywayError?) {
     let running = exchanges.values
     exchanges.removeAll()
@@ -168,7 +172,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   private func closed(_ id: StreamID, _ code: HTTP2ErrorCode, isUnprocessed: Bool) {
     guard let exchange = exchanges.removeValue(forKey: id) else { return }
     if let failure = session.failure {
-      exchange.lost(BywayError(failure))
+      exchange.lost(explain(failure))
     } else {
       exchange.closed(code, isUnprocessed: isUnprocessed)
     }

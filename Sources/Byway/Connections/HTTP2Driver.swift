@@ -13,6 +13,8 @@ final class HTTP2Driver: ChannelInboundHandler {
   /// What a connection's role makes of the session's events. Called on the event loop.
   protocol Delegate: AnyObject {
     func handle(_ event: consuming HTTP2Event)
+    /// What the end of the session means to those who use the connection.
+    func explain(_ failure: HTTP2Failure) -> BywayError
     /// The last call. `error` tells why, where the connection did not end in good order.
     func connectionEnded(_ error: BywayError?)
     /// The peer has ended its sending direction.
@@ -160,7 +162,7 @@ final class HTTP2Driver: ChannelInboundHandler {
   private func drainEvents() {
     while let event = session.nextEvent() {
       if case .failed(let failure) = event {
-        self.failure = self.failure ?? BywayError(failure)
+        self.failure = self.failure ?? delegate?.explain(failure) ?? BywayError(failure)
         scheduleTransmit()
       }
       delegate?.handle(event)

@@ -85,6 +85,8 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     }
   }
 
+  func explain(_ failure: HTTP2Failure) -> BywayError { BywayError(failure) }
+
   func connectionEnded(_ error: BywayError?) {
     let running = streams.values
     streams.removeAll()

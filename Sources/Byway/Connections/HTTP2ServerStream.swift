@@ -79,7 +79,7 @@ final class HTTP2ServerStream: ResponseSink {
     upstream?.didConsumeResponse(bytes)
   }
 
-  /// The stream is gone, whoever ended it.
+  /// The stream is gone, whichever end closed it.
   func closed(_ code: HTTP2ErrorCode) {
     cancelUpstream(BywayError(.cancelled, "The client cancelled the request (\(code))."))
   }

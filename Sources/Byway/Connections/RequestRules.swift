@@ -50,7 +50,7 @@ enum RequestRules {
     let isKnown = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? true
     if isKnown { return nil }
     return BywayError(
-      .unsupported, "Of the protocols that CONNECT may ask for, only websocket is spoken here (RFC 8441).",
+      .unsupported, "CONNECT may only ask for the protocol websocket here (RFC 8441).",
       processing: .none)
   }
 

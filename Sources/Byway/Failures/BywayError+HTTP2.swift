@@ -1,7 +1,8 @@
 package import HTTP2Session
 
 extension BywayError {
-  package init(_ failure: HTTP2Failure) {
+  /// - Parameter server: who should be at the far end; `nil` where it is a client.
+  package init(_ failure: HTTP2Failure, from server: FarEnd? = nil) {
     let code: Code =
       switch failure.kind {
       case .notHTTP2, .violation, .flooded: .protocolViolation
@@ -10,6 +11,10 @@ extension BywayError {
       case .unresponsive, .linkEnded, .exhausted: .linkLost
       case .closing: .refused
       }
-    self.init(code, failure.message, processing: failure.kind == .closing ? .none : .possible, cause: nil)
+    var message = failure.message
+    if case .notHTTP2(let heard) = failure.kind, let server, let stranger = Stranger(heard) {
+      message += " \(stranger.advice(expecting: server))"
+    }
+    self.init(code, message, processing: failure.kind == .closing ? .none : .possible, cause: nil)
   }
 }

@@ -45,7 +45,7 @@ public struct BywayError: Error, Sendable {
     public static let refused = Code(kind: .refused)
     /// A message exceeded a limit.
     public static let tooLarge = Code(kind: .tooLarge)
-    /// The caller gave up.
+    /// The request was cancelled by its caller.
     public static let cancelled = Code(kind: .cancelled)
     /// The request came back to a hop that it had already passed (RFC 9110 §7.6.3).
     public static let loopDetected = Code(kind: .loopDetected)
@@ -81,7 +81,7 @@ extension BywayError {
   public init(_ error: any Error) {
     switch error {
     case let error as BywayError: self = error
-    case is CancellationError: self.init(.cancelled, "The caller gave up.", cause: error)
+    case is CancellationError: self.init(.cancelled, "The request was cancelled by its caller.", cause: error)
     default: self.init(.handlerFailed, "A handler failed.", cause: error)
     }
   }

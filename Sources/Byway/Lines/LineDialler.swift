@@ -18,15 +18,19 @@ final class LineDialler: LineDriver.Delegate, @unchecked Sendable {
   private let logger: Logger
   /// What was counted over earlier sessions.
   private let before: LinkStatistics
+  private let peer: LinkPeer
   private var opened: EventLoopPromise<any Channel>?
   private var isOver = false
 
   private var address: LinkAddress { driver.address }
   private var eventLoop: any EventLoop { driver.eventLoop }
 
-  init(_ layer: LinkLayer, base: any Transport, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
+  init(
+    _ layer: LinkLayer, base: any Transport, address: LinkAddress, on eventLoop: any EventLoop, context: LinkContext
+  ) {
     self.base = base
-    self.logger = logger
+    logger = context.logger
+    peer = context.peer
     before = layer.statistics
     driver = LineDriver(layer, address: address, on: eventLoop, logger: logger)
   }
@@ -124,12 +128,16 @@ final class LineDialler: LineDriver.Delegate, @unchecked Sendable {
     let bytes = now.receivedBytes - before.receivedBytes
     let evidence =
       if bytes == 0 {
-        "Not one byte arrives: is the cable in, and does \"byway gateway\" run at its far end, with the same baud rate?"
+        "No bytes arrive: is the cable plugged in, and is \(peer.name) running at its far end with the same baud rate?"
+      } else if let words = driver.overheard?.lastWords, Stranger(words.utf8) == .login {
+        "A login prompt or a shell is there and says \"\(words)\": \(peer.name) must run at its far end instead."
+      } else if let words = driver.overheard?.lastWords {
+        "What arrives (\(bytes) bytes) is text from another program, \"\(words)\": is \(peer.name) running at its far end?"
       } else if now.receivedFrames == before.receivedFrames {
-        "What arrives (\(bytes) bytes) is not from a gateway: does \"byway gateway\" run at its far end, with the same "
-          + "baud rate, parity and stop bits?"
+        "What arrives (\(bytes) bytes) is not from byway: is \(peer.name) running at its far end with the same baud rate, "
+          + "parity and stop bits?"
       } else {
-        "A gateway is heard, but does not hear this end: is the cable whole, and is nothing else reading at its far end?"
+        "The far end is heard, but does not hear this end: is the cable damaged, or is another program reading from it there?"
       }
     error.message = "Nobody answers on \(address). \(evidence)"
     return error

@@ -25,7 +25,11 @@ final class LineDriver: StreamCarrier {
   let eventLoop: any EventLoop
   var delegate: (any Delegate)?
   private(set) var layer: LinkLayer
+  /// `nil` once a frame was received.
+  private(set) var overheard: Overheard? = Overheard()
   private let logger: Logger
+  /// Received in earlier sessions.
+  private let framesBefore: UInt64
   private var line: (any Channel)?
   private var session: StreamChannel?
   private var output: [UInt8] = []
@@ -37,6 +41,7 @@ final class LineDriver: StreamCarrier {
 
   init(_ layer: LinkLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
     self.layer = layer
+    framesBefore = layer.statistics.receivedFrames
     self.address = address
     self.eventLoop = eventLoop
     self.logger = logger
@@ -75,7 +80,14 @@ final class LineDriver: StreamCarrier {
 
   func received(_ bytes: ByteBuffer, on channel: any Channel) {
     guard line === channel else { return }
-    bytes.withUnsafeReadableBytes { layer.receive($0, at: now) }
+    bytes.withUnsafeReadableBytes { bytes in
+      layer.receive(bytes, at: now)
+      if overheard != nil { overhear(bytes) }
+    }
+  }
+
+  private func overhear(_ bytes: UnsafeRawBufferPointer) {
+    if layer.statistics.receivedFrames > framesBefore { overheard = nil } else { overheard?.add(bytes) }
   }
 
   func failed(_ error: any Error, on channel: any Channel) {

@@ -26,7 +26,7 @@ struct LineTransport: Transport {
     let layer =
       try known
       ?? LinkLayer(.dialler, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
-    let dialler = LineDialler(layer, base: base, address: address, on: eventLoop, logger: context.logger)
+    let dialler = LineDialler(layer, base: base, address: address, on: eventLoop, context: context)
     return try await dialler.open(by: context.deadline)
   }
 

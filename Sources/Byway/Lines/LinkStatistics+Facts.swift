@@ -4,7 +4,9 @@ extension LinkStatistics {
   /// What people want to know of a line, one fact in each string.
   package var facts: [String] {
     var facts: [String] = []
-    if let roundTrip { facts.append("round trip \(Self.milliseconds(roundTrip)) ms beside the bytes' own time") }
+    if let roundTrip {
+      facts.append("round trip \(Self.milliseconds(roundTrip)) ms, without the time for the bytes themselves")
+    }
     if let rate, let nominalRate { facts.append("carries \(rate) bytes/s, nominal \(nominalRate)") }
     facts.append(
       "\(sentFrames) frames sent, \(repeatedFrames) of them again; \(receivedFrames) received, \(damagedFrames) damaged"

@@ -45,7 +45,7 @@ private final class AcceptGate: ChannelInboundHandler {
     guard !limit.hasRoom else { return }
     if let more = refusals.admit(at: .now()) {
       logger.warning(
-        "As many connections as are allowed; others wait",
+        "The limit of connections is reached; others wait",
         metadata: ["address": "\(address)", "limit": "\(limit.maximum)", "times": "\(more + 1)"])
     }
     shut(context)

@@ -21,13 +21,13 @@ package enum ConnectFailure {
   /// For the person who reads it.
   /// - Parameters:
   ///   - place: the address, as it was given.
-  ///   - listener: who should be there: "the gateway".
+  ///   - listener: what should be there: "the SSH server".
   package static func error(_ error: any Error, connectingTo place: String, of listener: String) -> BywayError {
     let message =
       switch ConnectFailure(error) {
       case .timeout: "\(place) did not answer in time: check the address, and that no firewall drops it."
-      case .unknownHost: "The name in \(place) cannot be resolved: check its spelling, or write the address."
-      case .system(ECONNREFUSED): "Nobody listens on \(place): start \(listener) there, or check the port."
+      case .unknownHost: "The name in \(place) cannot be resolved: check its spelling, or use the IP address."
+      case .system(ECONNREFUSED): "Nothing listens on \(place): start \(listener) there, or check the port."
       case .system(ENETUNREACH), .system(EHOSTUNREACH):
         "There is no route to \(place): check that this machine is on that network."
       case .system(let code): "Cannot connect to \(place): \(String(cString: strerror(code)))."

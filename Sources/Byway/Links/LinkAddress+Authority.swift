@@ -13,7 +13,7 @@ extension LinkAddress {
   /// - Throws: ``BywayError`` with code `invalidAddress` where there is none or it cannot be read.
   public func hostPort() throws -> HostPort {
     guard let authority, !authority.isEmpty else {
-      throw BywayError(.invalidAddress, "\(text) names no host: write \(scheme)://HOST:PORT.")
+      throw BywayError(.invalidAddress, "\(text) has no host: write \(scheme)://HOST:PORT.")
     }
     do throws(AuthorityFlaw) {
       return try HostPort(reading: authority)

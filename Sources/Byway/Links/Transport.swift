@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
   /// In lower case: `unix`.
   var scheme: String { get }
 
-  /// The options that an address of this scheme may carry, beside those that every link knows (``LinkOption/common``).
+  /// The options that an address of this scheme may carry, besides those that every link knows (``LinkOption/common``).
   var options: [LinkOption] { get }
 
   /// Judges an address without touching the outside world.
@@ -73,9 +73,9 @@ public struct LinkOption: Sendable, Hashable {
 
   /// Options of every link, read by the core.
   public static let common: [LinkOption] = [
-    LinkOption("http", "2 for a gateway at the far end (the default), 1.1 for an ordinary HTTP/1.1 server"),
-    LinkOption("line", "baud rate of the serial line that the stream leads to, behind a terminal server for example"),
-    LinkOption("open", "dial or listen: what this end does. A gateway listens, everyone else dials, unless told so"),
+    LinkOption("http", "2 if a gateway is at the far end (the default), 1.1 if it is an ordinary HTTP/1.1 server"),
+    LinkOption("line", "baud rate of a serial line at the end of the stream, behind a terminal server for example"),
+    LinkOption("open", "dial or listen: what this end does. By default a gateway listens, and everything else dials"),
   ]
 }
 
@@ -88,6 +88,8 @@ public struct LinkContext: Sendable {
   public var deadline: NIODeadline
   /// How many connections a listener may accept; whose medium keeps those that wait should leave them there.
   public var connections: ConnectionLimit
+  /// Who should be at the far end of what `connect` opens, for messages.
+  package var peer = LinkPeer.gateway
 
   public init(
     group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
@@ -97,6 +99,21 @@ public struct LinkContext: Sendable {
     self.logger = logger
     self.deadline = deadline
     self.connections = connections
+  }
+}
+
+/// Who should be at the far end of a link, from the end that dials.
+package enum LinkPeer: Sendable, Hashable {
+  case gateway
+  /// Where it is the gateway that dials.
+  case client
+
+  /// What to start there.
+  package var name: String {
+    switch self {
+    case .gateway: "\"byway gateway\""
+    case .client: "\"byway proxy\" with ?open=listen"
+    }
   }
 }
 

@@ -12,6 +12,8 @@ public struct TransportRegistry: Sendable {
   /// Known schemes, sorted.
   public var schemes: [String] { transports.keys.sorted() }
 
+  func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
+
   var listings: [any PortListing] { schemes.compactMap { transports[$0] as? any PortListing } }
 
   /// Reads an address and finds its transport.

@@ -21,6 +21,8 @@ package final class HTTP1Upstream: ExchangeHandler {
     package var connectTimeout = TimeAmount.seconds(10)
     /// From the end of the request to the response's head.
     package var responseTimeout = TimeAmount.seconds(60)
+    /// The option that sets it, for messages.
+    package var responseOption: String?
     /// Of silence within a response's body whose length was declared; `nil`: no limit. A body without is as long as its
     /// sender likes: events, a log that is followed, a tunnel. Those are silent for hours, and nothing is wrong.
     package var bodyTimeout: TimeAmount? = .minutes(5)
@@ -106,7 +108,7 @@ package final class HTTP1Upstream: ExchangeHandler {
       serve()
     } else {
       exchange.turnedAway(
-        BywayError(.refused, "Too many requests wait for \(dialer.name) already.", processing: .none))
+        BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
     }
   }
 
@@ -120,10 +122,12 @@ package final class HTTP1Upstream: ExchangeHandler {
     var error: BywayError
     switch failure {
     case .error(let cause): return cause
+    case .silence(let time):
+      error = .noResponse(from: dialer.name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
-      error = BywayError(.timedOut, "\(dialer.name) sent no response within its time.")
+      error = .noResponse(from: dialer.name)
     case .waited(for: .turn):
-      error = BywayError(.timedOut, "Every connection to \(dialer.name) was in use for too long.")
+      error = BywayError(.timedOut, "All connections to \(dialer.name) were in use for too long.")
     case .deadline, .waited(for: .connection):
       error = lastFailure ?? BywayError(.timedOut, "\(dialer.name) did not open in time.")
     }

@@ -13,6 +13,8 @@ package final class HTTP2Upstream: ExchangeHandler {
     package var patience = TimeAmount.seconds(5)
     /// From the end of a request to the response's head; `nil`: no limit.
     package var responseTimeout: TimeAmount?
+    /// The option that sets it, for messages.
+    package var responseOption: String?
     package var connectTimeout = TimeAmount.seconds(10)
     /// Exchanges that may wait for the connection at once.
     package var maximumWaiting = 1024
@@ -125,7 +127,7 @@ package final class HTTP2Upstream: ExchangeHandler {
   private func wait(_ exchange: HTTP2Exchange) {
     guard waiting.count < configuration.maximumWaiting else {
       exchange.turnedAway(
-        BywayError(.refused, "Too many requests wait for \(dialer.name) already.", processing: .none))
+        BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
       return
     }
     exchange.wait()
@@ -145,8 +147,10 @@ package final class HTTP2Upstream: ExchangeHandler {
     switch failure {
     case .error(let error):
       return error
+    case .silence(let time):
+      return .noResponse(from: dialer.name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
-      return BywayError(.timedOut, "\(dialer.name) sent no response within its time.")
+      return .noResponse(from: dialer.name)
     case .deadline, .waited:
       let reason =
         if case .connected = state {

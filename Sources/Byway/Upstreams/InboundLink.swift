@@ -37,7 +37,7 @@ package actor InboundLink {
     try await listen(on: eventLoop)
     var channels = channels
     if let channel = try await channels?.next(isolation: self) { return channel }
-    throw BywayError(.linkUnavailable, "\(link.address) brings no more links.", processing: .none)
+    throw BywayError(.linkUnavailable, "\(link.address) accepts no more links.", processing: .none)
   }
 
   /// Stops listening; channels that were given live on.

@@ -45,7 +45,7 @@ struct ReplayableRequest {
     body.drop()
   }
 
-  /// The sender has begun its body anew.
+  /// The sender has started its body over.
   mutating func restartBody() {
     body.restart()
     credited = 0

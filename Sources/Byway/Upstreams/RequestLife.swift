@@ -77,6 +77,8 @@ struct RequestLife {
 
   enum Failure {
     case error(BywayError)
+    /// The time that ``Budget/response`` allows is over.
+    case silence(TimeAmount)
     case deadline
     case waited(for: Want)
   }
@@ -157,6 +159,7 @@ struct RequestLife {
     case (.sent(let end), .time):
       guard now() >= end else { return .nothing }
       processing = .possible
+      if end < budget.deadline, let response = budget.response { return fail(.silence(response)) }
       return fail(.deadline)
 
     case (.answered, .attemptFailed(let error, _)):

@@ -25,7 +25,7 @@ extension HTTP1Upstream: Upstream {
 
   package func ping() -> EventLoopFuture<TimeAmount> {
     eventLoop.makeFailedFuture(
-      BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no such thing."))
+      BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no PING."))
   }
 
   package var lineStatistics: LinkStatistics? { nil }

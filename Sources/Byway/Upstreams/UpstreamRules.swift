@@ -33,7 +33,8 @@ struct UpstreamRules: Sendable {
     if head.status == 407 {
       // Passed on, it would be this proxy that asks its users for a password (RFC 9110 §15.5.8).
       guard farEnd == .proxy else {
-        return BywayError(.protocolViolation, "The far end asks for a login as only a proxy may (407).")
+        return BywayError(
+          .protocolViolation, "The far end asks for a login with status 407, which only a proxy may use.")
       }
     } else {
       head.remove(.proxyAuthenticate)
@@ -42,7 +43,7 @@ struct UpstreamRules: Sendable {
     return nil
   }
 
-  /// Of what comes beside a response's head: informational ones and trailers.
+  /// Of what comes besides a response's head: informational ones and trailers.
   func cleaned(_ fields: FieldSection) -> FieldSection {
     guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
     var fields = fields

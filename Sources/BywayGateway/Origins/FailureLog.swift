@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Tells the log of a gateway what its origin, and what it allows beside, did wrong. Safe on any thread.
+/// Tells the log of a gateway what its origin, and what it allows besides, did wrong. Safe on any thread.
 final class FailureLog: Sendable {
   private struct State {
     var tally = FailureTally()

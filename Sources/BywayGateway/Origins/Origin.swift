@@ -92,7 +92,7 @@ public struct Origin: Sendable {
   private static func hostPort(_ address: LinkAddress) throws -> LinkAddress.HostPort {
     guard address.path.isEmpty || address.path == "/" else {
       throw BywayError(
-        .invalidAddress, "An origin has no path, but \(address.text) ends in \(address.path): leave it out.")
+        .invalidAddress, "An origin cannot have a path, but \(address.text) ends in \(address.path): leave it out.")
     }
     return try address.hostPort()
   }
@@ -101,7 +101,7 @@ public struct Origin: Sendable {
     // "unix:///run/app.sock" is what many other programs write.
     let path = (address.authority ?? "") + address.path
     guard !path.isEmpty else {
-      throw BywayError(.invalidAddress, "\(address.text) names no socket: write unix:/run/app.sock.")
+      throw BywayError(.invalidAddress, "\(address.text) has no path: write unix:/run/app.sock.")
     }
     return .unix(path: path)
   }

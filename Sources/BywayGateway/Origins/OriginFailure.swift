@@ -1,27 +1,52 @@
 import Byway
 import Glibc
 
+/// A server that a gateway connects to, as messages call it.
+struct NamedServer: Sendable, Hashable {
+  /// What has named it.
+  enum Source: Sendable, Hashable {
+    /// `--origin`
+    case origin
+    /// A client, and `--allow` permits it.
+    case client
+    /// `--upstream-proxy`
+    case upstreamProxy
+  }
+
+  let name: String
+  let source: Source
+}
+
 /// What each failure to connect to an origin means for the person who reads it.
 enum OriginFailure {
-  static func explain(_ error: any Error, name: String) -> BywayError {
+  static func explain(_ error: any Error, _ server: NamedServer) -> BywayError {
     if let error = error as? BywayError { return error }
     let reason = ConnectFailure(error)
     if case .timeout = reason {
-      let message = "\(name) did not accept a connection in time (--connect-timeout)."
+      let message = "\(server.name) did not accept a connection in time (--connect-timeout)."
       return BywayError(.timedOut, message, processing: .none, cause: error)
     }
-    return BywayError(.originUnavailable, message(reason, name), processing: .none, cause: error)
+    return BywayError(.originUnavailable, message(reason, server), processing: .none, cause: error)
   }
 
-  private static func message(_ reason: ConnectFailure, _ name: String) -> String {
-    switch reason {
-    case .system(ECONNREFUSED): "Nothing listens at \(name): start the origin, or correct --origin."
-    case .system(ENOENT): "\(name) does not exist: start the origin, or correct --origin."
+  private static func message(_ reason: ConnectFailure, _ server: NamedServer) -> String {
+    let name = server.name
+    return switch reason {
+    case .system(ECONNREFUSED): "Nothing listens at \(name): \(advice(server.source))."
+    case .system(ENOENT): "\(name) does not exist: \(advice(server.source))."
     case .system(EACCES): "No permission to connect to \(name): run the gateway as a user who may."
     case .system(ENETUNREACH), .system(EHOSTUNREACH): "There is no route from the gateway to \(name)."
     case .system(let code): "Cannot connect to \(name): \(String(cString: strerror(code)))."
     case .unknownHost: "The host name in \(name) cannot be resolved where the gateway runs: check its spelling."
     case .timeout, .other: "\(name) cannot be reached."
+    }
+  }
+
+  private static func advice(_ source: NamedServer.Source) -> String {
+    switch source {
+    case .origin: "start the origin, or correct --origin"
+    case .client: "start the server there, or check the port"
+    case .upstreamProxy: "start it, or correct --upstream-proxy"
     }
   }
 }

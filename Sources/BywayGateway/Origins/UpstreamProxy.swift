@@ -14,7 +14,8 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
   /// - Throws: ``BywayError`` with code `invalidAddress`, which does not repeat the password.
   public init(_ text: String) throws {
     let malformed = BywayError(
-      .invalidAddress, "That is not a proxy to go on through: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT."
+      .invalidAddress,
+      "That is not the address of an HTTP proxy: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT."
     )
     guard let address = try? LinkAddress(text), address.scheme == "http", address.options.isEmpty,
       address.path.isEmpty || address.path == "/", let place = try? address.hostPort(), let port = place.port
@@ -70,9 +71,9 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     var configuration = configuration
     configuration.farEnd = .proxy
     let address = Origin.Address.tcp(host: host, port: port)
-    let name = "the proxy \(self)"
-    let dialer = Dialer(name: name) { eventLoop, deadline in
-      address.connect(on: eventLoop, by: deadline).flatMapErrorThrowing { throw OriginFailure.explain($0, name: name) }
+    let server = NamedServer(name: "the proxy \(self)", source: .upstreamProxy)
+    let dialer = Dialer(name: server.name) { eventLoop, deadline in
+      address.connect(on: eventLoop, by: deadline).flatMapErrorThrowing { throw OriginFailure.explain($0, server) }
     }
     return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)
   }

@@ -1,7 +1,7 @@
 import Byway
 import HTTPWire
 
-/// A target beside the origin that clients of a gateway may reach: `HOST:PORT`, where HOST may be `*` or `*.DOMAIN`, and
+/// A target besides the origin that clients of a gateway may reach: `HOST:PORT`, where HOST may be `*` or `*.DOMAIN`, and
 /// PORT may be `*`.
 public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
   private let host: HostPattern

@@ -5,8 +5,9 @@ import NIOCore
 
 /// Sends each request of a gateway's links to its target, over connections that it keeps. One for each event loop.
 final class GatewayRouter: ExchangeHandler {
-  /// Targets beside the origin whose connections are kept.
+  /// Targets besides the origin whose connections are kept.
   private static let targetLimit = 64
+  private static let responseOption = "--response-timeout"
 
   private let rules: RoutingRules
   private let configuration: GatewayConfiguration
@@ -51,8 +52,8 @@ final class GatewayRouter: ExchangeHandler {
     case .origin:
       return origin
     case .tunnel(let host, let port):
-      let name = "\(Authority(host, port: port))"
-      let dialer = try access.dialer(to: .tcp(host: host.text, port: Int(port)), name: name)
+      let server = NamedServer(name: "\(Authority(host, port: port))", source: .client)
+      let dialer = try access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
       return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
       if let server = servers.value(for: target) { return server }
@@ -61,8 +62,8 @@ final class GatewayRouter: ExchangeHandler {
         case .https: .tls(host: host.text, port: Int(port), anchors: nil)
         case .http: .tcp(host: host.text, port: Int(port))
         }
-      let name = "\(scheme)://\(Authority(host, port: port))"
-      let server = try Self.http1(address, name: name, configuration, access, hop: hop, on: eventLoop)
+      let name = NamedServer(name: "\(scheme)://\(Authority(host, port: port))", source: .client)
+      let server = try Self.http1(address, as: name, configuration, access, hop: hop, on: eventLoop)
       servers.insert(server, for: target)?.shutDown()
       return server
     }
@@ -84,29 +85,32 @@ final class GatewayRouter: ExchangeHandler {
     case .handler(let respond):
       return AsyncExchangeHandler(on: LoopExecutor(eventLoop), respond)
     case .http1(let address):
-      return try http1(address, name: origin.text, configuration, access, hop: hop, on: eventLoop)
+      return try http1(
+        address, as: NamedServer(name: origin.text, source: .origin), configuration, access, hop: hop, on: eventLoop)
     case .http2(let address):
       var http2 = HTTP2Upstream.Configuration.defaults
       http2.patience = .zero
       http2.connectTimeout = configuration.connectTimeout
       http2.responseTimeout = configuration.responseTimeout
+      http2.responseOption = responseOption
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
       return HTTP2Upstream(
-        dialer: try access.dialer(to: address, name: origin.text), on: eventLoop, hop: hop, configuration: http2,
-        logger: configuration.logger)
+        dialer: try access.dialer(to: address, as: NamedServer(name: origin.text, source: .origin)), on: eventLoop,
+        hop: hop, configuration: http2, logger: configuration.logger)
     }
   }
 
   private static func http1(
-    _ address: Origin.Address, name: String, _ configuration: GatewayConfiguration, _ access: OriginAccess,
+    _ address: Origin.Address, as server: NamedServer, _ configuration: GatewayConfiguration, _ access: OriginAccess,
     hop: String, on eventLoop: any EventLoop
   ) throws -> any Upstream {
     var http1 = HTTP1Upstream.Configuration.defaults
     http1.maximumConnections = configuration.maximumOriginConnections
     http1.connectTimeout = configuration.connectTimeout
     http1.responseTimeout = configuration.responseTimeout
+    http1.responseOption = responseOption
     http1.bodyTimeout = configuration.bodyTimeout
-    return try access.upstream(to: address, name: name, on: eventLoop, hop: hop, configuration: http1)
+    return try access.upstream(to: address, as: server, on: eventLoop, hop: hop, configuration: http1)
   }
 }

@@ -22,7 +22,7 @@ struct RoundTrip {
     smoothed = (7 * mean + time) / 8
   }
 
-  /// How long an answer may take, beside the time on the wire.
+  /// How long an answer may take, besides the time on the wire.
   var timeout: UInt64 {
     guard let smoothed else { return Self.initialTimeout }
     return smoothed + max(4 * variation, Self.leastVariation)

@@ -10,7 +10,7 @@ struct Session {
     let token: UInt8
     let order: UInt64
     let sentAt: UInt64
-    /// What the answer may take beside the round trip.
+    /// What the answer may take besides the round trip.
     let expectedWait: UInt64
     let wasAtRest: Bool
   }

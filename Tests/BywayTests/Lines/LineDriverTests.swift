@@ -83,7 +83,7 @@ import Testing
     try rig.run(for: .seconds(5)) { !rig.far.ends.isEmpty }
     #expect(rig.near.ends == [.abortedHere] && rig.far.ends == [.aborted])
     #expect(rig.near.reader.events == ["inactive"])
-    #expect(rig.far.reader.events.dropLast().last?.contains("given the link up") == true)
+    #expect(rig.far.reader.events.dropLast().last?.contains("closed the link") == true)
   }
 
   @Test("a reader that does not read stops the writer, and loses nothing")

@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test("the time for a response begins with the end of the request, and anew with each attempt") func response() {
+  @Test("the time for a response begins with the end of the request, and again with each attempt") func response() {
     var life = RequestLife(.init(patience: .seconds(60), response: .seconds(10)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
     #expect(life.nextDeadline == .distantFuture)

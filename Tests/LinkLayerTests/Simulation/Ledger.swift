@@ -62,7 +62,7 @@ struct Ledger {
   mutating func ended(_ session: UInt32?, at end: VirtualLink.End, _ reason: LinkEnd) {
     if end == .b { listenerEnded(session) }
     switch reason {
-    case .violation, .bothDial, .version: fail("ended by \(reason)")
+    case .violation, .bothDial, .echo, .version: fail("ended by \(reason)")
     case .finished, .peerRestarted, .aborted, .abortedHere, .silence, .lineLost: break
     }
     guard let session, let streams = sessions[session]?.streams, reason == .finished else { return }

@@ -167,7 +167,7 @@ DEFAULTS = {
     "answer": "token=1 delay=0 next=0 window=8192",
     "data": "number=0",
 }
-# What a tester does with a frame, or looks for, beside its fields.
+# What a tester does with a frame, or looks for, besides its fields.
 BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload"}
 
 

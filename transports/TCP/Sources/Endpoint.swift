@@ -13,7 +13,7 @@ struct Endpoint {
         .invalidAddress, "\(address) has more than a host and a port: write \(address.scheme)://HOST:PORT.")
     }
     guard let port = hostPort.port else {
-      throw BywayError(.invalidAddress, "\(address) names no port: write \(address.scheme)://HOST:PORT.")
+      throw BywayError(.invalidAddress, "\(address) has no port: write \(address.scheme)://HOST:PORT.")
     }
     host = hostPort.host
     self.port = port

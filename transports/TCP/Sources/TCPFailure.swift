@@ -5,8 +5,8 @@ internal import NIOPosix
 
 /// What each failure means for the person who reads it.
 enum TCPFailure {
-  static func connecting(to address: LinkAddress, _ error: any Error) -> BywayError {
-    ConnectFailure.error(error, connectingTo: "\(address)", of: "the gateway")
+  static func connecting(to address: LinkAddress, _ error: any Error, expecting peer: LinkPeer) -> BywayError {
+    ConnectFailure.error(error, connectingTo: "\(address)", of: peer.name)
   }
 
   static func listening(on address: LinkAddress, _ error: any Error) -> BywayError {
@@ -14,9 +14,9 @@ enum TCPFailure {
     case .system(EADDRINUSE):
       inUse(address, error)
     case .system(EADDRNOTAVAIL):
-      unavailable("\(address) is not an address of this machine: choose one that it has.", error)
+      unavailable("\(address) is not an address of this machine: use one that it has.", error)
     case .system(EACCES):
-      unavailable("Permission denied on \(address): ports below 1024 need a privilege, choose a higher one.", error)
+      unavailable("Permission denied on \(address): ports below 1024 need privileges; choose a higher one.", error)
     case .system(let code):
       unavailable("Cannot listen on \(address): \(describe(code)).", error)
     default:
@@ -31,7 +31,7 @@ enum TCPFailure {
   }
 
   static func noPort(_ address: LinkAddress) -> BywayError {
-    BywayError(.invalidAddress, "\(address) has port 0, which only a listener can have: name the listener's port.")
+    BywayError(.invalidAddress, "\(address) has port 0, which only a listener can use: write the listener's port.")
   }
 
   static func unavailable(_ message: String, _ cause: (any Error)?) -> BywayError {

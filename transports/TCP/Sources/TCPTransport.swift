@@ -33,7 +33,7 @@ public struct TCPTransport: Transport {
         failure = error
       }
     }
-    throw TCPFailure.connecting(to: address, failure)
+    throw TCPFailure.connecting(to: address, failure, expecting: context.peer)
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {

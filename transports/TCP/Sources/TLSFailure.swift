@@ -25,7 +25,7 @@ struct TLSFailure: TLSWords {
   private func message(for reason: TLSReason) -> String {
     switch reason {
     case .wrongName:
-      "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it has with name=."
+      "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it contains with name=."
     case .expired:
       "The certificate of \(peer) has expired: renew it, or check the clock."
     case .notYetValid:
@@ -33,23 +33,25 @@ struct TLSFailure: TLSWords {
     case .unknownAuthority:
       "The certificate of \(peer) does not come from \(authorities)."
     case .noCertificate:
-      "\(peer) has shown no certificate: it must be given cert= and key=."
+      "\(subject) sent no certificate: give it cert= and key=."
     case .certificateWanted:
-      "\(peer) asks for a client certificate: add cert=FILE and key=FILE."
+      "\(subject) asks for a client certificate: add cert=FILE and key=FILE."
     case .ownAuthorityUnknown:
-      "\(peer) does not trust the authority of our certificate: compare its ca= with our cert=."
+      "\(subject) does not trust the authority of our certificate: compare its ca= with our cert=."
     case .ownExpired:
-      "\(peer) says that our certificate has expired: renew it, or check both clocks."
+      "\(subject) says that our certificate has expired: renew it, or check both clocks."
     case .ownRefused:
-      "\(peer) refused our certificate: compare its ca= and name= with our cert=."
+      "\(subject) refused our certificate: compare its ca= and name= with our cert=."
     case .notTLS:
-      "\(peer) does not speak TLS: check the port, or use tcp: on both ends."
+      isDialling
+        ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
+        : "A client of \(address) did not begin with TLS: it must use tls:// as well."
     case .timedOut:
-      "The TLS handshake with \(peer) did not end in time: does TLS listen there?"
+      "The TLS handshake with \(peer) did not end in time: does a TLS server listen there?"
     case .ended, .cut:
-      "\(peer) ended the connection during the TLS handshake: does TLS listen there?"
+      "\(subject) ended the connection during the TLS handshake: does a TLS server listen there?"
     case .other:
-      "TLS with \(peer) failed."
+      "The TLS handshake with \(peer) failed."
     }
   }
 
@@ -58,4 +60,6 @@ struct TLSFailure: TLSWords {
   }
 
   private var peer: String { isDialling ? address.description : "a client of \(address)" }
+  /// The same at the beginning of a sentence.
+  private var subject: String { isDialling ? address.description : "A client of \(address)" }
 }

@@ -8,7 +8,7 @@ struct TLSOptions {
     LinkOption("ca", "PEM file of the authorities that the other end's certificate must come from"),
     LinkOption("cert", "PEM file of this end's certificate chain"),
     LinkOption("key", "PEM file of this end's private key"),
-    LinkOption("name", "name to verify in the listener's certificate; the host where not given"),
+    LinkOption("name", "name to verify in the listener's certificate; the host by default"),
   ]
 
   let ca: String?

@@ -58,7 +58,7 @@ public struct TLSTransport: Transport {
     } catch let error as BywayError {
       throw error
     } catch {
-      throw TCPFailure.connecting(to: address, error)
+      throw TCPFailure.connecting(to: address, error, expecting: context.peer)
     }
   }
 

@@ -78,7 +78,7 @@ import TransportTestSupport
     let unused = try UnusedPort()
     let unusedAddress = try LinkAddress("tcp://127.0.0.1:\(unused.port)")
     let refused = await bywayError { try await transport.connect(to: unusedAddress, context: .test()) }
-    #expect(refused?.message.hasPrefix("Nobody listens on \(unusedAddress)") == true)
+    #expect(refused?.message.hasPrefix("Nothing listens on \(unusedAddress)") == true)
     #expect(refused?.processing == BywayError.Processing.none)
 
     let silent = try SilentPort()
@@ -107,7 +107,8 @@ import TransportTestSupport
     ])
   func systemErrors(_ code: CInt, _ start: String) throws {
     let address = try LinkAddress("tls://192.0.2.1:1")
-    #expect(TCPFailure.connecting(to: address, IOError(errnoCode: code, reason: "")).message.hasPrefix(start))
+    let error = IOError(errnoCode: code, reason: "")
+    #expect(TCPFailure.connecting(to: address, error, expecting: .gateway).message.hasPrefix(start))
     #expect(TCPFailure.listening(on: address, IOError(errnoCode: EACCES, reason: "")).message.contains("below 1024"))
     #expect(
       TCPFailure.listening(on: address, IOError(errnoCode: EADDRNOTAVAIL, reason: "")).message

@@ -26,9 +26,9 @@ import TransportTestSupport
     let missing = await bywayError { try client("ca=\(ca.folder["missing.pem"])") }
     #expect(missing?.message == "Cannot read ca=\(ca.folder["missing.pem"]): No such file or directory.")
     let noCertificate = await bywayError { try client("ca=\(one.key)") }
-    #expect(noCertificate?.message.contains("ca=\(one.key) holds no certificate") == true)
+    #expect(noCertificate?.message.contains("ca=\(one.key) contains no certificate") == true)
     let noKey = await bywayError { try client("cert=\(one.cert)&key=\(one.cert)") }
-    #expect(noKey?.message.contains("key=\(one.cert) holds no private key") == true)
+    #expect(noKey?.message.contains("key=\(one.cert) contains no private key") == true)
     let mismatch = await bywayError { try client("cert=\(one.cert)&key=\(two.key)") }
     #expect(mismatch?.message.contains("do not belong together") == true)
   }

@@ -15,13 +15,13 @@ struct SocketPath {
         .invalidAddress, "\(address.text) has a host in it: write unix:/PATH, with one slash, or unix:PATH.")
     }
     guard !address.path.isEmpty, !address.path.utf8.contains(0) else {
-      throw BywayError(.invalidAddress, "\(address.text) names no socket: write unix:/run/byway.sock.")
+      throw BywayError(.invalidAddress, "\(address.text) has no path: write unix:/run/byway.sock.")
     }
     let count = address.path.utf8.count
     guard count <= Self.limit else {
       throw BywayError(
         .invalidAddress,
-        "The socket path \(address.path) has \(count) bytes, \(Self.limit) are possible: use a shorter directory, or a "
+        "The socket path \(address.path) has \(count) bytes, but only \(Self.limit) are possible: use a shorter directory, or a "
           + "path relative to the working directory.")
     }
     text = address.path

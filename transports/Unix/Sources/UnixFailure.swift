@@ -4,9 +4,9 @@ internal import NIOCore
 
 /// What each failure means for the person who reads it.
 enum UnixFailure {
-  static func connecting(to path: SocketPath, _ error: any Error) -> BywayError {
+  static func connecting(to path: SocketPath, _ error: any Error, expecting peer: LinkPeer) -> BywayError {
     if case ChannelError.connectTimeout? = error as? ChannelError {
-      return unavailable("\(path.text) did not accept in time: its owner is busy or stuck.", error)
+      return unavailable("\(path.text) did not accept in time: the program that owns it is busy or stuck.", error)
     }
     guard let code = (error as? IOError)?.errnoCode else {
       return unavailable("Cannot connect to \(path.text).", error)
@@ -14,12 +14,12 @@ enum UnixFailure {
     switch code {
     case ENOENT, ENOTDIR:
       return FileKind(of: path.directory) == .directory
-        ? unavailable("There is no socket \(path.text): start the gateway, or check the path.", error)
+        ? unavailable("There is no socket \(path.text): start \(peer.name), or check the path.", error)
         : noDirectory(path, error)
     case ECONNREFUSED where path.kind != .socket, ENOTSOCK:
       return notASocket(path)
     case ECONNREFUSED:
-      return unavailable("Nobody listens on \(path.text): its owner has ended. Start the gateway again.", error)
+      return unavailable("Nothing listens on \(path.text): its owner has ended. Start \(peer.name) again.", error)
     case EACCES, EPERM:
       return unavailable(
         "Permission denied on \(path.text): ask its owner for a wider ?mode=, or run as a user or group that may write "

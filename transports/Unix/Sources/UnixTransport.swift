@@ -6,7 +6,7 @@ internal import NIOPosix
 /// Links over Unix domain sockets: `unix:/run/byway.sock`.
 public struct UnixTransport: Transport {
   public let scheme = "unix"
-  public let options = [LinkOption("mode", "permission bits of the socket file, in octal; the umask's where not given")]
+  public let options = [LinkOption("mode", "permission bits of the socket file, in octal; from the umask by default")]
 
   public init() {}
 
@@ -29,7 +29,7 @@ public struct UnixTransport: Transport {
           .connect(to: socket)
       }.get()
     } catch {
-      throw UnixFailure.connecting(to: path, error)
+      throw UnixFailure.connecting(to: path, error, expecting: context.peer)
     }
   }
 

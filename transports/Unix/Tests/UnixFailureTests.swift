@@ -47,7 +47,7 @@ import TransportTestSupport
   func notListening() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
-      #expect(await connecting("\(folder)/s")?.hasPrefix("Nobody listens on \(folder)/s") == true)
+      #expect(await connecting("\(folder)/s")?.hasPrefix("Nothing listens on \(folder)/s") == true)
       try "".write(toFile: "\(folder)/f", atomically: true, encoding: .utf8)
       #expect(await connecting("\(folder)/f")?.hasPrefix("\(folder)/f exists and is not a socket") == true)
       #expect(await listening("\(folder)/f")?.hasPrefix("\(folder)/f exists and is not a socket") == true)
@@ -91,8 +91,11 @@ import TransportTestSupport
   func permission() throws {
     // The superuser, whom tests may run as, is never refused: the explanation alone is tested.
     let path = try SocketPath(LinkAddress("unix:/run/s"))
-    let connecting = UnixFailure.connecting(to: path, IOError(errnoCode: EACCES, reason: "connect"))
+    let connecting = UnixFailure.connecting(
+      to: path, IOError(errnoCode: EACCES, reason: "connect"), expecting: .gateway)
     #expect(connecting.message.hasPrefix("Permission denied on /run/s: ask its owner"))
+    let dialling = UnixFailure.connecting(to: path, IOError(errnoCode: ENOENT, reason: "x"), expecting: .client)
+    #expect(dialling.message.contains("\"byway proxy\" with ?open=listen"), "\(dialling.message)")
     #expect(UnixFailure.binding(path, EACCES).message.hasPrefix("Permission denied on /run/s: choose a directory"))
     #expect(UnixFailure.binding(path, EROFS).message.hasPrefix("/run is read-only"))
   }

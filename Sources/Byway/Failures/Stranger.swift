@@ -1,0 +1,49 @@
+import HTTPWire
+
+/// Who is at the far end instead of the one that is expected there, as far as what it said first tells.
+enum Stranger: Sendable, Hashable {
+  /// Our own bytes come back.
+  case echo
+  case webServer
+  case tls
+  case ssh
+  /// A login prompt or a shell.
+  case login
+
+  /// `nil` where it may be anything.
+  init?(_ heard: some Collection<UInt8>) {
+    func begins(_ text: String) -> Bool { heard.starts(with: text.utf8, by: { $0 | 0x20 == $1 | 0x20 }) }
+    // An alert or a handshake, of any version (RFC 8446 §5.1).
+    if [0x15, 0x16].contains(heard.first), heard.dropFirst().first == 3 {
+      self = .tls
+    } else if begins("PRI * HTTP/2.0") {
+      self = .echo
+    } else if begins("SSH-") {
+      self = .ssh
+    } else if begins("HTTP/1.") || begins("<!doctype") || begins("<html") {
+      self = .webServer
+    } else if Self.isPrompt(String(decoding: heard, as: UTF8.self).lowercased()) {
+      self = .login
+    } else {
+      return nil
+    }
+  }
+
+  private static func isPrompt(_ text: String) -> Bool {
+    ["login:", "password:", "command not found", "$ ", "# "].contains { text.contains($0) }
+  }
+
+  /// What to try.
+  /// - Parameter server: who should be there.
+  func advice(expecting server: FarEnd) -> String {
+    switch (self, server) {
+    case (.echo, _): "It echoes what is sent to it: start \"byway gateway\" there."
+    case (.webServer, .origin): "If it is a web server of HTTP/1.1, write http:// or unix: instead of h2c."
+    case (.webServer, _): "If it is a web server, add ?http=1.1 to the link."
+    case (.tls, .origin): "It speaks TLS: write https:// instead of h2c://."
+    case (.tls, _): "It speaks TLS: use a link of tls://."
+    case (.ssh, _): "It is an SSH server: use a link of ssh://."
+    case (.login, _): "A login prompt or a shell answers: start \"byway gateway\" there instead."
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/// What came last on a line before its first frame, to tell who is at the far end.
+struct Overheard {
+  private static let limit = 256
+  private static let quoteLimit = 60
+
+  private(set) var bytes: [UInt8] = []
+
+  mutating func add(_ new: UnsafeRawBufferPointer) {
+    bytes += new.suffix(Self.limit)
+    if bytes.count > Self.limit { bytes.removeFirst(bytes.count - Self.limit) }
+  }
+
+  /// The last line of it, where it is text and not noise: "device login:".
+  var lastWords: String? {
+    let isText = { (byte: UInt8) in (0x20..<0x7F).contains(byte) || [0x09, 0x0A, 0x0D, 0x1B].contains(byte) }
+    guard bytes.count >= 4, bytes.count(where: isText) * 10 >= bytes.count * 9 else { return nil }
+    let lines = String(decoding: withoutSequences, as: UTF8.self).split { $0.isNewline }.map { line in
+      String(line).visible.drop { $0 == " " }.prefix(Self.quoteLimit)
+    }
+    return lines.last { !$0.isEmpty }.map(String.init)
+  }
+
+  /// Without what tells a terminal to set colours and modes, as prompts do (ECMA-48 §5.4).
+  private var withoutSequences: [UInt8] {
+    var plain: [UInt8] = []
+    var rest = bytes[...]
+    while let byte = rest.popFirst() {
+      guard byte == 0x1B else {
+        plain.append(byte)
+        continue
+      }
+      guard rest.first == UInt8(ascii: "[") else { continue }
+      rest = rest.dropFirst().drop { !(0x40...0x7E).contains($0) }.dropFirst()
+    }
+    return plain
+  }
+}
