@@ -5,7 +5,7 @@ import Logging
 public import NIOCore
 public import NIOPosix
 
-/// Runs beside the user: takes HTTP/1.1, HTTP/2 with prior knowledge, CONNECT and WebSocket on one address, and sends
+/// Runs at the user's end: takes HTTP/1.1, HTTP/2 with prior knowledge, CONNECT and WebSocket on one address, and sends
 /// each request over the link.
 ///
 /// The link and every connection that uses it live on one event loop. Safe on any thread.
@@ -118,12 +118,13 @@ private final class WayOut: @unchecked Sendable {
       logger: configuration.logger)
     self.upstream = OwnedUpstream(upstream, on: eventLoop)
     let link: any ExchangeHandler = configuration.termination == nil ? upstream : SealedHandler(before: upstream)
-    handler =
+    let intercepting =
       configuration.interceptors.isEmpty
       ? link
       : InterceptingHandler(
         configuration.interceptors, before: link, on: LoopExecutor(eventLoop),
         destination: { rules.destination(of: $0) })
+    handler = LastRecipient(of: upstream, before: intercepting)
   }
 
   /// A gateway that dials is answered at once.

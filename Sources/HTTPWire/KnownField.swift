@@ -14,6 +14,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   // Fields that a hop reads, sets or checks.
   case accept
   case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
+  case maxForwards
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
   case origin, referer, secFetchSite, secFetchDest
@@ -61,6 +62,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .proxyStatus: "proxy-status"
     case .contentType: "content-type"
     case .cookie: "cookie"
+    case .maxForwards: "max-forwards"
     case .proxyAuthenticate: "proxy-authenticate"
     case .proxyAuthorization: "proxy-authorization"
     case .secWebSocketKey: "sec-websocket-key"
@@ -104,6 +106,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case (10, UInt8(ascii: "c")): self = Self.match(name, .connection)
     case (10, UInt8(ascii: "k")): self = Self.match(name, .keepAlive)
     case (12, UInt8(ascii: "c")): self = Self.match(name, .contentType)
+    case (12, UInt8(ascii: "m")): self = Self.match(name, .maxForwards)
     case (12, UInt8(ascii: "p")): self = Self.match(name, .proxyStatus)
     case (14, UInt8(ascii: "c")): self = Self.match(name, .contentLength)
     case (14, UInt8(ascii: "s")):

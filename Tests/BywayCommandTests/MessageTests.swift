@@ -48,15 +48,16 @@ import Testing
     line.sentBytes = 600
     line.receivedFrames = 38
     line.receivedBytes = 400
-    statistics.line = line
+    statistics.lineFacts = line.facts.map { "line: \($0)" }
     #expect(
       statistics.summary(of: "x").suffix(4) == [
-        "line: round trip 1.9 ms beside the bytes' own time", "line: carries 11300 bytes/s, nominal 11520",
+        "line: round trip 1.9 ms, without the time for the bytes themselves",
+        "line: carries 11300 bytes/s, nominal 11520",
         "line: 40 frames sent, 0 of them again; 38 received, 0 damaged", "line: no errors in 1000 bytes",
       ])
     line.repeatedFrames = 2
     line.damagedFrames = 1
-    statistics.line = line
+    statistics.lineFacts = line.facts.map { "line: \($0)" }
     #expect(statistics.summary(of: "x").last == "line: 3000 errors in a million bytes, 3 in 1000")
     #expect(PingStatistics().summary(of: "x") == ["--- x ---", "0 sent, 0 received, 0% lost"])
   }

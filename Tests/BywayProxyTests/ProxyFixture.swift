@@ -82,7 +82,7 @@ struct ProxyFixture {
   }
 }
 
-/// A server beside the origin: answers whatever comes with the same bytes, if any, and else sends it back.
+/// A server next to the origin: answers whatever comes with the same bytes, if any, and else sends it back.
 struct OtherServer {
   let port: Int
   private let channel: any Channel

@@ -161,7 +161,7 @@ extension TrustedPath.Distrust {
     case .foreignLink(let owner):
       "\(place) is a symbolic link of another user (\(owner)), who can let it lead anywhere: choose a folder of your own."
     case .writable(let mode):
-      "Others can write to \(place) (mode \(String(mode, radix: 8)))\(kept): chmod go-w it, and look at what is in it, or"
+      "Others can write to \(place) (mode \(String(mode, radix: 8)))\(kept): run chmod go-w on it and check what is in it, or"
         + " choose a folder of your own."
     case .noFolder: "\(place) is not a folder."
     case .tooManyLinks: "\(place) is one of too many symbolic links."

@@ -37,7 +37,7 @@ struct LinkBook: Sendable {
             .usage, "\(place): \"\(line.name)\" cannot be a link's name: use letters, digits, -, _ and dots.")
         }
         if let before = lines.updateValue(line.line, forKey: line.name) {
-          throw CommandFailure(.usage, "\(place): \(line.name) is a link's name on line \(before) already.")
+          throw CommandFailure(.usage, "\(place): \(line.name) is already the name of a link on line \(before).")
         }
         if known[line.name] == nil { known[line.name] = Entry(name: line.name, address: line.value, place: place) }
       }

@@ -42,13 +42,12 @@ struct LinkProbe: Sendable {
 
   private func ping(_ entry: LinkBook.Entry) async -> String {
     do {
-      var configuration = BywayClient.Configuration.defaults
-      configuration.patience = .zero
-      let client = BywayClient(try book.link(entry, in: transports), configuration: configuration)
+      let pinger = LinkPinger(try book.link(entry, in: transports), in: transports)
       let timedOut = BywayError(.timedOut, "No answer within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
-      let roundTrip = try await withTimeLimit(Self.patience, timedOut) { try await client.ping() }
-      await client.shutDown()
-      return "answers in \(PingStatistics.milliseconds(roundTrip)) ms"
+      let roundTrip = try await withTimeLimit(Self.patience, timedOut) { try await pinger.ping() }
+      let way = await pinger.proxy.map { ", through the proxy at \($0)" } ?? ""
+      await pinger.shutDown()
+      return "answers in \(PingStatistics.milliseconds(roundTrip)) ms\(way)"
     } catch {
       return BywayError(error).message
     }

@@ -6,13 +6,13 @@ import NIOCore
 struct LinksCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "links",
-    abstract: "Lists the links that have names.",
+    abstract: "Lists the links that have been given a name.",
     discussion: """
       Names are lines of "name = address" in ~/.config/byway/links and /etc/byway/links, and stand for the address after \
-      --link and in BYWAY_LINK. One on a line: the name, the address, and what is known of it without opening it.
+      --link and in BYWAY_LINK. Each line has the name, the address, and what is known about the link without opening it.
       """)
 
-  @Flag(help: "Open each link, and tell how long a round trip takes or why there is none.")
+  @Flag(help: "Open each link, and show how long a round trip takes or why it fails.")
   var ping = false
 
   init() {}

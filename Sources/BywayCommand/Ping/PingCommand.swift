@@ -9,32 +9,34 @@ struct PingCommand: AsyncParsableCommand {
     commandName: "ping",
     abstract: "Measures round trips over a link.",
     discussion: """
-      Any HTTP/2 at the far end answers, a gateway is not needed. Over a serial line, lines that begin with "line:" tell \
-      at the end what that did beside: its own round trip, its rate, its errors and what was sent again. Exit status: 0 if \
-      an answer came, 69 if none did.
+      Any HTTP/2 server at the far end answers; it need not be a gateway. Over a serial line, lines that begin with "line:" \
+      report on the line itself at the end: its round trip, its rate, its errors and what was sent again. Exit \
+      status: 0 if an answer came, 69 if none did.
       """)
 
   @OptionGroup var link: LinkOptions
 
-  @Option(name: .short, help: ArgumentHelp("Stop after so many; without it, Ctrl-C does.", valueName: "count"))
+  @Option(
+    name: .customShort("c", allowingJoined: true),
+    help: ArgumentHelp("Stop after this many; without it, Ctrl-C stops.", valueName: "count"))
   var count: Int?
 
-  @Option(name: [.customShort("i"), .long], help: ArgumentHelp("Time between two.", valueName: "seconds"))
+  @Option(
+    name: [.customShort("i", allowingJoined: true), .long],
+    help: ArgumentHelp("Time between two pings.", valueName: "seconds"))
   var interval = Seconds(1)
 
   init() {}
 
   func validate() throws {
-    if let count, count < 1 { throw ValidationError("-c is at least 1.") }
+    if let count, count < 1 { throw ValidationError("-c must be at least 1.") }
   }
 
   func run() async throws {
     let link = try link.link(in: CommandContext.transports)
-    var configuration = BywayClient.Configuration.defaults
-    configuration.patience = .zero
-    let client = BywayClient(link, configuration: configuration)
+    let pinger = LinkPinger(link, in: CommandContext.transports)
     let pings = Task { [count, interval] in
-      try await PingSeries(client: client, name: link.address.text, count: count, interval: interval.amount).run()
+      try await PingSeries(pinger: pinger, name: link.address.text, count: count, interval: interval.amount).run()
     }
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
     let interrupt = Task { for await _ in signals { pings.cancel() } }
@@ -42,7 +44,7 @@ struct PingCommand: AsyncParsableCommand {
 
     let statistics = try await pings.value
     for line in statistics.summary(of: link.address.text) { try StandardStream.output.write(line + "\n") }
-    await client.shutDown()
+    await pinger.shutDown()
     if statistics.received == 0 { throw CommandFailure(.unavailable, "No answer came over \(link.address).") }
   }
 }

@@ -6,7 +6,7 @@ struct PingSeries: Sendable {
   /// What is not back by then is lost.
   private static let patience = TimeAmount.seconds(10)
 
-  let client: BywayClient
+  let pinger: LinkPinger
   let name: String
   let count: Int?
   let interval: TimeAmount
@@ -19,6 +19,10 @@ struct PingSeries: Sendable {
       let number = statistics.sent + 1
       do {
         let roundTrip = try await ping()
+        if number == 1, let proxy = await pinger.proxy {
+          StandardStream.error.writeLine(
+            "byway: \(name) is in use by the proxy at \(proxy): the pings go through that.")
+        }
         statistics.add(roundTrip)
         let milliseconds = PingStatistics.milliseconds(roundTrip)
         try StandardStream.output.write("reply from \(name): seq=\(number) time=\(milliseconds) ms\n")
@@ -29,8 +33,7 @@ struct PingSeries: Sendable {
       } catch is CancellationError {
         break
       }
-      // Asked each time, because a session that is over tells nothing.
-      statistics.line = await client.lineStatistics() ?? statistics.line
+      statistics.lineFacts = await pinger.lineFacts
       if statistics.sent == count { break }
       try? await Task.sleep(for: .nanoseconds(interval.nanoseconds))
     }
@@ -40,6 +43,6 @@ struct PingSeries: Sendable {
   private func ping() async throws -> TimeAmount {
     let timedOut = BywayError(
       .timedOut, "\(name) did not answer a ping within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
-    return try await withTimeLimit(Self.patience, timedOut) { try await client.ping() }
+    return try await withTimeLimit(Self.patience, timedOut) { try await pinger.ping() }
   }
 }

@@ -1,5 +1,4 @@
 import Byway
-import LinkLayer
 import NIOCore
 
 /// What a series of pings amounts to.
@@ -7,7 +6,7 @@ struct PingStatistics: Sendable, Equatable {
   private(set) var sent = 0
   private(set) var received = 0
   /// Where the link is a line: what that did, as it was last heard.
-  var line: LinkStatistics?
+  var lineFacts: [String] = []
   private var least: TimeAmount?
   private var greatest: TimeAmount?
   private var sum = TimeAmount.zero
@@ -34,7 +33,7 @@ struct PingStatistics: Sendable, Equatable {
       let times = [least, average, greatest].map(Self.milliseconds).joined(separator: "/")
       lines.append("round trip min/avg/max = \(times) ms")
     }
-    return lines + (line?.facts ?? []).map { "line: \($0)" }
+    return lines + lineFacts
   }
 
   static func milliseconds(_ time: TimeAmount) -> String {

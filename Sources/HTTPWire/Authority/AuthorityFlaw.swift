@@ -18,18 +18,18 @@ extension AuthorityFlaw: CustomStringConvertible {
   /// Half a sentence that says what to write.
   package var description: String {
     switch self {
-    case .empty: "no host is named"
+    case .empty: "the host is missing"
     case .userInformation: "leave out the user and password before the host"
-    case .otherScript: "letters beyond ASCII are written as xn--…, as browsers do"
-    case .percentEncoding: "a host has no percent-encoding"
-    case .character: "a host has letters, digits, -, _ and dots only"
-    case .label: "something stands before and between the dots of a name"
+    case .otherScript: "letters outside ASCII must be written as xn--…, as browsers do"
+    case .percentEncoding: "percent-encoding is not allowed in a host"
+    case .character: "a host may only have letters, digits, -, _ and dots"
+    case .label: "a name must not begin with a dot or have two in a row"
     case .length: "a name has at most 63 letters between dots, and 253 in all"
-    case .number: "an address of IPv4 is four numbers up to 255, without zeros in front, and no name ends in a number"
-    case .address: "an address of IPv6 stands in brackets, and a colon before the port"
-    case .zone: "a zone means nothing to another machine"
+    case .number: "an IPv4 address is four numbers up to 255 without leading zeros, and a name must not end in a number"
+    case .address: "an IPv6 address must be in brackets, with a colon before the port"
+    case .zone: "leave out the zone, which means nothing to another machine"
     case .port: "a port is a number from 0 to 65535"
-    case .portNotWanted: "a host is wanted here, without a port"
+    case .portNotWanted: "write the host without a port"
     }
   }
 }

@@ -38,7 +38,7 @@ extension EndToEnd {
     @Test("nobody at the far end") func nobody() async throws {
       let line = try SerialLine(LineConfiguration())
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "Not one byte arrives", "byway gateway"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "No bytes arrive", "byway gateway"])
       #expect(result.duration < .seconds(20))
     }
 
@@ -67,7 +67,7 @@ extension EndToEnd {
         LineConfiguration(), back: LineConfiguration(faults: [BitFlips(rate: 0.4)]))
       let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
       EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "same baud rate"])
-      #expect(!result.errorText.contains("Not one byte"))
+      #expect(!result.errorText.contains("No bytes arrive"))
       await passage.stop()
     }
 
@@ -76,7 +76,39 @@ extension EndToEnd {
         LineConfiguration(),
         back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ndevice login: ")]))
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "not from a gateway", "byway gateway"])
+      EndToEnd.expect(
+        result, code: 69,
+        words: ["Nobody answers on serial:", "a login prompt or a shell", "device login:", "byway gateway"])
+    }
+
+    @Test("a program that says something else is quoted") func chatter() async throws {
+      let line = try SerialLine(
+        LineConfiguration(),
+        back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ntemperature 21.5")]))
+      let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
+      EndToEnd.expect(
+        result, code: 69, words: ["Nobody answers on serial:", "text of another program", "temperature 21.5"])
+    }
+
+    @Test("what is sent comes back") func echo() async throws {
+      let result = try await BywayProcess.run(["request", "--link", "exec:/bin/cat?line=115200", "/"])
+      EndToEnd.expect(result, code: 69, words: ["comes back", "byway gateway"])
+    }
+
+    @Test("a line that a proxy has is pinged through that, over TCP or a Unix socket", arguments: [true, false])
+    func pingThroughProxy(_ listensOnPort: Bool) async throws {
+      let passage = try await SerialLineWithGateway()
+      let listen = listensOnPort ? "127.0.0.1:0" : "unix:\(passage.folder["p"])"
+      let proxy = try await BywayProcess.proxy(["--link", passage.line.near, "--listen", listen])
+      // The proxy opens the line with its first request.
+      let address = listensOnPort ? [try proxy.url + "/"] : ["--unix-socket", passage.folder["p"], "http://localhost/"]
+      #expect(try await Curl.fetch(address).status == 200)
+      let result = try await BywayProcess.run(["ping", "-c2", "-i0.1", "--link", passage.line.near])
+      #expect(result.exitCode == 0, "\(result.errorText)")
+      #expect(result.errorText.contains("is in use by the proxy at "), "\(result.errorText)")
+      #expect(result.text.contains("2 sent, 2 received") && result.text.contains("line: carries "), "\(result.text)")
+      await proxy.process.stop()
+      await passage.stop()
     }
 
     @Test("both ends dial") func bothDial() async throws {

@@ -52,7 +52,7 @@ struct ChannelOpener: Sendable {
   private func warnOfOthers(at path: String) {
     guard let other = PortHolder.others(withOpen: path).first else { return }
     advice.giveOnce("other \(path) \(other)") {
-      logger.warning("\(path) is also open in \(other), which takes bytes away: stop it.")
+      logger.warning("\(path) is also open in \(other), which takes bytes from it: stop that program.")
     }
   }
 }

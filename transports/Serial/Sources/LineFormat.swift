@@ -20,11 +20,11 @@ struct LineFormat: Sendable, Hashable {
 
 extension LineFormat {
   static let options = [
-    LinkOption("baud", "bits per second, the same at both ends; 115200 where not given"),
+    LinkOption("baud", "bits per second, the same at both ends; 115200 by default"),
     LinkOption("parity", "none (the default), even or odd"),
     LinkOption("stopbits", "1 (the default) or 2"),
-    LinkOption("flow", "none (the default), or rtscts where both wires are connected"),
-    LinkOption("databits", "8; other numbers cannot carry bytes"),
+    LinkOption("flow", "none (the default), or rtscts if both wires are connected"),
+    LinkOption("databits", "8; a link needs all eight bits of a byte"),
   ]
 
   init(_ address: LinkAddress) throws {
@@ -33,7 +33,7 @@ extension LineFormat {
         throw BywayError(
           .invalidAddress,
           "baud=\(text) is not a rate: write bits per second from \(Self.rates.lowerBound) to \(Self.rates.upperBound), "
-            + "the same at both ends. Usual are 9600, 115200 and 921600.")
+            + "the same at both ends. Usual rates are 9600, 115200 and 921600.")
       }
       self.baud = baud
     }
@@ -46,7 +46,8 @@ extension LineFormat {
       throw BywayError(
         .invalidAddress,
         "flow=xonxoff is not possible: it takes the bytes 0x11 and 0x13 for itself, and a link carries every byte. Use "
-          + "flow=rtscts where the wires are there, else flow=none: a link never sends faster than its far end takes.")
+          + "flow=rtscts if those wires are connected, otherwise flow=none: a link never sends faster than its far end takes."
+      )
     }
     parity = try address.choice("parity", of: Parity.self) ?? .none
     flow = try address.choice("flow", of: FlowControl.self) ?? .none

@@ -56,9 +56,9 @@ enum ModemPort {
     switch result {
     case SP_OK: return
     case SP_ERR_FAIL: throw SerialFailure(opening: path, SystemError(code: sp_last_error_code()))
-    case SP_ERR_SUPP: throw SerialFailure.unusable(path, "its driver does not have these settings")
+    case SP_ERR_SUPP: throw SerialFailure.unusable(path, "its driver does not support these settings")
     case SP_ERR_MEM: throw SerialFailure.unusable(path, "memory is exhausted")
-    default: throw SerialFailure.unusable(path, "libserialport does not take these settings")
+    default: throw SerialFailure.unusable(path, "libserialport does not support these settings")
     }
   }
 

@@ -24,7 +24,7 @@ extension SerialAddress.Device {
       guard let pattern = USBPattern(path.dropFirst(4)) else {
         throw BywayError(
           .invalidAddress,
-          "\(address) names no USB adapter: write serial:usb:VID:PID or serial:usb:VID:PID:SERIAL with VID and PID in "
+          "\(address) is not a USB adapter: write serial:usb:VID:PID or serial:usb:VID:PID:SERIAL with VID and PID in "
             + "four hexadecimal digits, such as serial:usb:0403:6001. \"byway ports\" lists what is there.")
       }
       self = .usb(pattern)
@@ -39,7 +39,7 @@ extension SerialAddress.Device {
       let other = isName ? "serial:./\(path)" : "serial:usb:VID:PID"
       throw BywayError(
         .invalidAddress,
-        "\(address) names no device: write serial:/dev/\(isName ? path : "ttyUSB0"), or \(other). \"byway ports\" lists what "
+        "\(address) has no device: write serial:/dev/\(isName ? path : "ttyUSB0"), or \(other). \"byway ports\" lists what "
           + "is there.")
     }
     self = .path(path)

@@ -31,6 +31,11 @@ enum SerialFailure: Error {
 }
 
 extension SerialFailure {
+  /// By a process that is known.
+  var taken: PortTaken? {
+    if case .inUse(_, let holder?) = self { PortTaken(by: holder.processID) } else { nil }
+  }
+
   var message: String { message(ports: PortList().all()) }
 
   func message(ports: [PortDescription]) -> String {
@@ -40,7 +45,7 @@ extension SerialFailure {
     case .noAdapter(let pattern):
       "No USB adapter \(pattern) is plugged in.\(Self.list(ports))"
     case .ambiguous(let pattern, let matches):
-      "There is more than one USB adapter \(pattern): choose one. \(Self.addresses(of: matches, among: ports))"
+      "More than one USB adapter matches \(pattern): choose one. \(Self.addresses(of: matches, among: ports))"
     case .noPermission(let path, let group):
       "Permission denied on \(path). \(group.advice)"
     case .inUse(let path, let holder):
@@ -61,7 +66,7 @@ extension SerialFailure {
 
   private static func list(_ ports: [PortDescription]) -> String {
     ports.isEmpty
-      ? " There are no serial ports here; \"dmesg\" tells whether the system has seen one."
+      ? " There are no serial ports here; \"dmesg\" shows whether the system has seen one."
       : " \(addresses(of: ports, among: ports))"
   }
 

@@ -108,7 +108,7 @@ final class SerialPort: Sendable {
         : SerialFailure(opening: path, SystemError(code: errno))
     }
     guard tcgetsid(descriptor) != getsid(0) else {
-      throw SerialFailure.unusable(path, "it is the terminal that this was started from; for a login use stdio:")
+      throw SerialFailure.unusable(path, "it is the terminal that this was started from; to serve a login use stdio:")
     }
     try PortLock.take(descriptor, path: path)
     do {
@@ -141,14 +141,14 @@ final class SerialPort: Sendable {
     // Two ends may differ by about 4 % in all before characters are cut wrongly.
     guard abs(settings.baud - format.baud) * 50 <= format.baud else {
       throw SerialFailure.unusable(
-        path, "its driver makes baud=\(format.baud) \(settings.baud); set a rate that it has, at both ends")
+        path, "its driver turns baud=\(format.baud) into \(settings.baud); set a rate that it supports, at both ends")
     }
     guard settings.parity == format.parity, settings.stopBits == format.stopBits else {
       throw SerialFailure.unusable(
-        path, "its driver does not do \(format); set parity=none and stopbits=1 at both ends")
+        path, "its driver does not support \(format); set parity=none and stopbits=1 at both ends")
     }
     guard settings.hasHardwareFlowControl == (format.flow == .rtscts) else {
-      throw SerialFailure.unusable(path, "its driver does not do flow=\(format.flow.rawValue)")
+      throw SerialFailure.unusable(path, "its driver does not support flow=\(format.flow.rawValue)")
     }
   }
 }

@@ -5,7 +5,7 @@ internal import NIOPosix
 
 /// Links over serial lines: `serial:/dev/ttyUSB0?baud=921600`, `serial:usb:0403:6001:A50285BI`.
 ///
-/// A line has two ends and no server: whoever connects and whoever listens open the same kind of device, and a
+/// A line has two ends and no server: both the end that connects and the end that listens open the same kind of device, and a
 /// listener opens it again whenever it was lost.
 public struct SerialTransport: Transport {
   public let scheme = "serial"
@@ -39,7 +39,7 @@ public struct SerialTransport: Transport {
     do {
       return try await body()
     } catch let failure as SerialFailure {
-      throw BywayError(.linkUnavailable, failure.message, processing: .none)
+      throw BywayError(.linkUnavailable, failure.message, processing: .none, cause: failure.taken)
     }
   }
 }

@@ -35,13 +35,13 @@ import Testing
   }
 
   @Test(
-    "refuses an address that names no device, and says how one is written",
+    "refuses an address that has no device, and says how one is written",
     arguments: [
       ("serial:", "write serial:/dev/ttyUSB0"), ("serial:ttyS1", "write serial:/dev/ttyS1, or serial:./ttyS1"),
-      ("serial://dev/ttyUSB0", "has a host in it"), ("serial:?baud=9600", "names no device"),
-      ("serial:usb:", "VID and PID in four hexadecimal digits"), ("serial:usb:0403", "names no USB adapter"),
-      ("serial:usb:403:6001", "names no USB adapter"), ("serial:usb:0403:600x", "names no USB adapter"),
-      ("serial:usb:+403:6001", "names no USB adapter"), ("serial:usb:0403:6001:", "names no USB adapter"),
+      ("serial://dev/ttyUSB0", "has a host in it"), ("serial:?baud=9600", "has no device"),
+      ("serial:usb:", "VID and PID in four hexadecimal digits"), ("serial:usb:0403", "is not a USB adapter"),
+      ("serial:usb:403:6001", "is not a USB adapter"), ("serial:usb:0403:600x", "is not a USB adapter"),
+      ("serial:usb:+403:6001", "is not a USB adapter"), ("serial:usb:0403:6001:", "is not a USB adapter"),
     ])
   func noDevice(_ text: String, _ part: String) {
     expectRefusal(of: text, part)

@@ -21,7 +21,7 @@ import TransportTestSupport
         + "serial:/dev/ttyS0 (/dev/ttyS0), serial:usb:0403:6001:A1 (/dev/ttyUSB0).")
     #expect(
       SerialFailure.missing("/dev/ttyUSB1").message(ports: []).hasSuffix(
-        "There are no serial ports here; \"dmesg\" tells whether the system has seen one."))
+        "There are no serial ports here; \"dmesg\" shows whether the system has seen one."))
   }
 
   @Test("a missing or ambiguous adapter is told with the addresses to choose from")

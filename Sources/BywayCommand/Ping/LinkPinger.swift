@@ -1,0 +1,59 @@
+import Byway
+import LinkLayer
+import NIOCore
+
+/// Pings a link: over a connection of its own, or through the proxy that has its port.
+actor LinkPinger {
+  private enum Way {
+    case own
+    case through(LinkProxy)
+  }
+
+  private let client: BywayClient
+  private let transports: TransportRegistry
+  private var way = Way.own
+  /// What the line does, as it was last heard; empty where there is none.
+  private(set) var lineFacts: [String] = []
+
+  init(_ link: Link, in transports: TransportRegistry) {
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .zero
+    client = BywayClient(link, configuration: configuration)
+    self.transports = transports
+  }
+
+  /// The proxy's address, where the pings go through one.
+  var proxy: String? {
+    if case .through(let proxy) = way { proxy.address } else { nil }
+  }
+
+  func ping() async throws -> TimeAmount {
+    switch way {
+    case .own:
+      do {
+        let roundTrip = try await client.ping()
+        // Asked each time, because a session that is over tells nothing.
+        lineFacts = await client.lineStatistics()?.facts.map { "line: \($0)" } ?? lineFacts
+        return roundTrip
+      } catch let error as BywayError {
+        guard let taken = error.cause as? PortTaken,
+          let (proxy, answer) = await LinkProxy.find(of: taken.processID, in: transports)
+        else { throw error }
+        way = .through(proxy)
+        return take(answer)
+      }
+    case .through(let proxy):
+      return take(try await proxy.ask())
+    }
+  }
+
+  func shutDown() async {
+    await client.shutDown()
+    if case .through(let proxy) = way { await proxy.shutDown() }
+  }
+
+  private func take(_ answer: LinkProxy.Answer) -> TimeAmount {
+    lineFacts = answer.lineFacts
+    return answer.roundTrip
+  }
+}

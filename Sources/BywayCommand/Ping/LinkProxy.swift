@@ -1,0 +1,60 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// A running `byway proxy` of this machine, asked about its link: OPTIONS that it must not forward (RFC 9110 §7.6.2).
+struct LinkProxy: Sendable {
+  struct Answer: Sendable, Hashable {
+    let roundTrip: TimeAmount
+    let lineFacts: [String]
+  }
+
+  private static let bodyLimit = 4096
+  private static let patience = TimeAmount.seconds(5)
+
+  let address: String
+  private let client: BywayClient
+
+  /// The proxy that a process is, and its first answer; `nil` where it is something else, or this user cannot reach it.
+  static func find(of processID: Int32, in transports: TransportRegistry) async -> (LinkProxy, Answer)? {
+    for address in transports.listeners(of: processID) {
+      guard let proxy = try? LinkProxy(address, in: transports) else { continue }
+      if let answer = try? await proxy.ask() { return (proxy, answer) }
+      await proxy.shutDown()
+    }
+    return nil
+  }
+
+  private init(_ address: String, in transports: TransportRegistry) throws {
+    self.address = address
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .zero
+    configuration.timeout = Self.patience
+    client = BywayClient(try transports.link("\(address)?http=1.1"), configuration: configuration)
+  }
+
+  /// - Throws: ``BywayError``: why there was no round trip, or that this is not such a proxy.
+  func ask() async throws -> Answer {
+    var request = try Request(.options, url: "http://localhost/")
+    if let name = HTTPField.Name("Max-Forwards") { request.head.headerFields[name] = "0" }
+    let response = try await client.execute(request)
+    if let message = HopFailure.message(in: response.head) { throw BywayError(.linkUnavailable, message) }
+    guard let name = HTTPField.Name("Server-Timing"), let field = response.head.headerFields[name],
+      let roundTrip = Self.roundTrip(in: field)
+    else {
+      throw BywayError(.unsupported, "\(address) is not a byway proxy.")
+    }
+    let body = try await response.body.collect(upTo: Self.bodyLimit)
+    let lines = String(buffer: body).split(separator: "\n").map { String($0).visible }
+    return Answer(roundTrip: roundTrip, lineFacts: lines.filter { $0.hasPrefix("line: ") })
+  }
+
+  func shutDown() async { await client.shutDown() }
+
+  /// `link;dur=5.739`
+  static func roundTrip(in field: String) -> TimeAmount? {
+    guard field.hasPrefix("link;dur="), let milliseconds = Double(field.dropFirst(9)), (0...1e6).contains(milliseconds)
+    else { return nil }
+    return .nanoseconds(Int64(milliseconds * 1e6))
+  }
+}

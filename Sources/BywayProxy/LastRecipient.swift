@@ -1,0 +1,66 @@
+import Byway
+import HTTPWire
+import LinkLayer
+import NIOCore
+
+/// Counts how far OPTIONS and TRACE may still go, and answers what may go no further (RFC 9110 §7.6.2). So a client can ask this
+/// proxy itself how long a round trip over its link takes, in `Server-Timing`; what the line does stands in the body.
+///
+/// Lives on the link's event loop.
+final class LastRecipient: ExchangeHandler {
+  private let link: any Upstream
+  private let next: any ExchangeHandler
+  /// Whoever asks while it runs gets its result too: the link is not asked more often for more clients.
+  private var measurement: EventLoopFuture<TimeAmount>?
+
+  init(of link: any Upstream, before next: any ExchangeHandler) {
+    self.link = link
+    self.next = next
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard request.fields.contains(.maxForwards), let method = request.fields.value(of: .method),
+      method == "OPTIONS" || method == "TRACE",
+      let count = request.fields.value(of: .maxForwards).flatMap({ UInt32($0) })
+    else { return next.begin(request, respondingTo: sink) }
+    guard count == 0 else {
+      var request = request
+      request.fields.set(.maxForwards, "\(count - 1)")
+      return next.begin(request, respondingTo: sink)
+    }
+    guard method == "OPTIONS" else {
+      sink.fail(BywayError(.unsupported, "This proxy does not answer TRACE: ask with OPTIONS.", processing: .none))
+      return DiscardingRequestSink()
+    }
+    let request = DiscardingRequestSink()
+    measure().assumeIsolated().whenComplete { result in
+      switch result {
+      case .success(let roundTrip): self.answer(sink, roundTrip)
+      case .failure(let error): sink.fail(BywayError(error))
+      }
+    }
+    return request
+  }
+
+  private func measure() -> EventLoopFuture<TimeAmount> {
+    if let measurement { return measurement }
+    let measurement = link.ping()
+    self.measurement = measurement
+    measurement.assumeIsolated().whenComplete { _ in self.measurement = nil }
+    return measurement
+  }
+
+  private func answer(_ sink: any ResponseSink, _ roundTrip: TimeAmount) {
+    let body = (link.lineStatistics?.facts ?? []).map { "line: \($0)\n" }.joined()
+    // Milliseconds (Server Timing, W3C).
+    let milliseconds = "\(Double(roundTrip.nanoseconds / 1000) / 1000)"
+    sink.head(
+      [
+        ":status": "200", "server-timing": "link;dur=\(milliseconds)", "content-type": "text/plain; charset=utf-8",
+        "cache-control": "no-store", "content-length": "\(body.utf8.count)",
+      ], isComplete: body.isEmpty)
+    guard !body.isEmpty else { return }
+    sink.write(ByteBuffer(string: body))
+    sink.finish(trailers: nil)
+  }
+}
