@@ -8,6 +8,8 @@ struct SSHFailure: Sendable {
   /// `user@host:port`.
   let server: String
   let user: String
+  /// Where a ProxyCommand for the server stands, which is not run.
+  private var proxyCommand: String?
 
   init(server: String, user: String) {
     self.server = server
@@ -18,27 +20,35 @@ struct SSHFailure: Sendable {
     let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
     server = "\(settings.user)@\(host)\(settings.port == 22 ? "" : ":\(settings.port)")"
     user = settings.user
+    proxyCommand = settings.proxyCommand
   }
 
   // MARK: The way to the server
 
   func connecting(_ error: any Error) -> BywayError {
     // From a stop on the way: it has been put into words already.
-    error as? BywayError ?? ConnectFailure.error(error, connectingTo: server, of: "the SSH server")
+    if let error = error as? BywayError { return error }
+    var failure = ConnectFailure.error(error, connectingTo: server, of: "the SSH server")
+    if let proxyCommand {
+      failure.message +=
+        " ssh would go by ProxyCommand (\(proxyCommand)), which byway does not run: write ProxyJump there, or let ssh "
+        + "carry the link (exec:ssh HOST …)."
+    }
+    return failure
   }
 
   // MARK: The beginning of a session
 
   func handshaking(_ error: any Error, _ identification: ServerIdentification) -> BywayError {
     if identification.isWebServer {
-      return unavailable("\(server) is a web server and no SSH server: check the port.", error)
+      return unavailable("\(server) is a web server, not an SSH server: check the port.", error)
     }
     guard let software = identification.software else {
       let what = identification.firstLine.map { ": it says \"\($0)\"" } ?? ""
       return unavailable("\(server) is not an SSH server\(what). Check the port.", error)
     }
     if let mismatch = identification.mismatch {
-      return unavailable("\(server) (\(software)) and this end agree on no \(mismatch)", error)
+      return unavailable("\(server) (\(software)) and this end have no common \(mismatch)", error)
     }
     return unavailable("The key exchange with \(server) (\(software)) failed.", error)
   }
@@ -50,11 +60,11 @@ struct SSHFailure: Sendable {
     if let farewell { return unavailable("\(server) ended the connection before login: \(farewell)") }
     guard let software = identification.software else {
       return unavailable(
-        "\(server) ended the connection without a word: is it an SSH server, and does it have connections left "
+        "\(server) ended the connection without saying why: is it an SSH server, and does it have connections left "
           + "(MaxStartups)?")
     }
     if let mismatch = identification.mismatch {
-      return unavailable("\(server) (\(software)) and this end agree on no \(mismatch)")
+      return unavailable("\(server) (\(software)) and this end have no common \(mismatch)")
     }
     return unavailable("\(server) (\(software)) ended the connection before login: its log tells why.")
   }
@@ -63,7 +73,7 @@ struct SSHFailure: Sendable {
   func cutOff(_ farewell: String?, tried: [String], _ cause: (any Error)?) -> BywayError {
     var message = "\(server) ended the connection before the login was done" + (farewell.map { ": \($0)." } ?? ".")
     if tried.count > 1 {
-      message += " Tried were \(tried.joined(separator: ", ")): name the right key with identity=FILE."
+      message += " These were tried: \(tried.joined(separator: ", ")). Name the right key with identity=FILE."
     }
     return unavailable(message, cause)
   }
@@ -77,7 +87,8 @@ struct SSHFailure: Sendable {
   }
 
   var lateLogin: BywayError {
-    unavailable("\(server) did not finish the login in time: is a key to be confirmed, or a password to be typed?")
+    unavailable(
+      "\(server) did not finish the login in time: is it waiting for a key to be confirmed or a password to be typed?")
   }
 
   // MARK: Channels
@@ -93,10 +104,11 @@ struct SSHFailure: Sendable {
     case (.port(let host, let port), .connectFailed):
       unavailable("\(server) cannot connect to \(host):\(port) from there: does something listen on it?", error)
     case (.socket, .prohibited), (.port, .prohibited):
-      unavailable("\(server) does not allow connections to go on from there (AllowTcpForwarding, PermitOpen).", error)
+      unavailable(
+        "\(server) does not allow connections from there to other places (AllowTcpForwarding, PermitOpen).", error)
     case (.command, .connectFailed), (.command, .shortage), (.command, .prohibited):
       unavailable(
-        "\(server) opens no further session: its limit is reached (MaxSessions), or it allows none.", error)
+        "\(server) does not open another session: its limit is reached (MaxSessions), or it allows none.", error)
     case (.command, _) where error.code == -22:
       unavailable("\(server) refused to run the command.", error)
     default:
@@ -142,11 +154,12 @@ struct SSHFailure: Sendable {
   }
 
   func unresponsive(_ silence: TimeAmount) -> BywayError {
-    BywayError(.linkLost, "\(server) has said nothing for \(silence.nanoseconds / 1_000_000_000) s, though asked.")
+    BywayError(.linkLost, "\(server) has not answered for \(silence.nanoseconds / 1_000_000_000) s.")
   }
 
   var overflow: BywayError {
-    BywayError(.protocolViolation, "\(server) does not read what it asks for: the SSH connection was given up.")
+    BywayError(
+      .protocolViolation, "\(server) does not read the answers to its requests: the SSH connection was closed.")
   }
 
   private static func describe(_ destination: SSHDestination) -> String {

@@ -13,7 +13,7 @@ struct SSHTarget: Sendable, Hashable {
   let purpose: Purpose
 
   static let options = [
-    LinkOption("tcp", "HOST:PORT to connect to from the far machine, in place of a socket's path"),
+    LinkOption("tcp", "HOST:PORT to connect to from the far machine, instead of a socket's path"),
     LinkOption("command", "command to run on the far machine; its standard streams are the link"),
     LinkOption("listen", "[HOST:]PORT on the far machine on which its SSH server accepts for this end"),
   ]
@@ -61,7 +61,7 @@ struct SSHTarget: Sendable, Hashable {
     if text.hasPrefix("/") {
       throw BywayError(
         .invalidAddress,
-        "listen=\(text) is a path, and only ports can be listened on by SSH: write listen=PORT, or listen=HOST:PORT.")
+        "listen=\(text) is a path, but SSH can only listen on ports: write listen=PORT, or listen=HOST:PORT.")
     }
     if let port = UInt16(text) { return .listen(host: "localhost", port: Int(port)) }
     guard let place = LinkAddress.HostPort(text), place.user == nil, let port = place.port else {
@@ -94,10 +94,10 @@ struct SSHLoginTarget: Sendable, Hashable {
       place = try address.hostPort()
     } catch {
       throw BywayError(
-        .invalidAddress, "\(address) names no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.", cause: error)
+        .invalidAddress, "\(address) has no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.", cause: error)
     }
     guard place.port != 0, place.user != "", !place.host.hasPrefix("-") else {
-      throw BywayError(.invalidAddress, "\(address) names no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.")
+      throw BywayError(.invalidAddress, "\(address) has no host: write ssh://[USER@]HOST[:PORT]/PATH, for example.")
     }
     user = place.user
     host = place.host

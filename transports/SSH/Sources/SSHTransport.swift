@@ -28,7 +28,7 @@ public struct SSHTransport: Transport {
     guard case .dial(let destination) = target.purpose else {
       throw BywayError(
         .invalidAddress,
-        "\(address) is for who listens there: dial with tcp: on \(target.login.host), or with ?tcp=HOST:PORT from here."
+        "\(address) is for the end that listens there: dial with tcp: on \(target.login.host), or with ?tcp=HOST:PORT from here."
       )
     }
     return try await pool.open(

@@ -1,5 +1,6 @@
 import Byway
 import Foundation
+import NIOCore
 import TestPeers
 import Testing
 import TransportTestSupport
@@ -112,7 +113,20 @@ struct ConfigResolveTests {
     #expect(settings.user == "local")
   }
 
-  @Test("relative includes are in ~/.ssh for the user's file, and beside the system's")
+  @Test("a ProxyCommand is told where the host cannot be reached, unless ProxyJump leads there or it is none")
+  func proxyCommand() async throws {
+    let file = try folder.write("Host *\n  ProxyCommand nc -X connect %h %p\n", to: "home/.ssh/config")
+    let settings = try await resolve()
+    #expect(settings.proxyCommand == "\(file):2")
+    let failure = SSHFailure(settings).connecting(IOError(errnoCode: ECONNREFUSED, reason: "connect"))
+    #expect(failure.message.contains("ProxyCommand (\(file):2)") && failure.message.contains("ProxyJump"))
+    try folder.write("ProxyJump gate\nProxyCommand nc %h\n", to: "home/.ssh/config")
+    #expect(try await resolve().proxyCommand == nil)
+    try folder.write("ProxyCommand none\n", to: "home/.ssh/config")
+    #expect(try await resolve().proxyCommand == nil)
+  }
+
+  @Test("relative includes are in ~/.ssh for the user's file, and next to the system's")
   func relativeIncludes() async throws {
     try folder.write("Include more\n", to: "home/.ssh/config")
     try folder.write("User included\n", to: "home/.ssh/more")
@@ -142,7 +156,7 @@ struct ConfigResolveTests {
   func garbage() async throws {
     let file = try folder.write("Port 5\nUser \"open\n", to: "home/.ssh/config")
     let error = await bywayError { try await resolve() }
-    #expect(error?.message.hasPrefix("\(file):2: a quote does not end") == true)
+    #expect(error?.message.hasPrefix("\(file):2: a quotation mark is not closed") == true)
     try Data((0...255).map { UInt8($0) } + [10]).write(to: URL(filePath: file))
     _ = await bywayError { try await resolve() }
   }

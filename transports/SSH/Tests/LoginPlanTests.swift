@@ -250,8 +250,9 @@ struct LoginPlanTests {
     #expect(try await plan.next(serverOffers: ["password"]) == nil)
     let message = await plan.failure(serverOffers: ["password"]).message
     #expect(
-      message == "There was nothing to log in with as me at host.test; it accepts password. Without a terminal, a "
-        + "password comes from password=env:NAME.")
+      message
+        == "There is no key or password to log in with as me at host.test; it accepts password. Without a terminal, give "
+        + "a password with password=env:NAME.")
   }
 
   @Test("with BatchMode, nobody is asked")

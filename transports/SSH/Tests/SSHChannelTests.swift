@@ -112,7 +112,7 @@ import TransportTestSupport
       try #require(channel.isActive)
       for id in rig.server.sessions { kill(id, SIGSTOP) }
       let error = try await channel.collected().error as? BywayError
-      #expect(error?.code == .linkLost && error?.message.contains("though asked") == true, "\(error as Any)")
+      #expect(error?.code == .linkLost && error?.message.contains("has not answered for") == true, "\(error as Any)")
       rig.server.killSessions()
     }
   }

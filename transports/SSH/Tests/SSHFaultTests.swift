@@ -28,7 +28,7 @@ import TransportTestSupport
 
   @Test("nobody listens on the server's port") func noServer() async throws {
     let unused = try UnusedPort()
-    expect(try await refusal(port: Int(unused.port)), "Nobody listens on me@127.0.0.1:\(unused.port)")
+    expect(try await refusal(port: Int(unused.port)), "Nothing listens on me@127.0.0.1:\(unused.port)")
     withExtendedLifetime(unused) {}
   }
 
@@ -88,7 +88,7 @@ import TransportTestSupport
   @Test("no cipher in common, and both sides are named") func noCipher() async throws {
     try await SSHRig.with("Ciphers chacha20-poly1305@openssh.com") { rig in
       expect(
-        try await rig.refusal("/x"), "agree on no cipher", "it offers chacha20-poly1305@openssh.com", "aes128-ctr",
+        try await rig.refusal("/x"), "have no common cipher", "it offers chacha20-poly1305@openssh.com", "aes128-ctr",
         "OpenSSH_")
     }
   }

@@ -30,11 +30,11 @@ import TransportTestSupport
   @Test(
     "refuses what says nothing, too much or nonsense, and tells what to write",
     arguments: [
-      ("ssh://h", "does not say where"), ("ssh://h/", "does not say where"), ("ssh:/x", "names no host"),
-      ("ssh:///x", "names no host"), ("ssh://-oProxyCommand=x/x", "names no host"), ("ssh://h:0/x", "names no host"),
+      ("ssh://h", "does not say where"), ("ssh://h/", "does not say where"), ("ssh:/x", "has no host"),
+      ("ssh:///x", "has no host"), ("ssh://-oProxyCommand=x/x", "has no host"), ("ssh://h:0/x", "has no host"),
       ("ssh://h/x?tcp=a:1", "more than one"), ("ssh://h?tcp=80", "not a host and port"),
       ("ssh://h?tcp=a:0", "not a host and port"), ("ssh://h?command=", "is empty"),
-      ("ssh://h?listen=/run/x", "only ports"), ("ssh://h?listen=x", "is not a port"),
+      ("ssh://h?listen=/run/x", "only listen on ports"), ("ssh://h?listen=x", "is not a port"),
       ("ssh://h?listen=70000", "is not a port"), ("ssh://h/\(String(repeating: "x", count: 107))", "longer than"),
     ])
   func refused(_ text: String, _ words: String) async throws {

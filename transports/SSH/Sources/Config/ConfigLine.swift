@@ -55,7 +55,7 @@ package struct ConfigLine: Equatable {
         word = (word ?? []) + [byte]
       }
     }
-    if quote != nil { throw Problem(message: "a quote does not end") }
+    if quote != nil { throw Problem(message: "a quotation mark is not closed") }
     if let word { words.append(String(decoding: word, as: UTF8.self)) }
     return words
   }

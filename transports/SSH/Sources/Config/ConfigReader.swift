@@ -14,6 +14,8 @@ struct ConfigReader {
   private(set) var values = ConfigValues()
   /// `FILE:LINE: KEYWORD` of what applies to the host and is not understood.
   private(set) var ignored: [String] = []
+  /// Where a ProxyCommand stands that applies to the host: `FILE:LINE`.
+  private(set) var proxyCommand: String?
 
   init(alias: String, account: LocalAccount) {
     self.alias = alias
@@ -61,7 +63,11 @@ struct ConfigReader {
 
   private mutating func take(_ line: ConfigLine, _ place: String) throws(BywayError) {
     do throws(ConfigLine.Problem) {
-      if try !values.take(line) { ignored.append("\(place): \(line.spelling)") }
+      if try values.take(line) { return }
+      ignored.append("\(place): \(line.spelling)")
+      if line.keyword == "proxycommand", proxyCommand == nil, line.words.first?.lowercased() != "none" {
+        proxyCommand = place
+      }
     } catch {
       throw problem("\(place): \(error.message)", "correct that line.")
     }
@@ -75,7 +81,7 @@ struct ConfigReader {
     }
   }
 
-  /// Relative names are in `~/.ssh`, or beside the system's file; patterns that match nothing mean nothing.
+  /// Relative names are in `~/.ssh`, or next to the system's file; patterns that match nothing mean nothing.
   private func files(_ patterns: [String], _ kind: Kind) -> [String] {
     let folder = kind == .system ? account.systemFolder : "\(account.home)/.ssh"
     return patterns.flatMap { pattern in

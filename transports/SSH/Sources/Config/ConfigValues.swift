@@ -89,7 +89,7 @@ extension ConfigLine {
     var jumps: [HostSettings.Jump] = []
     for part in word.split(separator: ",", omittingEmptySubsequences: false) {
       guard let jump = HostSettings.Jump(part) else {
-        throw Problem(message: "ProxyJump \(part) is no [user@]host[:port]")
+        throw Problem(message: "ProxyJump \(part) does not have the form [user@]host[:port]")
       }
       jumps.append(jump)
     }

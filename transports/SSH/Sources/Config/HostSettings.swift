@@ -44,6 +44,8 @@ struct HostSettings: Sendable, Hashable {
   /// Whether a terminal is left alone (`BatchMode`).
   var asksNobody = false
 
+  /// Where ssh_config has a ProxyCommand for the host, which nothing here runs.
+  var proxyCommand: String?
   /// What ssh_config says that is not understood here, for the log: `/home/me/.ssh/config:12: Ciphers`.
   var ignored: [String] = []
 }

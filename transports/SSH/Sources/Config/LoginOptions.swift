@@ -6,7 +6,7 @@ struct LoginOptions: Sendable, Hashable {
     LinkOption("identity", "private key file to log in with; only this one is tried, from the file or from the agent"),
     LinkOption("known_hosts", "file of the host keys to trust, instead of ~/.ssh/known_hosts"),
     LinkOption("config", "configuration file to read instead of ~/.ssh/config and /etc/ssh/ssh_config; none for none"),
-    LinkOption("host-key-checking", "strict (the default), or accept-new to write down a host that is not listed"),
+    LinkOption("host-key-checking", "strict (the default), or accept-new to add a host that is not listed"),
     LinkOption("password", "env:NAME, the environment variable that holds the password"),
     LinkOption("passphrase", "env:NAME, the environment variable that holds the key file's passphrase"),
   ]

@@ -77,7 +77,7 @@ extension SmallFile.Failure: CustomStringConvertible {
     case .missing: "no such file"
     case .system(let code): String(cString: strerror(code))
     case .tooLarge(let limit): "larger than \(limit >> 10) KiB"
-    case .noRegularFile: "no regular file"
+    case .noRegularFile: "not a regular file"
     }
   }
 }

@@ -95,7 +95,7 @@ struct AgentClient: Sendable {
     switch error {
     case AgentExchange.Failure.silence, ChannelError.connectTimeout: problem("did not answer in time.", error)
     case AgentExchange.Failure.ended: problem("ended without an answer: has it died?", error)
-    case AgentExchange.Failure.unreadable: problem("sent what is no answer of an agent.", error)
+    case AgentExchange.Failure.unreadable: problem("sent something that is not an agent's answer.", error)
     default: problem("cannot be reached: is it running?", error)
     }
   }

@@ -85,10 +85,10 @@ extension KeyFile.Problem: CustomStringConvertible {
     switch self {
     case .file(let failure): failure.description
     case .exposed(let mode):
-      "others may read it (mode \(String(mode, radix: 8))), so it is not used: chmod 600 it"
+      "others may read it (mode \(String(mode, radix: 8))), so it is not used: run chmod 600 on it"
     case .unreadable: "it is not a private key, or damaged"
-    case .encryptedPEM: "an encrypted PEM file is not understood: ssh-keygen -p -f FILE rewrites it"
-    case .unsupported(let what): "\(what) is not understood: use it through the ssh-agent"
+    case .encryptedPEM: "an encrypted PEM file is not supported: ssh-keygen -p -f FILE converts it"
+    case .unsupported(let what): "\(what) is not supported: use it through the ssh-agent"
     case .noPassphrase: "it is encrypted: give passphrase=env:NAME, or add it to the ssh-agent"
     case .wrongPassphrase: "the passphrase is wrong"
     }

@@ -58,7 +58,7 @@ struct LoginKeys: Sendable {
     guard let agent else { return }
     let usable = held.filter { Self.types.contains($0.key.type) }
     if usable.count < held.count {
-      notes.append("Certificates and hardware keys in the ssh-agent are not understood.")
+      notes.append("Certificates and hardware keys in the ssh-agent are not supported.")
     }
     let first = usable.filter { named.contains($0.key) }
     let others = settings.identitiesOnly ? [] : usable.filter { !named.contains($0.key) }
@@ -74,11 +74,11 @@ struct LoginKeys: Sendable {
     case .success(let file) where Self.types.contains(file.publicKey.type):
       keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: .file(file)))
     case .success(let file):
-      notes.append("\(file.path): a key of type \(file.publicKey.type) is not understood.")
+      notes.append("\(file.path): a key of type \(file.publicKey.type) is not supported.")
     case .failure(.file(.missing)) where settings.hasDefaultIdentities:
       return
     case .failure where identity.isPublicOnly:
-      notes.append("\(identity.path): only its public half is there, and the ssh-agent does not hold the other.")
+      notes.append("\(identity.path): only the public half is there, and the ssh-agent does not have the private one.")
     case .failure(let problem):
       notes.append("\(identity.path): \(problem).")
     }

@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 
 /// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
-/// answers. Made anew for each connection.
+/// answers. Made for each connection.
 actor LoginPlan {
   /// As ssh does (`NumberOfPasswordPrompts`).
   private static let maximumQuestions = 3

@@ -16,7 +16,7 @@ struct LoginReport: Sendable {
     let offers = serverOffers.isEmpty ? "nothing" : serverOffers.joined(separator: ", ")
     let attempts =
       tried.isEmpty
-      ? "There was nothing to log in with as \(settings.user) at \(settings.alias)"
+      ? "There is no key or password to log in with as \(settings.user) at \(settings.alias)"
       : "\(settings.alias) did not let \(settings.user) in with \(tried.joined(separator: ", "))"
     let sentences = ["\(attempts); it accepts \(offers)."] + notes + advice(serverOffers)
     return BywayError(.linkUnavailable, sentences.joined(separator: " "), processing: .none)
@@ -30,7 +30,7 @@ struct LoginReport: Sendable {
       advice.append("Check the user's name, and that the key is in its authorized_keys.")
     }
     if lacksPassword {
-      advice.append("Without a terminal, a password comes from password=env:NAME.")
+      advice.append("Without a terminal, give a password with password=env:NAME.")
     }
     return advice
   }

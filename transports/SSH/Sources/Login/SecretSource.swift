@@ -9,7 +9,7 @@ struct SecretSource: Sendable, Hashable {
     guard text.hasPrefix("env:"), text.count > 4 else {
       throw BywayError(
         .invalidAddress,
-        "\(option)= takes env:NAME, the environment variable that holds it, and not the \(option) itself.")
+        "\(option)= takes env:NAME, the environment variable that holds it, not the \(option) itself.")
     }
     variable = String(text.dropFirst(4))
   }

@@ -40,7 +40,7 @@ struct Terminal: ~Copyable {
     defer { line.wipe() }
     line.reserveCapacity(Self.maximumLength)
     while true {
-      if isCancelled() { throw BywayError(.cancelled, "The caller gave up.", processing: .none) }
+      if isCancelled() { throw BywayError(.cancelled, "The request was cancelled by its caller.", processing: .none) }
       guard NIODeadline.now() < deadline else {
         throw BywayError(
           .linkUnavailable, "Nobody answered \"\(question.visible)\" in time.", processing: .none)

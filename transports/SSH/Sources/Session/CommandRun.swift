@@ -2,7 +2,7 @@ internal import Byway
 internal import Logging
 internal import NIOCore
 
-/// What a command on the far machine has said beside its output: lines for the log, of which the last tells most often why it
+/// What a command on the far machine has said besides its output: lines for the log, of which the last tells most often why it
 /// ended. Lives on the connection's event loop.
 final class CommandRun {
   /// The rest of a longer line is dropped.

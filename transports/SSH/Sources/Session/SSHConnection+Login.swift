@@ -60,7 +60,7 @@ extension SSHConnection {
   func judge() {
     phase = .judging
     guard let introduction, let key = session.hostKey else {
-      return end(failure.unavailable("\(failure.server) has shown no host key."))
+      return end(failure.unavailable("\(failure.server) sent no host key."))
     }
     logger.debug(
       "SSH key exchange done",
@@ -169,7 +169,7 @@ extension SSHConnection {
       guard case .loggingIn = self.phase else { return }
       self.session.disconnect()
       self.flush()
-      let nobody = self.failure.unavailable("\(self.failure.server) let nobody in.")
+      let nobody = self.failure.unavailable("\(self.failure.server) refused the login.")
       self.end((try? result.get()) ?? nobody)
     }
   }

@@ -100,7 +100,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     pump()
-    // The server fills its segments (Nagle), and would wait for an acknowledgement that Linux delays: for each read anew.
+    // The server fills its segments (Nagle), and would wait for an acknowledgement that Linux delays: for each read again.
     try? context.channel.syncOptions?.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 1)
   }
 

@@ -1,6 +1,6 @@
 internal import Byway
 
-/// Decides whether the server's host key is trusted. Made anew for each connection, for one host and port.
+/// Decides whether the server's host key is trusted. Made for each connection, for one host and port.
 protocol HostKeyJudge: Sendable {
   /// The host key algorithms to offer, best first, by what is known of the host; empty where nothing is. Asking a server
   /// for a key that nobody has listed would make a well-known host look like a changed one.

@@ -18,24 +18,24 @@ struct HostKeyRefusal: Sendable {
     case .changed(let entries): throw changed(entries)
     case .revoked(let place):
       throw refusal(
-        "The host key of \(name), \(key), is revoked by \(place): whoever answers there must not be trusted.")
+        "The host key of \(name), \(key), is revoked by \(place): do not trust what answers there.")
     case .certificateAuthority(let place):
       throw refusal(
-        "\(name) is known by its @cert-authority in \(place) only, and certificates of hosts are not understood here. "
+        "\(name) is known by its @cert-authority in \(place) only, and host certificates are not supported here. "
           + "Its key is \(key): compare that with what \"ssh-keygen -l\" prints at the host, then \(add).")
     }
   }
 
   /// - Parameter failure: `nil` where there is no file at all.
   func nowhereToWrite(_ failure: (file: String, error: SmallFile.Failure)?) -> BywayError {
-    let reason = failure.map { "\($0.file) cannot be written: \($0.error)" } ?? "there is no file to write it to"
+    let reason = failure.map { "\($0.file) cannot be written: \($0.error)" } ?? "there is no file to add it to"
     return refusal(
       "\(name) is new, with its key \(key), but \(reason). Name another file with known_hosts=FILE.")
   }
 
   /// As a line of known_hosts, it would mean other hosts.
   var noName: BywayError {
-    refusal("\(name) is new and cannot be written down, as no host has such a name: check its spelling.")
+    refusal("\(name) is new and cannot be added, because it is not a valid host name: check its spelling.")
   }
 
   private var unknown: BywayError {
@@ -52,10 +52,10 @@ struct HostKeyRefusal: Sendable {
     let file = relevant.first.map { " -f \($0.place.file)" } ?? ""
     let what =
       sameType.isEmpty
-      ? "\(name) shows a host key of another type than the one listed" : "The host key of \(name) has changed"
+      ? "\(name) shows a host key of a different type from the one listed" : "The host key of \(name) has changed"
     return refusal(
-      "\(what): it shows \(key), listed is \(listed). Either the host was installed anew, or somebody is in between. "
-        + "Where the new key is right, remove the old one: ssh-keygen -R '\(name)'\(file).")
+      "\(what): it shows \(key), listed is \(listed). Either the host was reinstalled, or somebody is intercepting the connection. "
+        + "If the new key is right, remove the old one: ssh-keygen -R '\(name)'\(file).")
   }
 
   private var add: String {

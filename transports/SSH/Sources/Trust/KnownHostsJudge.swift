@@ -46,7 +46,7 @@ struct KnownHostsJudge: HostKeyJudge {
   func judge(_ blob: [UInt8]) async throws(BywayError) {
     guard let key = PublicKey(blob) else {
       throw BywayError(
-        .protocolViolation, "\(known.name) has shown a host key that cannot be read.", processing: .none)
+        .protocolViolation, "\(known.name) sent a host key that cannot be read.", processing: .none)
     }
     let refusal = HostKeyRefusal(host: host, port: port, key: key, files: files.user + files.global)
     switch known.judge(key) {
