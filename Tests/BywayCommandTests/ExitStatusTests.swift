@@ -20,7 +20,7 @@ import Testing
       (["ping", "--lnk", "unix:/x"], "--link"),
       (["ping", "--link", "unx:/x"], "Did you mean \"unix\"?"),
       (["ping", "--link", "unix:/x?mod=0600"], "Did you mean \"mode\"?"),
-      (["ping", "--link", "unix:/x", "-c", "0"], "-c is at least 1"),
+      (["ping", "--link", "unix:/x", "-c", "0"], "-c must be at least 1"),
       (["ping", "--link", "unix:/x", "-c", "many"], "many"),
       (["ping"], "--link"),
       (["gateway", "--link", "unix:/x"], "--origin"),
@@ -34,7 +34,7 @@ import Testing
       (["gateway", "--link", "unix:/x", "--origin", "http://x", "--log-level", "loud"], "trace"),
       (["proxy", "--link", "unix:/x", "--listen", "0.0.0.0:0"], "--listen-anywhere"),
       (["proxy", "--link", "unix:/x", "--listen", "8080"], "write 127.0.0.1:8080"),
-      (["request", "--link", "unix:/x", "http://"], "names no host"),
+      (["request", "--link", "unix:/x", "http://"], "has no host"),
       (["request", "--link", "unix:/x", "-H", "nonsense", "/"], "-H 'Name: value'"),
       (["proxy", "--link", "unix:/x", "--link=unix:/y", "--listen", "127.0.0.1:0"], "--link can be given once"),
       (

@@ -13,7 +13,7 @@ import Testing
   }
 
   private func options(file text: String, beneath arguments: String...) throws -> GatewayOptions {
-    try GatewayOptions(ConfigurationFile(text, path: "g.conf"), beneath: arguments)
+    try GatewayOptions(ConfigurationFile(text, path: "g.conf"), beneath: arguments, transports: transports)
   }
 
   @Test("every long option can stand in the file")
@@ -103,7 +103,7 @@ import Testing
   @Test(
     "a wrong line is named, with what may have been meant",
     arguments: [
-      ("link = x:\norgin = y", "g.conf, line 2: Unknown option '--orgin'. Did you mean '--origin'?"),
+      ("link = loopback:x\norgin = y", "g.conf, line 2: Unknown option '--orgin'. Did you mean '--origin'?"),
       ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
       ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
       ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
@@ -171,5 +171,34 @@ import Testing
     "nothing else is", arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
   func noSeconds(_ text: String) {
     #expect(Seconds(argument: text) == nil)
+  }
+
+  @Test(
+    "a value that only its reader can judge is told with the line and the option",
+    arguments: [
+      ("drain = 3\nlink = lopback:a", "g.conf, line 2: --link: Unknown link scheme \"lopback\""),
+      ("link = loopback:a?x=1", "g.conf, line 1: --link: "),
+      ("\n\nlink = loopback:a?http=1.1", "g.conf, line 3: --link: "),
+      ("origin = 127.0.0.1:80", "g.conf, line 1: --origin: "), ("# x\nallow = everything", "g.conf, line 2: --allow: "),
+      ("upstream-proxy = ftp://x", "g.conf, line 1: --upstream-proxy: "),
+    ])
+  func valueOfLine(_ file: String, _ place: String) throws {
+    let failure = try #require(throws: CommandFailure.self) { try options(file: file) }
+    #expect(failure.status == .usage)
+    #expect(failure.message.hasPrefix(place), "\(failure.message)")
+  }
+
+  @Test("what the command line overrules in the file is not read there")
+  func overruled() throws {
+    let file = try options(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
+    #expect(file.origin == "http://127.0.0.1:80")
+  }
+
+  @Test("on the command line the option is named", arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
+  func namedOption(_ option: String, _ value: String) throws {
+    let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
+    let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)
+    let failure = try #require(throws: CommandFailure.self) { try options.configuration(transports: transports) }
+    #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
   }
 }

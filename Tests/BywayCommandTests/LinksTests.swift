@@ -43,7 +43,7 @@ import Testing
     let states = ["not tried", "no such socket", "Did you mean \"unix\"?", "there", "not plugged in"]
     for (line, state) in zip(lines, states) { #expect(line.last?.contains(state) == true, "\(line)") }
     let pinged = try await home.byway("links", "--ping").text
-    #expect(pinged.contains("answers in ") && pinged.contains("Nobody listens on tcp://127.0.0.1:1"), "\(pinged)")
+    #expect(pinged.contains("answers in ") && pinged.contains("Nothing listens on tcp://127.0.0.1:1"), "\(pinged)")
     await gateway.stop()
   }
 

@@ -60,4 +60,19 @@ import Testing
     let script = try await BywayProcess.run(["--generate-completion-script", shell]).text
     #expect(script.contains("upload-file") && script.contains("---completion"), "\(script.prefix(300))")
   }
+
+  @Test("help fits a terminal of 80 columns")
+  func columns() async throws {
+    let names = try await BywayProcess.run(["help"]).text.split(separator: "\n").drop { $0 != "SUBCOMMANDS:" }
+      .compactMap {
+        $0.firstMatch(of: /^ {2}([a-z]+)\s/).map { String($0.1) }
+      }
+    #expect(names.count == 9, "\(names)")
+    let trust = ["add", "list", "remove", "authority"].map { ["help", "trust", $0] }
+    for arguments in [[], ["help"], ["--help"]] + names.map({ ["help", $0] }) + trust {
+      let result = try await BywayProcess.run(arguments)
+      #expect(result.exitCode == 0)
+      for line in result.text.split(separator: "\n") { #expect(line.count <= 80, "\(arguments): \(line)") }
+    }
+  }
 }

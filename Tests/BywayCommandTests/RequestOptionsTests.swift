@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("-I asks for a head alone")
+  @Test("-I requests only a head")
   func headAlone() throws {
     #expect(try request("/", "-I").head.method == .head)
     #expect(throws: CommandFailure.self) { try request("/", "-I", "-d", "x") }

@@ -33,7 +33,8 @@ struct ConfigurationFile: Sendable {
       if let quote = value.first, "\"'".contains(quote), value.count > 1, value.last == quote {
         throw Self.failure(
           path, index + 1,
-          "\(name) stands in quotation marks: leave them out, \(name) = \(value.dropFirst().dropLast()).")
+          "the value of \(name) is in quotation marks: leave them out and write \(name) = \(value.dropFirst().dropLast())."
+        )
       }
       entries.append(Entry(line: index + 1, name: String(name), value: String(value)))
     }
@@ -41,14 +42,22 @@ struct ConfigurationFile: Sendable {
   }
 
   /// The same settings as arguments of a command.
-  /// - Parameter others: its arguments already; what they set is left out.
+  /// - Parameters:
+  ///   - others: its arguments already; what they set is left out.
+  ///   - check: reads the values that the parser does not, of options that have one only.
   /// - Throws: ``CommandFailure``, which names the line.
-  func arguments<Options: ParsableArguments>(for options: Options.Type, beside others: [String]) throws -> [String] {
+  func arguments<Options: ParsableArguments>(
+    for options: Options.Type, besides others: [String], check: (Options) throws -> Void = { _ in }
+  ) throws -> [String] {
     try checkRepetition(of: options)
     let given = Set(others.map { $0.prefix { $0 != "=" } })
     return try entries.flatMap { entry in
       let arguments = try Self.arguments(of: entry, for: Options.self) { Self.failure(path, entry.line, $0) }
-      return given.contains("--\(entry.name)") ? [] : arguments
+      if given.contains("--\(entry.name)") { return [] as [String] }
+      do { try check(Options.parse(arguments)) } catch {
+        throw OptionValue.failure(error, at: place(of: entry)) ?? error
+      }
+      return arguments
     }
   }
 
@@ -59,7 +68,7 @@ struct ConfigurationFile: Sendable {
       guard let before = lines.updateValue(entry.line, forKey: entry.name) else { continue }
       let option = ArgumentFacts.all(of: Options.self).first { $0.names.contains("--\(entry.name)") }
       guard let option, !option.isRepeating else { continue }
-      throw Self.failure(path, entry.line, "\(entry.name) is set on line \(before) already: leave one of them out.")
+      throw Self.failure(path, entry.line, "\(entry.name) is already set on line \(before): leave one of them out.")
     }
   }
 
@@ -87,6 +96,8 @@ struct ConfigurationFile: Sendable {
     }
     return ["\(name)=\(entry.value)"]
   }
+
+  private func place(of entry: Entry) -> String { "\(path), line \(entry.line)" }
 
   private static func failure(_ path: String, _ line: Int, _ message: String) -> CommandFailure {
     CommandFailure(.usage, "\(path), line \(line): \(message)")

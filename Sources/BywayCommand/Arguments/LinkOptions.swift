@@ -12,10 +12,11 @@ struct LinkOptions: ParsableArguments {
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where there is none that can be opened.
   func link(in transports: TransportRegistry) throws -> Link {
-    guard let link = link ?? getenv("BYWAY_LINK").map({ String(cString: $0) }), !link.isEmpty else {
+    if let link, !link.isEmpty { return try OptionValue.of("--link") { try transports.link(named: link) } }
+    guard let link = getenv("BYWAY_LINK").map({ String(cString: $0) }), !link.isEmpty else {
       throw CommandFailure(
         .usage, "No link is given: add --link, for example --link unix:/run/byway.sock, or set BYWAY_LINK.")
     }
-    return try transports.link(named: link)
+    return try OptionValue.of("BYWAY_LINK") { try transports.link(named: link) }
   }
 }

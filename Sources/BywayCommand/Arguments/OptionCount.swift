@@ -12,7 +12,7 @@ enum OptionCount {
       // The values are not repeated: one may be a password.
       guard seen.insert(given.option.names).inserted else {
         throw CommandFailure(
-          .usage, "\(given.name) can be given once: leave one of them out.")
+          .usage, "\(given.name) can only be given once: leave one of them out.")
       }
     }
   }

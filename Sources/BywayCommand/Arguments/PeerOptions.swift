@@ -11,7 +11,7 @@ struct PeerOptions: ParsableArguments {
   var trust: [String] = []
 
   @Option(
-    help: ArgumentHelp("Show this certificate to the origin where it asks for one.", valueName: "file"),
+    help: ArgumentHelp("Show this certificate to the origin if it asks for one.", valueName: "file"),
     completion: .file())
   var clientCert: String?
 
@@ -22,7 +22,7 @@ struct PeerOptions: ParsableArguments {
   var peerName: String?
 
   @Option(
-    help: ArgumentHelp("Connect to this place instead, and expect the origin there.", valueName: "host[:port]"))
+    help: ArgumentHelp("Connect to this host instead; the origin is expected there.", valueName: "host[:port]"))
   var peerAddress: String?
 
   init() {}
@@ -43,7 +43,8 @@ struct PeerOptions: ParsableArguments {
     case (let certificate?, let key?):
       policy.identities = [try ClientIdentity(certificate: certificate, key: key, hosts: [host])]
     case (nil, nil): break
-    default: throw CommandFailure(.usage, "A client certificate has a key: give --client-cert and --client-key.")
+    default:
+      throw CommandFailure(.usage, "A client certificate needs its key: give both --client-cert and --client-key.")
     }
     if peerName != nil || peerAddress != nil {
       policy.peerNames = [try PeerName(host: host, dial: peerAddress, name: peerName)]

@@ -27,7 +27,7 @@ struct DescriptorBudget: Equatable {
       throw CommandFailure(
         .usage,
         asked < 1
-          ? "--max-connections is \(asked): allow one at least."
+          ? "--max-connections is \(asked): allow at least one."
           : "--max-connections \(asked) needs \(Self.need(for: asked)) open files, and \(limit) are allowed: raise that "
             + "limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
     }

@@ -8,20 +8,24 @@ struct GatewayCommand: AsyncParsableCommand {
     commandName: "gateway",
     abstract: "Runs on the device: accepts HTTP on its links and forwards it to an origin.",
     discussion: """
-      Without --allow, a client can reach the origin and nothing else. SIGTERM and SIGINT stop it gracefully, a second \
-      one at once.
+      Without --allow, a client can reach the origin and nothing else. SIGTERM and SIGINT stop it gracefully; a second \
+      signal stops it at once.
       """)
 
   @OptionGroup var options: GatewayOptions
 
-  @Option(help: "Read options from a file of \"name = value\" lines; those given here count more.", completion: .file())
+  @Option(
+    help: "Read options from a file of \"name = value\" lines; those given here override it.", completion: .file())
   var config: String?
 
   init() {}
 
   func run() async throws {
     let options =
-      try config.map { try GatewayOptions(ConfigurationFile(path: $0), beneath: CommandContext.arguments) } ?? options
+      try config.map {
+        try GatewayOptions(
+          ConfigurationFile(path: $0), beneath: CommandContext.arguments, transports: CommandContext.transports)
+      } ?? options
     var configuration = try options.configuration(transports: CommandContext.transports)
     let interception = try options.interceptors.interception(at: .gateway, logger: configuration.logger)
     configuration.interceptors = interception.before(configuration.interceptors)
@@ -51,7 +55,8 @@ extension Gateway: Daemon {}
 extension GatewayOptions {
   /// - Parameter arguments: of the same `byway gateway`, which count more than the file, option by option.
   /// - Throws: ``CommandFailure``, which names the line.
-  init(_ file: ConfigurationFile, beneath arguments: [String] = []) throws {
-    self = try GatewayCommand.parse(file.arguments(for: Self.self, beside: arguments) + arguments).options
+  init(_ file: ConfigurationFile, beneath arguments: [String] = [], transports: TransportRegistry) throws {
+    let read = try file.arguments(for: Self.self, besides: arguments) { try $0.check(transports: transports) }
+    self = try GatewayCommand.parse(read + arguments).options
   }
 }

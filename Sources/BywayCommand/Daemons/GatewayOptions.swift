@@ -8,10 +8,13 @@ struct GatewayOptions: ParsableArguments {
   @Option(help: "Accept HTTP on this link, an address or a name; may be repeated.", completion: .links)
   var link: [String] = []
 
-  @Option(help: "Forward to http://HOST:PORT, https://HOST:PORT, h2c://HOST:PORT or unix:PATH.")
+  @Option(help: "Forward to http://HOST[:PORT], https://HOST[:PORT], unix:PATH, h2c://HOST[:PORT] or h2c+unix:PATH.")
   var origin: String?
 
-  @Option(help: ArgumentHelp("What clients may reach beside the origin; may be repeated.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp(
+      "What clients may reach besides the origin: HOST:PORT, HOST:* or *.DOMAIN:PORT; may be repeated.",
+      valueName: "host:port"))
   var allow: [String] = []
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
@@ -20,7 +23,7 @@ struct GatewayOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Go on through this HTTP proxy to the origin and to what is allowed.",
+      "Connect to the origin and to what is allowed through this HTTP proxy.",
       valueName: "http://[user:password@]host:port"))
   var upstreamProxy: String?
 
@@ -57,15 +60,14 @@ struct GatewayOptions: ParsableArguments {
     guard !link.isEmpty else {
       throw CommandFailure(.usage, "A gateway needs a link: add --link, for example --link unix:/run/byway.sock.")
     }
-    guard let origin else {
+    guard let originText = origin else {
       throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
     }
-    let links = try link.map { try transports.link(named: $0) }
-    try links.forEach(Self.check)
-    var configuration = GatewayConfiguration(links: links, origin: try Origin(origin))
-    configuration.allowed = try allow.map(AllowRule.init)
-    configuration.tls = try tlsPolicy(for: configuration.origin)
-    configuration.upstreamProxy = try upstreamProxy.map(UpstreamProxy.init)
+    let origin = try OptionValue.of("--origin") { try Origin(originText) }
+    var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
+    configuration.allowed = try allowRules()
+    configuration.tls = try tlsPolicy(for: origin)
+    configuration.upstreamProxy = try proxy()
     configuration.addsForwarded = forwarded
     let descriptors = try DescriptorBudget(accepting: maxConnections)
     configuration.maximumConnections = descriptors.accepted
@@ -86,13 +88,41 @@ struct GatewayOptions: ParsableArguments {
     return try peer.policy(for: origin.authority?.host.text ?? "")
   }
 
+  /// Reads what is given of the values that the parser leaves as text.
+  func check(transports: TransportRegistry) throws {
+    _ = try links(in: transports)
+    if let origin { _ = try OptionValue.of("--origin") { try Origin(origin) } }
+    _ = try allowRules()
+    _ = try proxy()
+  }
+
+  private func links(in transports: TransportRegistry) throws -> [Link] {
+    try link.map { text in
+      try OptionValue.of("--link") {
+        let link = try transports.link(named: text)
+        try Self.check(link)
+        return link
+      }
+    }
+  }
+
+  private func allowRules() throws -> [AllowRule] {
+    try allow.map { text in try OptionValue.of("--allow") { try AllowRule(text) } }
+  }
+
+  private func proxy() throws -> UpstreamProxy? {
+    try upstreamProxy.map { text in try OptionValue.of("--upstream-proxy") { try UpstreamProxy(text) } }
+  }
+
   private static func check(_ link: Link) throws {
     if link.framing == .http1 {
       throw CommandFailure(
-        .usage, "\(link.address): a gateway speaks HTTP/2 on its links, http=1.1 is for the other end. Leave it out.")
+        .usage,
+        "\(link.address): a gateway always speaks HTTP/2 on its links, and http=1.1 is for the other end: leave it out."
+      )
     }
     if link.address[option: "insecure"] != nil {
-      throw CommandFailure(.usage, "\(link.address): a gateway is not offered to everyone. Use tls:// with ?ca=….")
+      throw CommandFailure(.usage, "\(link.address): a gateway must not be open to everyone: use tls:// with ?ca=….")
     }
   }
 }

@@ -7,7 +7,7 @@ import BywayProxy
 struct ProxyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
-    abstract: "Runs beside the user: what comes to one port goes over the link.",
+    abstract: "Runs at the user's end: what arrives on one port goes over the link.",
     discussion: """
       Serves HTTP/1.1 and HTTP/2 with prior knowledge, CONNECT and WebSocket. A URL on the proxy itself means the \
       gateway's origin; as an HTTP proxy it reaches what the gateway allows.
@@ -18,18 +18,18 @@ struct ProxyCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT or unix:PATH. (required)", valueName: "address"))
   var listen: String?
 
-  @Flag(help: "Let --listen be an address beyond this machine. Whoever reaches it can use the link.")
+  @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")
   var listenAnywhere = false
 
   @Option(
     help: ArgumentHelp(
-      "A name by which users reach the proxy, beside localhost; any other Host is refused. May be repeated.",
+      "A name by which users reach the proxy, besides localhost; any other Host is refused. May be repeated.",
       valueName: "host[:port]"))
   var name: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Pages of this origin may use what is reached here; those of others are refused. May be repeated.",
+      "Web pages of this origin may use the proxy; those of others are refused. May be repeated.",
       valueName: "http://host[:port]"))
   var allowPage: [String] = []
 
@@ -37,11 +37,11 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Keep what may be kept in this folder, and answer from it: for one user where --listen is a Unix socket of theirs, "
-        + "else only what is for everybody.", valueName: "folder"), completion: .directory)
+      "Cache responses in this folder: for one user if --listen is a Unix socket of theirs, "
+        + "otherwise only what is meant for everybody.", valueName: "folder"), completion: .directory)
   var cache: String?
 
-  @OptionGroup(title: "Reading https") var inspection: InspectionOptions
+  @OptionGroup(title: "Decrypting https") var inspection: InspectionOptions
 
   @Option(
     help: ArgumentHelp(
@@ -86,7 +86,8 @@ struct ProxyCommand: AsyncParsableCommand {
       link: link,
       listen: try ListenAddress(listen).link(in: transports, anywhere: listenAnywhere))
     if configuration.listen.opening == .dial {
-      throw CommandFailure(.usage, "--listen \(listen): clients dial, a proxy cannot. open=dial is for links.")
+      throw CommandFailure(
+        .usage, "--listen \(listen): open=dial is for links, and a proxy has to wait for its clients.")
     }
     configuration.names = name
     configuration.allowedPages = allowPage

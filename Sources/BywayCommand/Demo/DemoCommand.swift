@@ -7,17 +7,19 @@ import Logging
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Shows it all on this machine: a service without a port, a bad serial line, and a proxy to try it with.",
+    abstract:
+      "Shows everything on this machine: a service without a port, a bad serial line, and a proxy to try it with.",
+    usage: "byway demo [<options>]",
     discussion: """
       In one process: an origin that is a Swift function, a gateway, an emulated serial line with errors, and a proxy on \
       127.0.0.1. Every request is shown as it passes, and what the line does. On a terminal p pulls the cable and plugs it \
       in again, e makes more errors, q quits. With --once it takes a tour by itself and exits with 0 if all went well.
       """)
 
-  @Flag(help: "Take a tour, tell what it shows, and exit.")
+  @Flag(help: "Take the tour, say what it shows, and exit.")
   var once = false
 
-  @Option(help: ArgumentHelp("Make the line's errors of an earlier run. A random one by default.", valueName: "number"))
+  @Option(help: ArgumentHelp("Repeat the line's errors of an earlier run. Random by default.", valueName: "number"))
   var seed: UInt64?
 
   @Option(help: ArgumentHelp("Where the proxy listens.", valueName: "address"))

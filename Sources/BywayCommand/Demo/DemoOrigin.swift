@@ -36,9 +36,10 @@ struct DemoOrigin: Sendable {
     case ("/upload", .put), ("/upload", .post):
       return try await receive(request.body)
     case ("/", _), ("/status", _), ("/events", _), ("/big", _), ("/slow", _):
-      return Response(status: .methodNotAllowed, fields: [.allow: "GET"], body: Body("This answers GET.\n"))
+      return Response(status: .methodNotAllowed, fields: [.allow: "GET"], body: Body("Only GET works here.\n"))
     case ("/upload", _):
-      return Response(status: .methodNotAllowed, fields: [.allow: "PUT, POST"], body: Body("This takes PUT or POST.\n"))
+      return Response(
+        status: .methodNotAllowed, fields: [.allow: "PUT, POST"], body: Body("Only PUT and POST work here.\n"))
     default:
       return Response(status: .notFound, fields: [.contentType: "text/plain"], body: Body("Nothing is here.\n"))
     }

@@ -27,11 +27,11 @@ extension DemoTour {
       return (try await group.reduce(into: []) { $0.append($1) }, plugged)
     }
     let waiting = ends.filter { $0 > plugged }
-    try expect(!waiting.isEmpty, "They had all ended before it was.")
+    try expect(!waiting.isEmpty, "They had all ended before the cable was pulled.")
     let carriedOut = try await requestNumber() - before - 1
     try expect(carriedOut == count, "\(count) requests were carried out \(carriedOut) times.")
     let time = (ends.max() ?? plugged) - plugged
-    return "out for \(Self.cut) under \(waiting.count) of them, done \(milliseconds(time)) later, each once"
+    return "out for \(Self.cut) while \(waiting.count) of them ran, done \(milliseconds(time)) later, each once"
   }
 
   func damage() async throws -> String {

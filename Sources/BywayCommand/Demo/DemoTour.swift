@@ -120,7 +120,7 @@ struct DemoTour: Sendable {
       small = .now() - sent
     }
     try expect(received == size, "\(received) of \(size) bytes came.")
-    guard let small else { throw Disappointment(message: "There was no time for a small request.") }
+    guard let small else { throw Disappointment(message: "The download was over before a small request could run.") }
     return "\(rate(size, since: start)), the small one in \(milliseconds(small))"
   }
 

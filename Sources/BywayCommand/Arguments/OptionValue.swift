@@ -1,0 +1,20 @@
+import Byway
+
+/// The values of options that the parser does not read: what is wrong with one is told with the option's name.
+enum OptionValue {
+  /// - Parameter option: `--origin`
+  /// - Throws: ``CommandFailure``
+  static func of<Value>(_ option: String, _ read: () throws -> Value) throws -> Value {
+    do { return try read() } catch { throw failure(error, at: option) ?? error }
+  }
+
+  /// - Parameter place: an option, or a line of a file.
+  /// - Returns: `nil` where the error does not come from a value.
+  static func failure(_ error: any Error, at place: String) -> CommandFailure? {
+    switch error {
+    case let error as CommandFailure: CommandFailure(error.status, "\(place): \(error.message)")
+    case let error as BywayError: CommandFailure(ExitStatus(error.code), "\(place): \(error.message)")
+    default: nil
+    }
+  }
+}
