@@ -45,6 +45,7 @@ lint:
 files:
 	scripts/check-files
 	scripts/check-promises
+	scripts/check-words
 
 check: lint files dependencies
 	swift build --build-tests

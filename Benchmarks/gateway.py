@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Byway's gateway beside nginx and HAProxy: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out.
+"""Byway's gateway next to nginx and HAProxy: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out.
 
     python3 Benchmarks/gateway.py --byway .build/release/byway
     python3 Benchmarks/gateway.py                                  the rivals alone
 
-Rounds are interleaved, so that a disturbance of the machine meets all; medians are printed, as ratios to nginx beside
+Rounds are interleaved, so that a disturbance of the machine meets all; medians are printed, as ratios to nginx next to
 the numbers themselves, which hold for this machine and this hour only.
 """
 import argparse

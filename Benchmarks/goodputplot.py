@@ -1,4 +1,4 @@
-"""Goodput over bit error rate as an SVG, beside others and the limit."""
+"""Goodput over bit error rate as an SVG, next to others and the limit."""
 import math
 
 # Measured on the same kind of emulated line; a median where seeds differ, and none where the body never completed.

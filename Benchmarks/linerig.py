@@ -19,7 +19,7 @@ import tty
 
 
 class Rig:
-    """The programs, and what there is to fetch. `line` has options of `byway line` beside the rate, `flags` those of proxy
+    """The programs, and what there is to fetch. `line` has options of `byway line` besides the rate, `flags` those of proxy
     and gateway."""
 
     def __init__(self, byway, baud, line=(), seed=1, flags=(), files=(), relays=False):

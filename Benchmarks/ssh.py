@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A link over SSH beside `ssh -L`, with the same cipher, to the same nginx, through the same sshd.
+"""A link over SSH next to `ssh -L`, with the same cipher, to the same nginx, through the same sshd.
 
     python3 Benchmarks/ssh.py --byway .build/release/byway
 
 Both get an HTTP/1.1 server's socket on the far machine: `byway proxy --link ssh://…?http=1.1`, and `ssh -L` as it is. A relay
 between them and sshd adds the round trip where one is asked for. Rounds are interleaved; medians are printed, as ratios to
-`ssh -L` beside the numbers themselves, which hold for this machine and this hour only.
+`ssh -L` next to the numbers themselves, which hold for this machine and this hour only.
 """
 import argparse
 import asyncio

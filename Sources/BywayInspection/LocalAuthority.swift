@@ -40,7 +40,8 @@ package struct LocalAuthority: Sendable {
       try self.init(key: key, certificate: Certificate(pemEncoded: certificatePEM))
     } catch {
       throw BywayError(
-        .invalidAddress, "The local authority cannot be read: byway trust authority remove, then create makes another.",
+        .invalidAddress,
+        "The local authority cannot be read: run byway trust authority remove, and then create, to make another.",
         processing: .none, cause: error)
     }
   }

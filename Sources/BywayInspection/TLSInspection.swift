@@ -81,7 +81,7 @@ private struct InspectionFailure: TLSWords {
         "The client does not trust the local authority, so its TLS with \(host) cannot be inspected: give it the "
           + "certificate that byway trust authority show prints.", cause: cause)
     default:
-      BywayError(.linkLost, "TLS with the client that asked for \(host) failed.", cause: cause)
+      BywayError(.linkLost, "The TLS handshake with the client that asked for \(host) failed.", cause: cause)
     }
   }
 }

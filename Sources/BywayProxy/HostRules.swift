@@ -13,7 +13,7 @@ struct HostRules: Sendable {
   /// Without a port: at any.
   private let names: [Authority]
 
-  /// - Parameter names: `HOST` or `HOST:PORT`, beside the loopback names and addresses.
+  /// - Parameter names: `HOST` or `HOST:PORT`, besides the loopback names and addresses.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   init(names: [String]) throws {
     self.names = try names.map { name in

@@ -8,7 +8,7 @@ public struct ProxyConfiguration: Sendable {
   public var link: Link
   /// Where local clients connect: `unix:` or `tcp:`.
   public var listen: Link
-  /// Names of this proxy, `HOST` or `HOST:PORT`, beside `localhost` and the loopback addresses. A request in origin form
+  /// Names of this proxy, `HOST` or `HOST:PORT`, besides `localhost` and the loopback addresses. A request in origin form
   /// that names another host is answered with 421. Not looked at where `listen` is a Unix socket.
   public var names: [String] = []
   /// Origins, `http://HOST[:PORT]`, whose web pages may use what is reached through this proxy. Other pages may use their own

@@ -20,7 +20,7 @@ final class ProxyHandler: ExchangeHandler {
   /// - Parameters:
   ///   - rules: `nil` where no web page can be among the clients: they may name any host.
   ///   - port: where clients connect over TCP.
-  ///   - leadsToGateway: the far end judges which targets beside its own may be reached.
+  ///   - leadsToGateway: the far end judges which targets besides its own may be reached.
   init(
     _ rules: IngressRules?, port: Int?, leadsToGateway: Bool, inspection: Inspection?, on eventLoop: any EventLoop,
     before next: any ExchangeHandler

@@ -15,7 +15,7 @@ internal import NIOPosix
 public struct TransportCompatibility: Sendable {
   /// Who is at the other end of the links under test.
   public enum FarEnd: Sendable {
-    /// The transport itself. The kit listens on what the closure gives, anew for each check, and dials
+    /// The transport itself. The kit listens on what the closure gives, again for each check, and dials
     /// ``Byway/Listener/address``.
     case listener(@Sendable () throws -> LinkAddress)
     /// A program that sends back what it gets, as `cat` does, and ends when its input ends.

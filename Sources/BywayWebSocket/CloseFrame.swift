@@ -3,7 +3,7 @@ import NIOCore
 
 /// What a close frame carries (RFC 6455 §5.5.1): nothing, or a code and words.
 struct CloseFrame: Sendable {
-  /// As much as fits into a control frame beside the code.
+  /// As much as fits into a control frame besides the code.
   private static let reasonLimit = 123
 
   let data: ByteBuffer

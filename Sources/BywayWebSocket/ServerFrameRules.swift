@@ -14,7 +14,7 @@ final class ServerFrameRules: ChannelInboundHandler {
       if frame.maskKey != nil {
         "masked a frame, which only clients do"
       } else if frame.rsv1 || frame.rsv2 || frame.rsv3 {
-        "used an extension that nobody asked for"
+        "used an extension that was not requested"
       } else if !Self.opcodes.contains(frame.opcode) {
         "sent a frame of an unknown kind"
       } else {

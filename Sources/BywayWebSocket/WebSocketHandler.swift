@@ -78,7 +78,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   private func closed(_ context: ChannelHandlerContext, _ data: ByteBuffer) {
     guard let closure = CloseFrame.closure(data) else {
-      return violated(context, WebSocketViolation(code: 1002, problem: "closed with a code or a reason that is none"))
+      return violated(context, WebSocketViolation(code: 1002, problem: "closed with an invalid code or reason"))
     }
     ending.closed(by: closure)
     finish(context, CloseFrame(answering: data))
@@ -94,7 +94,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     timer?.cancel()
     if state == .open {
-      fail(context, BywayError(.originLost, "The WebSocket's connection ended, and nobody had closed it."))
+      fail(context, BywayError(.originLost, "The WebSocket's connection ended without a close."))
     }
     state = .closed
     context.fireChannelInactive()

@@ -18,7 +18,7 @@ struct WebSocketOpening {
     case "http", "https": break
     default:
       throw BywayError(
-        .invalidRequest, "\"\(url)\" is not an address of a WebSocket: write ws:// or wss://.", processing: .none)
+        .invalidRequest, "\"\(url)\" is not a WebSocket address: write ws:// or wss://.", processing: .none)
     }
     request.head.extendedConnectProtocol = "websocket"
     request.head.headerFields = fields
@@ -34,11 +34,11 @@ struct WebSocketOpening {
         .refused, "\(url) opened no WebSocket: the answer was \(response.status.code).", processing: .none)
     }
     guard response.fields[.secWebSocketExtensions] == nil else {
-      throw BywayError(.protocolViolation, "\(url) uses an extension that nobody asked for.")
+      throw BywayError(.protocolViolation, "\(url) uses an extension that was not requested.")
     }
     let chosen = response.fields[.secWebSocketProtocol]
     if let chosen, !protocols.contains(chosen) {
-      throw BywayError(.protocolViolation, "\(url) speaks a protocol that nobody asked for.")
+      throw BywayError(.protocolViolation, "\(url) speaks a protocol that was not requested.")
     }
     return chosen
   }

@@ -43,6 +43,7 @@ package struct HTTP1Configuration: Sendable, Hashable {
   private static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(HTTP1Failure) {
     guard !range.contains(value) else { return }
     throw HTTP1Failure(
-      .invalidConfiguration, "\(name) is \(value): give \(range.lowerBound) to \(range.upperBound).", status: 500)
+      .invalidConfiguration, "\(name) is \(value): it must be from \(range.lowerBound) to \(range.upperBound).",
+      status: 500)
   }
 }

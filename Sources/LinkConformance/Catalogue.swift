@@ -33,7 +33,7 @@ extension Conformance.Options {
     if isQuick, script.isLong { return "long" }
     let missing = script.needs.subtracting(means)
     if missing.contains(.cut) { return "this line cannot be unplugged" }
-    if missing.contains(.start) { return "the end under test is not started anew" }
+    if missing.contains(.start) { return "the end under test is not restarted" }
     if missing.contains(.owner) { return "the end's owner does as it likes" }
     return nil
   }

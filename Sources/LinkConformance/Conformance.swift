@@ -35,7 +35,7 @@ package struct Conformance: Sendable {
     /// A line for whoever reads the results.
     case tell(String)
     case cut, restore
-    /// The end's program is started anew.
+    /// The end's program is restarted.
     case start
     case owner(OwnerOrder)
   }

@@ -15,7 +15,7 @@ package struct FramePattern: Sendable, Equatable {
     case seal
     /// Bytes after the known fields.
     case more
-    /// Zeros that come before the frame, beside the one that ended the frame before.
+    /// Zeros that come before the frame, besides the one that ended the frame before.
     case zeros
   }
 

@@ -8,13 +8,13 @@ package struct Script: Sendable, Equatable {
     case dial, listen
   }
 
-  /// What the check needs beside two ends and a line.
+  /// What the check needs besides two ends and a line.
   package enum Need: String, Sendable, CaseIterable {
     /// The line can be unplugged.
     case cut
     /// Its owner sends and ends when it is told to, and is silent otherwise.
     case owner
-    /// The end's program can be started anew.
+    /// The end's program can be restarted.
     case start
   }
 

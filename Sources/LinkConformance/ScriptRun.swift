@@ -6,7 +6,7 @@ struct ScriptRun: Sendable {
     case failed(String)
   }
 
-  /// What is to be done beside hearing.
+  /// What is to be done besides hearing.
   enum Deed: Sendable, Equatable {
     case say(Utterance)
     case mute

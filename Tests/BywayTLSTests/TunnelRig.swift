@@ -7,7 +7,7 @@ import LoopbackTransport
 import NIOCore
 import TestPeers
 
-/// A client, a link, and a gateway that may reach these places beside its origin, all in this process.
+/// A client, a link, and a gateway that may reach these places besides its origin, all in this process.
 struct TunnelRig {
   let client: BywayClient
   private let gateway: Gateway

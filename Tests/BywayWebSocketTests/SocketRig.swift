@@ -19,7 +19,7 @@ enum SocketRig {
     try await with(.handler(handler), body: body)
   }
 
-  /// - Parameter place: what the gateway may reach beside its origin.
+  /// - Parameter place: what the gateway may reach besides its origin.
   static func with(
     _ origin: Origin, allowing place: String? = nil, interceptors: [any Interceptor] = [],
     body: (BywayClient) async throws -> Void

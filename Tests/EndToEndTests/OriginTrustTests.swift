@@ -13,14 +13,14 @@ extension EndToEnd {
     @Test("one for another name") func wrongName() async throws {
       let authority = try await Certificates()
       let other = try await authority.issue("other", names: "DNS:elsewhere.example")
-      try await expect("is for another name", from: other, trusting: authority)
+      try await expect("is not for", from: other, trusting: authority)
     }
 
     @Test("one of an authority that nobody named") func unknownAuthority() async throws {
       let authority = try await Certificates()
       let other = try await Certificates()
-      try await expect("no authority in \(other.authority)", from: authority.server, trusting: other)
-      try await expect("no authority that this machine trusts", from: authority.server, trusting: nil)
+      try await expect("not issued by an authority in \(other.authority)", from: authority.server, trusting: other)
+      try await expect("not issued by an authority that this machine trusts", from: authority.server, trusting: nil)
     }
 
     @Test("no TLS at all") func plain() async throws {
@@ -28,7 +28,7 @@ extension EndToEnd {
       try await expect("does not speak TLS", of: "https://\(nginx.endpoint)")
       await nginx.stop()
       let origin = try await OriginServer()
-      try await expect("does it speak TLS there?", of: "https://\(origin.endpoint)")
+      try await expect("is it a TLS server?", of: "https://\(origin.endpoint)")
       await origin.stop()
     }
 

@@ -41,7 +41,7 @@ struct LineFaultTests {
     #expect(String(decoding: foreign, as: UTF8.self) == String(repeating: line, count: 10))
     #expect(carried.counters.foreign == foreign.count)
     #expect(carried.counters.delivered == 11_520 + foreign.count)
-    // At line rate all the while: nothing is sent beside it.
+    // At line rate all the while: nothing is sent besides it.
     let last = try #require(carried.times.last)
     #expect(last == UInt64(carried.bytes.count) * 10_000_000_000 / 115_200)
   }

@@ -28,7 +28,7 @@ struct VirtualEnd {
     act(at: now)
   }
 
-  /// Its program is started anew, with nothing that it knew.
+  /// Its program is restarted, with nothing that it knew.
   mutating func restart(at now: UInt64) {
     programs += 1
     opened = sessions

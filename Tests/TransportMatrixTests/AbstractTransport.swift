@@ -25,7 +25,7 @@ struct AbstractTransport: Transport {
         .connect(to: name).get()
     } catch {
       throw BywayError(
-        .linkUnavailable, "Nobody listens on \(address): start the gateway first.", processing: .none, cause: error)
+        .linkUnavailable, "Nothing listens on \(address): start the gateway first.", processing: .none, cause: error)
     }
   }
 

@@ -13,9 +13,9 @@ extension BywayClient {
 
   /// Downloads to a file, as it comes: memory does not grow with the file.
   ///
-  /// What arrives is kept beside the file, in `PATH.part`, which becomes the file at the end. When the link is lost
+  /// What arrives is kept next to the file, in `PATH.part`, which becomes the file at the end. When the link is lost
   /// meanwhile, and when a download that failed or was cancelled is called for again, it goes on from where it was, if the
-  /// origin can tell that the content is still the same (RFC 9110 §13.1.5); else it begins anew.
+  /// origin can tell that the content is still the same (RFC 9110 §13.1.5); else it starts over.
   /// - Parameters:
   ///   - path: replaced at the end, if it exists.
   ///   - report: called after each chunk, never concurrently.

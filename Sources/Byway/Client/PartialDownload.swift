@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOPosix
 
-/// A file that is being downloaded: `PATH.part`, and beside it `PATH.part.tag` with what tells that content from another,
+/// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with what tells that content from another,
 /// so that a later process can go on.
 ///
 /// `@unchecked Sendable`: one download uses it, and waits for each call to return.
@@ -29,7 +29,8 @@ package final class PartialDownload: @unchecked Sendable {
     guard descriptor >= 0 else { throw Self.failure(path + ".part") }
     // Two downloads into one file would mix their bytes.
     guard let file = LockedFile(owning: descriptor), Self.isStillAt(path + ".part", file) else {
-      throw BywayError(.refused, "Another download writes \(path).part: wait for it.", processing: .none)
+      throw BywayError(
+        .refused, "Another download is writing \(path).part: wait until it has finished.", processing: .none)
     }
     self.file = file
     size = Int(max(lseek(descriptor, 0, SEEK_END), 0))
@@ -37,9 +38,9 @@ package final class PartialDownload: @unchecked Sendable {
     validator = tag?.count == 2 && tag?[1] == source[...] ? tag?.first.map(String.init) : nil
   }
 
-  /// Leaves beside `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
+  /// Leaves next to `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
   /// - Parameter response: whose body ended too early.
-  package static func leaveTag(of response: Response, to request: Request, beside path: String) {
+  package static func leaveTag(of response: Response, to request: Request, nextTo path: String) {
     guard request.head.method == .get, response.status == .ok, let validator = validator(of: response) else { return }
     try? write("\(validator)\t\(source(of: request.head))", to: path + ".part.tag")
   }
@@ -58,7 +59,7 @@ package final class PartialDownload: @unchecked Sendable {
     self.validator = validator
     size = 0
     try await onThread {
-      // In this order: a tag never stands beside content that it does not belong to.
+      // In this order: a tag never stands next to content that it does not belong to.
       unlink(self.tagPath)
       guard ftruncate(self.file.descriptor, 0) == 0 else { throw Self.failure(self.partPath) }
       if let validator { try Self.write("\(validator)\t\(self.source)", to: self.tagPath) }

@@ -69,6 +69,6 @@ final class BodyPump: @unchecked Sendable {
   }
 
   private static func wrongLength(_ sent: Int, of length: Int) -> BywayError {
-    BywayError(.invalidRequest, "The body yields \(sent) bytes where its length says \(length).")
+    BywayError(.invalidRequest, "The body has \(sent) bytes, but its length was given as \(length).")
   }
 }

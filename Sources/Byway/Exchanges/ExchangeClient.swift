@@ -51,7 +51,8 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   func begin(with handler: any ExchangeHandler, _ continuation: CheckedContinuation<Response, any Error>) {
     // Cancelled before it began.
     if isEnded {
-      continuation.resume(throwing: BywayError(.cancelled, "The caller gave up.", processing: .none))
+      continuation.resume(
+        throwing: BywayError(.cancelled, "The request was cancelled by its caller.", processing: .none))
       return
     }
     self.continuation = continuation
@@ -67,7 +68,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   }
 
   func cancel() {
-    end(with: BywayError(.cancelled, "The caller gave up."), tellingUpstream: true)
+    end(with: BywayError(.cancelled, "The request was cancelled by its caller."), tellingUpstream: true)
   }
 
   private func fields() -> FieldSection {
@@ -93,7 +94,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
 
   private func deadlinePassed() {
     guard continuation != nil else { return }
-    let error = BywayError(.timedOut, "No response before the request's deadline.")
+    let error = BywayError(.timedOut, "No response came before the request's deadline.")
     end(with: error, tellingUpstream: true)
   }
 

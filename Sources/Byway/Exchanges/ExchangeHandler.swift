@@ -15,7 +15,7 @@ package protocol ExchangeHandler: AnyObject {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink
 }
 
-/// A request's head, and what its sender knows beside it.
+/// A request's head, and what its sender knows besides it.
 package struct ExchangeHead {
   /// Pseudo-header fields included; connection-specific fields gone, but those that ask for an upgrade.
   package var fields: FieldSection

@@ -36,7 +36,7 @@ public struct Request: Sendable {
     if !path.hasPrefix("/") { path = "/" + path }
     let authority = String(rest[..<end])
     guard !authority.isEmpty else {
-      throw BywayError(.invalidRequest, "\"\(url)\" names no host: write http://HOST/PATH.", processing: .none)
+      throw BywayError(.invalidRequest, "\"\(url)\" has no host: write http://HOST/PATH.", processing: .none)
     }
     try Self.checkAuthority(authority)
     let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }

@@ -15,7 +15,7 @@ package struct TunnelDialer: @unchecked Sendable {
 
   /// - Parameters:
   ///   - target: `HOST:PORT`, with brackets around an IPv6 address.
-  ///   - fields: of the request, beside its pseudo-header fields.
+  ///   - fields: of the request, besides its pseudo-header fields.
   ///   - loginRefused: what a 407 means.
   ///   - remoteAddress: what the channel says of its far end.
   package init(
@@ -129,7 +129,7 @@ private final class DialledTunnel: ResponseSink {
   func finish(trailers: FieldSection?) {
     // Over before the handler has even returned: nobody has this tunnel yet.
     guard request != nil || !isOpen else {
-      return end(BywayError(.originLost, "The tunnel to \(target) ended as it was opened.", processing: .none))
+      return end(BywayError(.originLost, "The tunnel to \(target) ended as soon as it was opened.", processing: .none))
     }
     // The exchange is over with its response, and takes no more of the request.
     isOver = true

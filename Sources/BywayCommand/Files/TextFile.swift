@@ -22,7 +22,7 @@ enum TextFile {
       throw CommandFailure(.noInput, "Cannot read \(path): \(error).")
     }
     guard !ofUser || (status.st_uid == geteuid() || status.st_uid == 0) && status.st_mode & 0o022 == 0 else {
-      throw CommandFailure(.noInput, "Others can write to \(path): chmod go-w it, and look at what is in it.")
+      throw CommandFailure(.noInput, "Others can write to \(path): run chmod go-w on it, and check what is in it.")
     }
     guard whole.readableBytes <= limit else {
       throw CommandFailure(.noInput, "\(path) is larger than 1 MiB: that is not a configuration file.")

@@ -10,7 +10,7 @@ struct InspectionOptions: ParsableArguments {
   @Option(
     name: .customLong("inspect-tls"),
     help: ArgumentHelp(
-      "Read the https of these hosts here, with certificates of the local authority. See: byway trust authority.",
+      "Decrypt https to these hosts, with certificates of the local authority. See: byway trust authority.",
       valueName: "host,…"))
   var inspectTLS: [String] = []
 
@@ -29,7 +29,8 @@ struct InspectionOptions: ParsableArguments {
     policy.trust = try TrustStore().trust()
     configuration.interceptors.append(Tunnel(policy, hosts: hosts.map(\.description)))
     configuration.logger.warning(
-      "https of these hosts is read here", metadata: ["hosts": "\(hosts.map(\.description).joined(separator: " "))"])
+      "https to these hosts is decrypted here",
+      metadata: ["hosts": "\(hosts.map(\.description).joined(separator: " "))"])
   }
 
   private static func pattern(_ text: String) throws(CommandFailure) -> HostPattern {
@@ -39,6 +40,6 @@ struct InspectionOptions: ParsableArguments {
     } catch {
       throw CommandFailure(.usage, "--inspect-tls: \(BywayError(.invalidAddress, place: text, error).message)")
     }
-    throw CommandFailure(.usage, "--inspect-tls \(text): name hosts, or *.DOMAIN for all below one.")
+    throw CommandFailure(.usage, "--inspect-tls \(text): write host names, or *.DOMAIN for every host below a domain.")
   }
 }

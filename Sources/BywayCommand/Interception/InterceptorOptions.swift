@@ -10,7 +10,9 @@ struct InterceptorOptions: ParsableArguments {
     completion: .file())
   var trace: String?
 
-  @Option(help: ArgumentHelp("Answer what the rules of this file fit.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("Answer the requests that match the rules in this file.", valueName: "file"), completion: .file()
+  )
   var stub: String?
 
   @Option(
@@ -18,7 +20,7 @@ struct InterceptorOptions: ParsableArguments {
   var record: String?
 
   @Option(
-    help: ArgumentHelp("Answer from what --record has written; nothing else is reached.", valueName: "folder"),
+    help: ArgumentHelp("Answer only from what --record has written.", valueName: "folder"),
     completion: .directory)
   var replay: String?
 
@@ -44,7 +46,7 @@ struct InterceptorOptions: ParsableArguments {
   ) throws -> Interception {
     if record != nil, replay != nil {
       throw CommandFailure(
-        .usage, "--record and --replay: what is replayed is not recorded again. Leave one of them out.")
+        .usage, "--record and --replay exclude each other: leave one of them out.")
     }
     let file = try trace.map { try HARFile($0, at: .hop, framing: framing, logger: logger) }
     var interceptors: [any Interceptor] = []

@@ -18,8 +18,8 @@ struct LineCommand: AsyncParsableCommand {
       "restore" puts it back, "statistics" and "quit" do what they say. SIGTERM and SIGINT end it as well: the paths are \
       removed, and the statistics written.
 
-      With --conform ROLE it is not a cable but the other end itself: it plays every check of docs/wire-protocol.md against a \
-      program that speaks the protocol at PATH-A, and prints what came of each. A terminal appears at PATH-A for the program \
+      With --conform ROLE it acts as the other end of the line: it runs every check of docs/wire-protocol.md against a \
+      program that speaks the protocol at PATH-A, and prints the results. A terminal appears at PATH-A for the program \
       to open, unless there is a device already.
       """)
 
@@ -38,7 +38,7 @@ struct LineCommand: AsyncParsableCommand {
   func validate() throws {
     guard conformance.role == nil else {
       guard pathB == nil else {
-        throw ValidationError("--conform takes one path: the end under test is at the other end.")
+        throw ValidationError("--conform takes one path, to which the program under test connects.")
       }
       guard options.isPlain else {
         throw ValidationError("--conform needs a line without faults: leave out all but --baud.")

@@ -8,19 +8,19 @@ struct LineOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How far the transmitters' clocks are off: +2%.", valueName: "share"))
+    help: ArgumentHelp("How far the transmitters' clocks are off, such as +2%.", valueName: "share"))
   var clock = Share(0)
 
   @Option(
     help: ArgumentHelp(
-      "Bytes that a device takes before it makes a program wait: 4096 and 20480 exist.", valueName: "bytes"))
+      "Bytes that a device buffers before a program has to wait: usually 4096 or 20480.", valueName: "bytes"))
   var queue = 4096
 
   @Option(
-    help: ArgumentHelp("Hand up what has arrived only so often, as an FTDI adapter does: 16ms.", valueName: "time"))
+    help: ArgumentHelp("Pass on what has arrived only this often, as an FTDI adapter does: 16ms.", valueName: "time"))
   var batch = Span(.zero)
 
-  @Option(help: ArgumentHelp("Bits that arrive the wrong way round: 1e-5.", valueName: "share"))
+  @Option(help: ArgumentHelp("Share of bits that arrive flipped, such as 1e-5.", valueName: "share"))
   var bitErrors = Share(0)
 
   @Option(
@@ -29,35 +29,35 @@ struct LineOptions: ParsableArguments {
       valueName: "length/every@share"))
   var bursts: BurstArgument?
 
-  @Option(help: ArgumentHelp("Bytes that never arrive: 0.1%.", valueName: "share"))
+  @Option(help: ArgumentHelp("Share of bytes that never arrive, such as 0.1%.", valueName: "share"))
   var drop = Share(0)
 
-  @Option(help: ArgumentHelp("Bytes that arrive twice.", valueName: "share"))
+  @Option(help: ArgumentHelp("Share of bytes that arrive twice.", valueName: "share"))
   var duplicate = Share(0)
 
-  @Option(help: ArgumentHelp("Bytes that nobody sent, for each that somebody did.", valueName: "share"))
+  @Option(help: ArgumentHelp("Bytes that arrive without being sent, for each that is sent.", valueName: "share"))
   var insert = Share(0)
 
-  @Option(help: ArgumentHelp("How much later every byte arrives: 5ms.", valueName: "time"))
+  @Option(help: ArgumentHelp("How much later every byte arrives, such as 5ms.", valueName: "time"))
   var latency = Span(.zero)
 
-  @Option(help: ArgumentHelp("Up to so much later still, another time for each byte.", valueName: "time"))
+  @Option(help: ArgumentHelp("A random delay on top, up to this much for each byte.", valueName: "time"))
   var jitter = Span(.zero)
 
-  @Option(help: ArgumentHelp("A kernel logs a line on the same wire: 1s.", valueName: "time"))
+  @Option(help: ArgumentHelp("How often a kernel log line appears on the same wire, such as 1s.", valueName: "time"))
   var logLineEvery = Span(.zero)
 
   @Option(
-    help: ArgumentHelp("Readers take no more than so many bytes a second, and lose the rest.", valueName: "bytes"))
+    help: ArgumentHelp("Bytes per second that readers take; they lose the rest.", valueName: "bytes"))
   var slowReader: Int?
 
-  @Option(help: ArgumentHelp("Let only what this end sends suffer: a or b.", valueName: "end"))
+  @Option(help: ArgumentHelp("Apply faults only to what this end sends: a or b.", valueName: "end"))
   var onlyFrom: LineEnd?
 
   @Option(
     help: ArgumentHelp(
       """
-      Cut the line by itself: hang-up@3s+5s, three seconds from now for five. Kinds: stall (bytes wait), lose (they are \
+      Cut the line at a given time: hang-up@3s+5s cuts it after three seconds for five. Kinds: stall (bytes wait), lose (they are \
       lost), hang-up (the devices are gone), rename (they come back under other names). May be repeated.
       """,
       valueName: "kind@time[+length]"))
@@ -65,11 +65,11 @@ struct LineOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Whose device a hang-up takes, a or b; what the other end sends meanwhile is lost. Both by default.",
+      "The end whose device a hang-up takes away, a or b; what the other end sends during that time is lost. Both by default.",
       valueName: "end"))
   var cutEnd: LineEnd?
 
-  @Option(help: ArgumentHelp("Make the decisions of an earlier run. A random one by default.", valueName: "number"))
+  @Option(help: ArgumentHelp("Repeat the decisions of an earlier run. Random by default.", valueName: "number"))
   var seed: UInt64?
 
   init() {}

@@ -9,8 +9,8 @@ enum FilePages {
       .text(
         """
         byway gateway --config FILE reads its long options from a file of "name = value" lines. Names are those of the \
-        options without their dashes, flags are yes or no, values stand without quotation marks, and # begins a comment line. \
-        Options that may be repeated may stand on several lines. What the command line says counts more, option by option.
+        options without their dashes, flags are yes or no, values are written without quotation marks, and # begins a comment line. \
+        Options that may be repeated may stand on several lines. An option on the command line overrides the same option in the file.
         """), .heading("Example"),
       .example(
         """
@@ -33,7 +33,7 @@ enum FilePages {
         Lines of "name = address" give names to links; # begins a comment line. A name has letters, digits, -, _ and dots, and \
         can be used wherever --link takes an address, with further options behind it: --link 'printer?http=1.1'. The \
         environment variable BYWAY_LINK holds the link of commands that are given none, as a name or an address.
-        The user's file counts more than that of the machine. Neither may be writable by others, because an address can name \
+        Names in the user's file override those in the machine's. Neither may be writable by others, because an address can name \
         a command to run. byway links lists what is in both.
         """), .heading("Files"),
       .item("~/.config/byway/links", "Of the user; below $XDG_CONFIG_HOME where that is set."),
@@ -52,14 +52,14 @@ enum FilePages {
       .text(
         """
         byway proxy --stub FILE and byway gateway --stub FILE answer requests by the rules of a file. A rule begins with ###, \
-        a method or *, and a path; with a host in front of the path it is for that host alone, with * at its end for all paths \
-        that begin so, and with a query for that query alone. Below it stands the answer as curl -i prints it. The first rule \
-        that matches answers, and what none matches goes on.
-        A body that is "< NAME" is that file, beside this one. Of a body written by hand the last line's end and the empty lines \
+        a method or *, and a path; with a host in front of the path it is for that host only, with * at its end for all paths \
+        that begin like this, and with a query for that query only. The answer follows below, as curl -i prints it. The first rule \
+        that matches answers, and requests that no rule matches are forwarded.
+        A body of "< NAME" is read from that file, in the same folder. In a body written by hand, the last line's end and empty lines \
         after it do not count; one with a Content-Length that fits it is exactly that long; and one below a head whose lines end \
         in CR LF, as curl prints them, keeps its last line's end.
         """), .heading("Options of a rule"), .item("delay=300ms, delay=2s", "Wait before the answer."),
-      .item("rate=BYTES", "Send so many bytes a second."),
+      .item("rate=BYTES", "Send this many bytes a second."),
       .item(
         "fail=CODE",
         """

@@ -7,8 +7,8 @@ struct PortsCommand: ParsableCommand {
     commandName: "ports",
     abstract: "Lists the ports of this machine that a link can lead to.",
     discussion: """
-      One on a line: the address to use after --link, the device it is now, what the adapter calls itself, and why it \
-      cannot be opened now, where that is so.
+      Each line has the address to use after --link, the device that it is now, the adapter's name, and why it cannot be \
+      opened now, if so.
       """)
 
   @Flag(help: "Write a JSON array of objects instead.")
@@ -21,7 +21,7 @@ struct PortsCommand: ParsableCommand {
     try StandardStream.output.write(json ? table.json : table.text)
     if table.isEmpty {
       StandardStream.error.writeLine(
-        "byway: There are no ports here. Plug the adapter in; \"dmesg\" tells whether the system has seen it.")
+        "byway: No ports were found. Plug the adapter in; \"dmesg\" shows whether the system has seen it.")
     }
   }
 }

@@ -8,7 +8,7 @@ struct BodyOptions: ParsableArguments {
     name: [.customShort("d", allowingJoined: true), .customLong("data"), .customLong("data-binary")],
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Send this as the body: text, @FILE, or @- for standard input. Several are joined with &. A file is sent as it is, as by "
+      "Send this as the body: text, @FILE, or @- for standard input. Several are joined with &. A file is sent unchanged, as by "
         + "curl's --data-binary.", valueName: "data"))
   var data: [String] = []
 
@@ -38,7 +38,7 @@ struct BodyOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` where there are two bodies, or a file cannot be read.
   func body() throws -> (body: Body, type: String?) {
     guard [!data.isEmpty, !form.isEmpty, uploadFile != nil].count(where: \.self) <= 1 else {
-      throw CommandFailure(.usage, "A request has one body: give -d, -F or -T, not two of them.")
+      throw CommandFailure(.usage, "A request has only one body: give -d, -F or -T.")
     }
     if let uploadFile { return (try InputFile.body(uploadFile), nil) }
     if !form.isEmpty { return FormPart.form(try form.map { try FormPart($0) }) }

@@ -8,7 +8,7 @@ struct LoginOptions: ParsableArguments {
   @Option(
     name: [.customShort("u", allowingJoined: true), .customLong("user")], parsing: .unconditional,
     help: ArgumentHelp(
-      "Log in where the origin asks for it, by Digest where it offers that, and else by Basic; curl sends Basic unasked. Other "
+      "Log in if the origin asks for it, with Digest if it offers that and Basic otherwise; curl sends Basic unasked. Other "
         + "users of this machine can see it: --auth keeps it in a file.", valueName: "name:password"))
   var user: String?
 

@@ -13,36 +13,36 @@ struct OutputOptions: ParsableArguments {
 
   @Flag(
     name: [.customShort("O"), .customLong("remote-name")],
-    help: "Write the body to a file that is called like the end of the URL's path.")
+    help: "Write the body to a file named after the last part of the URL's path.")
   var remoteName = false
 
   @Option(
     name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
     help: ArgumentHelp(
-      "Resume a partial download: -C -, with -o or -O. Unlike curl, it takes no other offset, starts over where the "
-        + "content has changed meanwhile, and goes on by itself when the link is lost.", valueName: "-"))
+      "Resume a partial download: -C -, with -o or -O. Unlike curl, it takes no other offset, starts over if the "
+        + "content has changed, and continues by itself when the link is lost.", valueName: "-"))
   var continueAt: String?
 
   @Flag(name: [.customShort("i"), .customLong("include")], help: "Show the response's head before its body.")
   var include = false
 
   @Flag(
-    name: [.customShort("f"), .long], help: "Show no body and exit with 22 where the server answers with 400 or more.")
+    name: [.customShort("f"), .long], help: "Show no body and exit with 22 if the server answers with 400 or more.")
   var fail = false
 
   @Flag(name: .shortAndLong, help: "Show both heads on standard error.")
   var verbose = false
 
-  @Flag(name: .shortAndLong, help: "Show no progress. Unlike curl, it tells failures all the same.")
+  @Flag(name: .shortAndLong, help: "Show no progress. Unlike with curl, failures are still reported.")
   var silent = false
 
-  @Flag(name: [.customShort("S"), .long], help: "Nothing: failures are always told. For those who type curl's -sS.")
+  @Flag(name: [.customShort("S"), .long], help: "Accepted for the sake of curl's -sS; failures are always reported.")
   var showError = false
 
   @Option(
     name: [.customShort("w", allowingJoined: true), .customLong("write-out")], parsing: .unconditional,
     help: ArgumentHelp(
-      "Write this to standard output in the end, with %{http_code}, %{time_total} and the like replaced, and %header{NAME}.",
+      "Write this to standard output after the transfer, with %{http_code}, %{time_total} and the like replaced, and %header{NAME}.",
       valueName: "format"))
   var writeOut: String?
 
@@ -53,11 +53,11 @@ struct OutputOptions: ParsableArguments {
   func path(for request: Request) throws -> String? {
     if let continueAt, continueAt != "-" {
       throw CommandFailure(
-        .usage, "-C \(continueAt): only -C - is known here, which finds out by itself how much there is.")
+        .usage, "-C \(continueAt): only -C - is supported, which finds the offset by itself.")
     }
     guard remoteName else {
       if continueAt != nil, output ?? "-" == "-" {
-        throw CommandFailure(.usage, "-C - goes on with a file: name it with -o FILE, or -O.")
+        throw CommandFailure(.usage, "-C - continues a file: name it with -o FILE, or -O.")
       }
       return output
     }
@@ -65,7 +65,7 @@ struct OutputOptions: ParsableArguments {
     let path = (request.head.path ?? "").prefix { $0 != "?" }
     guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !["", ".", ".."].contains(name)
     else {
-      throw CommandFailure(.usage, "-O: the URL ends without a name for a file. Give one with -o FILE.")
+      throw CommandFailure(.usage, "-O: the URL does not end in a file name. Give one with -o FILE.")
     }
     return "./\(name)"
   }

@@ -12,8 +12,8 @@ struct RequestCommand: AsyncParsableCommand {
     abstract: "Sends one request over a link.",
     discussion: """
       URL is http://HOST/PATH, or only /PATH of the gateway's origin; https://HOST/PATH goes through a tunnel, which the \
-      gateway must allow, and nobody on the way can read it. Options that curl has mean what they mean there, but for \
-      what is said below. Exit status: 0 for an answer, whatever its status; 22 with --fail for 400 or more; 64 for a \
+      gateway must allow, and nobody on the way can read it. Options that curl has mean the same as there, except where the text \
+      below says otherwise. Exit status: 0 for an answer, whatever its status; 22 with --fail for 400 or more; 64 for a \
       wrong command line; 69 where no complete answer came; 66, 73 and 74 for files that cannot be read, made and written.
       """)
 
@@ -29,12 +29,12 @@ struct RequestCommand: AsyncParsableCommand {
 
   @Option(
     name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
-    help: ArgumentHelp("Give up after so many seconds, the body included.", valueName: "seconds"))
+    help: ArgumentHelp("Give up after this many seconds, including the body.", valueName: "seconds"))
   var maxTime: Seconds?
 
   @Flag(
     help:
-      "Compress bodies on the link, where the gateway has --compress too. Unlike curl's --compressed, the origin sees none of it."
+      "Compress bodies on the link, where the gateway has --compress too. Unlike curl's --compressed, the origin does not notice."
   )
   var compress = false
 

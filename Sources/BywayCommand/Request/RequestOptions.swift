@@ -7,10 +7,10 @@ import HTTPWire
 struct RequestOptions: ParsableArguments {
   @Option(
     name: [.customShort("X", allowingJoined: true), .customLong("request")],
-    help: "GET, or POST with -d or -F, or PUT with -T, or HEAD with -I, unless given.")
+    help: "The method. Without it: GET, POST with -d or -F, PUT with -T, HEAD with -I.")
   var method: String?
 
-  @Flag(name: [.customShort("I"), .customLong("head")], help: "Ask for the response's head alone, and show it.")
+  @Flag(name: [.customShort("I"), .customLong("head")], help: "Request only the response's head, and show it.")
   var head = false
 
   @Option(
@@ -30,7 +30,7 @@ struct RequestOptions: ParsableArguments {
   func request() throws -> Request {
     let (body, type) = try content.body()
     guard !head || content.method == .get else {
-      throw CommandFailure(.usage, "-I asks for a head alone, and sends no body: leave it out, or -d, -F and -T.")
+      throw CommandFailure(.usage, "-I requests only a head and sends no body: leave it out, or -d, -F and -T.")
     }
     let url = url.hasPrefix("/") ? "http://localhost\(url)" : LoginOptions.withoutLogin(url)
     var request = try Request(requestMethod(), url: url, body: body)
@@ -86,7 +86,7 @@ struct RequestOptions: ParsableArguments {
     }
     let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
     guard HTTPField.isValidValue(String(value)) else {
-      throw CommandFailure(.usage, "The value of \(name.rawName) contains characters that no field may.")
+      throw CommandFailure(.usage, "The value of \(name.rawName) contains characters that no field may have.")
     }
     return (name, String(value))
   }

@@ -51,7 +51,7 @@ struct Transfer: Sendable {
       }
     } catch {
       // For -C - another time.
-      if let file, output.isPartial { PartialDownload.leaveTag(of: response, to: request, beside: file) }
+      if let file, output.isPartial { PartialDownload.leaveTag(of: response, to: request, nextTo: file) }
       throw error
     }
     progress?.clear()
@@ -63,7 +63,7 @@ struct Transfer: Sendable {
 
   private func resume(_ file: String, with client: BywayClient) async throws {
     guard request.head.method == .get, request.body.isKnownEmpty, !look.showsHead else {
-      throw CommandFailure(.usage, "-C - goes on with what a GET has begun: leave out -i, -I, -X, and the body.")
+      throw CommandFailure(.usage, "-C - continues what a GET has begun: leave out -i, -I, -X, and the body.")
     }
     let progress = progress
     if look.isVerbose { show(HeadText.lines(of: request.head, link.framing), mark: ">") }

@@ -69,7 +69,7 @@ struct WriteOut: Sendable {
   private static func variable(_ name: String) throws(CommandFailure) -> @Sendable (TransferFacts) -> String {
     if let value = variables[name] { return value }
     throw CommandFailure(
-      .usage, "-w: there is no %{\(name)}.\(Spelling.hint(for: name, among: variables.keys.sorted()))")
+      .usage, "-w: %{\(name)} is unknown.\(Spelling.hint(for: name, among: variables.keys.sorted()))")
   }
 
   private static let variables: [String: @Sendable (TransferFacts) -> String] = [

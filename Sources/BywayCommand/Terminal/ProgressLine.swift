@@ -25,7 +25,7 @@ final class ProgressLine: Sendable {
   func show(received: Int, total: Int?) {
     let line = meter.withLock { meter -> String? in
       if let known = meter?.bytes, received >= known { return meter?.add(received - known, at: .now()) }
-      // It has begun, or begun anew.
+      // It has begun, or started over.
       meter = ProgressMeter(total: total, from: received, width: terminal.width, at: .now())
       return nil
     }

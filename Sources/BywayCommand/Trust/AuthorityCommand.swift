@@ -8,7 +8,7 @@ struct AuthorityCommand: ParsableCommand {
     commandName: "authority",
     abstract: "Makes the local authority that byway proxy --inspect-tls needs.",
     discussion: """
-      Whoever has its key can pass for any server to the programs that trust it. The key stays in \
+      Anyone who has its key can pass for any server to the programs that trust it. The key stays in \
       $XDG_CONFIG_HOME/byway/authority; give the certificate only to programs whose https you want to read, and take it \
       away from them when you are done.
       """,

@@ -17,7 +17,7 @@ struct AuthorityStore: Sendable {
   func create() throws -> LocalAuthority {
     guard try folder.file(Self.key) == nil else {
       throw CommandFailure(
-        .usage, "There is a local authority already: byway trust authority show prints it, remove removes it.")
+        .usage, "A local authority already exists: byway trust authority show prints it, and remove deletes it.")
     }
     var host = [CChar](repeating: 0, count: 256)
     gethostname(&host, host.count - 1)

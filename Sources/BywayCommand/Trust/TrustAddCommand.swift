@@ -12,7 +12,7 @@ extension TrustCommand {
         and asks whether to trust it: compare the fingerprint with what the device itself says.
         """)
 
-    @Argument(help: "The host as URLs name it, without a port; with one, where --link is to connect to that.")
+    @Argument(help: "The host as in URLs, without a port; with --link a port may follow, to connect to that.")
     var host: String
 
     @Argument(

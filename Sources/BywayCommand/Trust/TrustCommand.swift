@@ -7,7 +7,7 @@ struct TrustCommand: ParsableCommand {
     commandName: "trust",
     abstract: "Manages the certificates that are trusted for individual hosts.",
     discussion: """
-      They are used by byway request and by gateways of the same user, and count for their host alone, in place of the \
+      They are used by byway request and by gateways of the same user, and apply to their host only, instead of the \
       system's authorities. They are kept in $XDG_CONFIG_HOME/byway/trust.
       """,
     subcommands: [Add.self, List.self, Remove.self, AuthorityCommand.self])
@@ -30,7 +30,7 @@ struct TrustCommand: ParsableCommand {
     @Argument(help: "The host as it was added.")
     var host: String
 
-    @Argument(help: "SHA-256 of one certificate, or one pin; everything of that host where not given.")
+    @Argument(help: "SHA-256 of one certificate, or one pin; everything for that host if not given.")
     var fingerprint: String?
 
     func run() throws {

@@ -11,7 +11,7 @@ import HTTPWire
 /// already passes by. Passwords appear in no log, error or description.
 ///
 /// A login goes by the server that a request is sent to. At a gateway that is its origin, whatever the request calls it, or
-/// what it reaches beside it; at a proxy what stands behind the link has the proxy's own names and no others.
+/// what it reaches besides it; at a proxy what stands behind the link has the proxy's own names and no others.
 ///
 /// The second time, a body is sent again that is replayable, or of which no more than 64 KiB have gone by until then. Where
 /// more have, the caller gets the 401, and its next request has the login.
@@ -101,7 +101,8 @@ public struct Authenticate: Interceptor {
     if let proof = field.proof, response.status != .unauthorized, !proof.accepts(information) {
       throw BywayError(
         .originUntrusted,
-        "\(place.target.origin) does not know the password that it asked for: somebody answers in its place.")
+        "\(place.target.origin) does not know the password that it asked for: something else may be answering in its place."
+      )
     }
     if let nonce = information["nextnonce"] { logins.advance(login, to: nonce) }
     return response
@@ -128,7 +129,7 @@ public struct Authenticate: Interceptor {
       guard kept.isRepeatable else {
         throw BywayError(
           .invalidRequest,
-          "The origin wants the request's body in its Digest login (auth-int), and of this body no more than"
+          "The origin wants the request's body in its Digest login (auth-int), and of this body only"
             + " \(Self.keptLength / 1024) KiB can be read twice: make it from bytes or from a file.")
       }
       bodyHash = hasher.finish()
@@ -157,8 +158,7 @@ public struct Authenticate: Interceptor {
       origin: "\(target.origin)", host: target.host, name: challenge["realm"] ?? "",
       hidesPassword: challenge.scheme == "digest" || target.scheme == "https",
       isDigest: challenge.scheme == "digest")
-    return try await within(request.deadline, "Nobody gave a login for \(realm.origin) before the request's deadline.")
-    {
+    return try await within(request.deadline, "No login for \(realm.origin) was given before the request's deadline.") {
       try await turnstile.pass {
         // Whoever was here before may have got it meanwhile, or for another path of the same realm.
         if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {

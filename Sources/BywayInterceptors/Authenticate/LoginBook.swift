@@ -15,7 +15,7 @@ struct Login: Sendable {
       && challenge["realm"] ?? "" == realm
   }
 
-  /// Digest counts for the whole origin; Basic for what lies beside and below the path that was challenged (RFC 7617
+  /// Digest counts for the whole origin; Basic for what lies next to and below the path that was challenged (RFC 7617
   /// §2.2).
   func covers(_ other: LoginPlace) -> Bool {
     place.hasServer(of: other) && (session != nil || other.target.path.utf8.starts(with: folder.utf8))

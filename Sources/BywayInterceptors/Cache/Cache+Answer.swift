@@ -45,7 +45,7 @@ extension Cache {
   func unsatisfiable(isOffline: Bool) -> Response {
     let reason =
       isOffline
-      ? "There is no way to the origin, and nothing stored that may be served without asking it.\n"
+      ? "The origin cannot be reached, and no stored response may be served without asking it.\n"
       : "Only a stored response was wanted, and none may be served without asking the origin.\n"
     return Response(
       status: .gatewayTimeout,

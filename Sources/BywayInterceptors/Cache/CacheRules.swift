@@ -131,7 +131,7 @@ package struct CacheRules: Sendable {
     200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 410, 414, 415, 500, 501, 502, 503, 504,
   ]
 
-  /// Not to be served stale, whoever would allow it (§5.2.2.2); a shared cache has two more reasons (§5.2.2.8, §5.2.2.10).
+  /// Not to be served stale, no matter who would allow it (§5.2.2.2); a shared cache has two more reasons (§5.2.2.8, §5.2.2.10).
   private func mustValidate(_ stored: StoredResponse) -> Bool {
     let control = stored.control
     if control.contains("must-revalidate") { return true }

@@ -54,7 +54,7 @@ final class DiskStorage: CacheStorage {
     let folder = folder
     return try await NIOThreadPool.singleton.runIfActive {
       guard let file = try folder.file(file(id, "body")) else {
-        throw BywayError(.handlerFailed, "A stored response has gone meanwhile.", processing: .none)
+        throw BywayError(.handlerFailed, "A stored response is no longer there.", processing: .none)
       }
       return Body(file)
     }

@@ -12,7 +12,7 @@ final class MemoryStorage: CacheStorage {
 
   func body(of id: UInt64) throws -> Body {
     guard let body = bodies.withLock({ $0[id] }) else {
-      throw BywayError(.handlerFailed, "A stored response has gone meanwhile.", processing: .none)
+      throw BywayError(.handlerFailed, "A stored response is no longer there.", processing: .none)
     }
     return Body(body)
   }

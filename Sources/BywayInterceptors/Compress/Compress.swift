@@ -24,7 +24,7 @@ import Synchronization
 public struct Compress: Interceptor {
   /// An end of the link.
   public enum End: Sendable {
-    /// A client, or the proxy beside it.
+    /// A client, or the proxy next to it.
     case client
     case gateway
   }

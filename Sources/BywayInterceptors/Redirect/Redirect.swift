@@ -38,7 +38,7 @@ public struct Redirect: Interceptor {
       guard count < limit else {
         throw BywayError(
           .refused,
-          "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its visitors"
+          "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its clients"
             + " in a circle, perhaps because it wants a cookie.")
       }
       // The body is gone, and nobody but the caller has another.

@@ -10,7 +10,7 @@ final class RecordingShelf: Sendable {
     /// Blocks.
     func open() throws -> Playback {
       guard let file = try folder.file(name) else {
-        throw BywayError(.invalidRequest, "\(folder.path)/\(name) has gone meanwhile.", processing: .none)
+        throw BywayError(.invalidRequest, "\(folder.path)/\(name) is no longer there.", processing: .none)
       }
       return try Playback(file)
     }

@@ -26,7 +26,7 @@ extension Stub {
       Answer { _ in throw error }
     }
 
-    /// The content of a file, opened anew for each request.
+    /// The content of a file, opened for each request.
     public static func file(
       _ path: String, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]
     ) -> Answer {

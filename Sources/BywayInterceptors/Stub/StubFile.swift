@@ -21,7 +21,7 @@ import NIOCore
 /// with `*` at its end where it is for all that begin so. Then comes the answer as HTTP writes it, or as `curl -i`
 /// shows it. A body ends with its last line that is not empty, and without that line's end; one with a `Content-Length` that
 /// fits is exactly so long, and one that a program has written, head and all, keeps its last line's end. A body that is `<`
-/// and a name is that file, beside this one. The first rule that fits answers; what none fits goes on.
+/// and a name is that file, in the same folder. The first rule that fits answers; what none fits goes on.
 public struct StubFile: Interceptor {
   public var scope: Scope { .everything }
   private let rules: [StubRule]

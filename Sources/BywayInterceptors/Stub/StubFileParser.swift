@@ -63,7 +63,7 @@ package struct StubFileParser {
 
   private func response(from start: Int, to end: Int) throws -> Stub.Answer {
     guard let first = lines[start..<end].firstIndex(where: { !$0.isBlank }) else {
-      throw failure(start - 1, "the rule has no answer: write HTTP/1.1 200 below it, or fail=linkLost beside it")
+      throw failure(start - 1, "the rule has no answer: write HTTP/1.1 200 below it, or add fail=linkLost to the rule")
     }
     let words = lines[first].withoutReturn.split(separator: " ")
     guard words.count >= 2, words[0].hasPrefix("HTTP/"), let code = Int(words[1]), (200...599).contains(code) else {
@@ -116,7 +116,7 @@ private struct Options {
         self.delay = delay
       case "rate":
         guard let rate = Int(value), rate > 0 else {
-          throw fail("\"\(word)\" is not a pace: write rate=11520, bytes a second")
+          throw fail("\"\(word)\" is not a rate: write rate=11520, bytes a second")
         }
         self.rate = rate
       case "fail":

@@ -32,7 +32,7 @@ public final class HARFile: TraceRecorder {
 
   /// Where the trace stands that writes it.
   public enum Place: Sendable, Hashable {
-    /// Beside the caller: an exchange that failed has no answer, and status 0.
+    /// Next to the caller: an exchange that failed has no answer, and status 0.
     case client
     /// In a proxy or a gateway, whose client is answered with a status then.
     case hop

@@ -129,7 +129,7 @@ package final class TesterDevice {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
       defer { Glibc.close(descriptor) }
-      throw LineFailure("\(path) is no terminal: name a serial device or a pseudo-terminal.")
+      throw LineFailure("\(path) is not a terminal: write the path of a serial device or a pseudo-terminal.")
     }
     cfmakeraw(&settings)
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)

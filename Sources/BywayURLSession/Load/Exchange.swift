@@ -89,7 +89,7 @@ final class Exchange: Sendable {
     }
     guard count > Self.redirectLimit else { return }
     let message =
-      "More than \(Self.redirectLimit) redirects in a row: the origin sends its visitors in a circle, perhaps because it"
+      "More than \(Self.redirectLimit) redirects in a row: the origin sends its clients in a circle, perhaps because it"
       + " wants a cookie."
     throw URLError(.httpTooManyRedirects, BywayError(.refused, message), at: url)
   }

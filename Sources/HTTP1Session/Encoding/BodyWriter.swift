@@ -15,7 +15,7 @@ package struct BodyWriter: Sendable {
   mutating func writePrefix(count: Int, into output: inout ByteBuffer) throws(HTTP1Failure) {
     guard count > 0 else { return }
     switch framing {
-    case .none: throw .unencodable("The message has no body by its head, and \(count) bytes of one came.")
+    case .none: throw .unencodable("The message's head says that it has no body, but \(count) bytes of one came.")
     case .length:
       guard count <= remaining else { throw .unencodable("The body is longer than its Content-Length.") }
       remaining -= count

@@ -9,7 +9,8 @@ extension ByteBuffer {
     let value = FieldGrammar.trim(value)
     guard FieldGrammar.isToken(name), FieldGrammar.isFieldText(value) else {
       throw .unencodable(
-        "The field \"\(String(decoding: name.prefix(64), as: UTF8.self))\" holds a character that no field may hold.")
+        "The field \"\(String(decoding: name.prefix(64), as: UTF8.self))\" contains a character that no field may have."
+      )
     }
     writeWithUnsafeMutableBytes(minimumWritableBytes: name.count + value.count + 4) { output in
       output.copyMemory(from: name)

@@ -65,7 +65,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     if kind == .connect || kind == .upgrade { return .tunnel }
     let declared = try fields.declaredLength()
     if hasBody { return declared.map(BodyFraming.length) ?? .chunked }
-    guard declared ?? 0 == 0 else { throw .unencodable("The request has a Content-Length and no body.") }
+    guard declared ?? 0 == 0 else { throw .unencodable("The request has a Content-Length but no body.") }
     // RFC 9110 §8.6: without it, a server may wait for content of a method that usually has some.
     let isEmptyUpload =
       fields.withValue(of: .method) { method in

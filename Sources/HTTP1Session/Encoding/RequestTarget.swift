@@ -12,12 +12,12 @@ struct RequestTarget {
 
   init(of fields: FieldSection, kind: RequestKind, form: TargetForm) throws(HTTP1Failure) {
     guard fields.withValue(of: .method, FieldGrammar.isToken) == true else {
-      throw .unencodable("The request has no method that is a token.")
+      throw .unencodable("The request's method is not a token.")
     }
     authority = fields.contains(.authority) ? .authority : .host
     // RFC 9112 §3.2 would have an empty Host field where there is none, which servers refuse, the one here among them.
     guard fields.withValue(of: authority, { FieldGrammar.isAuthority($0, needsPort: kind == .connect) }) == true else {
-      throw .unencodable("The request names no host, or its authority is not a host and port.")
+      throw .unencodable("The request has no host, or its authority is not a host and port.")
     }
 
     let path = fields.withValue(of: .path) { path in
@@ -26,19 +26,20 @@ struct RequestTarget {
     hasPath = path?.isAsterisk == false
     switch (kind, form) {
     case (.connect, _), (_, .authority):
-      guard kind == .connect else { throw .unencodable("Only CONNECT to a host and port has that target.") }
+      guard kind == .connect else { throw .unencodable("Only CONNECT may have a host and port as its target.") }
       self.form = .authority
       return
     case (_, .absolute):
       guard fields.withValue(of: .scheme, FieldGrammar.isScheme) == true else {
-        throw .unencodable("The request has no scheme to make a URI of.")
+        throw .unencodable("The request has no scheme for its URI.")
       }
       self.form = .absolute
     case (_, .origin), (_, .asterisk):
       self.form = path?.isAsterisk == true ? .asterisk : .origin
     }
     guard let path, path.isGood || path.isAsterisk else {
-      throw .unencodable("The request's path does not begin with a slash, or holds a character that no path may hold.")
+      throw .unencodable(
+        "The request's path does not begin with a slash, or contains a character that no path may have.")
     }
     let isOptions = fields.withValue(of: .method) { $0.elementsEqual("OPTIONS".utf8) } ?? false
     if path.isAsterisk, !isOptions { throw .unencodable("Only OPTIONS may ask for \"*\".") }

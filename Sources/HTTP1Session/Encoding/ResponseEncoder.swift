@@ -33,7 +33,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
     _ fields: FieldSection, _ context: Context, into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
     guard let status = fields.status, status / 100 == 1, status != 101 else {
-      throw .unencodable("The status of an informational response is not one.")
+      throw .unencodable("The status of an informational response is not from 100 to 199.")
     }
     if context.version == .v1_0 { return }
     try output.writeWhole { output throws(HTTP1Failure) in
@@ -55,7 +55,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
       throw .unencodable("The status of a response is not a number from 200 to 999.")
     }
     guard (status == 101) == (upgrade != nil), status != 101 || context.request == .upgrade else {
-      throw .unencodable("Status 101 needs a request to upgrade and the protocol that was agreed on.")
+      throw .unencodable("Status 101 needs a request to upgrade and the agreed protocol.")
     }
     let declared = try fields.declaredLength()
     let framing = try Self.framing(status, context, declared: declared, hasBody: hasBody)
@@ -92,7 +92,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
     if status == 101 || (context.request == .connect && status / 100 == 2) { return .tunnel }
     if context.request == .head || status == 204 || status == 304 { return .none }
     if let declared {
-      guard hasBody || declared == 0 else { throw .unencodable("The response has a Content-Length and no body.") }
+      guard hasBody || declared == 0 else { throw .unencodable("The response has a Content-Length but no body.") }
       return .length(declared)
     }
     if !hasBody { return .length(0) }

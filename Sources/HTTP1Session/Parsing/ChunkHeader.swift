@@ -7,7 +7,7 @@ enum ChunkHeader {
     var end = 0
     while end < line.count, let digit = hexadecimalValue(line[end]) {
       // One digit more and the sign bit would be in reach.
-      guard size >> 59 == 0 else { throw .tooLarge("A chunk is larger than this machine can count.", status: 413) }
+      guard size >> 59 == 0 else { throw .tooLarge("The size of a chunk is too large for this machine.", status: 413) }
       size = size << 4 | digit
       end += 1
     }

@@ -56,7 +56,7 @@ struct FieldLineReader: Sendable {
     }
     let value = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
     guard FieldGrammar.isFieldText(value) else {
-      throw .malformed("The value of a field holds a control character.")
+      throw .malformed("The value of a field contains a control character.")
     }
     count += 1
     let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
@@ -112,7 +112,7 @@ struct FieldLineReader: Sendable {
     case (0, UInt8(ascii: ":")): "A field has no name."
     case (_, 0x20), (_, 0x09): "White space follows the name of a field."
     case (_, nil): "A field line has no colon."
-    default: "The name of a field holds a character that no name may hold."
+    default: "The name of a field contains a character that no name may have."
     }
   }
 }

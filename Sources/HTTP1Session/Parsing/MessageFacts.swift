@@ -58,7 +58,7 @@ struct MessageFacts: Sendable {
       guard let length = FieldGrammar.length(member) else {
         let isNumber = !member.isEmpty && member.allSatisfy { $0 &- 0x30 < 10 }
         throw isNumber
-          ? .tooLarge("The Content-Length is more than this machine can count.", status: 413)
+          ? .tooLarge("The Content-Length is too large for this machine.", status: 413)
           : .malformed("The Content-Length is not a number.")
       }
       if let contentLength, contentLength != length { throw .malformed("Two Content-Lengths differ.") }
@@ -93,7 +93,7 @@ struct MessageFacts: Sendable {
   mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     if hasHost { throw .malformed("The request has two Host fields.") }
     do throws(AuthorityFlaw) { _ = try AuthoritySpelling(value) } catch {
-      throw .malformed("The Host field holds no host: \(error).")
+      throw .malformed("The Host field is not a host: \(error).")
     }
     hasHost = true
   }

@@ -10,13 +10,13 @@ struct RequestLine: Sendable {
     let space = UInt8(ascii: " ")
     guard let methodEnd = line.firstOffset(of: space, from: 0),
       let targetEnd = line.firstOffset(of: space, from: methodEnd + 1)
-    else { throw .malformed("The request line is not \"GET /path HTTP/1.1\" in form.") }
+    else { throw .malformed("The request line does not have the form \"GET /path HTTP/1.1\".") }
     let method = UnsafeRawBufferPointer(rebasing: line[..<methodEnd])
     let target = UnsafeRawBufferPointer(rebasing: line[(methodEnd + 1)..<targetEnd])
     guard FieldGrammar.isToken(method) else { throw .malformed("The method of a request is not a token.") }
     version = try HTTP1Version(UnsafeRawBufferPointer(rebasing: line[(targetEnd + 1)...]))
     guard FieldGrammar.isTarget(target), !target.contains(UInt8(ascii: "#")) else {
-      throw .malformed("The request target is empty or holds a character that no target may hold.")
+      throw .malformed("The request target is empty or contains a character that no target may have.")
     }
     fields.append(.method, method)
     if method.elementsEqual("CONNECT".utf8) {

@@ -99,7 +99,7 @@ package struct RequestParser: ~Copyable, Sendable {
   private mutating func skipEmptyLine() throws(HTTP1Failure) -> Bool {
     let isPresent = try reader.input.peek { bytes throws(HTTP1Failure) in bytes.first == UInt8(ascii: "\r") }
     guard isPresent, !hasSkippedEmptyLine else { return true }
-    let garbage = HTTP1Failure.malformed("A carriage return stands where a request should begin.")
+    let garbage = HTTP1Failure.malformed("There is a carriage return where a request should begin.")
     guard let _: Void = try reader.input.readLine(limit: 0, tooLong: garbage, { _ in }) else {
       if reader.input.hasEnded { throw .incomplete(.inHead) }
       return false

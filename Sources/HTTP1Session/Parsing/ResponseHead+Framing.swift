@@ -5,7 +5,7 @@ extension ResponseHead {
   mutating func frame(by facts: MessageFacts, answering request: RequestKind) throws(HTTP1Failure) {
     if status == 101 || (request == .connect && status / 100 == 2) {
       guard status != 101 || (request == .upgrade && upgrade != nil) else {
-        throw .malformed("The server switched protocols, which it was not asked to.")
+        throw .malformed("The server switched protocols without being asked.")
       }
       fields.remove(.contentLength)
       keepAlive = false

@@ -3,7 +3,7 @@ package import NIOCore
 
 /// Reads the responses on one connection to a server (RFC 9112), strictly and in place.
 ///
-/// This module exists beside NIOHTTP1 for two reasons. A gateway runs thousands of short exchanges over one HTTP/2
+/// This module exists in addition to NIOHTTP1 for two reasons. A gateway runs thousands of short exchanges over one HTTP/2
 /// connection, and a channel pipeline for each costs four times what a head parsed in place and handed on costs. And
 /// both ends of Byway read HTTP/1.1, so both must refuse the same things: what one hop overlooks, the next obeys.
 ///
@@ -139,5 +139,5 @@ package struct ResponseParser: ~Copyable, Sendable {
     return .head(head)
   }
 
-  private static let unsolicited = HTTP1Failure(.unsolicited, "The peer sent bytes that answer no request.")
+  private static let unsolicited = HTTP1Failure(.unsolicited, "The peer sent a response without a request.")
 }

@@ -9,7 +9,7 @@ struct StatusLine: Sendable {
   init(_ line: UnsafeRawBufferPointer, into fields: inout FieldSection) throws(HTTP1Failure) {
     // The space before an absent phrase is often left out, and nothing else can be meant.
     guard line.count >= 12, line[8] == UInt8(ascii: " "), line.count == 12 || line[12] == UInt8(ascii: " ") else {
-      throw .malformed("The status line is not \"HTTP/1.1 200 OK\" in form.")
+      throw .malformed("The status line does not have the form \"HTTP/1.1 200 OK\".")
     }
     version = try HTTP1Version(UnsafeRawBufferPointer(rebasing: line[..<8]))
     let digits = UnsafeRawBufferPointer(rebasing: line[9..<12])
@@ -17,7 +17,7 @@ struct StatusLine: Sendable {
       throw .malformed("The status is not a number from 100 to 999.")
     }
     guard FieldGrammar.isFieldText(UnsafeRawBufferPointer(rebasing: line[12...])) else {
-      throw .malformed("The reason phrase holds a control character.")
+      throw .malformed("The reason phrase contains a control character.")
     }
     self.code = code
     fields.append(.status, digits)
@@ -36,9 +36,9 @@ extension HTTP1Version {
   init(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     guard bytes.count == 8, StatusLine.mayBegin(bytes), bytes[5] &- 0x30 < 10, bytes[6] == UInt8(ascii: "."),
       bytes[7] &- 0x30 < 10
-    else { throw .malformed("The HTTP version is not \"HTTP/1.1\" in form.") }
+    else { throw .malformed("The HTTP version does not have the form \"HTTP/1.1\".") }
     guard bytes[5] == UInt8(ascii: "1") else {
-      throw .unsupported("The message is not of HTTP version 1.", status: 505)
+      throw .unsupported("The message is not HTTP/1.x.", status: 505)
     }
     self = bytes[7] == UInt8(ascii: "0") ? .v1_0 : .v1_1
   }

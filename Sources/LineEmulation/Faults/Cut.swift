@@ -29,7 +29,7 @@ public struct Cut: Sendable, Hashable {
 
   func check() throws(LineConfigurationError) {
     guard start >= .zero, length.map({ $0 > .zero }) ?? true else {
-      throw LineConfigurationError(field: "cut", "lies before the beginning: use times from 0 on.")
+      throw LineConfigurationError(field: "cut", "is negative: use times from 0 on.")
     }
   }
 }

@@ -27,7 +27,7 @@ import Testing
     let chain = origin.behind(Authenticate(hosts: ["a"], user: user, password: password))
     #expect(try await chain.get("http://a/x/1").text == "in")
     #expect(origin.heads.map { $0.headerFields[.authorization] } == [nil, value])
-    // From then on at once, beside and below (§2.2), and never in a compression table.
+    // From then on at once, next to and below (§2.2), and never in a compression table.
     _ = try await chain.get("http://a/x/2")
     _ = try await chain.get("http://a/y")
     #expect(origin.heads.dropFirst(2).map { $0.headerFields[.authorization] } == [value, nil, value])

@@ -6,7 +6,7 @@ package final class BywayProcess: Sendable {
   package let ready: String
   package let process: ChildProcess
 
-  /// The built command: beside the test bundle, or where the environment variable BYWAY points.
+  /// The built command: next to the test bundle, or where the environment variable BYWAY points.
   package static func command() throws -> String {
     let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "byway").path

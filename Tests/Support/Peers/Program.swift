@@ -30,7 +30,7 @@ package struct Program: Sendable {
     return path
   }
 
-  /// A file beside this folder's parent: the scripts in Tests/Support.
+  /// A file next to this folder's parent: the scripts in Tests/Support.
   static func script(_ name: String) -> String {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: name).path
   }

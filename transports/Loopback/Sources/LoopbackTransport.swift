@@ -16,7 +16,7 @@ public struct LoopbackTransport: Transport {
 
   public func check(_ address: LinkAddress) throws {
     guard address.authority == nil, !address.path.isEmpty else {
-      throw BywayError(.invalidAddress, "\(address) names nothing: write loopback:NAME.")
+      throw BywayError(.invalidAddress, "\(address) has no name: write loopback:NAME.")
     }
   }
 
@@ -25,7 +25,7 @@ public struct LoopbackTransport: Transport {
     guard let listener = names[address.path] else {
       let known = names.all.isEmpty ? "none is" : names.all.joined(separator: ", ")
       throw unavailable(
-        "Nobody listens on \(address) in this process; known names: \(known). Start the listener first.")
+        "Nothing listens on \(address) in this process; known names: \(known). Start the listener first.")
     }
     let (near, far) = try socketPair()
     let channel = try await open(near, on: context.group, queue: nil)

@@ -12,7 +12,7 @@ import TransportTestSupport
     let listener = try await transport.listen(on: LinkAddress("loopback:hub"), context: .test())
     let error = await bywayError { try await transport.connect(to: LinkAddress("loopback:hup"), context: .test()) }
     #expect(error?.code == .linkUnavailable)
-    #expect(error?.message.contains("Nobody listens on loopback:hup in this process; known names: hub.") == true)
+    #expect(error?.message.contains("Nothing listens on loopback:hup in this process; known names: hub.") == true)
     await listener.close()
     let none = await bywayError { try await transport.connect(to: LinkAddress("loopback:hub"), context: .test()) }
     #expect(none?.message.contains("known names: none") == true)

@@ -34,10 +34,10 @@ struct CommandLineWords {
     }
     if let done = word { words.append(done) }
     guard let program = words.first, !program.isEmpty else {
-      throw BywayError(.invalidAddress, "exec: names no command: write exec:COMMAND ARGUMENTS.")
+      throw BywayError(.invalidAddress, "exec: has no command: write exec:COMMAND ARGUMENTS.")
     }
     guard !words.contains(where: { $0.utf8.contains(0) }) else {
-      throw BywayError(.invalidAddress, "The command has a zero byte in it, which no argument can carry.")
+      throw BywayError(.invalidAddress, "The command contains a zero byte, which no argument can have.")
     }
     self.words = words
   }
@@ -61,6 +61,6 @@ struct CommandLineWords {
   }
 
   private static func unterminated(_ quote: Character, in command: String) -> BywayError {
-    BywayError(.invalidAddress, "The command \(command) opens a quotation with \(quote) and never ends it.")
+    BywayError(.invalidAddress, "The command \(command) has an opening \(quote) without a closing one.")
   }
 }

@@ -5,7 +5,7 @@ internal import NIOPosix
 
 /// Links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Anything can be a transport.
 ///
-/// Both directions start the command: to listen is to serve whoever it connects to.
+/// Both directions start the command: to listen is to serve whatever it connects to.
 public struct ExecTransport: Transport {
   public let scheme = "exec"
   public let options: [LinkOption] = []
@@ -74,8 +74,8 @@ public struct ExecTransport: Transport {
     let program = command.words[0]
     let message =
       switch failure.code {
-      case ENOENT where program.contains("/"): "There is no program \(program): check the path."
-      case ENOENT: "Command not found: \(program). Install it, or write its whole path."
+      case ENOENT where program.contains("/"): "The program \(program) does not exist: check the path."
+      case ENOENT: "Command not found: \(program). Install it, or write its full path."
       case EACCES: "\(program) is not executable: check its permissions (chmod +x), and that it is a program."
       case ENOEXEC: "\(program) is not a program of this machine; a script must begin with #!."
       case let code: "Cannot start \(program): \(String(cString: strerror(code)))."

@@ -34,7 +34,7 @@ final class StandardStreams: Sendable {
     let outputKind = try check(output, "output")
     try isTaken.withLock { isTaken in
       guard !isTaken else {
-        throw unavailable("Standard input and output are in use as a link already: stdio: can be given once only.")
+        throw unavailable("Standard input and output are in use as a link already: stdio: can only be given once.")
       }
       isTaken = true
     }
@@ -67,7 +67,7 @@ final class StandardStreams: Sendable {
     }
     guard isatty(descriptor) == 0 else {
       throw unavailable(
-        "Standard \(name) is a terminal, nobody is at its other end: start this under sshd, inetd or exec:, or choose "
+        "Standard \(name) is a terminal, with no program at its other end: start this under sshd, inetd or exec:, or choose "
           + "another link.")
     }
     let kind = status.st_mode & S_IFMT

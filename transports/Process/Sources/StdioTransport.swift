@@ -21,7 +21,7 @@ public struct StdioTransport: Transport {
 
   public func check(_ address: LinkAddress) throws {
     guard address.authority == nil, address.path.isEmpty else {
-      throw BywayError(.invalidAddress, "\(address) has something after the colon: write stdio: and no more.")
+      throw BywayError(.invalidAddress, "\(address) has something after the colon: write only stdio:.")
     }
   }
 

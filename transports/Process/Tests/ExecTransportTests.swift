@@ -17,8 +17,8 @@ import TransportTestSupport
       try "no program".write(toFile: "\(folder)/text", atomically: true, encoding: .utf8)
       #expect(
         await failure("no-such-command-here x")
-          == "Command not found: no-such-command-here. Install it, or write its whole path.")
-      #expect(await failure("\(folder)/none") == "There is no program \(folder)/none: check the path.")
+          == "Command not found: no-such-command-here. Install it, or write its full path.")
+      #expect(await failure("\(folder)/none") == "The program \(folder)/none does not exist: check the path.")
       #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not executable") == true)
       chmod("\(folder)/text", 0o755)
       #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not a program of this machine") == true)

@@ -32,7 +32,7 @@ import TransportTestSupport
     dup2(again.read, input.read)
     dup2(again.write, output.write)
     let error = await bywayError { try await transport.connect(to: LinkAddress("stdio:"), context: .test()) }
-    #expect(error?.message.contains("can be given once only") == true)
+    #expect(error?.message.contains("can only be given once") == true)
     try await channel.close().get()
     for end in [input, output, again] { end.close() }
   }
