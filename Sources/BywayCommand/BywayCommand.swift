@@ -22,11 +22,13 @@ public enum BywayCommand {
   static func status(of arguments: [String], transports: TransportRegistry) async -> ExitStatus {
     await CommandContext.$transports.withValue(transports) {
       await CommandContext.$arguments.withValue(Array(arguments.dropFirst())) {
-        do {
-          try await run(arguments)
-          return .success
-        } catch {
-          return ErrorReport(error).print()
+        await CommandContext.$command.withValue(arguments.first ?? "") {
+          do {
+            try await run(arguments)
+            return .success
+          } catch {
+            return ErrorReport(error).print()
+          }
         }
       }
     }

@@ -22,7 +22,7 @@ import Testing
       (["ping", "--link", "unix:/x?mod=0600"], "Did you mean \"mode\"?"),
       (["ping", "--link", "unix:/x", "-c", "0"], "-c must be at least 1"),
       (["ping", "--link", "unix:/x", "-c", "many"], "many"),
-      (["ping"], "--link"),
+      (["ping"], "--link"), (["ports", "extra"], "Try: byway help ports"),
       (["gateway", "--link", "unix:/x"], "--origin"),
       (["gateway", "--origin", "http://127.0.0.1:1"], "--link"),
       (["gateway", "--link", "unix:/x", "--origin", "htp://x"], "Did you mean \"http\"?"),
@@ -36,12 +36,12 @@ import Testing
       (["proxy", "--link", "unix:/x", "--listen", "8080"], "write 127.0.0.1:8080"),
       (["request", "--link", "unix:/x", "http://"], "has no host"),
       (["request", "--link", "unix:/x", "-H", "nonsense", "/"], "-H 'Name: value'"),
-      (["proxy", "--link", "unix:/x", "--link=unix:/y", "--listen", "127.0.0.1:0"], "--link can be given once"),
+      (["proxy", "--link", "unix:/x", "--link=unix:/y", "--listen", "127.0.0.1:0"], "--link can only be given once"),
       (
         ["gateway", "--link", "unix:/x", "--origin", "http://a", "--origin", "http://b"],
-        "--origin can be given once"
+        "--origin can only be given once"
       ),
-      (["request", "--link", "unix:/x", "-oa", "--output", "b", "/"], "--output can be given once"),
+      (["request", "--link", "unix:/x", "-oa", "--output", "b", "/"], "--output can only be given once"),
       (["help", "nonsuch"], "Unknown command \"nonsuch\""),
       (["help", "gatway"], "Did you mean \"gateway\"?"),
       (["help", "trust", "ad"], "Did you mean \"add\"?"),

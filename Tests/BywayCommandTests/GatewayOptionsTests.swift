@@ -109,9 +109,15 @@ import Testing
       ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
       ("link", "g.conf, line 1: \"link\" is not a setting: write name = value."),
       ("link =", "g.conf, line 1: \"link =\" is not a setting: write name = value."),
-      ("origin = \"http://x\"", "g.conf, line 1: origin stands in quotation marks: leave them out, origin = http://x."),
+      (
+        "origin = \"http://x\"",
+        "g.conf, line 1: the value of origin is in quotation marks: leave them out and write origin = http://x."
+      ),
       ("= x", "g.conf, line 1: \"= x\" is not a setting: write name = value."),
-      ("origin = a\nlink = x:\norigin = b", "g.conf, line 3: origin is set on line 1 already: leave one of them out."),
+      (
+        "origin = unix:a\nlink = loopback:x\norigin = unix:b",
+        "g.conf, line 3: origin is already set on line 1: leave one of them out."
+      ),
       ("config = other", "g.conf, line 1: Unknown option '--config'"),
       ("help = x", "g.conf, line 1: Unknown option '--help'"),
     ])

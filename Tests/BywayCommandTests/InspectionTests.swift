@@ -44,7 +44,7 @@ import Testing
     let proxy = try await BywayProcess.proxy(
       ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost"],
       environment: home.environment)
-    #expect(proxy.log.contains("is read here"))
+    #expect(proxy.log.contains("is decrypted here"))
     let via = try ["--proxy", "http://\(proxy.endpoint())"]
     let url = "https://localhost:\(port)/hello"
 

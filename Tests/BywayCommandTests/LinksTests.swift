@@ -58,10 +58,13 @@ import Testing
     "mistakes are told with file and line",
     arguments: [
       ("a b = unix:/x\n", "links, line 1: \"a b\" cannot be a link's name"),
-      ("a = unix:/x\n\na = unix:/y\n", "links, line 3: a is a link's name on line 1 already"),
+      ("a = unix:/x\n\na = unix:/y\n", "links, line 3: a is already the name of a link on line 1"),
       ("printr = unx:/x\n", "links, line 1: Unknown link scheme \"unx\"."),
       ("printer = unix:/x\n", "No link is called \"printr\". Did you mean \"printer\"?"),
-      ("printr = \"unix:/x\"\n", "links, line 1: printr stands in quotation marks: leave them out, printr = unix:/x."),
+      (
+        "printr = \"unix:/x\"\n",
+        "links, line 1: the value of printr is in quotation marks: leave them out and write printr = unix:/x."
+      ),
     ])
   func mistakes(_ text: String, _ message: String) async throws {
     try home.folder.write(text, to: "byway/links")

@@ -20,7 +20,7 @@ import Testing
       ["--max-time", "1", "--max-time", "2"],
     ])
   func twice(_ arguments: [String]) {
-    #expect(message(arguments, of: RequestCommand.self)?.contains("can be given once") == true)
+    #expect(message(arguments, of: RequestCommand.self)?.contains("can only be given once") == true)
   }
 
   @Test(

@@ -46,9 +46,15 @@ struct ErrorReport {
       return (.success, .answer(RootCommand.fullMessage(for: error)))
     case .validationFailure:
       let message = RootCommand.message(for: error)
-      return (.usage, .failure(message.asSentence + ValueHint.text(for: message) + " Try: byway help"))
+      return (.usage, .failure(message.asSentence + ValueHint.text(for: message) + " Try: \(help)"))
     default:
       return (.software, .failure("Internal error: \(error)"))
     }
+  }
+
+  /// The command that shows the options of the one that was given.
+  private static var help: String {
+    let known = RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+    return known.contains(CommandContext.command) ? "byway help \(CommandContext.command)" : "byway help"
   }
 }

@@ -87,7 +87,7 @@ extension EndToEnd {
         back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ntemperature 21.5")]))
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
       EndToEnd.expect(
-        result, code: 69, words: ["Nobody answers on serial:", "text of another program", "temperature 21.5"])
+        result, code: 69, words: ["Nobody answers on serial:", "text from another program", "temperature 21.5"])
     }
 
     @Test("what is sent comes back") func echo() async throws {

@@ -23,9 +23,9 @@ public struct LoopbackTransport: Transport {
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     try check(address)
     guard let listener = names[address.path] else {
-      let known = names.all.isEmpty ? "none is" : names.all.joined(separator: ", ")
+      let known = names.all.isEmpty ? "no names are known" : "known names: \(names.all.joined(separator: ", "))"
       throw unavailable(
-        "Nothing listens on \(address) in this process; known names: \(known). Start the listener first.")
+        "Nothing listens on \(address) in this process; \(known). Start the listener first.")
     }
     let (near, far) = try socketPair()
     let channel = try await open(near, on: context.group, queue: nil)

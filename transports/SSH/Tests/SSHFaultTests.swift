@@ -62,7 +62,7 @@ import TransportTestSupport
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter("", thenCloses: true))
     }
-    expect(try await refusal(port: server.port), "without a word", "MaxStartups")
+    expect(try await refusal(port: server.port), "without saying why", "MaxStartups")
     await server.stop()
   }
 
@@ -81,7 +81,7 @@ import TransportTestSupport
     let config = try server.folder.write(names.map { "IdentityFile \($0)\n" }.joined(), to: "config")
     let address = try LinkAddress("\(server.base)/x?config=\(config)&known_hosts=\(server.folder["known_hosts"])")
     let error = await bywayError { try await SSHTransport().connect(to: address, context: .test(limit: .seconds(60))) }
-    expect(error, "Too many authentication failures", names[0], names[1], "name the right key with identity=FILE")
+    expect(error, "Too many authentication failures", names[0], names[1], "Name the right key with identity=FILE")
     await server.stop()
   }
 

@@ -71,7 +71,7 @@ struct TrustJudgeTests {
     let line = "host.test \(TrustKnownHostsTests.text(old))\n"
     try folder.write(line, to: "known_hosts")
     let error = try await refusal(settings(.acceptNew), TrustKnownHostsTests.key("ecdsa-sha2-nistp256", 2))
-    #expect(error?.message.contains("another type") == true)
+    #expect(error?.message.contains("a different type") == true)
     #expect(try content("known_hosts") == line)
   }
 

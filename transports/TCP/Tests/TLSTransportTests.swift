@@ -58,7 +58,8 @@ import TransportTestSupport
       try await withListener(server.options) { listener in
         let wrong = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
         #expect(
-          wrong?.message.contains("is not for 127.0.0.1: say which name it has with name=") == true, "\(wrong as Any)")
+          wrong?.message.contains("is not for 127.0.0.1: say which name it contains with name=") == true,
+          "\(wrong as Any)")
         let other = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=other.example") }
         #expect(other?.message.contains("is not for other.example") == true, "\(other as Any)")
         let near = try await connect(listener, "ca=\(ca.authority)&name=gateway.example")

@@ -16,7 +16,7 @@ import TransportTestSupport
     let path = "/" + String(repeating: "a", count: SocketPath.limit)
     let error = await bywayError { try transport.check(LinkAddress("unix:\(path)")) }
     #expect(error?.code == .invalidAddress)
-    #expect(error?.message.contains("has 108 bytes, 107 are possible") == true)
+    #expect(error?.message.contains("has 108 bytes, but only 107 are possible") == true)
   }
 
   @Test("takes a path of exactly the limit")
