@@ -83,7 +83,9 @@ package final class PartialDownload: @unchecked Sendable {
   /// Puts it in its place.
   func complete() async throws -> Int {
     try await onThread {
-      guard fsync(self.file.descriptor) == 0, rename(self.partPath, self.path) == 0 else { throw Self.failure(self.path) }
+      guard fsync(self.file.descriptor) == 0, rename(self.partPath, self.path) == 0 else {
+        throw Self.failure(self.path)
+      }
       unlink(self.tagPath)
     }
     return size
