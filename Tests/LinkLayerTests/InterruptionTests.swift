@@ -110,7 +110,7 @@ struct InterruptionTests {
     #expect(Wire.frames(in: beginning + bytes, seal: Self.id).count == said)
   }
 
-  @Test("makes patience begin anew: silence before an unplug does not count after the replug", arguments: [1, 20])
+  @Test("makes patience start over: silence before an unplug does not count after the replug", arguments: [1, 20])
   func patience(_ seconds: Int) {
     var end = End()
     end.report()
