@@ -30,6 +30,11 @@ enum CutConnection {
     var end: String { failure.isEmpty ? "none" : failure.joined(separator: " ") }
   }
 
+  private static func name(of kind: HTTP2Failure.Kind) -> String {
+    // How much was heard of a stranger before that was clear, the pieces decide.
+    if case .notHTTP2 = kind { "notHTTP2" } else { "\(kind)" }
+  }
+
   private static func hear(_ pieces: [[UInt8]], _ role: HTTP2Session.Role) throws(Violation) -> Heard {
     let now = NIODeadline.uptimeNanoseconds(1)
     let session = HTTP2Session(role: role, at: now)
@@ -56,7 +61,7 @@ enum CutConnection {
           heard.events.append("end of \(id)")
         }
       case .failed(let failure):
-        heard.failure = ["\(failure.kind)", "\(failure.code)"]
+        heard.failure = [name(of: failure.kind), "\(failure.code)"]
       default:
         heard.events.append("\(event)")
       }
