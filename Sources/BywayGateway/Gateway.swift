@@ -33,6 +33,8 @@ public final class Gateway: Sendable {
       logger: configuration.logger
     ) { channel, link, logger in
       var server = ServerConfiguration(hop: hop, http2: .init(liveness: configuration.liveness), logger: logger)
+      // The origin is near: two exchanges at full speed need no more.
+      server.readAhead = 512 << 10
       server.trustsTargetForm = true
       server.failed = { failures.add($0) }
       return try HTTP2ServerConnection.start(

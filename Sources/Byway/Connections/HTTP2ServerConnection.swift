@@ -14,7 +14,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   private let via: String
   private var streams: [StreamID: HTTP2ServerStream] = [:]
   private var isDraining = false
-  private let readAhead = ReadAhead()
+  private let readAhead: ReadAhead
   private var lastEnd = NIODeadline.now()
 
   package var runningExchanges: Int { streams.count }
@@ -33,6 +33,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     driver = HTTP2Driver(session, on: channel)
     self.handler = handler
     self.configuration = configuration
+    readAhead = ReadAhead(limit: configuration.readAhead)
     via = "2.0 \(configuration.hop)"
   }
 

@@ -84,6 +84,10 @@ package final class BywayProcess: Sendable {
     return .milliseconds((user + system) * 1000 / sysconf(Int32(_SC_CLK_TCK)))
   }
 
+  package func forgetPeakMemory() throws {
+    try ProcessMemory.forgetPeak(of: process.id)
+  }
+
   package func memory() throws -> ProcessMemory {
     try ProcessMemory(of: process.id)
   }

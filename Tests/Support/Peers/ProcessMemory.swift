@@ -7,6 +7,11 @@ package struct ProcessMemory: Sendable {
 
   package static let mebibyte = 1 << 20
 
+  /// Lets the peak of a process begin anew: that of its start counts what was let go when it was linked.
+  package static func forgetPeak(of id: pid_t) throws {
+    try "5".write(toFile: "/proc/\(id)/clear_refs", atomically: false, encoding: .utf8)
+  }
+
   package init(of id: pid_t) throws {
     let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
     func kibibytes(_ name: String) throws -> Int {
