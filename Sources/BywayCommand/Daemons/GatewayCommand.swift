@@ -15,7 +15,9 @@ struct GatewayCommand: AsyncParsableCommand {
   @OptionGroup var options: GatewayOptions
 
   @Option(
-    help: "Read options from a file of \"name = value\" lines; those given here override it.", completion: .file())
+    help: ArgumentHelp(
+      "Read options from a file of \"name = value\" lines. Options on the command line override those in the file.",
+      valueName: "file"), completion: .file())
   var config: String?
 
   init() {}

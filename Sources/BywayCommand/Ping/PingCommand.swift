@@ -10,8 +10,8 @@ struct PingCommand: AsyncParsableCommand {
     abstract: "Measures round trips over a link.",
     discussion: """
       Any HTTP/2 server at the far end answers; it need not be a gateway. Over a serial line, lines that begin with "line:" \
-      report on the line itself at the end: its round trip, its rate, its errors and what was sent again. Exit \
-      status: 0 if an answer came, 69 if none did.
+      report on the line itself at the end: its round trip, its rate, its errors and what was sent again. If a byway proxy \
+      is using the line, the pings go through that proxy. Exit status: 0 if an answer came, 69 if none did.
       """)
 
   @OptionGroup var link: LinkOptions

@@ -70,9 +70,9 @@ struct LoginAgentTests {
   @Test(
     "an agent that sends nonsense is an error at once, whether it closes or not",
     arguments: [
-      ([0xFF, 0xFF, 0xFF, 0xFF], "no answer"),
-      ([0, 0, 0, 0], "no answer"),
-      ([0, 4, 0, 1, 12], "no answer"),
+      ([0xFF, 0xFF, 0xFF, 0xFF], "not an agent's answer"),
+      ([0, 0, 0, 0], "not an agent's answer"),
+      ([0, 4, 0, 1, 12], "not an agent's answer"),
       (FalseAgent.message(5), "is it locked"),
       (FalseAgent.message(99), "is it locked"),
       (FalseAgent.message(12), "is it locked"),

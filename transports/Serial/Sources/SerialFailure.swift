@@ -49,11 +49,15 @@ extension SerialFailure {
     case .noPermission(let path, let group):
       "Permission denied on \(path). \(group.advice)"
     case .inUse(let path, let holder):
-      "\(path) is in use by \(holder?.description ?? "another program"): stop that one, or choose another port."
+      "\(path) is in use by \(holder?.description ?? "another program"): \(Self.wayOut(of: holder)), or choose another port."
         + (holder == nil || holder?.name == "ModemManager" ? " \(Self.modemManager)" : "")
     case .unusable(let path, let reason):
       "\(path) cannot be used as a link: \(reason)."
     }
+  }
+
+  private static func wayOut(of holder: PortHolder?) -> String {
+    holder?.name == "byway" ? "send requests through it if it is a proxy, stop it" : "stop that one"
   }
 
   private static let modemManager =
