@@ -179,9 +179,9 @@ let package = Package(
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "TestWire", "LoopbackTransport", "TCPTransport",
+        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LinkLayer", "TestWire", "LoopbackTransport", "TCPTransport",
         "UnixTransport",
-        nioCore, nioPosix, httpTypes, logging,
+        nioCore, nioPosix, nioEmbedded, httpTypes, logging,
       ]),
     tests(
       "BywayInterceptorsTests",

@@ -8,6 +8,9 @@ import NIOCore
 ///
 /// Lives on the link's event loop.
 final class LastRecipient: ExchangeHandler {
+  /// A far end that hangs answers no PING, and without a request under way nobody else notices.
+  private static let patience = TimeAmount.seconds(10)
+
   private let link: any Upstream
   private let next: any ExchangeHandler
   /// Whoever asks while it runs gets its result too: the link is not asked more often for more clients.
@@ -44,9 +47,18 @@ final class LastRecipient: ExchangeHandler {
 
   private func measure() -> EventLoopFuture<TimeAmount> {
     if let measurement { return measurement }
-    let measurement = link.ping()
+    let ping = link.ping()
+    let promise = ping.eventLoop.makePromise(of: TimeAmount.self)
+    let measurement = promise.futureResult
     self.measurement = measurement
-    measurement.assumeIsolated().whenComplete { _ in self.measurement = nil }
+    let limit = ping.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+      promise.fail(BywayError(.timedOut, "The far end of the link has not answered a PING.", processing: .none))
+    }
+    ping.cascade(to: promise)
+    measurement.assumeIsolated().whenComplete { _ in
+      limit.cancel()
+      self.measurement = nil
+    }
     return measurement
   }
 

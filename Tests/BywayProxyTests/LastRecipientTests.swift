@@ -1,7 +1,12 @@
 import Byway
 import HTTPTypes
+import HTTPWire
+import LinkLayer
 import NIOCore
+import NIOEmbedded
 import Testing
+
+@testable import BywayProxy
 
 /// Max-Forwards (RFC 9110 §7.6.2).
 @Suite("How far OPTIONS and TRACE go") struct LastRecipientTests {
@@ -33,6 +38,32 @@ import Testing
     await fixture.stop()
   }
 
+  @Test("a far end that hangs is given up after 10 s, for all who asked meanwhile, and asked again by the next")
+  func silent() throws {
+    let loop = EmbeddedEventLoop()
+    let link = SilentLink(on: loop)
+    let proxy = LastRecipient(of: link, before: link)
+    func ask() -> Answer {
+      let answer = Answer()
+      let fields: FieldSection = [":method": "OPTIONS", ":path": "/", "max-forwards": "0"]
+      _ = proxy.begin(ExchangeHead(fields: fields, isComplete: true), respondingTo: answer)
+      return answer
+    }
+    let first = ask()
+    loop.advanceTime(by: .seconds(6))
+    let second = ask()
+    loop.advanceTime(by: .seconds(3))
+    #expect(first.error == nil && second.error == nil)
+    loop.advanceTime(by: .seconds(1))
+    #expect(first.error?.code == .timedOut && second.error?.code == .timedOut)
+    #expect(link.pings.count == 1)
+    // Too late for them, and nobody minds.
+    link.pings[0].succeed(.seconds(11))
+    let third = ask()
+    link.pings.last?.succeed(.milliseconds(2))
+    #expect(third.status == "200" && first.status == nil)
+  }
+
   @Test("a link that is down is told, and a stranger's host still refused")
   func refused() async throws {
     let fixture = try await ProxyFixture(respond: nil)
@@ -41,4 +72,37 @@ import Testing
     #expect(foreign.hasPrefix("HTTP/1.1 421 "))
     await fixture.stop()
   }
+}
+
+/// A link whose PINGs are answered by the test.
+private final class SilentLink: Upstream {
+  private let loop: EmbeddedEventLoop
+  private(set) var pings: [EventLoopPromise<TimeAmount>] = []
+
+  init(on loop: EmbeddedEventLoop) { self.loop = loop }
+
+  func open() {}
+  func shutDown() -> EventLoopFuture<Void> { loop.makeSucceededVoidFuture() }
+  var lineStatistics: LinkStatistics? { nil }
+
+  func ping() -> EventLoopFuture<TimeAmount> {
+    pings.append(loop.makePromise())
+    return pings[pings.count - 1].futureResult
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    DiscardingRequestSink()
+  }
+}
+
+private final class Answer: ResponseSink {
+  private(set) var status: String?
+  private(set) var error: BywayError?
+
+  func informational(_ head: FieldSection) {}
+  func head(_ head: FieldSection, isComplete: Bool) { status = head.value(of: .status) }
+  func write(_ bytes: ByteBuffer) {}
+  func finish(trailers: FieldSection?) {}
+  func fail(_ error: BywayError) { self.error = error }
+  func didConsumeRequest(_ bytes: Int) {}
 }
