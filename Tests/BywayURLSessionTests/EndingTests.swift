@@ -40,7 +40,7 @@ import Testing
       try await until { witness.isComplete }
       #expect(witness.events == ["error"])
       #expect(witness.error?.code == .cancelled)
-      #expect(witness.error?.userInfo[NSURLErrorFailingURLStringErrorKey] as? String == "http://device/")
+      #expect(witness.error?.userInfo["NSErrorFailingURLStringKey"] as? String == "http://device/")
       try await until { stopped.load(ordering: .relaxed) == 1 }
     }
   }
@@ -202,7 +202,7 @@ import Testing
     #expect(error?.localizedDescription.contains(nobody) == true)
     #expect((error?.userInfo[NSUnderlyingErrorKey] as? BywayError)?.code == .linkUnavailable)
     #expect(error?.failingURL == .device("/x"))
-    #expect(error?.userInfo[NSURLErrorFailingURLStringErrorKey] as? String == "http://device/x")
+    #expect(error?.userInfo["NSErrorFailingURLStringKey"] as? String == "http://device/x")
     await client.shutDown()
   }
 

@@ -30,7 +30,8 @@ extension URLError {
   }
 
   private static func place(_ url: URL) -> [String: Any] {
-    [NSURLErrorFailingURLErrorKey: url, NSURLErrorFailingURLStringErrorKey: url.absoluteString]
+    // The second is what NSURLErrorFailingURLStringErrorKey stands for, which is deprecated and asked for all the same.
+    [NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString]
   }
 
   private static func code(for code: BywayError.Code) -> Code {
