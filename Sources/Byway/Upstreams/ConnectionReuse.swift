@@ -7,9 +7,10 @@ package enum ConnectionReuse: Sendable {
   /// Every request: for a line, where another session would cost round trips of a slow line.
   case forAll
 
-  func permits(_ exchange: HTTP1Exchange) -> Bool {
+  /// - Parameter isRepeatable: of a request.
+  func permits(_ isRepeatable: Bool) -> Bool {
     switch self {
-    case .forRepeatable: exchange.isRepeatable
+    case .forRepeatable: isRepeatable
     case .forAll: true
     }
   }

@@ -136,7 +136,7 @@ package final class HTTP1Upstream: ExchangeHandler {
   }
 
   private func takeIdle(for exchange: HTTP1Exchange) -> HTTP1ClientConnection? {
-    guard configuration.reuse.permits(exchange) else { return nil }
+    guard configuration.reuse.permits(exchange.isRepeatable) else { return nil }
     while let connection = idle.popLast() {
       if connection.isUsable { return connection }
       connection.close()
@@ -177,8 +177,8 @@ package final class HTTP1Upstream: ExchangeHandler {
   private func takeWaiting(for connection: HTTP1ClientConnection) -> HTTP1Exchange? {
     guard connection.isKept else { return waiting.popFirst() }
     // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
-    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first) { return nil }
-    return waiting.popFirst { configuration.reuse.permits($0) }
+    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first.isRepeatable) { return nil }
+    return waiting.popFirst { configuration.reuse.permits($0.isRepeatable) }
   }
 
   /// - Parameter wasUsable: it has become idle before.

@@ -98,7 +98,7 @@ final class SharedSession: @unchecked Sendable {
     let promise = eventLoop.makePromise(of: SSHConnection.self)
     task = Task {
       do {
-        promise.succeed(try await self.establish())
+        try await self.establish(promise)
       } catch {
         promise.fail(error)
       }
@@ -107,7 +107,7 @@ final class SharedSession: @unchecked Sendable {
     return promise.futureResult
   }
 
-  private func establish() async throws -> SSHConnection {
+  private func establish(_ promise: EventLoopPromise<SSHConnection>) async throws {
     var settings = try await HostSettings.resolve(
       alias: target.host, user: target.user, port: target.port, options: target.options)
     if let jumps = target.jumps { settings.jumps = jumps }
@@ -123,7 +123,7 @@ final class SharedSession: @unchecked Sendable {
       user: settings.user, judge: judge,
       plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline))
     do {
-      return try await eventLoop.flatSubmit { self.begin(on: channel, introduction, failure) }.get()
+      try await eventLoop.flatSubmit { self.begin(promise, on: channel, introduction, failure) }.get()
     } catch {
       channel.close(promise: nil)
       throw error
@@ -131,8 +131,9 @@ final class SharedSession: @unchecked Sendable {
   }
 
   private func begin(
-    on channel: any Channel, _ introduction: SSHConnection.Introduction, _ failure: SSHFailure
-  ) -> EventLoopFuture<SSHConnection> {
+    _ promise: EventLoopPromise<SSHConnection>, on channel: any Channel, _ introduction: SSHConnection.Introduction,
+    _ failure: SSHFailure
+  ) -> EventLoopFuture<Void> {
     guard !isOver else { return eventLoop.makeFailedFuture(Gone()) }
     let session: SSHSession
     do {
@@ -143,7 +144,10 @@ final class SharedSession: @unchecked Sendable {
     let connection = SSHConnection(session, failure: failure, on: eventLoop, limits: pool.limits, logger: logger)
     self.connection = connection
     connection.ended.assumeIsolated().whenComplete { _ in self.over() }
-    return connection.begin(on: channel, introduction).map { connection }
+    let ready = connection.begin(on: channel, introduction)
+    // At once, so that who waits has opened its channel before the connection counts as one that nobody uses.
+    ready.assumeIsolated().whenSuccess { promise.succeed(connection) }
+    return ready
   }
 
   /// The stream that the session runs over: TCP, or a channel of the session with the last stop on the way.
