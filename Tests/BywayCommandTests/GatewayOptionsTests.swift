@@ -113,6 +113,10 @@ import Testing
         "origin = \"http://x\"",
         "g.conf, line 1: the value of origin is in quotation marks: leave them out and write origin = http://x."
       ),
+      (
+        "origin = http://x # the printer",
+        "g.conf, line 1: the value of origin has a # in it: a comment must be on a line of its own."
+      ),
       ("= x", "g.conf, line 1: \"= x\" is not a setting: write name = value."),
       (
         "origin = unix:a\nlink = loopback:x\norigin = unix:b",

@@ -39,10 +39,14 @@ package final class PartialDownload: @unchecked Sendable {
   }
 
   /// Leaves next to `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
-  /// - Parameter response: whose body ended too early.
+  /// - Parameter response: whose body may end too early.
   package static func leaveTag(of response: Response, to request: Request, nextTo path: String) {
     guard request.head.method == .get, response.status == .ok, let validator = validator(of: response) else { return }
     try? write("\(validator)\t\(source(of: request.head))", to: path + ".part.tag")
+  }
+
+  package static func removeTag(nextTo path: String) {
+    unlink(path + ".part.tag")
   }
 
   /// What `If-Range` can be compared with: a weak entity tag cannot (§13.1.5).

@@ -36,6 +36,10 @@ struct ConfigurationFile: Sendable {
           "the value of \(name) is in quotation marks: leave them out and write \(name) = \(value.dropFirst().dropLast())."
         )
       }
+      if value.contains(" #") || value.contains("\t#") {
+        throw Self.failure(
+          path, index + 1, "the value of \(name) has a # in it: a comment must be on a line of its own.")
+      }
       entries.append(Entry(line: index + 1, name: String(name), value: String(value)))
     }
     self.entries = entries

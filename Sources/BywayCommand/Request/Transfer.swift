@@ -44,21 +44,24 @@ struct Transfer: Sendable {
     try await judge(response, output)
 
     progress?.begin(total: response.body.length)
-    do {
-      for try await chunk in response.body {
-        try output.write(chunk)
-        progress?.add(chunk.readableBytes)
+    // For -C - another time, however this one ends; never next to bytes that it does not belong to.
+    let tagged = look.showsHead || file == "-" ? nil : file
+    if let tagged { PartialDownload.removeTag(nextTo: tagged) }
+    var isTagged = tagged == nil
+    for try await chunk in response.body {
+      try output.write(chunk)
+      progress?.add(chunk.readableBytes)
+      if !isTagged, output.isPartial, let tagged {
+        PartialDownload.leaveTag(of: response, to: request, nextTo: tagged)
+        isTagged = true
       }
-    } catch {
-      // For -C - another time.
-      if let file, output.isPartial { PartialDownload.leaveTag(of: response, to: request, nextTo: file) }
-      throw error
     }
     progress?.clear()
     if look.isVerbose, let trailers = await response.body.trailers() {
       show(trailers.map { "\($0.name.canonicalName): \($0.value)" }, mark: "<")
     }
     try output.finish()
+    if let tagged { PartialDownload.removeTag(nextTo: tagged) }
   }
 
   private func resume(_ file: String, with client: BywayClient) async throws {
@@ -86,7 +89,8 @@ struct Transfer: Sendable {
   private func client() -> BywayClient {
     var configuration = BywayClient.Configuration.defaults
     // The user waits in front of it: a link that cannot be opened is told at once, and --max-time says when to give up.
-    configuration.patience = .zero
+    // What -C - has begun waits for a gateway that is started again.
+    configuration.patience = resumes ? .seconds(5) : .zero
     configuration.timeout = .hours(24)
     configuration.interceptors = (resumes ? [HopFailures()] : []) + interceptors
     return BywayClient(link, configuration: configuration)

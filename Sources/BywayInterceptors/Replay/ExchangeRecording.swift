@@ -13,6 +13,8 @@ final class ExchangeRecording: BodyRecorder {
     var time: Duration
     var digest = BodyDigest()
     var digestPosition = 0
+    /// Bytes of the response's body that are still to come, where its length is known.
+    var missing: Int?
   }
 
   private let head: HTTPRequest
@@ -45,7 +47,9 @@ final class ExchangeRecording: BodyRecorder {
     }
   }
 
-  func begin(_ response: HTTPResponse) async {
+  /// - Parameter length: of the body, where it is known.
+  func begin(_ response: HTTPResponse, length: Int?) async {
+    state.withLock { $0.missing = length }
     var response = response
     response.headerFields = Redactor.defaults.redacted(response.headerFields)
     await open()
@@ -53,6 +57,7 @@ final class ExchangeRecording: BodyRecorder {
   }
 
   func write(_ chunk: ByteBuffer) async {
+    state.withLock { state in state.missing = state.missing.map { $0 - chunk.readableBytes } }
     // The reader takes no piece that is larger.
     var rest = chunk
     while let piece = rest.readSlice(length: min(rest.readableBytes, 1 << 20)), piece.readableBytes > 0 {
@@ -66,8 +71,10 @@ final class ExchangeRecording: BodyRecorder {
   }
 
   func fail(_ error: any Error) async {
-    // Who gave up is not to find that in the recording.
-    guard BywayError(error).code != .cancelled else { return drop() }
+    guard BywayError(error).code != .cancelled else {
+      // Who has every byte need not ask for the end. Who gave up is not to find that in the recording.
+      return state.withLock({ $0.missing }) == 0 ? await finish(nil) : drop()
+    }
     if state.withLock({ $0.file == nil }) { await open() }
     await append(ByteBuffer(string: RecordingFormat.failure(BywayError(error), after: pause())))
     await close()
@@ -107,11 +114,14 @@ final class ExchangeRecording: BodyRecorder {
     drop()
   }
 
-  private func attempt(_ work: () async throws -> Void) async {
+  /// In a task of its own: the exchange's may be cancelled as soon as the caller has what it wants.
+  private func attempt(_ work: @escaping @Sendable () async throws -> Void) async {
     do {
-      try await work()
+      try await Task { try await work() }.value
     } catch {
-      logger.warning("An exchange is not recorded.", metadata: ["error": "\(error)"])
+      let path = Redactor.defaults.redactedURL(head.path ?? "")
+      logger.warning(
+        "An exchange is not recorded.", metadata: ["request": "\(head.method) \(path)", "error": "\(error)"])
       drop()
     }
   }

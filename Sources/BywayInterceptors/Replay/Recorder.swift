@@ -48,7 +48,7 @@ public struct Recorder: Interceptor {
     request.body = request.body.watched(by: BodyWatch { recording.request($0) })
     do {
       var response = try await next(request)
-      await recording.begin(response.head)
+      await recording.begin(response.head, length: response.body.length)
       if response.body.isKnownEmpty {
         await recording.finish(nil)
       } else {

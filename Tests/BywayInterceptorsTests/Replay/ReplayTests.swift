@@ -160,6 +160,25 @@ import Testing
     #expect(try await replay().get("http://a/?q=1&password=other").status == .ok)
   }
 
+  @Test("who has the last byte may go: the exchange is recorded", arguments: [true, false])
+  func gone(_ asksForTheEnd: Bool) async throws {
+    let body = Body(ByteBuffer(repeating: 1, count: 10))
+    let origin = TestOrigin { _ in
+      // Of the two ways in which a body's end may meet a cancelled task.
+      Response(status: .ok, body: asksForTheEnd ? body : Body(CancelledAtEnd(body: body), length: 10))
+    }
+    let chain = origin.behind(try Recorder(into: path))
+    let caller = Task {
+      var chunks = try await chain.get("http://a/").body.makeAsyncIterator()
+      _ = try await chunks.next()
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = try? await chunks.next()
+    }
+    try await caller.value
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["000001.exchange"])
+    #expect(try await replay().get("http://a/").text.utf8.count == 10)
+  }
+
   @Test("HEAD and bodiless answers")
   func bodiless() async throws {
     let origin = TestOrigin { Response(status: .noContent).answering($0.head) }
@@ -211,5 +230,21 @@ import Testing
   func noFolder() {
     #expect(throws: BywayError.self) { try replay() }
     #expect(throws: BywayError.self) { try Recorder(into: folder["none/recordings"]) }
+  }
+}
+
+/// Throws in the place of its end where its reader is cancelled.
+private struct CancelledAtEnd: AsyncSequence, Sendable {
+  let body: Body
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator()) }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var chunks: Body.AsyncIterator
+
+    mutating func next() async throws -> ByteBuffer? {
+      try Task.checkCancellation()
+      return try await chunks.next()
+    }
   }
 }
