@@ -177,7 +177,9 @@ package final class HTTP1Upstream: ExchangeHandler {
   private func takeWaiting(for connection: HTTP1ClientConnection) -> HTTP1Exchange? {
     guard connection.isKept else { return waiting.popFirst() }
     // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
-    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first.isRepeatable) { return nil }
+    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first.isRepeatable) {
+      return nil
+    }
     return waiting.popFirst { configuration.reuse.permits($0.isRepeatable) }
   }
 
