@@ -63,7 +63,7 @@ final class LastRecipient: ExchangeHandler {
   }
 
   private func answer(_ sink: any ResponseSink, _ roundTrip: TimeAmount) {
-    let body = (link.lineStatistics?.facts ?? []).map { "line: \($0)\n" }.joined()
+    let body = (link.lineStatistics?.report ?? []).map { $0 + "\n" }.joined()
     // Milliseconds (Server Timing, W3C).
     let milliseconds = "\(Double(roundTrip.nanoseconds / 1000) / 1000)"
     sink.head(

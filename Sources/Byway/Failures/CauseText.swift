@@ -17,20 +17,8 @@ enum CauseText {
   /// BoringSSL tells its reasons between the name of a file and the number of a line:
   /// `error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …:1`.
   private static func tlsReason(in text: String) -> String? {
-    guard let library = text.range(of: "OPENSSL_internal:") else { return nil }
+    guard let library = text.firstRange(of: "OPENSSL_internal:") else { return nil }
     let reason = text[library.upperBound...].prefix { $0.isASCII && ($0.isUppercase || $0.isNumber || $0 == "_") }
     return reason.isEmpty ? nil : String(reason.lowercased().map { $0 == "_" ? " " : $0 })
-  }
-}
-
-extension String {
-  /// The first place of a text, which the standard library alone finds only with regular expressions.
-  fileprivate func range(of text: String) -> Range<Index>? {
-    var start = startIndex
-    while start < endIndex {
-      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-      start = index(after: start)
-    }
-    return nil
   }
 }

@@ -15,6 +15,11 @@ extension LinkStatistics {
     return facts
   }
 
+  /// The same as lines of a report, which ``reportMark`` tells from others.
+  package var report: [String] { facts.map { Self.reportMark + $0 } }
+
+  package static let reportMark = "line: "
+
   /// Both ways: what arrived damaged here, and what had to be sent again because it did not arrive there.
   private var errors: String {
     let bytes = sentBytes + receivedBytes

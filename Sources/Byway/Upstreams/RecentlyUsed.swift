@@ -26,7 +26,7 @@ package struct RecentlyUsed<Key: Hashable, Value> {
   package mutating func insert(_ value: Value, for key: Key) -> Value? {
     uses += 1
     var gone = entries.updateValue(Entry(value: value, use: uses), forKey: key)
-    // A walk over all: limits are small, and this is rare beside what the values cost.
+    // A walk over all: limits are small, and this is rare compared with what the values cost.
     if entries.count > limit, let oldest = entries.min(by: { $0.value.use < $1.value.use }) {
       gone = entries.removeValue(forKey: oldest.key)
     }

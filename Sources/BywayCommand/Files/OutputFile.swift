@@ -64,6 +64,7 @@ final class OutputFile {
     guard case .file(let path) = target, let writingPath else { return }
     _ = try open()
     if rename(writingPath, path) != 0 { throw Self.notCreated(path, errno) }
+    PartialDownload.removeTag(nextTo: path)
   }
 
   private var writingPath: String? {
@@ -77,6 +78,8 @@ final class OutputFile {
   private func open() throws -> CInt {
     if let descriptor { return descriptor }
     let path = writingPath ?? ""
+    // It never stands next to bytes that it does not belong to.
+    if case .file(let path) = target { PartialDownload.removeTag(nextTo: path) }
     do {
       let opened = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
       descriptor = opened

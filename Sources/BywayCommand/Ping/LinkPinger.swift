@@ -33,7 +33,7 @@ actor LinkPinger {
       do {
         let roundTrip = try await client.ping()
         // Asked each time, because a session that is over tells nothing.
-        lineFacts = await client.lineStatistics()?.facts.map { "line: \($0)" } ?? lineFacts
+        lineFacts = await client.lineStatistics()?.report ?? lineFacts
         return roundTrip
       } catch let error as BywayError {
         guard let taken = error.cause as? PortTaken,

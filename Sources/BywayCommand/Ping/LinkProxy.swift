@@ -1,5 +1,6 @@
 import Byway
 import HTTPTypes
+import LinkLayer
 import NIOCore
 
 /// A running `byway proxy` of this machine, asked about its link: OPTIONS that it must not forward (RFC 9110 §7.6.2).
@@ -36,7 +37,7 @@ struct LinkProxy: Sendable {
   /// - Throws: ``BywayError``: why there was no round trip, or that this is not such a proxy.
   func ask() async throws -> Answer {
     var request = try Request(.options, url: "http://localhost/")
-    if let name = HTTPField.Name("Max-Forwards") { request.head.headerFields[name] = "0" }
+    request.head.headerFields[.maxForwards] = "0"
     let response = try await client.execute(request)
     if let message = HopFailure.message(in: response.head) { throw BywayError(.linkUnavailable, message) }
     guard let name = HTTPField.Name("Server-Timing"), let field = response.head.headerFields[name],
@@ -46,7 +47,7 @@ struct LinkProxy: Sendable {
     }
     let body = try await response.body.collect(upTo: Self.bodyLimit)
     let lines = String(buffer: body).split(separator: "\n").map { String($0).visible }
-    return Answer(roundTrip: roundTrip, lineFacts: lines.filter { $0.hasPrefix("line: ") })
+    return Answer(roundTrip: roundTrip, lineFacts: lines.filter { $0.hasPrefix(LinkStatistics.reportMark) })
   }
 
   func shutDown() async { await client.shutDown() }

@@ -44,24 +44,18 @@ struct Transfer: Sendable {
     try await judge(response, output)
 
     progress?.begin(total: response.body.length)
-    // For -C - another time, however this one ends; never next to bytes that it does not belong to.
-    let tagged = look.showsHead || file == "-" ? nil : file
-    if let tagged { PartialDownload.removeTag(nextTo: tagged) }
-    var isTagged = tagged == nil
     for try await chunk in response.body {
+      let isFirst = !output.isPartial
       try output.write(chunk)
       progress?.add(chunk.readableBytes)
-      if !isTagged, output.isPartial, let tagged {
-        PartialDownload.leaveTag(of: response, to: request, nextTo: tagged)
-        isTagged = true
-      }
+      // For -C - another time, however this one ends. A file that begins with a head is of no use to it.
+      if isFirst, output.isPartial, let file { PartialDownload.leaveTag(of: response, to: request, nextTo: file) }
     }
     progress?.clear()
     if look.isVerbose, let trailers = await response.body.trailers() {
       show(trailers.map { "\($0.name.canonicalName): \($0.value)" }, mark: "<")
     }
     try output.finish()
-    if let tagged { PartialDownload.removeTag(nextTo: tagged) }
   }
 
   private func resume(_ file: String, with client: BywayClient) async throws {
