@@ -88,19 +88,19 @@ let package = Package(
     // Engines: state machines without I/O, clock or lock.
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    source("LinkLayer", []),
+    source("LineLayer", []),
     source("HTTPWire", [nioCore, httpTypes]),
     source("HTTP1Session", ["HTTPWire", nioCore]),
     source("HTTP2Session", ["HTTPWire", "CNGHTTP2", nioCore]),
     source("LineEmulation", []),
     // Checks of an end of a line, written as text that any language reads.
     .target(
-      name: "LinkConformance", dependencies: ["LinkLayer"], resources: [.embedInCode("Scripts")],
+      name: "LineConformance", dependencies: ["LineLayer"], resources: [.embedInCode("Scripts")],
       swiftSettings: settings),
 
     // Core: what people import.
     source(
-      "Byway", ["LinkLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", nioCore, nioPosix, httpTypes, logging, crypto]),
+      "Byway", ["LineLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", nioCore, nioPosix, httpTypes, logging, crypto]),
 
     // TLS, of links and of origins.
     source("BywayTLS", ["Byway", "HTTPWire", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
@@ -108,8 +108,8 @@ let package = Package(
     // Ends.
     source(
       "BywayGateway",
-      ["Byway", "BywayTLS", "LinkLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
-    source("BywayProxy", ["Byway", "LinkLayer", "HTTP1Session", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
+      ["Byway", "BywayTLS", "LineLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
+    source("BywayProxy", ["Byway", "LineLayer", "HTTP1Session", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source("BywayInterceptors", ["Byway", "HTTPWire", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
@@ -137,7 +137,7 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "HTTPWire", "LineEmulation", "LinkConformance", "LinkLayer", nioCore, nioPosix, nioSSL, httpTypes, logging,
+        "HTTPWire", "LineEmulation", "LineConformance", "LineLayer", nioCore, nioPosix, nioSSL, httpTypes, logging,
         crypto,
         x509, asn1,
         argumentParser, lifecycle, unixSignals,
@@ -175,11 +175,11 @@ let package = Package(
     example("urlsession", ["Byway", "BywayGateway", "BywayURLSession", "UnixTransport", httpTypes]),
 
     tests(
-      "BywayTests", ["Byway", "LinkLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
+      "BywayTests", ["Byway", "LineLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LinkLayer", "TestWire", "LoopbackTransport", "TCPTransport",
+        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineLayer", "TestWire", "LoopbackTransport", "TCPTransport",
         "UnixTransport",
         nioCore, nioPosix, nioEmbedded, httpTypes, logging,
       ]),
@@ -221,9 +221,9 @@ let package = Package(
       "ClientGatewayTests",
       ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore, httpTypes]),
     .testTarget(
-      name: "LinkLayerTests", dependencies: ["FuzzSupport", "LinkLayer", "LineEmulation"], exclude: ["Vectors"],
+      name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
-    tests("LinkConformanceTests", ["LinkConformance", "LinkLayer"]),
+    tests("LineConformanceTests", ["LineConformance", "LineLayer"]),
     tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", nioCore, httpTypes]),
     tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", nioCore]),
     // Tests of the transports.
@@ -283,7 +283,7 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "LineEmulation", "LinkLayer", "TestPeers", "byway", "LoopbackTransport",
+        "Byway", "BywayCommand", "LineEmulation", "LineLayer", "TestPeers", "byway", "LoopbackTransport",
         "TCPTransport",
         "UnixTransport", nioCore, httpTypes, logging, argumentParser,
       ]),
@@ -306,7 +306,7 @@ if Context.environment["FUZZ"] != nil {
   }
 }
 
-// ONLY=BywayTests,LinkLayerTests builds these test targets and no others, which saves minutes while one thing is worked on.
+// ONLY=BywayTests,LineLayerTests builds these test targets and no others, which saves minutes while one thing is worked on.
 if let only = Context.environment["ONLY"] {
   let names = only.split(separator: ",").map(String.init)
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a serial line carries with Byway, on an emulated line: the table of the link layer's targets, and a plot.
+"""What a serial line carries with Byway, on an emulated line: the table of the line layer's targets, and a plot.
 
     python3 Benchmarks/serial.py --byway .build/release/byway --plot docs/goodput.svg
 

@@ -1,5 +1,5 @@
 public import Byway
-package import LinkLayer
+package import LineLayer
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
@@ -55,7 +55,7 @@ public final class Gateway: Sendable {
   }
 
   /// What the lines do over which its links go.
-  package func lineStatistics() async -> [LinkStatistics] { await acceptor.lineStatistics() }
+  package func lineStatistics() async -> [LineStatistics] { await acceptor.lineStatistics() }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left.
   public func stop(within patience: TimeAmount) async {

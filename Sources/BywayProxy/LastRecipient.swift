@@ -1,6 +1,6 @@
 import Byway
 import HTTPWire
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// Counts how far OPTIONS and TRACE may still go, and answers what may go no further (RFC 9110 §7.6.2). So a client can ask this

@@ -1,6 +1,6 @@
 public import Byway
 import HTTPWire
-package import LinkLayer
+package import LineLayer
 import Logging
 public import NIOCore
 public import NIOPosix
@@ -80,7 +80,7 @@ public final class Proxy: Sendable {
   package func ping() async throws -> TimeAmount { try await wayOut.upstream.ping() }
 
   /// What the line of its link does; `nil` where it has none, or is down.
-  package func lineStatistics() async -> LinkStatistics? { await wayOut.upstream.lineStatistics() }
+  package func lineStatistics() async -> LineStatistics? { await wayOut.upstream.lineStatistics() }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
   public func stop(within patience: TimeAmount) async {

@@ -62,10 +62,10 @@ extension TransportCompatibility {
       }
     }
     guard case .listener(let address) = farEnd else { return }
-    try await withListener(address) { listener, dialled in
+    try await withListener(address) { listener, dialed in
       let channels = listener.channels
       for round in 0..<10 {
-        let channel = try await connect(to: dialled)
+        let channel = try await connect(to: dialed)
         defer { channel.close(promise: nil) }
         let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
         defer { far.channel.close(promise: nil) }

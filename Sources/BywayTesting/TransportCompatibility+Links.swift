@@ -27,7 +27,7 @@ extension TransportCompatibility {
       try await transport.listen(on: address, context: context)
     }
     do {
-      try await body(listener, dialled(listener.address))
+      try await body(listener, dialed(listener.address))
     } catch {
       await listener.close()
       throw error
@@ -48,9 +48,9 @@ extension TransportCompatibility {
   /// Both ends of a link; only where the far end is a listener.
   func withPair(_ body: (_ near: LinkEnd, _ far: LinkEnd) async throws -> Void) async throws {
     guard case .listener(let address) = farEnd else { return }
-    try await withListener(address) { listener, dialled in
+    try await withListener(address) { listener, dialed in
       let channels = listener.channels
-      let near = try await LinkEnd.own(connect(to: dialled), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: dialed), limit: stepLimit)
       do {
         let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
         do {
@@ -76,7 +76,7 @@ extension TransportCompatibility {
     case .echo(let address):
       try await body(address)
     case .listener(let address):
-      try await withListener(address) { listener, dialled in
+      try await withListener(address) { listener, dialed in
         let channels = listener.channels
         let server = Task {
           for try await channel in channels {
@@ -84,7 +84,7 @@ extension TransportCompatibility {
           }
         }
         defer { server.cancel() }
-        try await body(dialled)
+        try await body(dialed)
       }
     }
   }
@@ -103,7 +103,7 @@ extension TransportCompatibility {
     }
   }
 
-  private func dialled(_ address: LinkAddress) throws -> LinkAddress {
+  private func dialed(_ address: LinkAddress) throws -> LinkAddress {
     guard let dialOptions else { return address }
     let base = address.text.split(separator: "?", maxSplits: 1)[0]
     return try LinkAddress("\(base)?\(dialOptions)")

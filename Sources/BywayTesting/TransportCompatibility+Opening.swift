@@ -27,16 +27,16 @@ extension TransportCompatibility {
     guard case .listener(let address) = farEnd else { return }
     var old: (near: LinkEnd, far: LinkEnd)?
     var closed: (listener: any Listener, channels: AsyncThrowingStream<any Channel, any Error>)?
-    var dialledAddress: LinkAddress?
-    try await withListener(address) { listener, dialled in
+    var dialedAddress: LinkAddress?
+    try await withListener(address) { listener, dialed in
       let channels = listener.channels
-      let near = try await LinkEnd.own(connect(to: dialled), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: dialed), limit: stepLimit)
       let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
       old = (near, far)
       closed = (listener, channels)
-      dialledAddress = dialled
+      dialedAddress = dialed
     }
-    guard let old, let closed, let dialledAddress else { return }
+    guard let old, let closed, let dialedAddress else { return }
     defer {
       old.near.channel.close(promise: nil)
       old.far.channel.close(promise: nil)
@@ -48,7 +48,7 @@ extension TransportCompatibility {
     }
     try expect(further == nil, "gave a channel after its listener was closed")
     try await expectUnavailable("connected to a closed listener") {
-      try await connect(to: dialledAddress).close(promise: nil)
+      try await connect(to: dialedAddress).close(promise: nil)
     }
     try await old.near.write(Pattern(), count: 1_000)
     try await old.far.read(Pattern(), count: 1_000)

@@ -10,7 +10,7 @@ import Testing
   }
 
   private static let minimal = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../LinkLayerTests/Vectors/minimal.py").standardized.path
+    .appending(path: "../LineLayerTests/Vectors/minimal.py").standardized.path
 
   /// A machine with other things to do is late at times.
   private func conform(_ role: String, _ arguments: String..., baud: Int = 921_600) async throws -> CommandResult {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test("a gateway that dials passes", .timeLimit(.minutes(2)))
-  func diallingGateway() async throws {
+  func dialingGateway() async throws {
     let link = "serial:\(folder["tty"])?baud=921600&open=dial"
     let gateway = try ChildProcess(
       BywayProcess.command(), ["gateway", "--link", link, "--origin", "http://127.0.0.1:9"])

@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test("a gateway that only dials does not say that it is ready, and says which link it dials")
-  func dialling() async throws {
+  func dialing() async throws {
     let folder = try TemporaryFolder()
     let hub = "unix:\(folder["hub"])?open=dial"
     let gateway = try await BywayProcess.gateway(["--link", hub, "--origin", "http://127.0.0.1:1"])

@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import NIOCore
 import Testing
 
@@ -40,8 +40,8 @@ import Testing
   @Test("rates are those of the latest second, and repairs those of both ends")
   func meter() {
     var meter = DemoMeter()
-    var host = LinkStatistics()
-    var device = LinkStatistics()
+    var host = LineStatistics()
+    var device = LineStatistics()
     var now = NIODeadline.uptimeNanoseconds(5_000_000_000)
     meter.add(host: host, device: nil, at: now)
     #expect(meter.down == 0 && !meter.isBusy)

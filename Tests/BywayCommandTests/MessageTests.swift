@@ -1,6 +1,6 @@
 import Byway
 import HTTPTypes
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 import Synchronization
@@ -40,7 +40,7 @@ import Testing
       statistics.summary(of: "unix:x") == [
         "--- unix:x ---", "4 sent, 3 received, 25% lost", "round trip min/avg/max = 2.000/5.000/9.000 ms",
       ])
-    var line = LinkStatistics()
+    var line = LineStatistics()
     line.roundTrip = 1_940_000
     line.rate = 11_300
     line.nominalRate = 11_520

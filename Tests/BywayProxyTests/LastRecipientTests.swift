@@ -1,7 +1,7 @@
 import Byway
 import HTTPTypes
 import HTTPWire
-import LinkLayer
+import LineLayer
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -83,7 +83,7 @@ private final class SilentLink: Upstream {
 
   func open() {}
   func shutDown() -> EventLoopFuture<Void> { loop.makeSucceededVoidFuture() }
-  var lineStatistics: LinkStatistics? { nil }
+  var lineStatistics: LineStatistics? { nil }
 
   func ping() -> EventLoopFuture<TimeAmount> {
     pings.append(loop.makePromise())

@@ -78,7 +78,7 @@ import Testing
     #expect(throws: BywayError.self) { try TLSPolicy.trusting("/nowhere") }
   }
 
-  @Test("an address is dialled and a name is verified; Host stays what the URL says")
+  @Test("an address is dialed and a name is verified; Host stays what the URL says")
   func peerName() async throws {
     let ca = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:site.example")

@@ -51,7 +51,7 @@ struct HTTP1ClientFixture {
 
   var connectionCount: Int { dialed.ends.withLock(\.count) }
 
-  /// What was dialled first has opened by the time that this returns.
+  /// What was dialed first has opened by the time that this returns.
   func releaseDial() async throws {
     try await watch.run { [held] in held.map { $0.promise.succeed($0.far) } }
   }

@@ -13,7 +13,7 @@ extension EndToEnd {
       origin = try await OriginServer(on: .unix(folder["o"]))
     }
 
-    private func gateway(dialling link: String) async throws -> BywayProcess {
+    private func gateway(dialing link: String) async throws -> BywayProcess {
       try await .gateway(["--link", "\(link)?open=dial", "--origin", "\(origin.endpoint)", "--log-level", "debug"])
     }
 
@@ -29,11 +29,11 @@ extension EndToEnd {
     func gatewayDials(_ kind: LinkKind) async throws {
       let (proxy, link) = try await proxy(kind == .unix ? "unix:\(folder["l"])" : "tcp://127.0.0.1:0")
       let url = try "http://\(proxy.endpoint())"
-      let first = try await gateway(dialling: link)
+      let first = try await gateway(dialing: link)
       for _ in 0..<3 { #expect(try await Curl.fetch(url + "/").text == "hello, byway\n") }
       first.process.send(SIGKILL)
       _ = await first.process.waitForExit(within: .seconds(5))
-      let second = try await gateway(dialling: link)
+      let second = try await gateway(dialing: link)
       #expect(try await Curl.fetch(url + "/").text == "hello, byway\n")
       #expect(await second.process.stop() == .code(0))
       #expect(await proxy.process.stop() == .code(0))
@@ -43,7 +43,7 @@ extension EndToEnd {
     @Test("a gateway dials until somebody listens, and again after that one has gone") func perseverance() async throws
     {
       let link = "unix:\(folder["l"])"
-      let gateway = try await gateway(dialling: link)
+      let gateway = try await gateway(dialing: link)
       _ = try await gateway.process.errorLine(containing: "Link unavailable", within: .seconds(10))
       for _ in 0..<2 {
         let (proxy, _) = try await proxy(link, "--link-timeout", "20")
@@ -55,18 +55,18 @@ extension EndToEnd {
 
     @Test("one request waits for the gateway to dial") func request() async throws {
       let link = "unix:\(folder["l"])"
-      let gateway = try await gateway(dialling: link)
+      let gateway = try await gateway(dialing: link)
       let result = try await BywayProcess.run(["request", "--link", "\(link)?open=listen", "http://device/"])
       #expect(result.exitCode == 0, "\(result.errorText)")
       #expect(result.text == "hello, byway\n")
       await gateway.process.stop()
     }
 
-    @Test("no gateway has dialled: the answer says so") func nobody() async throws {
+    @Test("no gateway has dialed: the answer says so") func nobody() async throws {
       let (proxy, _) = try await proxy("unix:\(folder["l"])", "--link-timeout", "1")
       let problem = try await Curl.fetch("http://\(proxy.endpoint())/").problem()
       #expect(problem.status == 503)
-      #expect(problem.words.contains("No gateway has dialled unix:\(folder["l"])"), "\(problem.words)")
+      #expect(problem.words.contains("No gateway has dialed unix:\(folder["l"])"), "\(problem.words)")
       await proxy.process.stop()
     }
 

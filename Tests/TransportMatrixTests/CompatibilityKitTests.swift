@@ -51,7 +51,7 @@ enum Fault: Sendable {
   case readsByItself, deafToHalfClose, corrupts, swallows, endsEverything, takesAll, hangs, leaks, namelessError
 }
 
-/// A loopback whose dialling side does one thing wrong.
+/// A loopback whose dialing side does one thing wrong.
 private struct FaultyTransport: Transport {
   let fault: Fault
   private let inner = LoopbackTransport(names: LoopbackNames())

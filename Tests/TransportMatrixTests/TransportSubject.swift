@@ -62,7 +62,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     try await body(kit)
   }
 
-  /// The link layer over a socket that leads to a line.
+  /// The line layer over a socket that leads to a line.
   static let line = TransportSubject(testDescription: "a line behind unix") { body in
     try await withTemporaryFolder { folder in
       // What waits in a queue that nobody takes from never answers.

@@ -1,5 +1,5 @@
 import HTTPTypes
-package import LinkLayer
+package import LineLayer
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -77,7 +77,7 @@ public final class BywayClient: Sendable {
   }
 
   /// What the line of this link does; `nil` where it has none, or is down.
-  package func lineStatistics() async -> LinkStatistics? {
+  package func lineStatistics() async -> LineStatistics? {
     await upstream.lineStatistics()
   }
 

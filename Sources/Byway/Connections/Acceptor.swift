@@ -1,4 +1,4 @@
-package import LinkLayer
+package import LineLayer
 package import Logging
 package import NIOCore
 import Synchronization
@@ -66,8 +66,8 @@ package final class Acceptor: Sendable {
   }
 
   /// What the lines do over which its connections go.
-  package func lineStatistics() async -> [LinkStatistics] {
-    var lines: [LinkStatistics] = []
+  package func lineStatistics() async -> [LineStatistics] {
+    var lines: [LineStatistics] = []
     for connection in state.withLock({ Array($0.connections.values) }) {
       if let line = await connection.lineStatistics() { lines.append(line) }
     }

@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// A served connection, as seen from other threads; keeps it alive as long as its channel is open.
@@ -19,7 +19,7 @@ final class ConnectionBox: @unchecked Sendable {
   }
 
   /// `nil` where it goes over no line.
-  func lineStatistics() async -> LinkStatistics? {
+  func lineStatistics() async -> LineStatistics? {
     guard let stream = channel as? StreamChannel else { return nil }
     return try? await stream.eventLoop.submit { stream.lineStatistics }.get()
   }

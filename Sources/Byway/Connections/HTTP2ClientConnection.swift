@@ -1,6 +1,6 @@
 import HTTP2Session
 import HTTPWire
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
@@ -80,7 +80,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     driver.scheduleTransmit()
   }
 
-  var lineStatistics: LinkStatistics? { driver.lineStatistics }
+  var lineStatistics: LineStatistics? { driver.lineStatistics }
 
   /// How long it takes the peer's first bytes at least to be here; `nil`: they are, and it speaks HTTP/2.
   var provingTakes: TimeAmount? {

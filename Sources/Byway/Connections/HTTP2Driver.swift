@@ -1,5 +1,5 @@
 import HTTP2Session
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// Moves bytes between a channel and an ``HTTP2Session``, which decides everything else.
@@ -47,7 +47,7 @@ final class HTTP2Driver: ChannelInboundHandler {
   }
 
   /// Of the line that this connection goes over; `nil` where there is none.
-  var lineStatistics: LinkStatistics? { stream?.lineStatistics }
+  var lineStatistics: LineStatistics? { stream?.lineStatistics }
 
   // MARK: For the role
 

@@ -1,8 +1,8 @@
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 
-/// Moves bytes between a line, which may come and go, a ``LinkLayer``, which decides everything, and the channel of the
+/// Moves bytes between a line, which may come and go, a ``LineLayer``, which decides everything, and the channel of the
 /// session over it.
 ///
 /// Lives on one event loop.
@@ -13,7 +13,7 @@ final class LineDriver: StreamCarrier {
     func sessionOpened(_ channel: StreamChannel)
     /// - Returns: when the session's channel may be closed, if nothing went wrong. Whoever waits for that waits until the
     ///   line is let go of too, where it is: a process that ends sooner leaves the port as it was set.
-    func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void>
+    func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void>
     /// The line's channel has closed. Another may be attached.
     func lineLost()
   }
@@ -24,7 +24,7 @@ final class LineDriver: StreamCarrier {
   let address: LinkAddress
   let eventLoop: any EventLoop
   var delegate: (any Delegate)?
-  private(set) var layer: LinkLayer
+  private(set) var layer: LineLayer
   /// `nil` once a frame was received.
   private(set) var overheard: Overheard? = Overheard()
   private let logger: Logger
@@ -39,7 +39,7 @@ final class LineDriver: StreamCarrier {
   private var isPumpNeeded = false
   private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
 
-  init(_ layer: LinkLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
+  init(_ layer: LineLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
     self.layer = layer
     framesBefore = layer.statistics.receivedFrames
     self.address = address
@@ -120,7 +120,7 @@ final class LineDriver: StreamCarrier {
 
   var room: Int { isWriting ? 0 : layer.room(at: now) }
   var backlog: Int { layer.pendingBytes }
-  var lineStatistics: LinkStatistics? { layer.statistics }
+  var lineStatistics: LineStatistics? { layer.statistics }
 
   func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }
@@ -198,7 +198,7 @@ final class LineDriver: StreamCarrier {
     delegate?.sessionOpened(channel)
   }
 
-  private func ended(_ end: LinkEnd) {
+  private func ended(_ end: SessionEnd) {
     logger.info(
       "Session over",
       metadata: ["link": "\(address)", "reason": "\(end)", "line": "\(layer.statistics.facts.joined(separator: "; "))"])

@@ -1,8 +1,8 @@
-import LinkLayer
+import LineLayer
 
 extension BywayError {
   /// What the end of a session over a line means to those who used it.
-  init(_ end: LinkEnd, on address: LinkAddress) {
+  init(_ end: SessionEnd, on address: LinkAddress) {
     let message =
       switch end {
       case .finished: "\(address) was closed."

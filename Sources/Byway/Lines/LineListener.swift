@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 
@@ -13,7 +13,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   private var isLost = false
 
   static func start(
-    _ layer: LinkLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
+    _ layer: LineLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
   ) async throws -> any Listener {
     let listener = LineListener(
       LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), logger: logger)
@@ -70,7 +70,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void> {
+  func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
     guard isClosed else { return driver.eventLoop.makeSucceededVoidFuture() }
     // What the driver still has to say goes out in this turn of the loop.
     return driver.eventLoop.flatSubmit { self.releaseIfOver() }

@@ -1,9 +1,9 @@
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 import Synchronization
 
-/// Puts the link layer on a transport whose medium is a line, and gives the sessions over it as channels like any other.
+/// Puts the line layer on a transport whose medium is a line, and gives the sessions over it as channels like any other.
 ///
 /// A session outlives its line: when the line's channel closes, because a cable was pulled, the transport is asked for the
 /// next one until the session's grace is over.
@@ -25,9 +25,9 @@ struct LineTransport: Transport {
     let known = Self.known.withLock { $0.removeValue(forKey: address.text) }
     let layer =
       try known
-      ?? LinkLayer(.dialler, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
-    let dialler = LineDialler(layer, base: base, address: address, on: eventLoop, context: context)
-    return try await dialler.open(by: context.deadline)
+      ?? LineLayer(.dialer, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
+    let dialer = LineDialer(layer, base: base, address: address, on: eventLoop, context: context)
+    return try await dialer.open(by: context.deadline)
   }
 
   func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
@@ -35,14 +35,14 @@ struct LineTransport: Transport {
     let lines = try await base.listen(
       on: address, context: LinkContext(group: eventLoop, logger: context.logger, deadline: context.deadline))
     let incarnation = UInt32.random(in: 1 ... .max)
-    let layer = LinkLayer(
+    let layer = LineLayer(
       .listener(incarnation: incarnation), configuration: try configuration(of: address),
       at: NIODeadline.now().uptimeNanoseconds)
     return try await LineListener.start(layer, lines: lines, on: eventLoop, logger: context.logger)
   }
 
-  private func configuration(of address: LinkAddress) throws -> LinkConfiguration {
-    var configuration = LinkConfiguration.defaults
+  private func configuration(of address: LinkAddress) throws -> LineLayerConfiguration {
+    var configuration = LineLayerConfiguration.defaults
     configuration.bytesPerSecond = properties.bytesPerSecond
     do {
       try configuration.check()
@@ -56,9 +56,9 @@ struct LineTransport: Transport {
 
   /// Of lines whose session is over: the listener's incarnation, the error rate, the clock. The next session over the same
   /// line begins with it.
-  private static let known = Mutex<[String: LinkLayer]>([:])
+  private static let known = Mutex<[String: LineLayer]>([:])
 
-  static func remember(_ layer: LinkLayer, of address: LinkAddress) {
+  static func remember(_ layer: LineLayer, of address: LinkAddress) {
     known.withLock { known in
       if known.count < 64 || known[address.text] != nil { known[address.text] = layer }
     }

@@ -1,4 +1,4 @@
-package import LinkLayer
+package import LineLayer
 package import NIOCore
 import Synchronization
 
@@ -9,7 +9,7 @@ package protocol StreamCarrier: AnyObject {
   /// Bytes that were taken and have not left yet.
   var backlog: Int { get }
   /// What the line underneath does; `nil` where there is none.
-  var lineStatistics: LinkStatistics? { get }
+  var lineStatistics: LineStatistics? { get }
   func write(_ bytes: ByteBuffer)
   /// What was written may leave.
   func flush()
@@ -82,7 +82,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   }
 
   /// What the line underneath does; `nil` where there is none, and once the stream is over. On the event loop.
-  package var lineStatistics: LinkStatistics? { carrier?.lineStatistics }
+  package var lineStatistics: LineStatistics? { carrier?.lineStatistics }
 
   // MARK: For the carrier
 

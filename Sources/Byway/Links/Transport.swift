@@ -36,7 +36,7 @@ public protocol Transport: Sendable {
   /// Who can reach a listener at that address. A proxy asks more of those who come from anywhere.
   func audience(of address: LinkAddress) -> Audience
 
-  /// Where the medium is a line that damages or interrupts what it carries: what the link layer must know of it. Channels
+  /// Where the medium is a line that damages or interrupts what it carries: what the line layer must know of it. Channels
   /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
   /// as the session over it can be resumed; half-closing means nothing there.
   func line(for address: LinkAddress) throws -> LineProperties?

@@ -1,4 +1,4 @@
-package import LinkLayer
+package import LineLayer
 package import NIOCore
 
 /// The two bodies of one exchange as the two directions of a channel, at the end that sends the request.
@@ -84,7 +84,7 @@ package final class BodyCarrier: StreamCarrier, @unchecked Sendable {
   // MARK: StreamCarrier
 
   package var room: Int { max(0, Self.limit - backlog) }
-  package var lineStatistics: LinkStatistics? { nil }
+  package var lineStatistics: LineStatistics? { nil }
 
   package func write(_ bytes: ByteBuffer) {
     guard !isOutputOver else { return }

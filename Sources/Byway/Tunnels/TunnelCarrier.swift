@@ -1,4 +1,4 @@
-package import LinkLayer
+package import LineLayer
 package import NIOCore
 
 /// The two bodies of one CONNECT as the two directions of a channel, whichever end of the exchange this is.
@@ -61,7 +61,7 @@ package final class TunnelCarrier: StreamCarrier {
   // MARK: StreamCarrier
 
   package var room: Int { farEnd == nil ? 0 : max(0, Self.limit - backlog) }
-  package var lineStatistics: LinkStatistics? { nil }
+  package var lineStatistics: LineStatistics? { nil }
 
   package func write(_ bytes: ByteBuffer) {
     backlog += bytes.readableBytes

@@ -33,7 +33,7 @@ package struct TunnelDialer: @unchecked Sendable {
   /// - Returns: an active channel that does not read yet; fails with a ``BywayError``.
   package func dial(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     eventLoop.flatSubmit {
-      let tunnel = DialledTunnel(
+      let tunnel = DialedTunnel(
         on: eventLoop, target: target, loginRefused: loginRefused, remoteAddress: remoteAddress)
       var request = FieldSection()
       request.append(.method, "CONNECT")
@@ -45,7 +45,7 @@ package struct TunnelDialer: @unchecked Sendable {
 }
 
 /// One CONNECT at the end that asks for it.
-private final class DialledTunnel: ResponseSink {
+private final class DialedTunnel: ResponseSink {
   private let carrier: TunnelCarrier
   private let eventLoop: any EventLoop
   private let target: String

@@ -1,5 +1,5 @@
 package import HTTP2Session
-package import LinkLayer
+package import LineLayer
 package import Logging
 package import NIOCore
 
@@ -91,7 +91,7 @@ package final class HTTP2Upstream: ExchangeHandler {
     return promise.futureResult
   }
 
-  package var lineStatistics: LinkStatistics? {
+  package var lineStatistics: LineStatistics? {
     if case .connected(let connection) = state { connection.lineStatistics } else { nil }
   }
 
@@ -158,7 +158,7 @@ package final class HTTP2Upstream: ExchangeHandler {
         } else if dialer.inbound == nil {
           "\(dialer.name) did not open in time."
         } else {
-          "No gateway has dialled \(dialer.name): start one with ?open=dial."
+          "No gateway has dialed \(dialer.name): start one with ?open=dial."
         }
       var error = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
       error.processing = processing

@@ -1,4 +1,4 @@
-package import LinkLayer
+package import LineLayer
 package import NIOCore
 
 /// An upstream as its owner sees it, who may be on any thread.
@@ -21,7 +21,7 @@ package struct OwnedUpstream: @unchecked Sendable {
     try await eventLoop.flatSubmit { upstream.ping() }.get()
   }
 
-  package func lineStatistics() async -> LinkStatistics? {
+  package func lineStatistics() async -> LineStatistics? {
     try? await eventLoop.submit { upstream.lineStatistics }.get()
   }
 

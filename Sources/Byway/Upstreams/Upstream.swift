@@ -1,5 +1,5 @@
 import HTTP2Session
-package import LinkLayer
+package import LineLayer
 package import Logging
 package import NIOCore
 
@@ -12,7 +12,7 @@ package protocol Upstream: ExchangeHandler {
   func ping() -> EventLoopFuture<TimeAmount>
 
   /// What the line does over which its connection goes; `nil` where there is neither. On its event loop.
-  var lineStatistics: LinkStatistics? { get }
+  var lineStatistics: LineStatistics? { get }
 
   /// Opens nothing more; what is idle closes now, the rest when its exchanges have ended. Succeeds when all has closed.
   @discardableResult
@@ -28,7 +28,7 @@ extension HTTP1Upstream: Upstream {
       BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no PING."))
   }
 
-  package var lineStatistics: LinkStatistics? { nil }
+  package var lineStatistics: LineStatistics? { nil }
 }
 
 extension HTTP2Upstream: Upstream {}

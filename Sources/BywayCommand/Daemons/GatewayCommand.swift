@@ -46,9 +46,9 @@ extension GatewayCommand {
     func places(_ dials: Bool) -> String {
       zip(links, addresses).filter { ($0.0.opening == .dial) == dials }.map(\.1.text).joined(separator: " ")
     }
-    let (listening, dialling) = (places(false), places(true))
-    if dialling.isEmpty { return "byway: gateway ready on \(listening)" }
-    return "byway: gateway \(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialling)"
+    let (listening, dialing) = (places(false), places(true))
+    if dialing.isEmpty { return "byway: gateway ready on \(listening)" }
+    return "byway: gateway \(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialing)"
   }
 }
 

@@ -1,7 +1,7 @@
-import LinkLayer
+import LineLayer
 import NIOCore
 
-/// What the demo's line carries now, and has repaired, as a function of time and of what the link layers at both ends say.
+/// What the demo's line carries now, and has repaired, as a function of time and of what the line layers at both ends say.
 struct DemoMeter: Sendable {
   private struct Sample {
     var time: NIODeadline
@@ -13,8 +13,8 @@ struct DemoMeter: Sendable {
   private static let span = TimeAmount.seconds(1)
 
   private var samples: [Sample] = []
-  private var host = LinkStatistics()
-  private var device = LinkStatistics()
+  private var host = LineStatistics()
+  private var device = LineStatistics()
 
   init() {}
 
@@ -29,7 +29,7 @@ struct DemoMeter: Sendable {
 
   /// - Parameters:
   ///   - host: `nil`, as `device`, where there is no session: then nothing has changed.
-  mutating func add(host: LinkStatistics?, device: LinkStatistics?, at now: NIODeadline) {
+  mutating func add(host: LineStatistics?, device: LineStatistics?, at now: NIODeadline) {
     self.host = host ?? self.host
     self.device = device ?? self.device
     samples.append(Sample(time: now, down: self.host.receivedPayload, up: self.device.receivedPayload))

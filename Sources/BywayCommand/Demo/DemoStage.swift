@@ -1,7 +1,7 @@
 import Byway
 import BywayGateway
 import BywayProxy
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 
@@ -57,8 +57,8 @@ struct DemoStage: Daemon {
   /// A round trip between proxy and gateway.
   func ping() async throws -> TimeAmount { try await proxy.ping() }
 
-  /// What the link layers at both ends of the line say of it; `nil` while there is no session.
-  func lineStatistics() async -> (host: LinkStatistics?, device: LinkStatistics?) {
+  /// What the line layers at both ends of the line say of it; `nil` while there is no session.
+  func lineStatistics() async -> (host: LineStatistics?, device: LineStatistics?) {
     (await proxy.lineStatistics(), await gateway.lineStatistics().first)
   }
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import LinkConformance
+import LineConformance
 
 /// Of `byway line --conform`.
 struct ConformanceOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import BywayTesting
+import LineConformance
 import LineEmulation
-import LinkConformance
 
 /// Plays the checks against a program on a device, in real time, and prints what comes of them.
 struct ConformanceRun {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BywayTesting
+import LineConformance
 import LineEmulation
-import LinkConformance
 import NIOPosix
 import UnixSignals
 

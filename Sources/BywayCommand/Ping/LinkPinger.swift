@@ -1,5 +1,5 @@
 import Byway
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// Pings a link: over a connection of its own, or through the proxy that has its port.

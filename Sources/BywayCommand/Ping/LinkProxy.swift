@@ -1,6 +1,6 @@
 import Byway
 import HTTPTypes
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// A running `byway proxy` of this machine, asked about its link: OPTIONS that it must not forward (RFC 9110 §7.6.2).
@@ -47,7 +47,7 @@ struct LinkProxy: Sendable {
     }
     let body = try await response.body.collect(upTo: Self.bodyLimit)
     let lines = String(buffer: body).split(separator: "\n").map { String($0).visible }
-    return Answer(roundTrip: roundTrip, lineFacts: lines.filter { $0.hasPrefix(LinkStatistics.reportMark) })
+    return Answer(roundTrip: roundTrip, lineFacts: lines.filter { $0.hasPrefix(LineStatistics.reportMark) })
   }
 
   func shutDown() async { await client.shutDown() }

@@ -1,6 +1,6 @@
 import Byway
 import HTTPWire
-import LinkLayer
+import LineLayer
 import NIOCore
 
 /// An http origin behind an HTTP proxy: requests in absolute form, with our own login or none.
@@ -30,7 +30,7 @@ final class ProxiedOrigin: Upstream {
 
   func open() {}
   func ping() -> EventLoopFuture<TimeAmount> { upstream.ping() }
-  var lineStatistics: LinkStatistics? { nil }
+  var lineStatistics: LineStatistics? { nil }
   func shutDown() -> EventLoopFuture<Void> { upstream.shutDown() }
 }
 

@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -89,7 +89,7 @@ import Testing
   @Test("a reader that does not read stops the writer, and loses nothing")
   func backPressure() throws {
     _ = rig.far.channel?.setOption(.autoRead, value: false)
-    let window = LinkConfiguration.defaults.window
+    let window = LineLayerConfiguration.defaults.window
     let bytes = pattern(window + 50_000)
     let written = rig.near.write(bytes)
     try rig.run(for: .seconds(30))

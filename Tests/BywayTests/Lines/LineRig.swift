@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -12,8 +12,8 @@ final class LineRig {
   let far: End
   private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
 
-  init(configuration: LinkConfiguration = .of(bytesPerSecond: 11_520)) throws {
-    near = try End(.dialler, configuration, on: loop)
+  init(configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520)) throws {
+    near = try End(.dialer, configuration, on: loop)
     far = try End(.listener(incarnation: 7), configuration, on: loop)
     lines = try (Self.line(on: loop), Self.line(on: loop))
     try far.driver.attach(lines.far)
@@ -61,12 +61,12 @@ final class LineRig {
     let driver: LineDriver
     let reader = RecordingReader()
     private(set) var channel: StreamChannel?
-    private(set) var ends: [LinkEnd] = []
+    private(set) var ends: [SessionEnd] = []
     private(set) var losses = 0
 
-    init(_ role: LinkLayer.Role, _ configuration: LinkConfiguration, on loop: EmbeddedEventLoop) throws {
+    init(_ role: LineLayer.Role, _ configuration: LineLayerConfiguration, on loop: EmbeddedEventLoop) throws {
       driver = LineDriver(
-        LinkLayer(role, configuration: configuration, at: 0), address: try LinkAddress("line:test"), on: loop,
+        LineLayer(role, configuration: configuration, at: 0), address: try LinkAddress("line:test"), on: loop,
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
       driver.delegate = self
     }
@@ -78,7 +78,7 @@ final class LineRig {
       channel.activate()
     }
 
-    func sessionEnded(_ end: LinkEnd) -> EventLoopFuture<Void> {
+    func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
       ends.append(end)
       return driver.eventLoop.makeSucceededVoidFuture()
     }
@@ -92,8 +92,8 @@ final class LineRig {
   }
 }
 
-extension LinkConfiguration {
-  static func of(bytesPerSecond: Int) -> LinkConfiguration {
+extension LineLayerConfiguration {
+  static func of(bytesPerSecond: Int) -> LineLayerConfiguration {
     var configuration = defaults
     configuration.bytesPerSecond = bytesPerSecond
     return configuration

@@ -1,4 +1,4 @@
-import LinkLayer
+import LineLayer
 import NIOCore
 
 @testable import Byway
@@ -25,7 +25,7 @@ final class RecordingCarrier: StreamCarrier {
     channel?.drained()
   }
 
-  var lineStatistics: LinkStatistics? { LinkLayer(.dialler, configuration: .defaults, at: 0).statistics }
+  var lineStatistics: LineStatistics? { LineLayer(.dialer, configuration: .defaults, at: 0).statistics }
 
   func flush() {}
   func consumed(_ count: Int) { consumed += count }

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "a link that ends while it is taken into use is dialled again", arguments: UpstreamRig.Framing.allCases,
+    "a link that ends while it is taken into use is dialed again", arguments: UpstreamRig.Framing.allCases,
     [
       UpstreamRig.Opening.resets, .closes,
     ])
@@ -216,7 +216,7 @@ import Testing
     #expect(response.error?.code == .timedOut)
   }
 
-  @Test("after many losses a link that has proved itself is dialled at once when it is lost")
+  @Test("after many losses a link that has proved itself is dialed at once when it is lost")
   func backoffReset() throws {
     let rig = rig(.http2, patience: .seconds(100))
     rig.opening = { [unowned rig] in (rig.dials.count <= 8 ? .refused : .opens, .zero) }

@@ -5,7 +5,7 @@ import NIOPosix
 import SerialTransport
 import Synchronization
 
-/// The far end of a line that does only the link layer: each session is a TCP connection to some server, byte for byte.
+/// The far end of a line that does only the line layer: each session is a TCP connection to some server, byte for byte.
 final class BareLineEnd: Sendable {
   private let listener: any Listener
   private let carrying: Task<Void, any Error>

@@ -4,7 +4,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// A line with `?http=1.1` leads to a server that knows nothing of Byway, behind an end that does only the link layer.
+  /// A line with `?http=1.1` leads to a server that knows nothing of Byway, behind an end that does only the line layer.
   @Suite("HTTP/1.1 on a line") struct HTTP1LineTests {
     @Test(
       "six requests at once share the one session of a line, and are served in the order in which they came",

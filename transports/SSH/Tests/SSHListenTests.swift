@@ -45,11 +45,11 @@ import TransportTestSupport
         near = try? await dial(port)
         if near == nil { try await Task.sleep(for: .milliseconds(20)) }
       }
-      let dialled = try #require(near)
-      try await dialled.writeAndFlush(ByteBuffer(string: "hello"))
+      let dialed = try #require(near)
+      try await dialed.writeAndFlush(ByteBuffer(string: "hello"))
       let far = try #require(try await nextChannel(of: listener))
       #expect(try await far.collected(count: 5).text == "hello")
-      for channel in [dialled, far] { channel.close(promise: nil) }
+      for channel in [dialed, far] { channel.close(promise: nil) }
       await listener.close()
       #expect(await bywayError { () in _ = try await rig.connect("?tcp=127.0.0.1:\(port)") } != nil)
     }

@@ -17,7 +17,7 @@ struct LineSettings: Sendable {
 
   /// Bytes pass as they are: no echo, no lines, no signals, no byte with a meaning of its own.
   mutating func makeRaw() {
-    // A framing error or a break is a zero byte, which the link layer expects between frames.
+    // A framing error or a break is a zero byte, which the line layer expects between frames.
     system.input = 0
     system.output = 0
     system.local = 0

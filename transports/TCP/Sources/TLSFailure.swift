@@ -6,12 +6,12 @@ struct TLSFailure: TLSWords {
   private let address: LinkAddress
   /// What must stand in the far end's certificate; `nil` where any name will do.
   private let name: String?
-  private let isDialling: Bool
+  private let isDialing: Bool
 
-  init(_ address: LinkAddress, verifying name: String?, isDialling: Bool) {
+  init(_ address: LinkAddress, verifying name: String?, isDialing: Bool) {
     self.address = address
     self.name = name
-    self.isDialling = isDialling
+    self.isDialing = isDialing
   }
 
   func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
@@ -43,7 +43,7 @@ struct TLSFailure: TLSWords {
     case .ownRefused:
       "\(subject) refused our certificate: compare its ca= and name= with our cert=."
     case .notTLS:
-      isDialling
+      isDialing
         ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
         : "A client of \(address) did not begin with TLS: it must use tls:// as well."
     case .timedOut:
@@ -59,7 +59,7 @@ struct TLSFailure: TLSWords {
     address[option: "ca"].map { "the authorities in ca=\($0)" } ?? "the system's authorities (give ca=)"
   }
 
-  private var peer: String { isDialling ? address.description : "a client of \(address)" }
+  private var peer: String { isDialing ? address.description : "a client of \(address)" }
   /// The same at the beginning of a sentence.
-  private var subject: String { isDialling ? address.description : "A client of \(address)" }
+  private var subject: String { isDialing ? address.description : "A client of \(address)" }
 }

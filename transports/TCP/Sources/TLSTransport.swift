@@ -45,7 +45,7 @@ public struct TLSTransport: Transport {
           channel.eventLoop.makeCompletedFuture {
             // An address is verified against the certificate without being sent as a name (RFC 6066 §3).
             let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
-            let words = TLSFailure(address, verifying: name, isDialling: true)
+            let words = TLSFailure(address, verifying: name, isDialing: true)
             return (channel, try TLSHandshake.add(to: channel, handler, words: words, until: deadline))
           }
           .flatMap { opened in channel.prepareForHandover().map { opened } }
@@ -85,7 +85,7 @@ public struct TLSTransport: Transport {
       channel.eventLoop.makeCompletedFuture {
         _ = try TLSHandshake.add(
           to: channel, NIOSSLServerHandler(context: tls),
-          words: TLSFailure(address, verifying: nil, isDialling: false), until: .now() + handshakeLimit, logger: logger)
+          words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, logger: logger)
       }
       .flatMap { channel.prepareForHandover(to: queue) }
     }

@@ -90,7 +90,7 @@ import TransportTestSupport
     withExtendedLifetime((unused, silent)) {}
   }
 
-  @Test("says that a port is taken, or cannot be dialled")
+  @Test("says that a port is taken, or cannot be dialed")
   func badPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }

@@ -139,7 +139,7 @@ import TransportTestSupport
     }
   }
 
-  /// The dialling end trusts one authority: the system's take a while to read.
+  /// The dialing end trusts one authority: the system's take a while to read.
   private func withPlainListener(_ body: (any Listener, LinkAddress) async throws -> Void) async throws {
     let ca = try await Certificates()
     let listener = try await TCPTransport().listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())

@@ -94,8 +94,8 @@ import TransportTestSupport
     let connecting = UnixFailure.connecting(
       to: path, IOError(errnoCode: EACCES, reason: "connect"), expecting: .gateway)
     #expect(connecting.message.hasPrefix("Permission denied on /run/s: ask its owner"))
-    let dialling = UnixFailure.connecting(to: path, IOError(errnoCode: ENOENT, reason: "x"), expecting: .client)
-    #expect(dialling.message.contains("\"byway proxy\" with ?open=listen"), "\(dialling.message)")
+    let dialing = UnixFailure.connecting(to: path, IOError(errnoCode: ENOENT, reason: "x"), expecting: .client)
+    #expect(dialing.message.contains("\"byway proxy\" with ?open=listen"), "\(dialing.message)")
     #expect(UnixFailure.binding(path, EACCES).message.hasPrefix("Permission denied on /run/s: choose a directory"))
     #expect(UnixFailure.binding(path, EROFS).message.hasPrefix("/run is read-only"))
   }

@@ -1,5 +1,5 @@
 internal import Byway
-internal import LinkLayer
+internal import LineLayer
 internal import NIOCore
 
 /// Carries the bytes of a ``Byway/StreamChannel`` over one SSH channel.
@@ -125,7 +125,7 @@ final class SSHChannelCarrier: StreamCarrier {
 
   private var hasClosed: Bool { stream == nil }
   var backlog: Int { pending.readableBytes }
-  var lineStatistics: LinkStatistics? { nil }
+  var lineStatistics: LineStatistics? { nil }
 
   func write(_ bytes: ByteBuffer) {
     if pending.readableBytes == 0 {

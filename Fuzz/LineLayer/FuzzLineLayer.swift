@@ -1,0 +1,8 @@
+// What libFuzzer calls; compiled together with LineLayer and Tests/LineLayerTests/Attack.swift: see run.
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzLineLayer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  var attack = Attack(UnsafeBufferPointer(start: start, count: count))
+  attack.run()
+  return 0
+}

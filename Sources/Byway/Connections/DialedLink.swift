@@ -1,0 +1,60 @@
+import Logging
+import NIOCore
+
+extension Link {
+  /// The serving end: it listens, unless the address says that it dials.
+  func accept(_ context: LinkContext) async throws -> any Listener {
+    switch opening ?? .listen {
+    case .listen: try await transport.listen(on: address, context: context)
+    case .dial: DialedLink(link: self, context: context).start()
+    }
+  }
+}
+
+/// Dials for a serving end, as a device behind NAT does: one channel at a time, and the next when that one has closed.
+/// To whoever serves it is a listener like any other.
+private struct DialedLink: Sendable {
+  private static let connectTimeout = TimeAmount.seconds(10)
+  /// A link that lived that long was a success.
+  private static let successfulLife = TimeAmount.seconds(10)
+
+  let link: Link
+  let context: LinkContext
+
+  func start() -> any Listener {
+    let queue = ChannelQueue()
+    let dialing = Task { await dial(into: queue) }
+    return QueueListener(address: link.address, queue: queue) { dialing.cancel() }
+  }
+
+  private func dial(into queue: ChannelQueue) async {
+    var backoff = Backoff()
+    var lastMessage = ""
+    while !Task.isCancelled {
+      var context = context
+      context.deadline = .now() + Self.connectTimeout
+      context.peer = .client
+      do {
+        let channel = try await link.transport.connect(to: link.address, context: context)
+        context.logger.info("Link open", metadata: ["link": "\(link.address)"])
+        let start = NIODeadline.now()
+        queue.offer(channel)
+        try? await channel.closeFuture.get()
+        lastMessage = ""
+        if .now() - start > Self.successfulLife { backoff.reset() } else { backoff.fail() }
+      } catch let error as BywayError where error.code == .invalidAddress {
+        queue.end(throwing: error)
+        return
+      } catch {
+        backoff.fail()
+        // Once for each reason: the far end may be away for days.
+        let message = "\(error)"
+        if message != lastMessage {
+          context.logger.warning("Link unavailable", metadata: ["link": "\(link.address)", "reason": "\(message)"])
+        }
+        lastMessage = message
+      }
+      try? await Task.sleep(for: .nanoseconds(backoff.pause(fraction: .random(in: 0...1)).nanoseconds))
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import LineLayer
+import Logging
+import NIOCore
+
+/// Opens one session over a line, and opens the line again for as long as the session waits for it.
+///
+/// Lives on its event loop; kept alive by the driver until the session is over.
+final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
+  // Sendable: everything that varies is touched on the event loop only.
+
+  /// The pause between two tries to open a line that was lost.
+  private static let pause = TimeAmount.milliseconds(200)
+  /// How long one try may take.
+  private static let patience = TimeAmount.seconds(5)
+
+  private let base: any Transport
+  private let driver: LineDriver
+  private let logger: Logger
+  /// What was counted over earlier sessions.
+  private let before: LineStatistics
+  private let peer: LinkPeer
+  private var opened: EventLoopPromise<any Channel>?
+  private var isOver = false
+
+  private var address: LinkAddress { driver.address }
+  private var eventLoop: any EventLoop { driver.eventLoop }
+
+  init(
+    _ layer: LineLayer, base: any Transport, address: LinkAddress, on eventLoop: any EventLoop, context: LinkContext
+  ) {
+    self.base = base
+    logger = context.logger
+    peer = context.peer
+    before = layer.statistics
+    driver = LineDriver(layer, address: address, on: eventLoop, logger: logger)
+  }
+
+  func open(by deadline: NIODeadline) async throws -> any Channel {
+    let line = try await base.connect(
+      to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))
+    return try await eventLoop.flatSubmit { self.open(over: line, by: deadline) }.get()
+  }
+
+  private func open(over line: any Channel, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
+    let opened = eventLoop.makePromise(of: (any Channel).self)
+    self.opened = opened
+    driver.delegate = self
+    do {
+      try driver.attach(line)
+    } catch {
+      line.close(promise: nil)
+      opened.fail(error)
+      return opened.futureResult
+    }
+    let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.driver.abort() }
+    opened.futureResult.whenComplete { _ in timeout.cancel() }
+    driver.open(session: .random(in: 0 ... .max))
+    return opened.futureResult
+  }
+
+  // MARK: LineDriver.Delegate
+
+  func sessionOpened(_ channel: StreamChannel) {
+    guard let opened = opened.take() else { return }
+    channel.prepareForHandover().assumeIsolated().whenComplete { result in
+      if case .failure(let error) = result {
+        // Nobody will have it, and the line would stay taken.
+        self.driver.abort()
+        return opened.fail(error)
+      }
+      channel.activate()
+      opened.succeed(channel)
+    }
+  }
+
+  func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
+    guard !isOver else { return eventLoop.makeSucceededVoidFuture() }
+    isOver = true
+    opened.take()?.fail(silence(end))
+    // What the driver still has to say, a reset perhaps, goes out in this turn of the loop.
+    return eventLoop.flatSubmit {
+      let released = self.driver.detach()
+      self.driver.delegate = nil
+      LineTransport.remember(self.driver.layer, of: self.address)
+      return released
+    }
+  }
+
+  func lineLost() {
+    guard !isOver else { return }
+    eventLoop.makeFutureWithTask { [base, address, eventLoop, logger] in
+      try await base.connect(
+        to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: .now() + Self.patience))
+    }.assumeIsolated().whenComplete { result in
+      self.reopened(result)
+    }
+  }
+
+  private func reopened(_ result: Result<any Channel, any Error>) {
+    switch result {
+    case .success(let line) where isOver:
+      line.close(promise: nil)
+    case .success(let line):
+      do {
+        try driver.attach(line)
+        logger.notice("Line is back", metadata: ["link": "\(address)"])
+      } catch {
+        line.close(promise: nil)
+        retry(error)
+      }
+    case .failure(let error):
+      retry(error)
+    }
+  }
+
+  private func retry(_ error: any Error) {
+    logger.debug("Line is not back yet", metadata: ["link": "\(address)", "reason": "\(error)"])
+    eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
+  }
+
+  /// Why nobody has answered, as far as what was heard tells.
+  private func silence(_ end: SessionEnd) -> BywayError {
+    var error = BywayError(end, on: address)
+    error.code = .linkUnavailable
+    error.processing = .none
+    guard end == .abortedHere || end == .silence else { return error }
+    let now = driver.layer.statistics
+    let bytes = now.receivedBytes - before.receivedBytes
+    let evidence =
+      if bytes == 0 {
+        "No bytes arrive: is the cable plugged in, and is \(peer.name) running at its far end with the same baud rate?"
+      } else if let words = driver.overheard?.lastWords, Stranger(words.utf8) == .login {
+        "A login prompt or a shell is there and says \"\(words)\": \(peer.name) must run at its far end instead."
+      } else if let words = driver.overheard?.lastWords {
+        "What arrives (\(bytes) bytes) is text from another program, \"\(words)\": is \(peer.name) running at its far end?"
+      } else if now.receivedFrames == before.receivedFrames {
+        "What arrives (\(bytes) bytes) is not from byway: is \(peer.name) running at its far end with the same baud rate, "
+          + "parity and stop bits?"
+      } else {
+        "The far end is heard, but does not hear this end: is the cable damaged, or is another program reading from it there?"
+      }
+    error.message = "Nobody answers on \(address). \(evidence)"
+    return error
+  }
+}

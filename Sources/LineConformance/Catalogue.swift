@@ -1,0 +1,45 @@
+/// Every script there is, in the order in which they are played.
+package struct Catalogue: Sendable {
+  package var openings: [Opening] = []
+  package var scripts: [Script] = []
+
+  package init(_ texts: [String]) throws(ScriptError) {
+    for text in texts {
+      let reader = try ScriptReader(text)
+      openings += reader.openings
+      scripts += reader.scripts
+    }
+  }
+
+  /// Those that Byway has with it. A dialer that never was told who listens comes first: it cannot be made to forget.
+  package static func standard() throws(ScriptError) -> Catalogue {
+    try Catalogue(
+      [
+        PackageResources.openings_txt, PackageResources.dialer_txt, PackageResources.listener_txt,
+        PackageResources.open_txt, PackageResources.input_txt, PackageResources.timers_txt, PackageResources.line_txt,
+      ].map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  func scripts(for options: Conformance.Options) -> [Script] {
+    scripts.filter { script in
+      script.roles.contains(options.role)
+        && (options.only.isEmpty || "§\(script.section) \(script.name)".contains(options.only))
+    }
+  }
+}
+
+extension Conformance.Options {
+  func reasonToSkip(_ script: Script) -> String? {
+    if isQuick, script.isLong { return "long" }
+    let missing = script.needs.subtracting(means)
+    if missing.contains(.cut) { return "this line cannot be unplugged" }
+    if missing.contains(.start) { return "the end under test is not restarted" }
+    if missing.contains(.owner) { return "the end's owner does as it likes" }
+    return nil
+  }
+}
+
+extension Counterpart {
+  /// The session is as good as a new one.
+  var canGoOn: Bool { phase == .open && said == 0 && !isMuted }
+}

@@ -1,0 +1,270 @@
+import LineLayer
+
+/// Frames as scripts write them, and as they are: the one place that knows what fields a frame has.
+extension Counterpart {
+  // MARK: To the end under test
+
+  /// What goes over the line for an utterance, which may change what the tester takes for true.
+  mutating func bytes(of utterance: Utterance) -> [UInt8] {
+    switch utterance {
+    case .bytes(let bytes): return bytes
+    case .noise(let count):
+      let longest = max(5 + Int(largestPayload), 135) + 4
+      return [UInt8](repeating: 0x55, count: longest + longest / 254 + 1 + count) + [0]
+    case .body(let body): return Self.wire(of: body, seal: id)
+    case .frame(let pattern, let isDamaged):
+      let frame = frame(for: pattern)
+      let isForeign = word(pattern[.seal]) == "other"
+      if !isForeign, !isDamaged { noteSaid(frame) }
+      var wire = encode(frame, seal: isForeign ? otherID : id)
+      if case .word(let more) = pattern[.more], let bytes = try? StepReader.bytes(more) {
+        wire = Self.growing(wire, bytes)
+      }
+      // A bit of the check, whose last byte stands before the zero.
+      if isDamaged { wire[wire.count - 2] ^= wire[wire.count - 2] == 0x10 ? 0x20 : 0x10 }
+      return wire
+    }
+  }
+
+  mutating func frame(for pattern: FramePattern) -> Frame {
+    switch pattern.kind {
+    case .hello, .any:
+      return .hello(
+        version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1),
+        incarnation: incarnation(pattern[.incarnation]),
+        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048))
+    case .open:
+      if word(pattern[.session]) == "new" { beginSession(random()) }
+      let session = SessionID(session: session(pattern[.session]), incarnation: incarnation(pattern[.incarnation]))
+      if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
+      return .open(
+        version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1), session: session,
+        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), window: window)
+    case .reset:
+      return .reset(session: session(pattern[.session]), reason: Self.reason(pattern[.reason]) ?? .aborted)
+    case .poll:
+      asked = number(pattern[.token]).map { UInt8(truncatingIfNeeded: $0) } ?? asked &+ 1
+      return .poll(session: session(pattern[.session]), token: asked)
+    case .ack: return .acknowledgement(report(pattern, answer: nil))
+    case .answer:
+      let token = number(pattern[.token]).map { UInt8(truncatingIfNeeded: $0) } ?? heardToken
+      return .acknowledgement(
+        report(pattern, answer: .init(token: token, delay: UInt8(truncatingIfNeeded: number(pattern[.delay]) ?? 0))))
+    case .data:
+      let piece = number(pattern[.piece]) ?? said
+      let count = number(pattern[.payload])
+      let payload = count.map { [UInt8](repeating: 0x2A, count: $0) } ?? stimulus.piece(piece)
+      let header = DataHeader(number: number(ofPiece: piece), next: nil, isLast: pattern[.last] != nil)
+      said = max(said, piece + 1)
+      lengths[piece] = payload.count
+      return .data(header, payload: payload[...])
+    }
+  }
+
+  /// What the tester has, as every acknowledgement tells it.
+  func report(answer: Acknowledgement.Answer?) -> Frame {
+    .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window))
+  }
+
+  private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
+    if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
+    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window)
+    if word(pattern[.next]) == "heard" { report.arrivals.next = heardEnd }
+    if case .offset(let offset) = pattern[.next] {
+      report.arrivals.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
+    }
+    if case .offset(let unit) = pattern[.arrived], unit > 0 {
+      report.arrivals.runs = [UInt16(truncatingIfNeeded: unit), 1]
+    }
+    return report
+  }
+
+  // MARK: How DATA is numbered
+
+  /// Numbers that a payload takes.
+  static func numbers(of payload: Int) -> Int { Unit.count(payload) }
+
+  /// The number of a piece of the tester's stream.
+  func number(ofPiece piece: Int) -> UInt16 {
+    let before = (0..<piece).reduce(0) { $0 + Self.numbers(of: lengths[$1] ?? stimulus.piece($1).count) }
+    return UInt16(truncatingIfNeeded: before)
+  }
+
+  /// How far beyond *next* lies what an acknowledgement says has arrived.
+  private static func arrivals(_ report: Acknowledgement) -> Set<Int> {
+    var arrivals: Set<Int> = []
+    var start = 0
+    for (index, run) in report.arrivals.runs.enumerated() {
+      if index % 2 == 1 { arrivals.formUnion(start..<start + Int(run)) }
+      start += Int(run)
+    }
+    return arrivals
+  }
+
+  func encode(_ frame: Frame, seal: SessionID) -> [UInt8] {
+    var scratch: [UInt8] = []
+    var output: [UInt8] = []
+    FrameCodec.encode(frame, seal: seal, scratch: &scratch, into: &output)
+    return output
+  }
+
+  private static func wire(of body: [UInt8], seal: SessionID) -> [UInt8] {
+    var check = CRC32C()
+    if let kind = body.first, kind >= 0x40 { check.update(bigEndian(seal.session) + bigEndian(seal.incarnation)) }
+    check.update(body)
+    var output: [UInt8] = []
+    COBS.encode(body + bigEndian(check.value), into: &output)
+    return output
+  }
+
+  /// The same frame with more bytes after its fields. Only what is not sealed may grow.
+  private static func growing(_ wire: [UInt8], _ more: [UInt8]) -> [UInt8] {
+    var body = Array(wire.dropLast())
+    guard COBS.decode(&body), body.count > 4 else { return wire }
+    return Self.wire(of: body.dropLast(4) + more, seal: SessionID(session: 0, incarnation: 0))
+  }
+
+  private static func bigEndian(_ value: UInt32) -> [UInt8] {
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+  }
+
+  // MARK: From the end under test
+
+  func matches(_ heard: Heard, _ pattern: FramePattern) -> Bool {
+    if let zeros = number(pattern[.zeros]), heard.zeros < zeros { return false }
+    switch (pattern.kind, heard.frame) {
+    case (.any, _): return true
+    case (.hello, .hello(let version, let incarnation, let largest)):
+      return agrees(pattern[.version], version) && agrees(pattern[.incarnation], incarnation)
+        && agrees(pattern[.largest], largest)
+    case (.open, .open(let version, let id, let largest, let window)):
+      // A dialer may have begun another.
+      let isOwn = pattern[.session] == nil || id.session == session(pattern[.session])
+      return isOwn && agrees(pattern[.version], version)
+        && agrees(pattern[.incarnation], id.incarnation) && agrees(pattern[.largest], largest)
+        && agrees(pattern[.window], window)
+    case (.reset, .reset(let id, let reason)):
+      return id == session(pattern[.session])
+        && Self.reason(pattern[.reason]).map { $0 == reason } ?? true
+    case (.poll, .poll(let id, let token)):
+      return id == session(pattern[.session]) && agrees(pattern[.token], token)
+    case (.ack, .data(let header, _)):
+      // One that rides tells less.
+      return header.next.map { agrees(next: pattern[.next], $0) } ?? false && pattern[.window] == nil
+        && pattern[.arrived] == nil
+    case (.ack, .acknowledgement(let report)):
+      return agrees(next: pattern[.next], report.arrivals.next) && agrees(pattern[.window], report.window)
+        && agrees(arrived: pattern[.arrived], report)
+    case (.answer, .acknowledgement(let report)):
+      guard let answer = report.answer, Int(answer.token) == number(pattern[.token]) ?? Int(asked) else { return false }
+      return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.arrivals.next)
+        && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report)
+    case (.data, .data(let header, let payload)):
+      return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
+        && (pattern[.last] == nil || header.isLast)
+    default: return false
+    }
+  }
+
+  /// Whether a frame is one that an end says only when it is made to.
+  func isWord(_ frame: Frame) -> Bool {
+    switch frame {
+    case .hello, .reset: true
+    case .acknowledgement(let report): report.answer != nil
+    case .open: role == .listen
+    case .poll, .data: false
+    }
+  }
+
+  private func agrees(_ value: FramePattern.Value?, _ actual: some BinaryInteger) -> Bool {
+    switch value {
+    case nil: true
+    case .number(let number): Int(actual) == number
+    case .offset(let offset): Int(actual) == Int(heardNumber) + offset
+    case .word: Int(actual) == Int(incarnation(value))
+    }
+  }
+
+  /// In pieces: the first that is missing.
+  private func agrees(next value: FramePattern.Value?, _ actual: UInt16) -> Bool {
+    guard case .number(let piece) = value else { return true }
+    return actual == number(ofPiece: piece)
+  }
+
+  /// In pieces: `2+3`, and nothing else.
+  private func agrees(arrived value: FramePattern.Value?, _ report: Acknowledgement) -> Bool {
+    let pieces: [Int]
+    switch value {
+    case .number(let piece): pieces = [piece]
+    case .word(let text): pieces = text.split(separator: "+").compactMap { Int($0) }
+    case .offset, nil: return true
+    }
+    let wanted = pieces.flatMap { piece in
+      let start = Int(number(ofPiece: piece) &- report.arrivals.next)
+      return start..<start + Self.numbers(of: lengths[piece] ?? 0)
+    }
+    return Self.arrivals(report) == Set(wanted)
+  }
+
+  // MARK: Words
+
+  private func session(_ value: FramePattern.Value?) -> UInt32 {
+    switch word(value) {
+    case "other": id.session ^ 0x5555_5555
+    case "past": past
+    default: id.session
+    }
+  }
+
+  private func incarnation(_ value: FramePattern.Value?) -> UInt32 {
+    switch value {
+    case .number(let number): UInt32(truncatingIfNeeded: number)
+    case .word("other"): otherID.incarnation
+    case .word("none"): 0
+    default: id.incarnation
+    }
+  }
+
+  private func number(_ value: FramePattern.Value?) -> Int? {
+    if case .number(let number) = value { number } else { nil }
+  }
+
+  private func word(_ value: FramePattern.Value?) -> String? {
+    if case .word(let word) = value { word } else { nil }
+  }
+
+  static let reasons = ["finished", "unknown", "aborted", "silence", "version", "both-dial"]
+
+  private static func reason(_ value: FramePattern.Value?) -> ResetReason? {
+    guard case .word(let word) = value, let code = reasons.firstIndex(of: word) else { return nil }
+    return ResetReason(rawValue: UInt8(code))
+  }
+}
+
+extension Frame {
+  /// As a script would write it.
+  var summary: String {
+    switch self {
+    case .hello(let version, let incarnation, let largest):
+      return "hello version=\(version) incarnation=\(Self.hexadecimal(incarnation)) largest=\(largest)"
+    case .open(let version, let id, let largest, let window):
+      return "open version=\(version) session=\(Self.hexadecimal(id.session)) "
+        + "incarnation=\(Self.hexadecimal(id.incarnation)) largest=\(largest) window=\(window)"
+    case .reset(let session, let reason):
+      return "reset session=\(Self.hexadecimal(session)) reason=\(Counterpart.reasons[Int(reason.rawValue)])"
+    case .poll(let session, let token): return "poll session=\(Self.hexadecimal(session)) token=\(token)"
+    case .acknowledgement(let report):
+      let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"
+      return "\(start) next=\(report.arrivals.next) window=\(report.window)"
+        + (report.arrivals.runs.isEmpty ? "" : " runs=\(report.arrivals.runs)")
+    case .data(let header, let payload):
+      return "data number=\(header.number) payload=\(payload.count)" + (header.next.map { " next=\($0)" } ?? "")
+        + (header.isLast ? " last" : "")
+    }
+  }
+
+  private static func hexadecimal(_ number: UInt32) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}

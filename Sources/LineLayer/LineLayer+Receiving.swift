@@ -1,0 +1,218 @@
+extension LineLayer {
+  /// Bytes have come from the line, cut anywhere.
+  public mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
+    counters.receivedBytes += UInt64(bytes.count)
+    for run in deframer.receive(bytes) {
+      // A frame may begin the session that seals the next one.
+      guard var run, let frame = FrameCodec.decode(&run, seal: session?.id) else {
+        counters.damagedFrames += 1
+        continue
+      }
+      counters.receivedFrames += 1
+      handle(frame, at: now)
+    }
+    offerMore(at: now)
+    endIfComplete()
+  }
+
+  public mutating func receive(_ bytes: [UInt8], at now: UInt64) {
+    bytes.withUnsafeBytes { receive($0, at: now) }
+  }
+
+  private mutating func handle(_ frame: Frame, at now: UInt64) {
+    switch frame {
+    case .hello(let version, let incarnation, let largestPayload):
+      handleHello(version: version, incarnation: incarnation, largestPayload: largestPayload, at: now)
+    case .open(let version, let id, let largestPayload, let window):
+      handleOpen(version: version, id: id, largestPayload: largestPayload, window: window, at: now)
+    case .reset(let id, let reason):
+      handleReset(id, reason)
+    case .poll(let id, let token):
+      handlePoll(id, token: token, at: now)
+    case .acknowledgement(let report):
+      handle(report, at: now)
+    case .data(let header, let payload):
+      handle(header, payload: payload, at: now)
+    }
+  }
+
+  // MARK: Frames that name their session
+
+  private mutating func handleHello(version: UInt8, incarnation: UInt32, largestPayload: UInt16, at now: UInt64) {
+    guard role == .dialer, incarnation != 0 else {
+      counters.refusedFrames += 1
+      return
+    }
+    guard version == FrameCodec.version else { return end(.version(version), telling: nil) }
+    let isNew = incarnation != self.incarnation
+    self.incarnation = incarnation
+    listenerLargestPayload = max(Int(largestPayload), 1)
+    guard var session else { return }
+    if session.isReady {
+      // What was sent to the earlier incarnation may have been acted upon: it must not be sent to this one.
+      if isNew { end(.peerRestarted, telling: nil) }
+      return
+    }
+    session.id.incarnation = incarnation
+    session.phase = .opening
+    session.peerLargestPayload = listenerLargestPayload
+    session.needsOpen = true
+    session.opens = 0
+    self.session = session
+    events.append(.ready)
+  }
+
+  private mutating func handleOpen(
+    version: UInt8, id: SessionID, largestPayload: UInt16, window: UInt16, at now: UInt64
+  ) {
+    guard role != .dialer else { return handleRival(id.session) }
+    guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
+    // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
+    guard id.incarnation == incarnation else { return sayHello() }
+    if session?.id == id {
+      session?.heardAt = now
+      session?.owe(by: now)
+      return
+    }
+    if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
+    end(.peerRestarted, telling: nil)
+    var session = Session(
+      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow),
+      peerLargestPayload: max(Int(largestPayload), 1), at: now)
+    session.phase = .open
+    session.owe(by: now)
+    session.needsPoll = pacer.isPacing
+    self.session = session
+    events.append(.ready)
+    events.append(.confirmed)
+  }
+
+  /// Another dialer is at the other end. It may leave as soon as it is told so, and then nobody would tell us.
+  private mutating func handleRival(_ session: UInt32) {
+    say(.reset(session: session, reason: .bothDial))
+    // Where a listener has confirmed the session, this is a byte of the past.
+    guard let own = self.session, !own.isConfirmed else { return }
+    // Two dialers do not choose the same number by chance.
+    end(own.id.session == session ? .echo : .bothDial, telling: nil)
+  }
+
+  private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {
+    guard let session, session.id.session == id else { return }
+    switch reason {
+    case .unknown where !session.isConfirmed: self.session?.needsOpen = true
+    case .unknown: end(.peerRestarted, telling: nil)
+    case .finished: end(session.isEnding ? .finished : .aborted, telling: nil)
+    case .version: end(.version(nil), telling: nil)
+    case .bothDial: end(.bothDial, telling: nil)
+    case .aborted, .silence: end(.aborted, telling: nil)
+    }
+  }
+
+  private mutating func handlePoll(_ id: UInt32, token: UInt8, at now: UInt64) {
+    guard let session, session.id.session == id else {
+      let past = ended.last { $0.id.session == id }
+      return say(.reset(session: id, reason: past?.reason ?? .unknown))
+    }
+    // Before the listener is known there is nothing to seal an answer with, and nothing that could be polled for.
+    guard session.isReady else { return }
+    self.session?.answer = (token, now)
+    heard(at: now)
+  }
+
+  // MARK: Sealed frames
+
+  private mutating func handle(_ report: Acknowledgement, at now: UInt64) {
+    heard(at: now)
+    let poll = report.answer.flatMap { session?.takePoll($0.token) }
+    guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
+    if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }
+    if session?.isBlocked == true, session?.askAt == nil { askAgainLater(at: now) }
+    guard let answer = report.answer else { return }
+    // All is settled that was sent before the question.
+    askAgainLater(at: now)
+    if let poll { measure(answer, to: poll, at: now) }
+  }
+
+  private mutating func measure(_ answer: Acknowledgement.Answer, to poll: Session.Poll, at now: UInt64) {
+    guard answer.delay < .max else { return }
+    let expected = poll.expectedWait + UInt64(answer.delay) * Acknowledgement.Answer.unit
+    let excess = Int64(now - poll.sentAt) - Int64(expected)
+    roundTrip.sample(UInt64(max(excess, 0)))
+    pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
+  }
+
+  private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
+    heard(at: now)
+    if let next = header.next {
+      guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
+      // What rides on data says nothing of the window: its end stays where it is.
+      session?.peerWindow -= outcome.advancedUnits
+    }
+    guard var session = self.session.take() else { return }
+    defer { self.session = session }
+    let arrival = session.receive.receive(number: header.number, payload: payload, isLast: header.isLast)
+    session.unreported += 1
+    switch arrival {
+    case .inOrder:
+      session.owe(by: session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
+      while let piece = session.receive.takeNext() {
+        counters.receivedPayload += UInt64(piece.count)
+        events.append(.received(Array(piece)))
+      }
+      if session.receive.isFinished, !session.hasReportedFinish {
+        session.hasReportedFinish = true
+        session.owe(by: now)
+        events.append(.finished)
+      }
+    case .ahead(let isNewGap):
+      session.owe(by: isNewGap || session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
+    case .duplicate:
+      counters.duplicateFrames += 1
+      session.owe(by: now + configuration.acknowledgementDelay)
+    case .refused:
+      counters.refusedFrames += 1
+      session.owe(by: now + configuration.acknowledgementDelay)
+    }
+  }
+
+  // MARK: What every frame of the session tells
+
+  private mutating func heard(at now: UInt64) {
+    guard session != nil else { return }
+    session?.heardAt = now
+    session?.waitingSince = nil
+    session?.unanswered = 0
+    guard session?.isConfirmed == false else { return }
+    session?.phase = .open
+    session?.needsOpen = false
+    if let openedAt = session?.openedAt, session?.opens == 1, !pacer.isPacing { roundTrip.sample(now - openedAt) }
+    // Which of what was sent with a repeated OPEN has arrived is not known; and a paced line is to be measured at rest.
+    let wasRepeated = (session?.opens ?? 0) > 1
+    session?.needsPoll = pacer.isPacing || wasRepeated
+    events.append(.confirmed)
+  }
+
+  /// `nil` where the session has ended over it.
+  private mutating func acknowledge(
+    _ arrivals: Arrivals, of poll: Session.Poll?, at now: UInt64
+  ) -> SendWindow.Outcome? {
+    guard let outcome = session?.send.acknowledge(arrivals, of: poll?.order) else {
+      counters.refusedFrames += 1
+      end(.violation, telling: .aborted)
+      return nil
+    }
+    counters.repeatedFrames += UInt64(outcome.lostFrames)
+    sizer.note(outcome.trials)
+    if outcome.arrivedFrames > 0 {
+      askAgainLater(at: now)
+      if session?.leavingSince != nil { session?.leavingSince = now }
+    }
+    return outcome
+  }
+
+  /// Tells the other end when the window has grown by enough to matter.
+  mutating func offerMore(at now: UInt64) {
+    guard let session, session.isConfirmed, session.hasMoreToOffer(of: configuration.window) else { return }
+    self.session?.owe(by: now)
+  }
+}

@@ -1,0 +1,129 @@
+extension LineLayer {
+  /// The longest pause between two questions to an end that does not answer.
+  private static let longestPause: UInt64 = 1_000_000_000
+  /// How long the other end's very last acknowledgement is waited for.
+  private static let lingering: UInt64 = 2_000_000_000
+
+  /// When ``handleTimeout(at:)`` is to be called, if nothing else happens before. `nil` while there is nothing to wait for.
+  public var nextDeadline: UInt64? {
+    var deadline = UInt64.max
+    if !isLineUp {
+      if let session, let lineLostAt {
+        deadline = min(lineLostAt + configuration.grace, departureAt(session) ?? .max)
+      }
+      return deadline == .max ? nil : deadline
+    }
+    if wakesWhenReady { deadline = pacer.readyAt }
+    guard let session else { return deadline == .max ? nil : deadline }
+    if let reportBy = session.reportBy { deadline = min(deadline, max(reportBy, pacer.readyAt)) }
+    if let askAt = session.askAt { deadline = min(deadline, askAt) }
+    deadline = min(deadline, keepAliveAt(session))
+    if let death = deathAt(session) { deadline = min(deadline, death) }
+    if let departure = departureAt(session) { deadline = min(deadline, departure) }
+    return deadline
+  }
+
+  /// Time has passed. Then take events and frames, as after every call.
+  public mutating func handleTimeout(at now: UInt64) {
+    if wakesWhenReady, now >= pacer.readyAt {
+      wakesWhenReady = false
+      pacer.woke(at: now)
+    }
+    guard let session else { return }
+    if let departure = departureAt(session), now >= departure { return end(.abortedHere, telling: .aborted) }
+    guard isLineUp else {
+      if let lineLostAt, now >= lineLostAt + configuration.grace { end(.lineLost, telling: nil) }
+      return
+    }
+    if let death = deathAt(session), now >= death {
+      return end(session.isLingering ? .finished : .silence, telling: session.isLingering ? nil : .silence)
+    }
+    if let askAt = session.askAt, now >= askAt {
+      self.session?.askAt = nil
+      if isCurious(session) { ask() }
+    }
+    if now >= keepAliveAt(session) { ask() }
+  }
+
+  /// The line is gone: unplugged, or the device with it. The session waits for it.
+  public mutating func lineLost(at now: UInt64) {
+    guard isLineUp else { return }
+    isLineUp = false
+    lineLostAt = now
+    deframer.reset()
+    session?.waitingSince = nil
+  }
+
+  /// The line is back. What was on its way may have arrived or not, which a question settles.
+  public mutating func lineRestored(at now: UInt64) {
+    guard !isLineUp else { return }
+    isLineUp = true
+    lineLostAt = nil
+    needsDelimiter = true
+    pacer.reset(at: now)
+    guard session != nil else {
+      if role != .dialer { sayHello() }
+      return
+    }
+    session?.unanswered = 2
+    session?.send.interrupt()
+    session?.askAt = nil
+    if session?.leavingSince != nil { session?.leavingSince = now }
+    ask()
+  }
+
+  // MARK: Timers
+
+  /// There is something that only an answer can tell.
+  private func isCurious(_ session: Session) -> Bool {
+    session.hasUnacknowledged || session.isBlocked || session.waitingSince != nil
+  }
+
+  private mutating func ask() {
+    guard let session else { return }
+    if session.isReady, session.isConfirmed {
+      self.session?.needsPoll = true
+    } else {
+      self.session?.needsOpen = true
+    }
+  }
+
+  /// Sets the next question's time, where there is something to ask about.
+  mutating func askAgainLater(at now: UInt64) {
+    guard let session else { return }
+    guard isCurious(session) else {
+      self.session?.askAt = nil
+      return
+    }
+    if !session.hasUnacknowledged, session.waitingSince == nil {
+      self.session?.askAt = now + Self.longestPause
+      return
+    }
+    let answer = configuration.acknowledgementDelay + pacer.time(of: FrameCodec.pollLength + FrameCodec.answerLength)
+    let pause = min((roundTrip.timeout + answer) << UInt64(min(max(session.unanswered - 1, 0), 10)), Self.longestPause)
+    // The other end may be in the middle of a frame.
+    self.session?.askAt = max(pacer.busyUntil, now) + pause + (pacer.isPacing ? Pacer.frame + pacer.ahead : 0)
+  }
+
+  private func keepAliveAt(_ session: Session) -> UInt64 {
+    // One that waits for an answer asks by itself.
+    guard session.waitingSince == nil, session.isConfirmed, !session.needsPoll else { return .max }
+    let interval = role == .dialer ? configuration.keepAlive : configuration.keepAlive / 2 * 5
+    let silence = session.heardAt + interval
+    return pacer.wantsRest ? min(silence, session.polledAt + pacer.restInterval) : silence
+  }
+
+  /// When an owner that has left is not waited for any longer: soon where the other end lacks nothing and only goes on
+  /// talking, else when it has taken nothing for as long as a silent one would have.
+  private func departureAt(_ session: Session) -> UInt64? {
+    guard let since = session.leavingSince else { return nil }
+    if session.isDelivered { return session.receive.isFinished ? nil : since + Self.lingering }
+    return isLineUp ? since + configuration.patience : nil
+  }
+
+  private func deathAt(_ session: Session) -> UInt64? {
+    guard let waitingSince = session.waitingSince else { return nil }
+    if session.isLingering { return waitingSince + Self.lingering }
+    return waitingSince + (session.isConfirmed ? configuration.patience : configuration.patience / 3)
+  }
+}

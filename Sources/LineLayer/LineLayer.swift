@@ -1,0 +1,188 @@
+/// One end of a line: makes of a stream of bytes that damages, loses and interrupts them one that does not.
+///
+/// A value without I/O, clock or randomness: bytes and times go in, events and bytes come out. Times are nanoseconds of any
+/// clock that does not go back. After each call that changes something, fill ``room(at:)``, take ``nextEvent()`` and ``nextTransmit(at:into:)``
+/// until there is no more, and call ``handleTimeout(at:)`` at ``nextDeadline``. docs/wire-protocol.md describes the protocol.
+public struct LineLayer: Sendable {
+  public enum Role: Equatable, Sendable {
+    /// Begins sessions.
+    case dialer
+    /// Waits for them. `incarnation` is a random number, another one at each start of the program; 0 counts as 1.
+    case listener(incarnation: UInt32)
+  }
+
+  /// Sessions that are over, so that nothing of them starts over.
+  private static let rememberedSessions = 16
+  /// Bytes that a dialer may send before it knows the listener's window, so that every window is at least that.
+  static let initialWindow = 4096
+  static let initialPayload = 256
+
+  public let role: Role
+  public let configuration: LineLayerConfiguration
+
+  // The line.
+  var deframer: Deframer
+  var pacer: Pacer
+  var roundTrip = RoundTrip()
+  var sizer = FrameSizer()
+  var counters = LineStatistics()
+  var isLineUp = true
+  var lineLostAt: UInt64?
+  /// The next frame follows something that may not have ended in a delimiter.
+  var needsDelimiter = true
+  var lastTransmitAt: UInt64 = 0
+  /// The owner has yet to be told that the line takes more.
+  var wakesWhenReady = false
+
+  // Sessions.
+  /// A listener's own; a dialer's idea of the listener's, 0 for none.
+  var incarnation: UInt32
+  /// What that listener takes in one frame, as far as a dialer knows.
+  var listenerLargestPayload = Self.initialPayload
+  var session: Session?
+  var ended: [(id: SessionID, reason: ResetReason)] = []
+
+  // What waits to go out or up.
+  var control = Queue<Frame>()
+  var events = Queue<LineLayerEvent>()
+  var scratch: [UInt8] = []
+
+  public init(_ role: Role, configuration: LineLayerConfiguration, at now: UInt64) {
+    self.role = role
+    self.configuration = configuration
+    // What is longer than the longest frame is none of ours.
+    deframer = Deframer(limit: COBS.encodedBound(FrameCodec.largestBody(payload: configuration.largestPayload)))
+    pacer = Pacer(bytesPerSecond: configuration.bytesPerSecond)
+    switch role {
+    case .dialer:
+      incarnation = 0
+    case .listener(let incarnation):
+      self.incarnation = max(incarnation, 1)
+      sayHello()
+    }
+  }
+
+  // MARK: Sessions
+
+  /// Begins a session. For a dialer that has none.
+  /// - Parameter session: a random number.
+  public mutating func open(session id: UInt32, at now: UInt64) {
+    guard role == .dialer, session == nil else { return }
+    var session = Session(
+      SessionID(session: id, incarnation: incarnation), window: configuration.window,
+      peerWindow: Self.initialWindow / Unit.size, peerLargestPayload: listenerLargestPayload, at: now)
+    session.needsOpen = true
+    self.session = session
+    if session.isReady { events.append(.ready) }
+  }
+
+  /// Ends the sending direction once all of it is sent.
+  public mutating func finish() {
+    guard session?.finish == .notWanted else { return }
+    session?.finish = .wanted
+  }
+
+  /// The owner leaves. What was taken is sent for as long as the other end goes on taking it; what that still has to say is
+  /// not waited for.
+  public mutating func close(at now: UInt64) {
+    finish()
+    if session?.leavingSince == nil { session?.leavingSince = now }
+  }
+
+  /// Gives the session up at once, and tells the other end.
+  public mutating func abort(at now: UInt64) {
+    end(.abortedHere, telling: .aborted)
+  }
+
+  public var hasSession: Bool { session != nil }
+
+  // MARK: The stream
+
+  /// How many bytes it would be good to have now, so that the next frame is as large as it should be; 0 while the line is
+  /// busy. They are asked for as late as possible, so that what is sent is what matters most at that moment.
+  public func room(at now: UInt64) -> Int {
+    guard isLineUp, let session, session.isReady, !session.isHolding, session.finish == .notWanted,
+      !session.send.hasLost,
+      session.pending.count < payloadSize(for: session),
+      session.send.units + session.pending.count / Unit.size < session.peerWindow,
+      session.send.count < SendWindow.mostFrames, now >= pacer.readyAt
+    else { return 0 }
+    return quantum - session.pending.count
+  }
+
+  /// Takes bytes to send. More than ``room(at:)`` is kept, but waits in here, where nothing can overtake it.
+  public mutating func send(_ bytes: UnsafeRawBufferPointer) {
+    guard session?.finish == .notWanted else { return }
+    session?.pending.append(bytes)
+  }
+
+  public mutating func send(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { send($0) }
+  }
+
+  /// Bytes that were taken and not yet sent once.
+  public var pendingBytes: Int { session?.pending.count ?? 0 }
+
+  /// Bytes that were taken and of which the other end has not said that it has them.
+  public var undeliveredBytes: Int { pendingBytes + (session?.send.bytes ?? 0) }
+
+  /// The reader has dealt with that many bytes of ``LineLayerEvent/received(_:)``.
+  public mutating func consumed(_ count: Int, at now: UInt64) {
+    guard session != nil else { return }
+    session?.receive.consumed(count)
+    offerMore(at: now)
+  }
+
+  public mutating func nextEvent() -> LineLayerEvent? { events.popFirst() }
+
+  public var statistics: LineStatistics {
+    var statistics = counters
+    statistics.roundTrip = roundTrip.smoothed
+    statistics.rate = pacer.rate
+    statistics.nominalRate = configuration.bytesPerSecond
+    statistics.framePayload = session.map(payloadSize) ?? sizer.payload
+    statistics.lossesPerMillionBytes = sizer.lossesPerMillionBytes
+    return statistics
+  }
+
+  // MARK: Ending
+
+  /// The session is over: says so upwards, and where a reason is given, to the other end.
+  mutating func end(_ reason: SessionEnd, telling reset: ResetReason?) {
+    guard let session else { return }
+    self.session = nil
+    // A listener that was not heard for so long may be another one by now: the next session asks first, and commits
+    // nothing to one that may not be there.
+    if role == .dialer, reason == .silence || reason == .lineLost { incarnation = 0 }
+    if session.isReady {
+      ended.append((session.id, reset ?? (reason == .finished ? .finished : .aborted)))
+      if ended.count > Self.rememberedSessions { ended.removeFirst() }
+    }
+    if let reset { say(.reset(session: session.id.session, reason: reset)) }
+    events.append(.ended(reason))
+  }
+
+  /// Queues a frame that stands outside of the stream. As few as a peer can make us owe.
+  mutating func say(_ frame: Frame) {
+    if control.count < 8 { control.append(frame) }
+  }
+
+  mutating func sayHello() {
+    say(
+      .hello(
+        version: FrameCodec.version, incarnation: incarnation,
+        largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload)))
+  }
+
+  // MARK: Sizes
+
+  /// Bytes that are cut from the owner's stream at a time.
+  var quantum: Int {
+    guard let bytes = pacer.largestFrame else { return 16_384 }
+    return max(bytes - FrameCodec.dataOverhead - bytes / 254, LineLayerConfiguration.leastPayload)
+  }
+
+  func payloadSize(for session: Session) -> Int {
+    min(sizer.payload, quantum, session.peerLargestPayload)
+  }
+}

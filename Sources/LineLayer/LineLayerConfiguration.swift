@@ -1,0 +1,48 @@
+/// How one end of a line behaves. Times are in nanoseconds.
+public struct LineLayerConfiguration: Equatable, Sendable {
+  /// What the line carries each way; at 8N1 a tenth of its baud rate. `nil` for a line that is not paced: a gadget whose
+  /// rate means nothing, a stream that a far terminal server paces.
+  public var bytesPerSecond: Int?
+  /// Bytes of payload that this end takes in one frame.
+  public var largestPayload = 2048
+  /// Bytes of payload that this end holds for its reader, and while something before them is missing.
+  public var window = 128 * 1024
+  /// How long an acknowledgement waits for company.
+  public var acknowledgementDelay: UInt64 = 10_000_000
+  /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
+  public var keepAlive: UInt64 = 10_000_000_000
+  /// How long a poll may remain unanswered, however often it is repeated, until the other end counts as dead.
+  public var patience: UInt64 = 15_000_000_000
+  /// How long a session waits for a line that was unplugged.
+  public var grace: UInt64 = 30_000_000_000
+
+  static let leastPayload = 64
+  /// A day. Sums of times must not overflow.
+  private static let longestTime: UInt64 = 86_400_000_000_000
+
+  public static let defaults = LineLayerConfiguration()
+
+  public init() {}
+
+  /// Says which field cannot be used, and why.
+  public func check() throws(LineLayerConfigurationError) {
+    if let bytesPerSecond, bytesPerSecond < 10 { throw .tooSmall("bytesPerSecond", least: 10) }
+    if largestPayload < Self.leastPayload { throw .tooSmall("largestPayload", least: Self.leastPayload) }
+    if largestPayload > 65_535 { throw .tooLarge("largestPayload", most: 65_535) }
+    let leastWindow = max(largestPayload, LineLayer.initialWindow)
+    if window < leastWindow { throw .tooSmall("window", least: leastWindow) }
+    let largestWindow = Unit.largestWindow * Unit.size
+    if window > largestWindow { throw .tooLarge("window", most: largestWindow) }
+    if keepAlive == 0 { throw .tooSmall("keepAlive", least: 1) }
+    if patience == 0 { throw .tooSmall("patience", least: 1) }
+    if acknowledgementDelay > Self.longestTime { throw .tooLarge("acknowledgementDelay", most: Int(Self.longestTime)) }
+    if keepAlive > Self.longestTime { throw .tooLarge("keepAlive", most: Int(Self.longestTime)) }
+    if patience > Self.longestTime { throw .tooLarge("patience", most: Int(Self.longestTime)) }
+    if grace > Self.longestTime { throw .tooLarge("grace", most: Int(Self.longestTime)) }
+  }
+}
+
+public enum LineLayerConfigurationError: Error, Equatable {
+  case tooSmall(String, least: Int)
+  case tooLarge(String, most: Int)
+}

@@ -1,0 +1,37 @@
+/// What ``LineLayer`` tells its owner.
+public enum LineLayerEvent: Equatable, Sendable {
+  /// Bytes may be sent. At a dialer the other end may not have heard of the session yet.
+  case ready
+  /// The other end has confirmed the session; at a listener, the same moment as ``ready``.
+  case confirmed
+  /// The stream goes on with these bytes.
+  case received([UInt8])
+  /// The other end sends nothing more.
+  case finished
+  /// The session is over. A listener waits for the next.
+  case ended(SessionEnd)
+}
+
+/// Why a session is over.
+public enum SessionEnd: Equatable, Sendable {
+  /// Both ends have said all, and know it.
+  case finished
+  /// The other end was restarted, or knows nothing of the session any more.
+  case peerRestarted
+  /// The other end has given it up, for a reason as the wire tells it.
+  case aborted
+  /// Given up here.
+  case abortedHere
+  /// Nothing was heard for too long.
+  case silence
+  /// The line did not come back in time.
+  case lineLost
+  /// The other end speaks another version of the protocol, which a RESET does not name.
+  case version(UInt8?)
+  /// Both ends dial, and one of them must listen.
+  case bothDial
+  /// What this end said came back to it.
+  case echo
+  /// The other end acknowledged what it was never sent.
+  case violation
+}

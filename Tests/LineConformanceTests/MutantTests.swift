@@ -1,0 +1,153 @@
+import LineConformance
+import Testing
+
+@testable import LineLayer
+
+/// Ends with a bug each: the tester has to see it, and to name the right section.
+@Suite("Broken ends")
+struct MutantTests {
+  struct Mutant: Sendable, CustomTestStringConvertible {
+    let role: Role
+    let mutation: Performance.Mutation
+    /// In the titles of checks that fail, each in one at least.
+    let failing: [String]
+
+    var testDescription: String { "\(role): \(mutation.name)" }
+
+    init(
+      _ role: Role, _ name: String, fails failing: String..., change: (inout Performance.Mutation) -> Void
+    ) {
+      self.role = role
+      self.failing = failing
+      var mutation = Performance.Mutation(name: name)
+      change(&mutation)
+      self.mutation = mutation
+    }
+  }
+
+  static let mutants: [Mutant] = [
+    Mutant(.listen, "says nothing of itself", fails: "rule 2, incarnation 0: HELLO") {
+      $0.said = { if case .hello = $0 { [.hello(version: 1, incarnation: 0, largestPayload: 64)] } else { [$0] } }
+    },
+    Mutant(.listen, "takes an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
+      $0.heard = {
+        if case .open(_, let id, let largest, let window) = $0 {
+          [.open(version: 1, session: id, largestPayload: largest, window: window)]
+        } else {
+          [$0]
+        }
+      }
+    },
+    Mutant(.listen, "forgets why a session ended", fails: "waiting × POLL of a session that is over") {
+      $0.said = { if case .reset(let id, .aborted) = $0 { [.reset(session: id, reason: .unknown)] } else { [$0] } }
+    },
+    Mutant(.listen, "does not acknowledge a repeated OPEN", fails: "§8 open × OPEN, rule 3") {
+      $0.dropsRepeatedOpen = true
+    },
+    Mutant(.listen, "answers with another token", fails: "§8 open × POLL, own: ANSWER with its token") {
+      $0.said = {
+        guard case .acknowledgement(var report) = $0, let answer = report.answer else { return [$0] }
+        report.answer = .init(token: answer.token &+ 1, delay: answer.delay)
+        return [.acknowledgement(report)]
+      }
+    },
+    Mutant(.listen, "does not answer for sessions of others", fails: "× POLL, other: RESET(unknown)") {
+      $0.said = { if case .reset(_, .unknown) = $0 { [] } else { [$0] } }
+    },
+    Mutant(.listen, "is late with acknowledgements", fails: "§6 acknowledgement delay") {
+      $0.delay = 60_000_000
+    },
+    Mutant(.listen, "never asks", fails: "§6 question: POLL", "§6 keep-alive of a listener") {
+      $0.said = { if case .poll = $0 { [] } else { [$0] } }
+    },
+    Mutant(.listen, "is patient for a minute", fails: "§6 patience: 15 s") {
+      $0.configuration.patience = 60_000_000_000
+    },
+    Mutant(.listen, "is patient for five seconds", fails: "§6 patience: 15 s") {
+      $0.configuration.patience = 5_000_000_000
+    },
+    Mutant(.listen, "gives up a line that is gone for ten seconds", fails: "§6 grace: a session outlives its line") {
+      $0.configuration.grace = 10_000_000_000
+    },
+    Mutant(.listen, "never gives up a line", fails: "§6 grace: after 30 s") {
+      $0.configuration.grace = 600_000_000_000
+    },
+    Mutant(.listen, "starts no frame with a zero", fails: "§6 quiet line") { $0.forgetsZeros = true },
+    Mutant(.listen, "takes frames whose check fails", fails: "§9 a check that fails: dropped") {
+      $0.forgivesChecks = true
+    },
+    Mutant(.listen, "skips what is missing", fails: "§4 what is missing") {
+      $0.said = {
+        guard case .acknowledgement(var report) = $0, !report.arrivals.runs.isEmpty else { return [$0] }
+        report.arrivals.next &+= 2
+        return [.acknowledgement(report)]
+      }
+    },
+    Mutant(.listen, "believes every acknowledgement", fails: "§9 an ACK of a unit that was never sent") {
+      $0.heard = {
+        if case .acknowledgement(let report) = $0, report.arrivals.next > 100 { [] } else { [$0] }
+      }
+    },
+    Mutant(.listen, "answers the first of many questions", fails: "§9 more POLLs than can be answered") {
+      $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
+    },
+    Mutant(.dial, "keeps quiet about two dialers", fails: "opening × OPEN: RESET(both dial)") {
+      $0.said = { if case .reset(_, .bothDial) = $0 { [] } else { [$0] } }
+    },
+    Mutant(
+      .dial, "does not open again when it is unknown", fails: "asking × RESET(unknown)", "opening × RESET(unknown)"
+    ) {
+      $0.heard = { if case .reset(let id, .unknown) = $0 { [.reset(session: id, reason: .aborted)] } else { [$0] } }
+    },
+    Mutant(.dial, "goes on after another listener's HELLO", fails: "open × HELLO, another incarnation: session over") {
+      $0.ignoresLaterHello = true
+    },
+    Mutant(.dial, "asks only once who is there", fails: "asking × an unanswered OPEN", "§6 question: OPEN") {
+      $0.saysOpenOnce = true
+    },
+    Mutant(.dial, "is silent for a minute", fails: "§6 keep-alive of a dialer") {
+      $0.configuration.keepAlive = 60_000_000_000
+    },
+    Mutant(.dial, "waits a minute for a listener", fails: "§6 patience of a dialer") {
+      $0.configuration.patience = 180_000_000_000
+    },
+  ]
+
+  @Test("are seen", arguments: mutants)
+  func seen(_ mutant: Mutant) throws {
+    var options = ConformanceTests.options(mutant.role)
+    options.means = [.cut]
+    let performance = Performance(
+      try ConformanceTests.all.get(), options, owner: .echo, mutation: mutant.mutation)
+    #expect(!performance.hasPassed)
+    for title in mutant.failing {
+      #expect(
+        performance.failures.contains { $0.contains(title) }, "\(performance.failures.joined(separator: "\n"))")
+    }
+  }
+
+  @Test("an end that is not there is told as such, within a minute")
+  func absent() throws {
+    var mutation = Performance.Mutation(name: "silent")
+    mutation.said = { _ in [] }
+    let performance = Performance(
+      try ConformanceTests.all.get(), ConformanceTests.options(.listen), owner: .echo, mutation: mutation)
+    #expect(performance.lines.last?.hasPrefix("Bail out! nothing was heard") == true)
+    #expect(!performance.hasPassed && performance.time < 60_000_000_000)
+  }
+
+  @Test("nothing that the tester hears makes it trap or go on for ever", arguments: 0..<20)
+  func noise(_ seed: Int) throws {
+    var tester = Conformance(
+      try ConformanceTests.all.get(), ConformanceTests.options(seed % 2 == 0 ? .dial : .listen), at: 0)
+    var state = UInt64(seed) &* 0x9E37_79B9 | 1
+    var now: UInt64 = 0
+    for _ in 0..<20_000 where !tester.isOver {
+      while tester.nextOrder() != nil {}
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      now = max(now + state >> 44, 0)
+      tester.receive([UInt8(truncatingIfNeeded: state >> 33) & (state >> 60 == 0 ? 0 : 0xFF)], at: now)
+      tester.handleTimeout(at: now)
+    }
+  }
+}

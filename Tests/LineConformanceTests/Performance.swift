@@ -1,0 +1,177 @@
+import LineConformance
+
+@testable import LineLayer
+
+typealias Role = Script.Role
+
+/// The tester and an end under test, in virtual time.
+struct Performance {
+  /// Changes what the end says or hears: a bug.
+  struct Mutation: Sendable {
+    var name: String
+    /// Frames of the end, and how much later they come.
+    var said: @Sendable (Frame) -> [Frame] = { [$0] }
+    var heard: @Sendable (Frame) -> [Frame] = { [$0] }
+    var delay: UInt64 = 0
+    /// Says no zero before a frame, and takes every frame for one of its own.
+    var forgetsZeros = false
+    var forgivesChecks = false
+    var dropsRepeatedOpen = false
+    var ignoresLaterHello = false
+    var saysOpenOnce = false
+    var configuration = LineLayerConfiguration.defaults
+  }
+
+  private(set) var lines: [String] = []
+  private(set) var time: UInt64 = 0
+  private var end: VirtualEnd
+  private var tester: Conformance
+  private let mutation: Mutation?
+  private var opened: SessionID?
+  private var isCut = false
+  /// From the end to the tester.
+  private var under: [(at: UInt64, bytes: [UInt8])] = []
+  /// A second after the clock began.
+  private var now: UInt64 = 1_000_000_000
+
+  init(_ catalogue: Catalogue, _ options: Conformance.Options, owner: VirtualEnd.Owner, mutation: Mutation? = nil) {
+    var configuration = mutation?.configuration ?? .defaults
+    // As small as it may be, so that it can be filled.
+    if owner == .obedient {
+      configuration.window = 4096
+      configuration.largestPayload = 2048
+    }
+    end = VirtualEnd(options.role, owner: owner, configuration: configuration, at: now)
+    tester = Conformance(catalogue, options, at: now)
+    self.mutation = mutation
+    run()
+  }
+
+  var failures: [String] { lines.filter { $0.hasPrefix("not ok") || $0.hasPrefix("Bail out") } }
+  var hasPassed: Bool { tester.hasPassed }
+
+  private mutating func run() {
+    let start = now
+    var turns = 0
+    while !tester.isOver, turns < 2_000_000 {
+      turns += 1
+      while follow() || transmit() || deliver() {}
+      guard let next = [tester.nextDeadline, end.layer.nextDeadline, under.first?.at].compactMap(\.self).min() else {
+        break
+      }
+      now = max(now, next)
+      end.layer.handleTimeout(at: now)
+      end.act(at: now)
+      tester.handleTimeout(at: now)
+    }
+    while follow() {}
+    time = now - start
+  }
+
+  /// What the tester wants done.
+  private mutating func follow() -> Bool {
+    guard let order = tester.nextOrder() else { return false }
+    switch order {
+    case .tell(let line): lines.append(line)
+    case .send(let bytes): if !isCut { hear(bytes) }
+    case .cut:
+      isCut = true
+      under = []
+      end.layer.lineLost(at: now)
+    case .restore:
+      if isCut { end.layer.lineRestored(at: now) }
+      isCut = false
+    case .start:
+      under = []
+      end.restart(at: now)
+    case .owner(let order): end.obey(order, at: now)
+    }
+    return true
+  }
+
+  private mutating func hear(_ bytes: [UInt8]) {
+    guard let mutation else {
+      end.layer.receive(bytes, at: now)
+      end.act(at: now)
+      return
+    }
+    for run in bytes.split(separator: 0) {
+      var decoded = Array(run)
+      if mutation.forgivesChecks, let frame = Self.anyFrame(Array(run)) {
+        say(frame)
+      } else if let frame = FrameCodec.decode(&decoded, seal: end.layer.session?.id) {
+        if ignores(frame, mutation) { continue }
+        for changed in mutation.heard(frame) { say(changed) }
+      } else {
+        end.layer.receive([0] + run + [0], at: now)
+      }
+      end.act(at: now)
+    }
+  }
+
+  /// Bugs that need a memory.
+  private func ignores(_ frame: Frame, _ mutation: Mutation) -> Bool {
+    switch frame {
+    case .open(_, let id, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
+    case .hello: mutation.ignoresLaterHello && end.layer.session?.isReady == true
+    default: false
+    }
+  }
+
+  private mutating func isRepeatedOpen(_ frame: Frame) -> Bool {
+    guard case .open(_, let id, _, _) = frame else { return false }
+    defer { opened = id }
+    return opened == id
+  }
+
+  private mutating func say(_ frame: Frame) {
+    end.layer.receive([0] + Self.bytes(frame, end.layer.session?.id), at: now)
+  }
+
+  private mutating func transmit() -> Bool {
+    var bytes: [UInt8] = []
+    let seal = end.layer.session?.id
+    guard end.layer.nextTransmit(at: now, into: &bytes) else { return false }
+    end.act(at: now)
+    guard !isCut else { return true }
+    var said = bytes
+    if let mutation {
+      var run = Array(bytes.split(separator: 0).first ?? [])
+      let zero: [UInt8] = bytes.first == 0 && !mutation.forgetsZeros ? [0] : []
+      if let frame = FrameCodec.decode(&run, seal: seal) {
+        let isKept = mutation.saysOpenOnce && isRepeatedOpen(frame)
+        said = isKept ? [] : mutation.said(frame).flatMap { zero + Self.bytes($0, seal) }
+      }
+    }
+    under.append((now + (mutation?.delay ?? 0), said))
+    return true
+  }
+
+  private mutating func deliver() -> Bool {
+    guard let first = under.first, first.at <= now else { return false }
+    under.removeFirst()
+    tester.receive(first.bytes, at: now)
+    return true
+  }
+
+  private static func bytes(_ frame: Frame, _ seal: SessionID?) -> [UInt8] {
+    var scratch: [UInt8] = []
+    var output: [UInt8] = []
+    FrameCodec.encode(frame, seal: seal, scratch: &scratch, into: &output)
+    return output
+  }
+
+  /// A frame whose check does not hold for the session: with one that does.
+  private static func anyFrame(_ run: [UInt8]) -> Frame? {
+    var body = run
+    guard COBS.decode(&body), body.count > 4 else { return nil }
+    var check = CRC32C()
+    check.update(Array(body.dropLast(4)))
+    var wire: [UInt8] = []
+    let value = check.value
+    COBS.encode(body.dropLast(4) + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }, into: &wire)
+    wire.removeLast()
+    // Sealed with eight zeros that are not there: only plain frames come out of this.
+    return FrameCodec.decode(&wire, seal: nil)
+  }
+}

@@ -1,0 +1,25 @@
+import FuzzSupport
+import Testing
+
+@testable import LineLayer
+
+/// What a fuzzer found worth keeping, and what it has found: Fuzz/LineLayer/run looks for more.
+@Suite("Attacks")
+struct AttackTests {
+  @Test("neither trap nor cost memory", arguments: Vector.all(in: "attacks.txt"))
+  func replay(_ vector: Vector) {
+    vector.bytes("script").withUnsafeBufferPointer { script in
+      var attack = Attack(script)
+      attack.run()
+    }
+  }
+
+  @Test("what was found once stays mended") func findings() {
+    for (_, bytes) in FuzzInputs("LineLayer").all {
+      bytes.withUnsafeBufferPointer { script in
+        var attack = Attack(script)
+        attack.run()
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import LineEmulation
+import Testing
+
+@testable import LineLayer
+
+@Suite("Frame sizer")
+struct FrameSizerTests {
+  private func trial(_ payload: Int, isLost: Bool) -> FrameSizer.Trials {
+    var trials = FrameSizer.Trials()
+    if isLost { trials.noteLoss(of: payload) } else { trials.noteArrival(of: payload) }
+    return trials
+  }
+
+  @Test("begins so small that a bad line carries it, and grows with what arrives")
+  func start() {
+    var sizer = FrameSizer()
+    #expect(sizer.payload == 64)
+    for (bytes, least) in [(1000, 128), (10_000, 400), (100_000, 1200), (200_000, 1800)] {
+      var arrived = 0
+      var grown = FrameSizer()
+      while arrived < bytes {
+        arrived += grown.payload
+        grown.note(trial(grown.payload, isLost: false))
+      }
+      #expect(grown.payload >= least, "\(bytes): \(grown.payload)")
+    }
+    for _ in 0..<3 { sizer.note(trial(64, isLost: true)) }
+    #expect(sizer.payload <= 32)
+  }
+
+  @Test(
+    "finds the size that carries most",
+    arguments: [(1e-6, 1060), (1e-5, 330), (1e-4, 106), (1e-3, 29), (3e-3, 16)] as [(Double, Int)])
+  func converges(_ bitErrorRate: Double, _ best: Int) {
+    var random = SplitMix64(seed: 1)
+    var sizer = FrameSizer()
+    var sum = 0
+    for turn in 0..<20_000 {
+      let isLost = (0..<(sizer.payload + 10)).contains { _ in
+        Double.random(in: 0..<1, using: &random) < bitErrorRate * 8
+      }
+      sizer.note(trial(sizer.payload, isLost: isLost))
+      if turn >= 2000 { sum += sizer.payload }
+    }
+    let mean = sum / 18_000
+    #expect((best * 3 / 5...best * 5 / 3).contains(mean), "\(mean)")
+  }
+
+  @Test("shrinks within a few frames when a line that was good becomes bad, and grows again when it is good")
+  func change() {
+    var sizer = FrameSizer()
+    for _ in 0..<2000 { sizer.note(trial(sizer.payload, isLost: false)) }
+    #expect(sizer.payload > 2000)
+    for _ in 0..<4 { sizer.note(trial(1800, isLost: true)) }
+    #expect(sizer.payload <= 128)
+    for _ in 0..<20 { sizer.note(trial(sizer.payload, isLost: true)) }
+    #expect(sizer.payload == FrameSizer.smallest)
+    var bytes = 0
+    while sizer.payload < 1000 {
+      bytes += sizer.payload
+      sizer.note(trial(sizer.payload, isLost: false))
+    }
+    #expect(bytes < 100_000)
+  }
+
+  @Test("keeps a smallest size, whatever happens")
+  func smallest() {
+    var sizer = FrameSizer()
+    for _ in 0..<100_000 { sizer.note(trial(0, isLost: true)) }
+    #expect(sizer.payload == FrameSizer.smallest)
+  }
+}
+
+@Suite("Round trip")
+struct RoundTripTests {
+  @Test("waits for what it has measured, and for as much as that varies")
+  func timeout() {
+    var roundTrip = RoundTrip()
+    #expect(roundTrip.timeout == RoundTrip.initialTimeout)
+    for _ in 0..<50 { roundTrip.sample(20_000_000) }
+    #expect((30_000_000...31_000_000).contains(roundTrip.timeout))
+    for turn in 0..<50 { roundTrip.sample(turn % 2 == 0 ? 10_000_000 : 90_000_000) }
+    #expect(roundTrip.timeout > 120_000_000)
+  }
+}
+
+@Suite("Pacer")
+struct PacerTests {
+  @Test("lets ten milliseconds wait behind the wire, no more", arguments: [1200, 11_520, 92_160, 300_000])
+  func ahead(_ rate: Int) {
+    var pacer = Pacer(bytesPerSecond: rate)
+    var sent = 0
+    let frame = max(rate / 1000, 1)
+    for now in stride(from: 0 as UInt64, to: 2_000_000_000, by: 1_000_000) {
+      while now >= pacer.readyAt {
+        pacer.handOver(frame, at: now)
+        sent += frame
+      }
+      let carried = Double(rate) * Double(now) / 1e9
+      #expect(Double(sent) - carried <= Double(rate) * 0.0101 + Double(2 * frame))
+    }
+    #expect(Double(sent) >= Double(rate) * 1.999)
+  }
+
+  @Test("does not pace where no rate is known")
+  func unpaced() {
+    var pacer = Pacer(bytesPerSecond: nil)
+    pacer.handOver(1_000_000, at: 5)
+    #expect(pacer.readyAt == 0 && !pacer.isPacing && pacer.rate == nil)
+  }
+
+  @Test(
+    "survives answers that make no sense, on a line of any speed", arguments: [10, 30, 120, 960, 11_520, 300_000_000])
+  func nonsense(_ rate: Int) throws {
+    for excess in [-1_000_000_000_000_000, -1, 0, 3_000_000_000, 1_000_000_000_000_000] as [Int64] {
+      var pacer = Pacer(bytesPerSecond: rate)
+      var now: UInt64 = 1
+      for turn in 0..<200 {
+        now += 150_000_000 + UInt64(turn) * 10_000_000
+        pacer.handOver(50, at: now)
+        pacer.sample(excess: turn % 7 == 0 ? 0 : excess, wasAtRest: turn % 5 == 0, at: now)
+      }
+      let believed = try #require(pacer.rate)
+      #expect(believed >= rate / 2 - 1 && believed <= rate + rate / 8 + 1)
+    }
+  }
+}
+
+@Suite("Link configuration")
+struct LineLayerConfigurationTests {
+  private func refused(_ change: (inout LineLayerConfiguration) -> Void) -> LineLayerConfigurationError? {
+    var configuration = LineLayerConfiguration.defaults
+    change(&configuration)
+    do {
+      try configuration.check()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("refuses what cannot work, and names the field")
+  func fields() {
+    #expect(refused { _ in } == nil)
+    #expect(refused { $0.bytesPerSecond = 9 } == .tooSmall("bytesPerSecond", least: 10))
+    #expect(refused { $0.largestPayload = 63 } == .tooSmall("largestPayload", least: 64))
+    #expect(refused { $0.largestPayload = 65_536 } == .tooLarge("largestPayload", most: 65_535))
+    #expect(refused { $0.window = 4095 } == .tooSmall("window", least: 4096))
+    #expect(refused { $0.window = 1 << 20 } == .tooLarge("window", most: 512_000))
+    #expect(refused { $0.keepAlive = 0 } == .tooSmall("keepAlive", least: 1))
+    #expect(refused { $0.patience = 0 } == .tooSmall("patience", least: 1))
+    let day = 86_400_000_000_000
+    #expect(refused { $0.keepAlive = .max } == .tooLarge("keepAlive", most: day))
+    #expect(refused { $0.patience = .max } == .tooLarge("patience", most: day))
+    #expect(refused { $0.grace = .max } == .tooLarge("grace", most: day))
+    #expect(refused { $0.acknowledgementDelay = .max } == .tooLarge("acknowledgementDelay", most: day))
+  }
+}

@@ -1,0 +1,434 @@
+import Testing
+
+@testable import LineLayer
+
+/// A dialer and a listener with nothing between them: what one sends, the other has at once.
+private struct Pair {
+  var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
+  var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+  var now: UInt64 = 1_000_000_000
+  /// What was said and received, at either end.
+  var atDialer: [LineLayerEvent] = []
+  var atListener: [LineLayerEvent] = []
+
+  /// Until neither has anything to say.
+  mutating func exchange() {
+    var isQuiet = false
+    while !isQuiet {
+      let toListener = dialer.transmit(at: now)
+      let toDialer = listener.transmit(at: now)
+      if listener.isLineUp { listener.receive(toListener, at: now) }
+      if dialer.isLineUp { dialer.receive(toDialer, at: now) }
+      atDialer += dialer.takeEvents()
+      atListener += listener.takeEvents()
+      isQuiet = toListener.isEmpty && toDialer.isEmpty
+    }
+  }
+
+  /// Lets time pass, with whatever falls due.
+  mutating func pass(seconds: Double) {
+    let end = now + UInt64(seconds * 1e9)
+    exchange()
+    while let next = [dialer.nextDeadline, listener.nextDeadline].compactMap(\.self).min(), next <= end {
+      now = max(now, next)
+      dialer.handleTimeout(at: now)
+      listener.handleTimeout(at: now)
+      exchange()
+    }
+    now = end
+  }
+
+  mutating func open(_ session: UInt32 = 1) {
+    dialer.open(session: session, at: now)
+    exchange()
+  }
+
+  static func opened() -> Pair {
+    var pair = Pair()
+    pair.open()
+    pair.pass(seconds: 1)
+    pair.atDialer = []
+    pair.atListener = []
+    return pair
+  }
+}
+
+@Suite("Sessions")
+struct SessionTests {
+  @Test("a dialer asks who is there, and then begins")
+  func asks() {
+    var pair = Pair()
+    _ = pair.listener.transmit(at: 0)
+    pair.dialer.open(session: 5, at: pair.now)
+    #expect(pair.dialer.room(at: pair.now) == 0)
+    pair.exchange()
+    #expect(pair.atDialer == [.ready, .confirmed])
+    #expect(pair.atListener == [.ready, .confirmed])
+    #expect(pair.dialer.session?.id == SessionID(session: 5, incarnation: 7))
+  }
+
+  @Test("a dialer that knows the listener sends its data with the opening")
+  func zeroRoundTrips() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialer.open(session: 5, at: pair.now)
+    #expect(pair.dialer.takeEvents() == [.ready])
+    pair.dialer.send([1, 2, 3])
+    let first = pair.dialer.transmit(at: pair.now)
+    pair.listener.receive(first, at: pair.now)
+    #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1, 2, 3])])
+    // What the listener takes in one frame was in its HELLO, and holds for every session.
+    #expect(pair.dialer.session?.peerLargestPayload == 2048)
+  }
+
+  @Test("a dialer sends no more than is sure to be taken before it has heard of the window")
+  func initialWindow() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialer.open(session: 5, at: pair.now)
+    pair.dialer.send([UInt8](repeating: 1, count: 100_000))
+    _ = pair.dialer.transmit(at: pair.now)
+    #expect(pair.dialer.statistics.sentPayload == 4096)
+    pair.pass(seconds: 1)
+    #expect(pair.atListener.map(\.bytes.count).reduce(0, +) == 100_000)
+  }
+
+  @Test("an opening that is lost is repeated, and nothing is delivered twice")
+  func lostOpening() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialer.open(session: 5, at: pair.now)
+    pair.dialer.send([1, 2, 3])
+    _ = pair.dialer.transmit(at: pair.now)
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.ready, .confirmed, .received([1, 2, 3])])
+  }
+
+  @Test("a dialer gives up after five seconds without an answer, and tells those who may hear it")
+  func nobodyThere() {
+    var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
+    dialer.open(session: 5, at: 0)
+    var opens = 0
+    var resets = 0
+    var now: UInt64 = 0
+    repeat {
+      for frame in dialer.sentFrames(at: now) {
+        if case .open = frame { opens += 1 }
+        if case .reset(5, .silence) = frame { resets += 1 }
+      }
+      now = dialer.nextDeadline ?? now
+      dialer.handleTimeout(at: now)
+    } while dialer.hasSession
+    resets += dialer.sentFrames(at: now).contains(.reset(session: 5, reason: .silence)) ? 1 : 0
+    #expect(now == 5_000_000_000)
+    #expect((6...10).contains(opens))
+    #expect(resets == 1)
+    #expect(dialer.takeEvents() == [.ended(.silence)])
+    #expect(dialer.nextDeadline == nil)
+  }
+
+  @Test("both ends learn when all is said, whoever says so first", arguments: [true, false])
+  func end(_ dialerFirst: Bool) {
+    var pair = Pair.opened()
+    pair.dialer.send([1])
+    if dialerFirst { pair.dialer.finish() } else { pair.listener.finish() }
+    pair.exchange()
+    #expect(pair.dialer.hasSession && pair.listener.hasSession)
+    if dialerFirst { pair.listener.finish() } else { pair.dialer.finish() }
+    pair.pass(seconds: 0.1)
+    #expect(pair.atDialer == [.finished, .ended(.finished)])
+    #expect(pair.atListener == [.received([1]), .finished, .ended(.finished)])
+    #expect(pair.dialer.nextDeadline == nil && pair.listener.nextDeadline == nil)
+  }
+
+  @Test("an end whose last acknowledgement was lost hears that all is well")
+  func lostLastAcknowledgement() {
+    var pair = Pair.opened()
+    pair.dialer.finish()
+    pair.exchange()
+    pair.listener.send([1, 2, 3])
+    pair.listener.finish()
+    pair.dialer.receive(pair.listener.transmit(at: pair.now), at: pair.now)
+    _ = pair.dialer.transmit(at: pair.now)
+    #expect(pair.dialer.takeEvents() == [.received([1, 2, 3]), .finished, .ended(.finished)])
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.finished, .ended(.finished)])
+  }
+
+  @Test("after a silence a dialer asks anew who is there, and commits nothing to who was")
+  func asksAgain() {
+    var pair = Pair.opened()
+    pair.dialer.send([1])
+    var events: [LineLayerEvent] = []
+    while events.isEmpty, let next = pair.dialer.nextDeadline {
+      pair.now = max(pair.now, next)
+      pair.dialer.handleTimeout(at: pair.now)
+      _ = pair.dialer.transmit(at: pair.now)
+      events = pair.dialer.takeEvents()
+    }
+    #expect(events == [.ended(.silence)])
+    pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.dialer.open(session: 2, at: pair.now)
+    #expect(pair.dialer.takeEvents().isEmpty)
+    pair.exchange()
+    #expect(pair.atDialer == [.ready, .confirmed])
+  }
+
+  @Test("an end that has data unacknowledged does not take silence for a good end")
+  func silenceWithData() {
+    var pair = Pair.opened()
+    pair.listener.finish()
+    pair.exchange()
+    pair.dialer.send([1, 2, 3])
+    pair.dialer.finish()
+    var end: SessionEnd?
+    let start = pair.now
+    while end == nil, let next = pair.dialer.nextDeadline {
+      _ = pair.dialer.transmit(at: pair.now)
+      pair.now = max(pair.now, next)
+      pair.dialer.handleTimeout(at: pair.now)
+      for case .ended(let reason) in pair.dialer.takeEvents() { end = reason }
+    }
+    #expect(end == .silence)
+    #expect(pair.now - start >= 15_000_000_000)
+  }
+
+  @Test("an owner that leaves does not take from the other end what it still lacks, however quiet that is")
+  func leaving() {
+    var pair = Pair.opened()
+    pair.listener.finish()
+    pair.exchange()
+    pair.dialer.send([UInt8](repeating: 7, count: 17))
+    pair.dialer.close(at: pair.now)
+    // What is sent is lost, and so are the questions.
+    let start = pair.now
+    _ = pair.dialer.transmit(at: pair.now)
+    while pair.now < start + 12_000_000_000, let next = pair.dialer.nextDeadline {
+      pair.now = max(pair.now, next)
+      pair.dialer.handleTimeout(at: pair.now)
+      _ = pair.dialer.transmit(at: pair.now)
+    }
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.received([UInt8](repeating: 7, count: 17)), .finished, .ended(.finished)])
+    #expect(pair.atDialer.last == .ended(.finished))
+  }
+
+  @Test("an owner that leaves waits two seconds for an end that lacks nothing and goes on talking")
+  func leavingTalker() {
+    var pair = Pair.opened()
+    pair.dialer.send([1])
+    pair.dialer.close(at: pair.now)
+    pair.pass(seconds: 1.9)
+    #expect(pair.dialer.hasSession)
+    pair.pass(seconds: 0.2)
+    #expect(pair.atDialer == [.ended(.abortedHere)])
+    #expect(pair.atListener == [.received([1]), .finished, .ended(.aborted)])
+  }
+
+  @Test("an owner that leaves waits no longer than for a silent end, where that answers and takes nothing")
+  func leavingBlocked() {
+    var pair = Pair.opened()
+    let window = LineLayerConfiguration.defaults.window
+    pair.dialer.send([UInt8](repeating: 1, count: window + 5000))
+    pair.pass(seconds: 5)
+    pair.dialer.close(at: pair.now)
+    pair.pass(seconds: 14.9)
+    #expect(pair.dialer.hasSession)
+    pair.pass(seconds: 0.2)
+    #expect(pair.atDialer == [.ended(.abortedHere)])
+  }
+
+  @Test("an end is told that the other has given up")
+  func abort() {
+    var pair = Pair.opened()
+    pair.listener.abort(at: pair.now)
+    pair.exchange()
+    #expect(pair.atListener == [.ended(.abortedHere)])
+    #expect(pair.atDialer == [.ended(.aborted)])
+  }
+
+  @Test("a session that was given up while nobody heard it is found out by a question", arguments: [true, false])
+  func unheardAbort(_ atDialer: Bool) {
+    var pair = Pair.opened()
+    if atDialer { pair.dialer.abort(at: pair.now) } else { pair.listener.abort(at: pair.now) }
+    _ = pair.dialer.transmit(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.pass(seconds: 26)
+    #expect((atDialer ? pair.atListener : pair.atDialer) == [.ended(.aborted)])
+  }
+
+  @Test("a dialer knows at once that the listener was restarted")
+  func listenerRestarts() {
+    var pair = Pair.opened()
+    pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.exchange()
+    #expect(pair.atDialer == [.ended(.peerRestarted)])
+    pair.open(2)
+    #expect(pair.atListener == [.ready, .confirmed])
+  }
+
+  @Test("a dialer finds out by its next data, where it has missed the listener's greeting")
+  func missedGreeting() {
+    var pair = Pair.opened()
+    pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.dialer.send([1])
+    pair.pass(seconds: 2)
+    #expect(pair.atDialer == [.ended(.peerRestarted)])
+    #expect(pair.atListener.isEmpty)
+  }
+
+  @Test("a listener gives a new session to a dialer that was restarted, and ends the old one")
+  func dialerRestarts() {
+    var pair = Pair.opened()
+    pair.dialer = LineLayer(.dialer, configuration: .defaults, at: pair.now)
+    pair.open(2)
+    #expect(pair.atListener == [.ended(.peerRestarted), .ready, .confirmed])
+    pair.listener.send([1])
+    pair.exchange()
+    #expect(pair.atDialer == [.ready, .confirmed, .received([1])])
+  }
+
+  @Test("what was sent to a listener that died never reaches its successor")
+  func successor() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialer.open(session: 5, at: pair.now)
+    pair.dialer.send(Array("POST /".utf8))
+    pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
+    pair.pass(seconds: 3)
+    #expect(pair.atListener.isEmpty)
+    #expect(pair.atDialer == [.ready, .ended(.peerRestarted)])
+  }
+
+  @Test("stale bytes of an earlier session reach no later one", arguments: [true, false])
+  func staleBytes(_ sameSession: Bool) {
+    var pair = Pair.opened()
+    pair.dialer.send(Array("stale".utf8))
+    let stale = pair.dialer.transmit(at: pair.now)
+    pair.dialer = LineLayer(.dialer, configuration: .defaults, at: pair.now)
+    // Even a dialer that draws the same number finds a listener that remembers it.
+    pair.open(sameSession ? 1 : 2)
+    pair.atListener = []
+    pair.listener.receive(stale, at: pair.now)
+    pair.exchange()
+    if sameSession {
+      // The same session goes on at the listener: what fits into it is its own.
+      #expect(pair.atListener.allSatisfy { $0.bytes.isEmpty || $0.bytes == Array("stale".utf8) })
+    } else {
+      #expect(pair.atListener.isEmpty)
+    }
+  }
+
+  @Test("a session that is over cannot be opened again by the bytes that opened it")
+  func replayedOpening() {
+    var pair = Pair()
+    pair.exchange()
+    pair.dialer.open(session: 5, at: pair.now)
+    pair.dialer.send([1])
+    let recorded = pair.dialer.transmit(at: pair.now)
+    pair.listener.receive(recorded, at: pair.now)
+    #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1])])
+    pair.listener.abort(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    _ = pair.listener.takeEvents()
+    pair.listener.receive(recorded, at: pair.now)
+    #expect(pair.listener.takeEvents().isEmpty)
+    #expect(pair.listener.sentFrames(at: pair.now) == [.reset(session: 5, reason: .aborted)])
+  }
+
+  @Test("goes on after the line was gone, with nothing lost and nothing twice", arguments: [0.5, 29])
+  func resume(_ seconds: Double) {
+    var pair = Pair.opened()
+    pair.dialer.send([1, 2, 3])
+    pair.listener.send([4, 5, 6])
+    _ = pair.dialer.transmit(at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.dialer.lineLost(at: pair.now)
+    pair.listener.lineLost(at: pair.now)
+    pair.pass(seconds: seconds)
+    #expect(pair.dialer.transmit(at: pair.now).isEmpty)
+    pair.dialer.lineRestored(at: pair.now)
+    pair.listener.lineRestored(at: pair.now)
+    pair.pass(seconds: 1)
+    #expect(pair.atListener == [.received([1, 2, 3])])
+    #expect(pair.atDialer == [.received([4, 5, 6])])
+  }
+
+  @Test("ends when the line does not come back, and tells the other end once it does")
+  func graceOver() {
+    var pair = Pair.opened()
+    pair.listener.lineLost(at: pair.now)
+    pair.pass(seconds: 29)
+    #expect(pair.atListener.isEmpty)
+    pair.pass(seconds: 2)
+    #expect(pair.atListener == [.ended(.lineLost)])
+    pair.listener.lineRestored(at: pair.now)
+    pair.pass(seconds: 20)
+    #expect(pair.atDialer.last == .ended(.aborted) || pair.atDialer.last == .ended(.silence))
+  }
+
+  @Test("an end of another version is told so")
+  func versions() {
+    var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    _ = listener.transmit(at: 0)
+    listener.receive(
+      .open(version: 2, session: SessionID(session: 5, incarnation: 0), largestPayload: 64, window: 1), at: 1)
+    #expect(listener.sentFrames(at: 1) == [.reset(session: 5, reason: .version)])
+    var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
+    dialer.open(session: 5, at: 0)
+    dialer.receive(.hello(version: 2, incarnation: 7, largestPayload: 64), at: 1)
+    #expect(dialer.takeEvents() == [.ended(.version(2))])
+    // A RESET does not say which.
+    dialer.open(session: 6, at: 2)
+    dialer.receive(.reset(session: 6, reason: .version), at: 3)
+    #expect(dialer.takeEvents() == [.ended(.version(nil))])
+  }
+
+  @Test("a reader that stops stops the other end, and goes on where it stopped", arguments: [false, true])
+  func slowReader(_ isUpdateLost: Bool) {
+    var pair = Pair.opened()
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    pair.dialer.send(bytes)
+    pair.pass(seconds: 60)
+    var received = pair.atListener.flatMap(\.bytes)
+    #expect(received.count <= LineLayerConfiguration.defaults.window && received.count > 100_000)
+    #expect(pair.listener.statistics.refusedFrames == 0)
+    pair.listener.consumed(received.count, at: pair.now)
+    if isUpdateLost { _ = pair.listener.transmit(at: pair.now) }
+    pair.atListener = []
+    pair.pass(seconds: 3)
+    received += pair.atListener.flatMap(\.bytes)
+    #expect(received.count > 2 * 100_000)
+    #expect(received == Array(bytes[..<received.count]))
+  }
+
+  @Test("a window that closed for the last byte opens again although its opening was lost")
+  func lostUpdateWithNothingPending() {
+    var pair = Pair.opened()
+    let window = LineLayerConfiguration.defaults.window
+    pair.dialer.send([UInt8](repeating: 1, count: window))
+    pair.pass(seconds: 5)
+    #expect(pair.dialer.room(at: pair.now) == 0)
+    pair.listener.consumed(window, at: pair.now)
+    _ = pair.listener.transmit(at: pair.now)
+    pair.pass(seconds: 1.5)
+    #expect(pair.dialer.room(at: pair.now) > 0)
+  }
+
+  @Test("acknowledgements that ride on data do not widen the window")
+  func ridingAcknowledgements() {
+    var pair = Pair.opened()
+    for _ in 0..<300 {
+      if pair.dialer.room(at: pair.now) > 0 { pair.dialer.send([UInt8](repeating: 1, count: 1000)) }
+      pair.listener.send([UInt8](repeating: 2, count: 1000))
+      pair.exchange()
+      pair.now += 1_000_000
+      for event in pair.atDialer { pair.dialer.consumed(event.bytes.count, at: pair.now) }
+      pair.atDialer = []
+    }
+    pair.pass(seconds: 5)
+    #expect(pair.listener.statistics.refusedFrames == 0)
+    #expect(pair.dialer.statistics.repeatedFrames == 0)
+  }
+}

@@ -1,0 +1,59 @@
+import LineEmulation
+import Testing
+
+@testable import LineLayer
+
+@Suite("A cut")
+struct CutTests {
+  @Test(
+    "of five seconds in the middle of things loses nothing, and costs little more than itself",
+    arguments: Cut.Kind.allCases, [nil, .a, .b] as [VirtualLink.End?])
+  func fiveSeconds(_ kind: Cut.Kind, _ end: VirtualLink.End?) {
+    let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
+    simulation.open()
+    simulation.run(atMost: 1)
+    for end in simulation.ends { end.toSend = 20_000 }
+    simulation.run(atMost: 0.7)
+    simulation.link.cut(kind, at: end)
+    simulation.run(atMost: 5)
+    simulation.link.restore()
+    let start = simulation.now
+    #expect(simulation.run(atMost: 10) { simulation.ends.allSatisfy { $0.received == 20_000 } })
+    #expect(simulation.failure == nil)
+    #expect(simulation.ends.allSatisfy { $0.events == [.ready, .confirmed] })
+    // What was left needs 1.2 s; a question each second finds out that the line is back.
+    #expect(Double(simulation.now - start) / 1e9 < 3.5)
+  }
+
+  @Test("of sixty seconds ends the session at both ends, and the next one is a new one", arguments: Cut.Kind.allCases)
+  func sixtySeconds(_ kind: Cut.Kind) {
+    let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
+    simulation.open()
+    simulation.run(atMost: 1)
+    for end in simulation.ends { end.toSend = 20_000 }
+    simulation.run(atMost: 0.7)
+    simulation.link.cut(kind)
+    simulation.run(atMost: 60)
+    for end in simulation.ends { #expect(!end.layer.hasSession) }
+    simulation.link.restore()
+    simulation.run(atMost: 2)
+    simulation.open()
+    #expect(
+      simulation.run(atMost: 3) { simulation.ends.allSatisfy { $0.events.suffix(2) == [.ready, .confirmed] } })
+    for end in simulation.ends { end.toSend = 1000 }
+    #expect(simulation.run(atMost: 3) { simulation.ends.allSatisfy { $0.received == 1000 } })
+    #expect(simulation.failure == nil)
+  }
+
+  @Test("of the line while nothing is said goes by unnoticed", arguments: [Cut.Kind.stall, .lose])
+  func quiet(_ kind: Cut.Kind) {
+    let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
+    simulation.open()
+    simulation.run(atMost: 1)
+    simulation.link.cut(kind)
+    simulation.run(atMost: 20)
+    simulation.link.restore()
+    simulation.run(atMost: 40)
+    #expect(simulation.ends.allSatisfy { $0.events == [.ready, .confirmed] })
+  }
+}
