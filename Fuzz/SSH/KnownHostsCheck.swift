@@ -7,7 +7,7 @@ public enum KnownHostsCheck {
     var script = Script(input)
     let setting = script.byte()
     let key = script.bytes()
-    let name = HostName(
+    let name = KnownHostName(
       host: ["device.example", "192.0.2.1", "2001:db8::1", "d*"][Int(setting & 3)], port: setting & 4 == 0 ? 22 : 2222)
     let text = script.all()
     var known = KnownHosts(for: name)
@@ -26,7 +26,8 @@ public enum KnownHostsCheck {
       backwards.entries.map(\.line) == known.entries.map(\.line).reversed(), "lines change others: \(known.entries)")
   }
 
-  private static func check(_ entry: KnownHosts.Entry, _ lines: [ArraySlice<UInt8>], _ name: HostName) throws(Violation)
+  private static func check(_ entry: KnownHosts.Entry, _ lines: [ArraySlice<UInt8>], _ name: KnownHostName)
+    throws(Violation)
   {
     let number = entry.place.line
     try expect((1...lines.count).contains(number), "there is no line \(number)")

@@ -53,15 +53,16 @@ package final class SSHServer: Sendable {
   }
 
   /// The processes that serve connections.
-  package var sessions: [pid_t] {
-    let path = "/proc/\(process.id)/task/\(process.id)/children"
-    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    return text.split(separator: " ").compactMap { pid_t($0) }
+  package var sessions: [pid_t] { Self.children(of: process.id) }
+
+  /// Kills those, as a crash would, and with each the one without privileges that has its connection before the login.
+  package func killSessions() {
+    for id in sessions.flatMap({ Self.children(of: $0) + [$0] }) { kill(id, SIGKILL) }
   }
 
-  /// Kills those, as a crash would.
-  package func killSessions() {
-    for id in sessions { kill(id, SIGKILL) }
+  private static func children(of id: pid_t) -> [pid_t] {
+    let text = (try? String(contentsOfFile: "/proc/\(id)/task/\(id)/children", encoding: .utf8)) ?? ""
+    return text.split(separator: " ").compactMap { pid_t($0) }
   }
 
   /// How many logins there were.

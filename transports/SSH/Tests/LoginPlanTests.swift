@@ -61,6 +61,7 @@ struct LoginPlanTests {
       case .publicKey(let login): steps.append(login.name.split(separator: " (").first.map(String.init) ?? "")
       case .password(let secret): steps.append("password \(secret.text)")
       case .keyboardInteractive: steps.append("questions")
+      case .lockedKey(let login): steps.append("locked \(login.name)")
       }
     }
     return steps
@@ -95,7 +96,7 @@ struct LoginPlanTests {
     let plan = plan(settings)
     var algorithms: [String] = []
     while case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) {
-      let signature = try await login.sign(SignatureCheck.signed)
+      let signature = try #require(await login.sign(SignatureCheck.signed))
       #expect(try await SignatureCheck.isGood(signature, by: #require(PublicKey(login.blob))))
       algorithms.append(login.algorithm)
     }
@@ -148,44 +149,67 @@ struct LoginPlanTests {
     #expect(await plan.failure(serverOffers: ["publickey"]).message.contains("cannot be reached"))
   }
 
-  @Test("a passphrase comes from its variable, and only when it is needed")
+  /// The passphrases that the plan wants to be tried for the first key, where none of them opens it.
+  private func passphrases(_ plan: LoginPlan) async throws -> [String] {
+    guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else { return ["no key"] }
+    #expect(try await login.sign([1]) == nil)
+    var passphrases: [String] = []
+    while case .lockedKey(let login) = try await plan.next(serverOffers: ["publickey"], after: .unsigned),
+      passphrases.count < 10
+    {
+      #expect(login.name.hasPrefix(folder["id_ed25519"]))
+      passphrases.append(login.passphrase.text)
+    }
+    return passphrases
+  }
+
+  @Test("a passphrase comes from its variable, and only once the server would take the key")
   func passphraseVariable() async throws {
-    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "hunter2", in: folder)
+    try await KeyMaker.make("id_ed25519", passphrase: "hunter2", in: folder)
     var settings = settings()
     settings.passphrase = try SecretSource("env:PHRASE", option: "passphrase")
-    for (value, isRight) in [("hunter2", true), ("hunter3", false)] {
-      let plan = plan(settings, variables: ["PHRASE": value])
-      guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else {
-        Issue.record("no key was offered")
-        return
-      }
-      let error = await bywayError { try await login.sign([1]) }
-      #expect((error == nil) == isRight)
-      let message = await plan.failure(serverOffers: ["publickey"]).message
-      #expect(message.contains("\(folder["id_ed25519"]): the passphrase is wrong.") == !isRight)
-      #expect(!message.contains("hunter"))
-    }
+    let plan = plan(settings, variables: ["PHRASE": "hunter3"])
+    #expect(try await passphrases(plan) == ["hunter3"])
+    // Nothing is wrong with the server.
+    #expect(
+      await plan.failure(serverOffers: ["publickey"]).message
+        == "\(folder["id_ed25519"]): the passphrase in the environment variable PHRASE is wrong. There is no other key "
+        + "or password to log in with as me at host.test; it accepts publickey.")
     #expect(!log.all.joined().contains("hunter"))
+    let unwanted = self.plan(settings)
+    #expect(try await steps(unwanted, ["publickey"]) == [folder["id_ed25519"]])
+    let unset = self.plan(settings)
+    #expect(await bywayError { try await passphrases(unset) }?.message.contains("PHRASE, which passphrase=") == true)
   }
 
   @Test("a person has three guesses at a passphrase, and nobody to ask is said")
   func passphrasePerson() async throws {
-    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "right", in: folder)
-    let right = FalsePerson("wrong", "right")
-    guard case .publicKey(let login) = try await plan(settings(), right).next(serverOffers: ["publickey"]) else {
-      Issue.record("no key was offered")
+    try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
+    let person = FalsePerson("1", "2", "3", "right")
+    let plan = plan(settings(), person)
+    #expect(try await passphrases(plan) == ["1", "2", "3"])
+    #expect(person.questions == [String](repeating: "Passphrase for \(folder["id_ed25519"]): ", count: 3))
+    let message = await plan.failure(serverOffers: ["publickey"]).message
+    #expect(message.hasPrefix("\(folder["id_ed25519"]): the passphrase is wrong. There is no other key"))
+    let nobody = self.plan(settings())
+    #expect(try await passphrases(nobody).isEmpty)
+    let advice = await nobody.failure(serverOffers: ["publickey"]).message
+    #expect(advice.contains("it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME."))
+  }
+
+  @Test("after a key that stays locked, the next one is tried")
+  func nextKey() async throws {
+    try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
+    try await KeyMaker.make("id_rsa", ["-t", "rsa", "-b", "2048"], in: folder)
+    let plan = plan(settings())
+    guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else { return }
+    #expect(try await login.sign([1]) == nil)
+    guard case .publicKey(let other) = try await plan.next(serverOffers: ["publickey"], after: .unsigned) else {
+      Issue.record("no other key")
       return
     }
-    _ = try await login.sign([1])
-    #expect(right.questions == [String](repeating: "Passphrase for \(folder["id_ed25519"]): ", count: 2))
-    for (person, words) in [
-      (FalsePerson("1", "2", "3", "right"), "passphrase is wrong"), (FalsePerson(), "passphrase=env:NAME"),
-    ] {
-      let plan = plan(settings(), person)
-      guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else { return }
-      let error = await bywayError { try await login.sign([1]) }
-      #expect(error?.message.contains(words) == true)
-    }
+    #expect(other.name.hasPrefix(folder["id_rsa"]))
+    #expect(try await other.sign([1]) != nil)
   }
 
   @Test("a password comes from its variable once, or from a person three times")
@@ -228,20 +252,25 @@ struct LoginPlanTests {
 
   @Test("a passphrase is asked for once for all connections")
   func passphraseMemory() async throws {
-    try await KeyMaker.make("id_ed25519", ["-t", "ed25519", "-a", "1"], passphrase: "right", in: folder)
+    try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     let memory = LoginMemory()
     let person = FalsePerson("right")
     for _ in 0..<2 {
-      guard
-        case .publicKey(let login) = try await plan(settings(), person, memory: memory)
-          .next(serverOffers: ["publickey"])
-      else {
+      let plan = plan(settings(), person, memory: memory)
+      guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else {
         Issue.record("no key was offered")
         return
       }
       _ = try await login.sign([1])
+      guard case .lockedKey(let locked) = try await plan.next(serverOffers: ["publickey"], after: .unsigned) else {
+        Issue.record("no passphrase")
+        return
+      }
+      #expect(locked.passphrase.text == "right")
     }
     #expect(person.questions.count == 1)
+    // Once it is wrong, the person is asked again.
+    #expect(try await passphrases(plan(settings(), FalsePerson("new"), memory: memory)) == ["right", "new"])
   }
 
   @Test("without a terminal and a variable, the error says how to give a password")

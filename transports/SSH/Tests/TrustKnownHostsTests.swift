@@ -19,7 +19,7 @@ struct TrustKnownHostsTests {
   static func text(_ key: PublicKey) -> String { "\(key.type) \(Base64.encode(key.blob))" }
 
   static func verdict(_ lines: [String], host: String, port: Int = 22, key: PublicKey) -> String {
-    var known = KnownHosts(for: HostName(host: host, port: port))
+    var known = KnownHosts(for: KnownHostName(host: host, port: port))
     known.read(Array(lines.joined(separator: "\n").utf8), from: "kh")
     return switch known.judge(key) {
     case .trusted: "trusted"
@@ -85,7 +85,7 @@ struct TrustKnownHostsTests {
       let bytes = try [UInt8](Data(contentsOf: URL(filePath: path)))
       #expect(String(decoding: bytes, as: UTF8.self).contains("|1|") == isHashed)
       for (host, port) in names {
-        let name = HostName(host: host, port: port)
+        let name = KnownHostName(host: host, port: port)
         var known = KnownHosts(for: name)
         known.read(bytes, from: path)
         let oracle = try await Program.sshKeygen.run(["-F", name.description, "-f", path])
@@ -140,7 +140,7 @@ struct TrustKnownHostsTests {
       "@unknown h \(Self.text(key))",
       "|1|x|y \(Self.text(key))", "|2|AAAA|AAAA \(Self.text(key))", "h ssh-ed25519 !!!!", "\u{0}\u{1} \u{2}",
     ]
-    var known = KnownHosts(for: HostName(host: "h", port: 22))
+    var known = KnownHosts(for: KnownHostName(host: "h", port: 22))
     known.read(
       Array((bad + ["", "  ", "# c", "  \th\t\(Self.text(key)) c\r"]).joined(separator: "\n").utf8), from: "kh")
     #expect(known.badLines.count == bad.count)
@@ -153,18 +153,18 @@ struct TrustKnownHostsTests {
 
   @Test("the algorithms to ask for are those of the listed keys, RSA with SHA-2")
   func algorithms() throws {
-    var known = KnownHosts(for: HostName(host: "h", port: 22))
+    var known = KnownHosts(for: KnownHostName(host: "h", port: 22))
     let rsa = try "h \(Self.text(Self.key("ssh-rsa")))"
     let lines = [rsa, try "h \(Self.text(Self.key("ecdsa-sha2-nistp384")))", try "@revoked h \(Self.text(Self.key()))"]
     known.read(Array(lines.joined(separator: "\n").utf8), from: "kh")
     #expect(known.algorithms == ["ecdsa-sha2-nistp384", "rsa-sha2-512", "rsa-sha2-256"])
-    #expect(KnownHosts(for: HostName(host: "x", port: 22)).algorithms.isEmpty)
+    #expect(KnownHosts(for: KnownHostName(host: "x", port: 22)).algorithms.isEmpty)
   }
 
   @Test("ten megabytes of hashed names and of noise are read")
   func large() async throws {
     let key = try Self.key()
-    let other = HostName(host: "other", port: 22)
+    let other = KnownHostName(host: "other", port: 22)
     let line = KnownHostsLine(marker: nil, names: .init(hashing: other), key: key).description
     let noise = String(repeating: "x", count: 1 << 20)
     var lines = [String](repeating: line, count: 10_000)

@@ -1,29 +1,27 @@
 internal import Byway
 internal import Glibc
 
-/// A private key file, read and not yet unlocked.
+/// A private key file that has been read.
 struct KeyFile: Sendable {
   enum Problem: Error, Hashable {
     case file(SmallFile.Failure)
     /// Others on this machine may read it.
     case exposed(mode: mode_t)
     case unreadable
-    case encryptedPEM
     case unsupported(String)
-    case noPassphrase
-    case wrongPassphrase
   }
 
-  private enum Content: Sendable {
-    case openSSH(OpenSSHKeyFile)
-    case pem(SigningKey)
+  enum PrivateKey: Sendable {
+    case clear(SigningKey)
+    case locked(LockedKey)
+    case unusable(Problem)
   }
 
   private static let limit = 1 << 20
 
   let path: String
   let publicKey: PublicKey
-  private let content: Content
+  let privateKey: PrivateKey
 
   /// Blocks.
   init(path: String) throws(Problem) {
@@ -43,9 +41,9 @@ struct KeyFile: Sendable {
       defer { bytes.wipe() }
       let key = try OpenSSHKeyFile(bytes)
       publicKey = key.publicKey
-      content = .openSSH(key)
+      privateKey = key.privateKey
     } else {
-      guard !text.contains("ENCRYPTED") else { throw .encryptedPEM }
+      guard !text.contains("ENCRYPTED") else { throw .unsupported("an encrypted PEM file") }
       let body = Self.body(of: text, label: "PRIVATE KEY").flatMap { Base64.decode($0) }
       guard let key = SigningKey(pem: text) ?? body.flatMap(SigningKey.init(ed25519:)),
         let blob = try? key.publicBlob(), let publicKey = PublicKey(blob)
@@ -53,19 +51,7 @@ struct KeyFile: Sendable {
         throw .unreadable
       }
       self.publicKey = publicKey
-      content = .pem(key)
-    }
-  }
-
-  var isEncrypted: Bool {
-    if case .openSSH(let key) = content { key.isEncrypted } else { false }
-  }
-
-  /// Blocks: see ``OpenSSHKeyFile/unlock(_:)``.
-  func unlock(_ passphrase: Secret?) throws(Problem) -> SigningKey {
-    switch content {
-    case .openSSH(let key): try key.unlock(passphrase)
-    case .pem(let key): key
+      privateKey = .clear(key)
     }
   }
 
@@ -87,10 +73,7 @@ extension KeyFile.Problem: CustomStringConvertible {
     case .exposed(let mode):
       "others may read it (mode \(String(mode, radix: 8))), so it is not used: run chmod 600 on it"
     case .unreadable: "it is not a private key, or damaged"
-    case .encryptedPEM: "an encrypted PEM file is not supported: ssh-keygen -p -f FILE converts it"
-    case .unsupported(let what): "\(what) is not supported: use it through the ssh-agent"
-    case .noPassphrase: "it is encrypted: give passphrase=env:NAME, or add it to the ssh-agent"
-    case .wrongPassphrase: "the passphrase is wrong"
+    case .unsupported(let what): "\(what) is not supported: use it through the ssh-agent (ssh-add FILE)"
     }
   }
 }

@@ -1,52 +1,50 @@
 internal import Byway
 internal import NIOCore
 
-/// Gets a key out of its file: with the passphrase from a variable, or from a person, who has three guesses.
+/// Finds the passphrase of a locked key: the one in a variable, or a person's, who has three guesses.
 struct KeyUnlocking: Sendable {
+  /// Why the key stays locked.
+  enum Problem: Error, Hashable {
+    case noPassphrase
+    case wrongPassphrase
+    /// That of an environment variable.
+    case wrongVariable(String)
+  }
+
   private static let maximumQuestions = 3
 
-  let file: KeyFile
-  let settings: HostSettings
-  let sources: LoginSources
+  let key: LockedKey
+  let name: String
+  let path: String
+  /// Passphrases that were wrong.
+  var attempts = 0
 
-  func unlock(until deadline: NIODeadline) async throws(BywayError) -> SigningKey {
-    guard file.isEncrypted else { return try await attempt(nil).get(file) }
+  /// - Throws: where nobody answers, or the variable is not set.
+  func next(
+    _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
+  ) async throws(BywayError) -> Result<Secret, Problem> {
     if let source = settings.passphrase {
-      return try await attempt(try sources.secret(source, for: "passphrase")).get(file)
+      guard attempts == 0 else { return .failure(.wrongVariable(source.variable)) }
+      return .success(try sources.secret(source, for: "passphrase"))
     }
-    if let passphrase = sources.memory[file.path] {
-      if case .success(let key) = try await attempt(passphrase) { return key }
-      // Somebody has changed it.
-      sources.memory[file.path] = nil
-    }
-    for _ in 0..<Self.maximumQuestions {
-      let question = "Passphrase for \(file.path): "
-      let passphrase = try await sources.prompter.ask(question, echo: false, until: deadline)
-      guard let passphrase, passphrase.count > 0 else { return try KeyUnlocking.fail(file, .noPassphrase) }
-      let result = try await attempt(passphrase)
-      if case .failure(.wrongPassphrase) = result { continue }
-      sources.memory[file.path] = passphrase
-      return try result.get(file)
-    }
-    return try KeyUnlocking.fail(file, .wrongPassphrase)
-  }
-
-  private func attempt(_ passphrase: Secret?) async throws(BywayError) -> Result<SigningKey, KeyFile.Problem> {
-    try await Blocking.run { [file] in
-      Result { () throws(KeyFile.Problem) in try file.unlock(passphrase) }
-    }
-  }
-
-  fileprivate static func fail(_ file: KeyFile, _ problem: KeyFile.Problem) throws(BywayError) -> SigningKey {
-    throw BywayError(.linkUnavailable, "\(file.path): \(problem).", processing: .none, cause: problem)
+    if attempts == 0, let passphrase = sources.memory[path] { return .success(passphrase) }
+    // Wrong, or somebody has changed it.
+    sources.memory[path] = nil
+    guard attempts < Self.maximumQuestions else { return .failure(.wrongPassphrase) }
+    let passphrase = try await sources.prompter.ask("Passphrase for \(path): ", echo: false, until: deadline)
+    guard let passphrase, passphrase.count > 0 else { return .failure(.noPassphrase) }
+    sources.memory[path] = passphrase
+    return .success(passphrase)
   }
 }
 
-extension Result<SigningKey, KeyFile.Problem> {
-  fileprivate func get(_ file: KeyFile) throws(BywayError) -> SigningKey {
+extension KeyUnlocking.Problem: CustomStringConvertible {
+  /// Follows a path and a colon.
+  var description: String {
     switch self {
-    case .success(let key): key
-    case .failure(let problem): try KeyUnlocking.fail(file, problem)
+    case .noPassphrase: "it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME"
+    case .wrongPassphrase: "the passphrase is wrong"
+    case .wrongVariable(let name): "the passphrase in the environment variable \(name) is wrong"
     }
   }
 }

@@ -7,7 +7,8 @@ struct LoginKeys: Sendable {
   struct Key: Sendable {
     enum Holder: Sendable {
       case agent(AgentClient)
-      case file(KeyFile)
+      case file(SigningKey)
+      case lockedFile(LockedKey, path: String)
     }
 
     let name: String
@@ -71,10 +72,7 @@ struct LoginKeys: Sendable {
 
   private mutating func addFile(_ identity: Identity, _ settings: HostSettings) {
     switch identity.file {
-    case .success(let file) where Self.types.contains(file.publicKey.type):
-      keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: .file(file)))
-    case .success(let file):
-      notes.append("\(file.path): a key of type \(file.publicKey.type) is not supported.")
+    case .success(let file): add(file)
     case .failure(.file(.missing)) where settings.hasDefaultIdentities:
       return
     case .failure where identity.isPublicOnly:
@@ -82,5 +80,18 @@ struct LoginKeys: Sendable {
     case .failure(let problem):
       notes.append("\(identity.path): \(problem).")
     }
+  }
+
+  private mutating func add(_ file: KeyFile) {
+    let holder: Key.Holder
+    switch file.privateKey {
+    case .clear(let key): holder = .file(key)
+    case .locked(let key): holder = .lockedFile(key, path: file.path)
+    case .unusable(let problem): return notes.append("\(file.path): \(problem).")
+    }
+    guard Self.types.contains(file.publicKey.type) else {
+      return notes.append("\(file.path): a key of type \(file.publicKey.type) is not supported.")
+    }
+    keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: holder))
   }
 }

@@ -13,6 +13,7 @@ actor LoginPlan {
   private let deadline: NIODeadline
   private let logger: Logger
   private var keys: LoginKeys?
+  private var unlocking: KeyUnlocking?
   private var passwordAttempts = 0
   private var conversation: KeyboardConversation?
   private var conversations = 0
@@ -34,9 +35,14 @@ actor LoginPlan {
 
   /// The next attempt; `nil` where there is none left, and ``failure(serverOffers:)`` tells why.
   ///
-  /// - Parameter serverOffers: the methods that the server says can continue, as of now: `publickey`, `password`.
+  /// - Parameters:
+  ///   - serverOffers: the methods that the server says can continue, as of now: `publickey`, `password`.
+  ///   - outcome: of the attempt before, if there was one.
   /// - Throws: where there is no sense in going on: nobody answers, or a variable named in the address is not set.
-  func next(serverOffers: [String]) async throws(BywayError) -> LoginStep? {
+  func next(
+    serverOffers: [String], after outcome: LoginStep.Outcome = .refused
+  ) async throws(BywayError) -> LoginStep? {
+    if let login = try await nextUnlocking(after: outcome) { return .lockedKey(login) }
     if serverOffers.contains("publickey"), let login = try await nextKey() {
       report.tried.append(login.name)
       return .publicKey(login)
@@ -71,25 +77,44 @@ actor LoginPlan {
       sign: { (bytes) async throws(BywayError) in try await self.sign(bytes, with: key) })
   }
 
-  private func sign(_ bytes: [UInt8], with key: LoginKeys.Key) async throws(BywayError) -> [UInt8] {
+  private func sign(_ bytes: [UInt8], with key: LoginKeys.Key) async throws(BywayError) -> [UInt8]? {
     do throws(BywayError) {
       switch key.holder {
       case .agent(let agent):
         return try await agent.sign(
           bytes, with: key.publicKey, algorithm: key.publicKey.signatureAlgorithm, until: deadline)
-      case .file(let file):
-        let unlocked = try await KeyUnlocking(file: file, settings: settings, sources: sources).unlock(until: deadline)
+      case .file(let signingKey):
         return try await Blocking.run { () throws(BywayError) in
           do {
-            return try unlocked.sign(bytes)
+            return try signingKey.sign(bytes)
           } catch {
-            throw BywayError(.linkUnavailable, "\(file.path) cannot sign.", processing: .none, cause: error)
+            throw BywayError(.linkUnavailable, "\(key.name) cannot sign.", processing: .none, cause: error)
           }
         }
+      case .lockedFile(let lockedKey, let path):
+        unlocking = KeyUnlocking(key: lockedKey, name: key.name, path: path)
+        return nil
       }
     } catch {
       report.notes.append(error.message)
       throw error
+    }
+  }
+
+  /// Another attempt with the locked key that the server would take, for as long as only its passphrase is wrong.
+  private func nextUnlocking(after outcome: LoginStep.Outcome) async throws(BywayError) -> LockedKeyLogin? {
+    guard outcome == .unsigned, let unlocking else {
+      unlocking = nil
+      return nil
+    }
+    switch try await unlocking.next(settings, sources, until: deadline) {
+    case .success(let passphrase):
+      self.unlocking?.attempts += 1
+      return LockedKeyLogin(name: unlocking.name, key: unlocking.key, passphrase: passphrase)
+    case .failure(let problem):
+      self.unlocking = nil
+      report.leftLocked(unlocking, problem)
+      return nil
     }
   }
 

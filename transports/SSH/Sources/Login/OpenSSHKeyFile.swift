@@ -1,20 +1,18 @@
-internal import Crypto
-internal import CryptoExtras
+internal import Byway
 internal import Glibc
 
 /// A private key in OpenSSH's own format (PROTOCOL.key): the public part in clear, the private part maybe encrypted.
 struct OpenSSHKeyFile: Sendable {
-  /// A file may ask for any number of rounds; `ssh-keygen -a` is seldom given more than some hundred. A thousand take
+  /// A file may ask for any number of rounds; `ssh-keygen -a` is seldom given more than some hundred. Two thousand take
   /// about ten seconds.
   private static let maximumRounds = 2048
+  /// Those of `ssh-keygen -Z` that libssh2 1.10 reads. The others need an authenticated mode.
+  private static let ciphers: Set = [
+    "aes256-ctr", "aes192-ctr", "aes128-ctr", "aes256-cbc", "aes192-cbc", "aes128-cbc", "3des-cbc",
+  ]
 
   let publicKey: PublicKey
-  private let cipher: String
-  private let salt: [UInt8]
-  private let rounds: Int
-  private let section: [UInt8]
-
-  var isEncrypted: Bool { cipher != "none" }
+  let privateKey: KeyFile.PrivateKey
 
   /// - Parameter bytes: what is between the lines of dashes, decoded.
   init(_ bytes: [UInt8]) throws(KeyFile.Problem) {
@@ -22,69 +20,70 @@ struct OpenSSHKeyFile: Sendable {
     var reader = WireReader(bytes)
     guard let start = reader.bytes(magic.count), start.elementsEqual(magic), let cipher = reader.text(),
       let derivation = reader.text(), let options = reader.string(), reader.uint32() == 1,
-      let blob = reader.string(), let key = PublicKey(Array(blob)), let section = reader.string()
+      let blob = reader.string(), let publicKey = PublicKey(Array(blob)), let section = reader.string()
     else { throw .unreadable }
-    publicKey = key
-    self.cipher = cipher
-    self.section = Array(section)
+    self.publicKey = publicKey
     guard cipher != "none" else {
-      (salt, rounds) = ([], 0)
+      privateKey = try Self.clear(section, of: publicKey)
       return
     }
+    if let obstacle = try Self.obstacle(cipher, derivation, options, publicKey) {
+      privateKey = .unusable(.unsupported(obstacle))
+    } else {
+      // libssh2 trusts that there is something to decrypt.
+      guard !section.isEmpty, section.count % 8 == 0 else { throw .unreadable }
+      privateKey = .locked(LockedKey(publicKey: publicKey, file: bytes))
+    }
+  }
+
+  private static func clear(
+    _ section: ArraySlice<UInt8>, of key: PublicKey
+  ) throws(KeyFile.Problem) -> KeyFile.PrivateKey {
+    var reader = WireReader(section)
+    // Two equal numbers, random where the section is encrypted.
+    guard let check = reader.uint32(), check == reader.uint32() else { throw .unreadable }
+    do {
+      if let key = try SigningKey(openSSH: &reader) { return .clear(key) }
+    } catch {
+      throw .unreadable
+    }
+    return .unusable(.unsupported("a key of type \(key.type)"))
+  }
+
+  /// Why libssh2 cannot open the file, or had better not.
+  private static func obstacle(
+    _ cipher: String, _ derivation: String, _ options: ArraySlice<UInt8>, _ key: PublicKey
+  ) throws(KeyFile.Problem) -> String? {
+    guard derivation == "bcrypt" else { return "a passphrase of kind \(derivation.visible)" }
     var parameters = WireReader(options)
-    guard derivation == "bcrypt", let salt = parameters.string(), let rounds = parameters.uint32(), rounds > 0 else {
-      throw .unsupported("a passphrase of kind \(derivation)")
+    guard parameters.string() != nil, let rounds = parameters.uint32(), rounds > 0 else { throw .unreadable }
+    guard rounds <= maximumRounds else { return "an encrypted key with \(rounds) rounds of bcrypt" }
+    guard ciphers.contains(cipher) else { return "a key encrypted with \(cipher.visible)" }
+    // libssh2 1.10 would sign with SHA-1.
+    return key.type == "ssh-rsa" ? "an encrypted RSA key" : nil
+  }
+}
+
+/// A key that only its passphrase opens. libssh2 does that, and signs with it, in one go.
+struct LockedKey: Sendable {
+  let publicKey: PublicKey
+  /// The file, in the lines that libssh2 wants.
+  let text: String
+
+  fileprivate init(publicKey: PublicKey, file: [UInt8]) {
+    self.publicKey = publicKey
+    let digits = Base64.encode(file)
+    var lines = "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+    var rest = digits[...]
+    while !rest.isEmpty {
+      lines += "\(rest.prefix(70))\n"
+      rest = rest.dropFirst(70)
     }
-    guard rounds <= Self.maximumRounds else { throw .unsupported("\(rounds) rounds of bcrypt") }
-    self.salt = Array(salt)
-    self.rounds = Int(rounds)
+    text = "\(lines)-----END OPENSSH PRIVATE KEY-----\n"
   }
 
-  /// Takes a tenth of a second and more where the file is encrypted.
-  ///
-  /// - Parameter passphrase: not looked at where the file is not encrypted.
-  func unlock(_ passphrase: Secret?) throws(KeyFile.Problem) -> SigningKey {
-    var clear = isEncrypted ? try decrypt(passphrase) : section
-    defer { clear.wipe() }
-    var reader = WireReader(clear)
-    // Two equal numbers tell the right passphrase from a wrong one.
-    guard let check = reader.uint32(), check == reader.uint32() else {
-      throw isEncrypted ? .wrongPassphrase : .unreadable
-    }
-    do {
-      if let key = try SigningKey(openSSH: &reader) { return key }
-    } catch {
-      throw .unreadable
-    }
-    throw .unsupported("a key of type \(publicKey.type)")
-  }
-
-  private func decrypt(_ passphrase: Secret?) throws(KeyFile.Problem) -> [UInt8] {
-    guard let passphrase, passphrase.count > 0 else { throw .noPassphrase }
-    guard let (keyLength, mode) = Self.ciphers[cipher] else { throw .unsupported("the cipher \(cipher)") }
-    guard !section.isEmpty, section.count % 16 == 0 else { throw .unreadable }
-    var derived = BcryptKeyDerivation.derive(
-      passphrase: passphrase, salt: salt, rounds: rounds, count: keyLength + 16)
-    defer { derived.wipe() }
-    let key = SymmetricKey(data: derived[..<keyLength])
-    let start = Array(derived[keyLength...])
-    do {
-      switch mode {
-      case .counter: return Array(try AES._CTR.decrypt(section, using: key, nonce: .init(nonceBytes: start)))
-      case .chained: return Array(try AES._CBC.decrypt(section, using: key, iv: .init(ivBytes: start), noPadding: true))
-      }
-    } catch {
-      throw .unreadable
-    }
-  }
-
-  private enum Mode { case counter, chained }
-
-  /// What ssh-keygen has written by default, now and earlier, and their smaller kin.
-  private static let ciphers: [String: (keyLength: Int, mode: Mode)] = [
-    "aes256-ctr": (32, .counter), "aes192-ctr": (24, .counter), "aes128-ctr": (16, .counter),
-    "aes256-cbc": (32, .chained), "aes192-cbc": (24, .chained), "aes128-cbc": (16, .chained),
-  ]
+  /// As a `.pub` file has it.
+  var publicLine: String { "\(publicKey.type) \(Base64.encode(publicKey.blob))" }
 }
 
 extension [UInt8] {

@@ -9,6 +9,8 @@ extension SSHConnection {
     enum Step {
       case asking, choosing
       case trying(LoginStep)
+      /// Another thread is trying.
+      case unlocking
     }
 
     let user: String
@@ -97,43 +99,62 @@ extension SSHConnection {
       guard let offers = try session.loginMethods(of: login.user) else { return }
       if offers.isEmpty { return loggedIn() }
       choose(login, from: offers)
-    case .choosing:
-      break
-    case .trying(let step):
-      let result =
-        switch step {
-        case .publicKey: try session.logInWithKey(as: login.user)
-        case .password(let password): try session.logIn(as: login.user, password: password)
-        case .keyboardInteractive: try session.logInByKeyboard(as: login.user)
-        }
-      guard let result else { return }
-      session.signer = nil
-      session.keyboard = nil
+    case .choosing, .unlocking: break
+    case .trying(.publicKey): conclude(login, try session.logInWithKey(as: login.user))
+    case .trying(.lockedKey(let key)): unlock(key, login)
+    case .trying(.password(let password)): conclude(login, try session.logIn(as: login.user, password: password))
+    case .trying(.keyboardInteractive): conclude(login, try session.logInByKeyboard(as: login.user))
+    }
+  }
+
+  private func conclude(_ login: Login, _ result: SSHSession.Login?) {
+    guard let result else { return }
+    session.signer = nil
+    session.keyboard = nil
+    switch result {
+    case .accepted: loggedIn()
+    case .denied(let outcome): choose(login, from: login.offers, after: outcome)
+    }
+  }
+
+  /// What a passphrase is turned into a key by is slow on purpose, and the event loop has others to serve.
+  private func unlock(_ key: LockedKeyLogin, _ login: Login) {
+    login.step = .unlocking
+    session.onAnotherThread(eventLoop) { [user = login.user] session throws(SSHError) in
+      try session.logIn(as: user, unlocking: key)
+    }
+    .assumeIsolated().whenSuccess { result, hasMore in
+      guard case .loggingIn = self.phase else { return }
+      login.step = .trying(.lockedKey(key))
+      self.flush()
       switch result {
-      case .accepted: loggedIn()
-      case .refused: choose(login, from: login.offers)
+      case .success(nil) where hasMore: self.pump()
+      case .success(let result): self.conclude(login, result)
+      case .failure(let error): self.end(self.ending(error))
       }
     }
   }
 
-  private func choose(_ login: Login, from offers: [String]) {
+  private func choose(_ login: Login, from offers: [String], after outcome: LoginStep.Outcome = .refused) {
     let isNew = offers != login.offers
     login.offers = offers
     login.step = .choosing
-    eventLoop.makeFutureWithTask { [plan = login.plan] in try await plan.next(serverOffers: offers) }
-      .assumeIsolated().whenComplete { result in
-        guard case .loggingIn = self.phase else { return }
-        switch result {
-        case .success(let step?): self.take(step, login)
-        case .success(nil) where isNew: self.refused(login)
-        // After a part of a login that has several, a server offers other methods. To be asked again may cost an attempt.
-        case .success(nil):
-          login.step = .asking
-          login.offers = []
-          self.pump()
-        case .failure(let error): self.end(BywayError(error))
-        }
+    eventLoop.makeFutureWithTask { [plan = login.plan] in
+      try await plan.next(serverOffers: offers, after: outcome)
+    }
+    .assumeIsolated().whenComplete { result in
+      guard case .loggingIn = self.phase else { return }
+      switch result {
+      case .success(let step?): self.take(step, login)
+      case .success(nil) where isNew: self.refused(login)
+      // After a part of a login that has several, a server offers other methods. To be asked again may cost an attempt.
+      case .success(nil):
+        login.step = .asking
+        login.offers = []
+        self.pump()
+      case .failure(let error): self.end(BywayError(error))
       }
+    }
   }
 
   private func take(_ step: LoginStep, _ login: Login) {
@@ -142,7 +163,7 @@ extension SSHConnection {
       login.tried.append(key.name)
       session.signer = Signer(key) { self.sign($0, with: key) }
     case .keyboardInteractive(let keyboard): session.keyboard = keyboard
-    case .password: break
+    case .password, .lockedKey: break
     }
     login.step = .trying(step)
     pump()
@@ -156,7 +177,7 @@ extension SSHConnection {
         if case .failure(let error) = result {
           self.logger.info("Cannot sign", metadata: ["key": "\(key.name)", "reason": "\(error)"])
         }
-        signer.finish(try? result.get())
+        signer.finish((try? result.get()) ?? nil)
         self.pump()
       }
   }

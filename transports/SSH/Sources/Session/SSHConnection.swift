@@ -128,7 +128,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     end(ending(error))
   }
 
-  private func ending(_ error: (any Error)?) -> BywayError {
+  func ending(_ error: (any Error)?) -> BywayError {
     switch phase {
     case .handshaking: failure.endedEarly(identification, farewell: session.farewell)
     case .judging: failure.cutOff(session.farewell, tried: [], error)

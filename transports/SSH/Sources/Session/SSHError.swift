@@ -21,6 +21,9 @@ struct SSHError: Error, CustomStringConvertible {
     return nil
   }
 
+  /// Whether a login went no further than to its signature, which this end did not make.
+  var isUnsigned: Bool { code == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text == "Callback returned error" }
+
   /// Whether it concerns one channel or one request, and the session goes on.
   var isLocal: Bool {
     switch code {

@@ -33,7 +33,8 @@ final class Signer {
 /// RFC 4252.
 extension SSHSession {
   enum Login {
-    case accepted, refused
+    case accepted
+    case denied(LoginStep.Outcome)
   }
 
   /// What the server offers this user; empty where it asks for nothing. `nil`: not known yet.
@@ -49,7 +50,7 @@ extension SSHSession {
 
   /// With the key of ``signer``.
   func logInWithKey(as user: String) throws(SSHError) -> Login? {
-    guard let signer else { return .refused }
+    guard let signer else { return .denied(.unsigned) }
     return try login(
       libssh2_userauth_publickey(
         handle, user, signer.requestBlob, signer.requestBlob.count,
@@ -67,6 +68,19 @@ extension SSHSession {
           count.pointee = result.count
           return 0
         }, libssh2_session_abstract(handle)))
+  }
+
+  /// Takes a tenth of a second and more, once the server wants the signature.
+  func logIn(as user: String, unlocking login: LockedKeyLogin) throws(SSHError) -> Login? {
+    var passphrase = login.passphrase.withBytes { Array($0) } + [0]
+    defer { passphrase.wipe() }
+    let (publicLine, text) = (login.key.publicLine, login.key.text)
+    return try self.login(
+      passphrase.withUnsafeBytes { passphrase in
+        libssh2_userauth_publickey_frommemory(
+          handle, user, user.utf8.count, publicLine, publicLine.utf8.count, text, text.utf8.count,
+          passphrase.bindMemory(to: CChar.self).baseAddress)
+      })
   }
 
   func logIn(as user: String, password: Secret) throws(SSHError) -> Login? {
@@ -103,8 +117,10 @@ extension SSHSession {
   private func login(_ code: CInt) throws(SSHError) -> Login? {
     do {
       return try isDone(code) ? .accepted : nil
+    } catch  where error.isUnsigned {
+      return .denied(.unsigned)
     } catch  where error.isLocal {
-      return .refused
+      return .denied(.refused)
     }
   }
 }

@@ -2,6 +2,7 @@ internal import Byway
 internal import CSSH2
 internal import Glibc
 internal import NIOCore
+internal import NIOPosix
 
 /// libssh2 as a state machine: bytes of the transport in and out, no I/O, no wait.
 ///
@@ -15,11 +16,11 @@ final class SSHSession {
   let handle: OpaquePointer
   private var inbound = CircularBuffer<ByteBuffer>()
   private var outbound = ByteBuffer()
-  private var isInputEnded = false
+  /// What arrives while another thread has libssh2; `nil` while this one has.
+  private var held: [ByteBuffer]?
   /// From here on every call fails, so that what is freed waits for nothing.
   private var isBroken = false
-  /// The server's reason for a disconnect (RFC 4253 §11.1).
-  private(set) var farewell: String?
+  private var lastWords: String?
   let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: readLength, alignment: 16)
   /// Of a login that is under way.
   var signer: Signer?
@@ -41,7 +42,7 @@ final class SSHSession {
       { _, _, message, count, _, _, owner in
         guard let message, count > 0 else { return }
         let bytes = UnsafeRawBufferPointer(start: message, count: Int(count))
-        SSHSession.of(owner)?.farewell = String(decoding: bytes.prefix(500), as: UTF8.self).onOneLine
+        SSHSession.of(owner)?.lastWords = String(decoding: bytes.prefix(500), as: UTF8.self).onOneLine
       })
     for (method, names) in SSHAlgorithms.offer(preferring: preferredHostKeys) {
       try check(libssh2_session_method_pref(handle, method, names.joined(separator: ",")))
@@ -68,18 +69,14 @@ final class SSHSession {
   // MARK: The transport
 
   func receive(_ bytes: ByteBuffer) {
-    if bytes.readableBytes > 0 { inbound.append(bytes) }
-  }
-
-  /// No more will come. To be told when everything has been taken, as libssh2 then forgets what it holds.
-  func endInput() {
-    isInputEnded = true
+    guard bytes.readableBytes > 0 else { return }
+    if held == nil { inbound.append(bytes) } else { held?.append(bytes) }
   }
 
   var pendingOutput: Int { outbound.readableBytes }
 
   func takeOutput() -> ByteBuffer? {
-    guard outbound.readableBytes > 0 else { return nil }
+    guard held == nil, outbound.readableBytes > 0 else { return nil }
     defer { outbound = ByteBuffer() }
     return outbound
   }
@@ -103,7 +100,33 @@ final class SSHSession {
       inbound[inbound.startIndex].moveReaderIndex(forwardBy: piece)
       if inbound[inbound.startIndex].readableBytes == 0 { inbound.removeFirst() }
     }
-    return taken > 0 || isInputEnded ? taken : -Int(EAGAIN)
+    return taken > 0 ? taken : -Int(EAGAIN)
+  }
+
+  /// The server's reason for a disconnect (RFC 4253 §11.1).
+  var farewell: String? { held == nil ? lastWords : nil }
+
+  // MARK: Another thread
+
+  /// Makes a call that takes long on another thread. Until its result is there nothing else may be called, save to receive
+  /// bytes, which wait, and to ask for what is not there meanwhile: output and ``farewell``.
+  ///
+  /// - Returns: also whether bytes have arrived meanwhile, which an answer of `nil` was not based on.
+  func onAnotherThread<Value: Sendable>(
+    _ eventLoop: any EventLoop, _ body: @escaping @Sendable (SSHSession) throws(SSHError) -> Value
+  ) -> EventLoopFuture<(Result<Value, SSHError>, hasMore: Bool)> {
+    held = []
+    // Nothing of it is touched here before the future completes, but for `held`, which the callbacks leave alone.
+    nonisolated(unsafe) let session = self
+    return NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop) {
+      Result { () throws(SSHError) in try body(session) }
+    }
+    .assumeIsolated().map { result in
+      let held = self.held ?? []
+      self.held = nil
+      for bytes in held { self.receive(bytes) }
+      return (result, !held.isEmpty)
+    }.nonisolated()
   }
 
   // MARK: The beginning

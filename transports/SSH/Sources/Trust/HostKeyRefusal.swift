@@ -8,7 +8,7 @@ struct HostKeyRefusal: Sendable {
   /// Where it was looked for.
   let files: [String]
 
-  private var name: HostName { HostName(host: host, port: port) }
+  private var name: KnownHostName { KnownHostName(host: host, port: port) }
 
   /// Returns where the verdict is "trusted".
   func check(_ verdict: KnownHosts.Verdict) throws(BywayError) {

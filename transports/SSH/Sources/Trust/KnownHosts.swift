@@ -23,13 +23,13 @@ package struct KnownHosts: Sendable {
     case certificateAuthority(Place)
   }
 
-  let name: HostName
+  let name: KnownHostName
   /// The lines that name the host, in the order read.
   package private(set) var entries: [Entry] = []
   /// How many lines cannot be read, and the first few of them.
   package private(set) var badLines: (count: Int, first: [Place]) = (0, [])
 
-  package init(for name: HostName) { self.name = name }
+  package init(for name: KnownHostName) { self.name = name }
 
   /// Adds a file's lines.
   package mutating func read(_ text: [UInt8], from file: String) {

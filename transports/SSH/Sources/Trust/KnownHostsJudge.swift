@@ -33,7 +33,7 @@ struct KnownHostsJudge: HostKeyJudge {
     keyChecking = settings.keyChecking
     hashesNames = settings.hashesKnownHosts
     self.logger = logger
-    let name = HostName(host: host, port: port)
+    let name = KnownHostName(host: host, port: port)
     known = try await Blocking.run { [files] () throws(BywayError) in try files.read(for: name) }
     if known.badLines.count > 0 {
       let places = known.badLines.first.map(\.description).joined(separator: ", ")
@@ -77,7 +77,7 @@ struct KnownHostsJudge: HostKeyJudge {
 }
 
 extension KnownHostsJudge.Files {
-  fileprivate func read(for name: HostName) throws(BywayError) -> KnownHosts {
+  fileprivate func read(for name: KnownHostName) throws(BywayError) -> KnownHosts {
     var known = KnownHosts(for: name)
     for file in user + global {
       do {

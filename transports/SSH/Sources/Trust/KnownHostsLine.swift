@@ -23,7 +23,7 @@ package struct KnownHostsLine: Sendable, Hashable {
   }
 
   /// - Returns: `nil` for a blank line, a comment, and a line about other hosts only, whose key is not even looked at.
-  package static func parse(_ line: ArraySlice<UInt8>, for name: HostName) throws(Problem) -> KnownHostsLine? {
+  package static func parse(_ line: ArraySlice<UInt8>, for name: KnownHostName) throws(Problem) -> KnownHostsLine? {
     // A space, a tab, and the carriage return of a file that was edited elsewhere.
     var fields = line.split(maxSplits: 4, whereSeparator: { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D })[...]
     guard let first = fields.first, first.first != UInt8(ascii: "#") else { return nil }
@@ -44,7 +44,7 @@ package struct KnownHostsLine: Sendable, Hashable {
 }
 
 /// A host as known_hosts names it: the name alone for port 22, `[name]:port` for any other.
-package struct HostName: Sendable, Hashable, CustomStringConvertible {
+package struct KnownHostName: Sendable, Hashable, CustomStringConvertible {
   package let description: String
 
   package init(host: String, port: Int) {
@@ -73,20 +73,20 @@ extension KnownHostsLine.Names {
   }
 
   /// The name in a form that does not tell it to whoever reads the file (`HashKnownHosts`).
-  init(hashing name: HostName) {
+  init(hashing name: KnownHostName) {
     var generator = SystemRandomNumberGenerator()
     let salt = (0..<20).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     self = .hashed(salt: salt, hash: Self.hash(name, salt: salt))
   }
 
-  func match(_ name: HostName) -> Bool {
+  func match(_ name: KnownHostName) -> Bool {
     switch self {
     case .patterns(let patterns): PatternList.matches(name.description, patterns)
     case .hashed(let salt, let hash): Self.hash(name, salt: salt) == hash
     }
   }
 
-  private static func hash(_ name: HostName, salt: [UInt8]) -> [UInt8] {
+  private static func hash(_ name: KnownHostName, salt: [UInt8]) -> [UInt8] {
     Array(
       HMAC<Insecure.SHA1>.authenticationCode(for: Array(name.description.utf8), using: SymmetricKey(data: salt)))
   }
