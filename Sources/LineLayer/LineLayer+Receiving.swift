@@ -1,6 +1,6 @@
 extension LineLayer {
   /// Bytes have come from the line, cut anywhere.
-  public mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
+  package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
     for run in deframer.receive(bytes) {
       // A frame may begin the session that seals the next one.
@@ -15,7 +15,7 @@ extension LineLayer {
     endIfComplete()
   }
 
-  public mutating func receive(_ bytes: [UInt8], at now: UInt64) {
+  package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
     bytes.withUnsafeBytes { receive($0, at: now) }
   }
 

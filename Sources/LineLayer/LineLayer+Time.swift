@@ -5,7 +5,7 @@ extension LineLayer {
   private static let lingering: UInt64 = 2_000_000_000
 
   /// When ``handleTimeout(at:)`` is to be called, if nothing else happens before. `nil` while there is nothing to wait for.
-  public var nextDeadline: UInt64? {
+  package var nextDeadline: UInt64? {
     var deadline = UInt64.max
     if !isLineUp {
       if let session, let lineLostAt {
@@ -24,7 +24,7 @@ extension LineLayer {
   }
 
   /// Time has passed. Then take events and frames, as after every call.
-  public mutating func handleTimeout(at now: UInt64) {
+  package mutating func handleTimeout(at now: UInt64) {
     if wakesWhenReady, now >= pacer.readyAt {
       wakesWhenReady = false
       pacer.woke(at: now)
@@ -46,7 +46,7 @@ extension LineLayer {
   }
 
   /// The line is gone: unplugged, or the device with it. The session waits for it.
-  public mutating func lineLost(at now: UInt64) {
+  package mutating func lineLost(at now: UInt64) {
     guard isLineUp else { return }
     isLineUp = false
     lineLostAt = now
@@ -55,7 +55,7 @@ extension LineLayer {
   }
 
   /// The line is back. What was on its way may have arrived or not, which a question settles.
-  public mutating func lineRestored(at now: UInt64) {
+  package mutating func lineRestored(at now: UInt64) {
     guard !isLineUp else { return }
     isLineUp = true
     lineLostAt = nil

@@ -2,7 +2,7 @@ extension LineLayer {
   /// Appends the next frame for the line to `output`. `false` where there is nothing to send now.
   ///
   /// Hand each frame to the line before asking for the next; while the line takes nothing, do not ask.
-  public mutating func nextTransmit(at now: UInt64, into output: inout [UInt8]) -> Bool {
+  package mutating func nextTransmit(at now: UInt64, into output: inout [UInt8]) -> Bool {
     guard isLineUp, now >= pacer.readyAt, let frame = nextFrame(at: now) else { return false }
     let start = output.count
     // Whatever was on the line while it was quiet must not spoil this frame.

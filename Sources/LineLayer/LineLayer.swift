@@ -3,8 +3,8 @@
 /// A value without I/O, clock or randomness: bytes and times go in, events and bytes come out. Times are nanoseconds of any
 /// clock that does not go back. After each call that changes something, fill ``room(at:)``, take ``nextEvent()`` and ``nextTransmit(at:into:)``
 /// until there is no more, and call ``handleTimeout(at:)`` at ``nextDeadline``. docs/wire-protocol.md describes the protocol.
-public struct LineLayer: Sendable {
-  public enum Role: Equatable, Sendable {
+package struct LineLayer: Sendable {
+  package enum Role: Equatable, Sendable {
     /// Begins sessions.
     case dialer
     /// Waits for them. `incarnation` is a random number, another one at each start of the program; 0 counts as 1.
@@ -17,8 +17,8 @@ public struct LineLayer: Sendable {
   static let initialWindow = 4096
   static let initialPayload = 256
 
-  public let role: Role
-  public let configuration: LineLayerConfiguration
+  package let role: Role
+  package let configuration: LineLayerConfiguration
 
   // The line.
   var deframer: Deframer
@@ -47,7 +47,7 @@ public struct LineLayer: Sendable {
   var events = Queue<LineLayerEvent>()
   var scratch: [UInt8] = []
 
-  public init(_ role: Role, configuration: LineLayerConfiguration, at now: UInt64) {
+  package init(_ role: Role, configuration: LineLayerConfiguration, at now: UInt64) {
     self.role = role
     self.configuration = configuration
     // What is longer than the longest frame is none of ours.
@@ -66,7 +66,7 @@ public struct LineLayer: Sendable {
 
   /// Begins a session. For a dialer that has none.
   /// - Parameter session: a random number.
-  public mutating func open(session id: UInt32, at now: UInt64) {
+  package mutating func open(session id: UInt32, at now: UInt64) {
     guard role == .dialer, session == nil else { return }
     var session = Session(
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
@@ -77,30 +77,30 @@ public struct LineLayer: Sendable {
   }
 
   /// Ends the sending direction once all of it is sent.
-  public mutating func finish() {
+  package mutating func finish() {
     guard session?.finish == .notWanted else { return }
     session?.finish = .wanted
   }
 
   /// The owner leaves. What was taken is sent for as long as the other end goes on taking it; what that still has to say is
   /// not waited for.
-  public mutating func close(at now: UInt64) {
+  package mutating func close(at now: UInt64) {
     finish()
     if session?.leavingSince == nil { session?.leavingSince = now }
   }
 
   /// Gives the session up at once, and tells the other end.
-  public mutating func abort(at now: UInt64) {
+  package mutating func abort(at now: UInt64) {
     end(.abortedHere, telling: .aborted)
   }
 
-  public var hasSession: Bool { session != nil }
+  package var hasSession: Bool { session != nil }
 
   // MARK: The stream
 
   /// How many bytes it would be good to have now, so that the next frame is as large as it should be; 0 while the line is
   /// busy. They are asked for as late as possible, so that what is sent is what matters most at that moment.
-  public func room(at now: UInt64) -> Int {
+  package func room(at now: UInt64) -> Int {
     guard isLineUp, let session, session.isReady, !session.isHolding, session.finish == .notWanted,
       !session.send.hasLost,
       session.pending.count < payloadSize(for: session),
@@ -111,31 +111,31 @@ public struct LineLayer: Sendable {
   }
 
   /// Takes bytes to send. More than ``room(at:)`` is kept, but waits in here, where nothing can overtake it.
-  public mutating func send(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func send(_ bytes: UnsafeRawBufferPointer) {
     guard session?.finish == .notWanted else { return }
     session?.pending.append(bytes)
   }
 
-  public mutating func send(_ bytes: [UInt8]) {
+  package mutating func send(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { send($0) }
   }
 
   /// Bytes that were taken and not yet sent once.
-  public var pendingBytes: Int { session?.pending.count ?? 0 }
+  package var pendingBytes: Int { session?.pending.count ?? 0 }
 
   /// Bytes that were taken and of which the other end has not said that it has them.
-  public var undeliveredBytes: Int { pendingBytes + (session?.send.bytes ?? 0) }
+  package var undeliveredBytes: Int { pendingBytes + (session?.send.bytes ?? 0) }
 
   /// The reader has dealt with that many bytes of ``LineLayerEvent/received(_:)``.
-  public mutating func consumed(_ count: Int, at now: UInt64) {
+  package mutating func consumed(_ count: Int, at now: UInt64) {
     guard session != nil else { return }
     session?.receive.consumed(count)
     offerMore(at: now)
   }
 
-  public mutating func nextEvent() -> LineLayerEvent? { events.popFirst() }
+  package mutating func nextEvent() -> LineLayerEvent? { events.popFirst() }
 
-  public var statistics: LineStatistics {
+  package var statistics: LineStatistics {
     var statistics = counters
     statistics.roundTrip = roundTrip.smoothed
     statistics.rate = pacer.rate

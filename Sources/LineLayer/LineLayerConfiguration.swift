@@ -1,31 +1,31 @@
 /// How one end of a line behaves. Times are in nanoseconds.
-public struct LineLayerConfiguration: Equatable, Sendable {
+package struct LineLayerConfiguration: Equatable, Sendable {
   /// What the line carries each way; at 8N1 a tenth of its baud rate. `nil` for a line that is not paced: a gadget whose
   /// rate means nothing, a stream that a far terminal server paces.
-  public var bytesPerSecond: Int?
+  package var bytesPerSecond: Int?
   /// Bytes of payload that this end takes in one frame.
-  public var largestPayload = 2048
+  package var largestPayload = 2048
   /// Bytes of payload that this end holds for its reader, and while something before them is missing.
-  public var window = 128 * 1024
+  package var window = 128 * 1024
   /// How long an acknowledgement waits for company.
-  public var acknowledgementDelay: UInt64 = 10_000_000
+  package var acknowledgementDelay: UInt64 = 10_000_000
   /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
-  public var keepAlive: UInt64 = 10_000_000_000
+  package var keepAlive: UInt64 = 10_000_000_000
   /// How long a poll may remain unanswered, however often it is repeated, until the other end counts as dead.
-  public var patience: UInt64 = 15_000_000_000
+  package var patience: UInt64 = 15_000_000_000
   /// How long a session waits for a line that was unplugged.
-  public var grace: UInt64 = 30_000_000_000
+  package var grace: UInt64 = 30_000_000_000
 
   static let leastPayload = 64
   /// A day. Sums of times must not overflow.
   private static let longestTime: UInt64 = 86_400_000_000_000
 
-  public static let defaults = LineLayerConfiguration()
+  package static let defaults = LineLayerConfiguration()
 
-  public init() {}
+  package init() {}
 
   /// Says which field cannot be used, and why.
-  public func check() throws(LineLayerConfigurationError) {
+  package func check() throws(LineLayerConfigurationError) {
     if let bytesPerSecond, bytesPerSecond < 10 { throw .tooSmall("bytesPerSecond", least: 10) }
     if largestPayload < Self.leastPayload { throw .tooSmall("largestPayload", least: Self.leastPayload) }
     if largestPayload > 65_535 { throw .tooLarge("largestPayload", most: 65_535) }
@@ -42,7 +42,7 @@ public struct LineLayerConfiguration: Equatable, Sendable {
   }
 }
 
-public enum LineLayerConfigurationError: Error, Equatable {
+package enum LineLayerConfigurationError: Error, Equatable {
   case tooSmall(String, least: Int)
   case tooLarge(String, most: Int)
 }

@@ -1,5 +1,5 @@
 /// What ``LineLayer`` tells its owner.
-public enum LineLayerEvent: Equatable, Sendable {
+package enum LineLayerEvent: Equatable, Sendable {
   /// Bytes may be sent. At a dialer the other end may not have heard of the session yet.
   case ready
   /// The other end has confirmed the session; at a listener, the same moment as ``ready``.
@@ -13,7 +13,7 @@ public enum LineLayerEvent: Equatable, Sendable {
 }
 
 /// Why a session is over.
-public enum SessionEnd: Equatable, Sendable {
+package enum SessionEnd: Equatable, Sendable {
   /// Both ends have said all, and know it.
   case finished
   /// The other end was restarted, or knows nothing of the session any more.
