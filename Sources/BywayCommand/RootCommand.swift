@@ -10,7 +10,7 @@ struct RootCommand: AsyncParsableCommand {
       A gateway on the device accepts HTTP on its links and forwards it to an origin. A proxy, or one request, at the \
       other end of a link reaches that origin as if it were on the network.
       """,
-    version: "byway \(BywayVersion.text)",
+    version: "byway \(Release.version)",
     subcommands: [
       GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, PortsCommand.self,
       LinksCommand.self,

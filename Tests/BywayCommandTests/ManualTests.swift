@@ -1,3 +1,4 @@
+import Byway
 import Foundation
 import TestPeers
 import Testing
@@ -9,6 +10,15 @@ import Testing
     let result = try await BywayProcess.run(["--version"])
     #expect(result.exitCode == 0)
     #expect(result.text.wholeMatch(of: /byway \d+\.\d+\.\d+\n/) != nil, "\(result.text)")
+    #expect(result.text == "byway \(Release.version)\n")
+  }
+
+  @Test("the changelog begins with this release")
+  func changelog() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let changelog = try String(contentsOf: root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+    let newest = try #require(changelog.firstMatch(of: /\n## \[(.*?)\]/))
+    #expect(String(newest.1) == Release.version)
   }
 
   @Test("there is a page for each command and each file, and man shows them without a complaint")

@@ -1,3 +1,5 @@
+import Byway
+
 /// A page of the manual, in the man(7) language.
 struct ManualPage {
   /// `byway-request`
@@ -11,7 +13,7 @@ struct ManualPage {
     self.name = name
     self.section = section
     let head = [
-      ".TH \(Roff.escaped(name.uppercased())) \(section) \"\" \"Byway \(BywayVersion.text)\" \"Byway\"",
+      ".TH \(Roff.escaped(name.uppercased())) \(section) \"\" \"Byway \(Release.version)\" \"Byway\"",
       ".SH NAME", "\(Roff.escaped(name)) \\- \(Roff.line(abstract))",
     ]
     text = (head + paragraphs.flatMap(\.lines)).joined(separator: "\n") + "\n"

@@ -13,7 +13,8 @@ import Synchronization
 public final class HARFile: TraceRecorder {
   /// How many records may wait for the disk before those who bring them do.
   private static let backlog = 1000
-  private static let head = #"{"log":{"version":"1.2","creator":{"name":"Byway","version":"1"},"pages":[],"entries":["#
+  private static let head =
+    #"{"log":{"version":"1.2","creator":{"name":"Byway","version":"\#(Release.version)"},"pages":[],"entries":["#
   private static let tail = "\n]}}\n"
 
   private struct File {
@@ -38,6 +39,7 @@ public final class HARFile: TraceRecorder {
     case hop
   }
 
+  /// Where it is.
   public let path: String
   private let place: Place
   private let httpVersion: String
@@ -48,8 +50,12 @@ public final class HARFile: TraceRecorder {
   private let queue = Mutex(Queue())
 
   /// Begins a new file; one of that name is overwritten.
-  /// - Parameter framing: what the link speaks.
-  /// - Throws: ``BywayError`` where it cannot be made.
+  /// - Parameters:
+  ///   - path: of the file, which only its owner can read.
+  ///   - place: where the trace stands that writes it.
+  ///   - framing: what the link speaks.
+  ///   - logger: for a write that fails.
+  /// - Throws: `BywayError` where it cannot be made.
   public init(
     _ path: String, at place: Place = .client, framing: Link.Framing = .http2,
     logger: Logger = Logger(label: "byway.trace")

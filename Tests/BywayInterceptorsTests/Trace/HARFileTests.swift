@@ -39,7 +39,7 @@ import Testing
 
     let log = try HARArchive.read(path)
     #expect(log.version == "1.2")
-    #expect(log.creator.name == "Byway")
+    #expect(log.creator.name == "Byway" && log.creator.version == Release.version)
     let entry = try #require(log.entries.first)
     #expect(log.entries.count == 1)
     #expect(entry.startedDateTime == "1994-11-06T08:49:37.123Z")
