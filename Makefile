@@ -12,7 +12,7 @@ RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -X
 RELEASE := -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
   -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
 
-.PHONY: build test test-device soak demo format lint files check release bench bench-serial examples dependencies peers clean
+.PHONY: build test test-device soak demo docs format lint files check release bench bench-serial examples dependencies peers clean
 
 build: dependencies
 	swift build
@@ -41,11 +41,18 @@ format:
 lint:
 	swift format lint -r -p --strict $(SOURCES)
 
+# Of each library, in .build/docs. Needs what the debug build has made, and makes it where there is none.
+docs: dependencies
+	@scripts/install-dependencies checks
+	scripts/build-docs
+
 # What a reviewer would have to look at otherwise.
 files:
+	@scripts/install-dependencies checks
 	scripts/check-files
 	scripts/check-promises
 	scripts/check-words
+	scripts/check-listings
 
 check: lint files dependencies
 	swift build --build-tests

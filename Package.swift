@@ -166,8 +166,18 @@ let package = Package(
       name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",
       swiftSettings: settings),
 
+    // What texts show and neither an example nor a test has: scripts/check-listings.
+    .target(
+      name: "Listings",
+      dependencies: [
+        "Byway", "BywayInterceptors", "BywayTLS", "BywayTesting", "BywayURLSession", "BywayWebSocket", "LineEmulation",
+        "SerialTransport", "UnixTransport", logging,
+      ],
+      path: "Tests/Listings", swiftSettings: settings),
+
     // Examples that need no package of their own.
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
+    example("bad-line", ["Byway", "BywayGateway", "BywayTesting", "LineEmulation", "SerialTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
     example("offline-first", ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("mock-in-a-test", ["Byway", "BywayInterceptors", "LoopbackTransport", httpTypes]),

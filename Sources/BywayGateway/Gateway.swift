@@ -18,7 +18,7 @@ public final class Gateway: Sendable {
   ///
   /// One event loop is the default: it carries what a device has, and every link shares one pool of connections to the
   /// origin. With a larger group each loop keeps a pool of its own.
-  /// - Throws: ``BywayError`` where one of them cannot be listened on; the others are closed again.
+  /// - Throws: `BywayError` where one of them cannot be listened on; the others are closed again.
   public static func start(
     _ configuration: GatewayConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton.any()
   ) async throws -> Gateway {

@@ -7,6 +7,7 @@ public import NIOCore
 public struct GatewayConfiguration: Sendable {
   /// The links on which it accepts HTTP/2.
   public var links: [Link]
+  /// Where requests go.
   public var origin: Origin
   /// What clients may reach besides the origin.
   public var allowed: [AllowRule] = []
@@ -22,6 +23,7 @@ public struct GatewayConfiguration: Sendable {
   public var maximumConnections = 1024
   /// Open connections to one origin at once, from one event loop; requests beyond that wait for one.
   public var maximumOriginConnections = 256
+  /// How long connecting to an origin may take, TLS included; 10 s by default.
   public var connectTimeout = TimeAmount.seconds(10)
   /// From the end of a request to its response's head.
   public var responseTimeout = TimeAmount.seconds(60)
@@ -31,8 +33,13 @@ public struct GatewayConfiguration: Sendable {
   public var liveness: Liveness? = .ofClient
   /// The same of an origin that speaks HTTP/2.
   public var originLiveness: Liveness? = .ofOrigin
+  /// Takes what happens to links and origins, and no content of messages.
   public var logger = Logger(label: "byway.gateway")
 
+  /// A gateway's configuration; everything else is as the properties say.
+  /// - Parameters:
+  ///   - links: on which it accepts HTTP/2; at least one.
+  ///   - origin: where requests go.
   public init(links: [Link], origin: Origin) {
     self.links = links
     self.origin = origin

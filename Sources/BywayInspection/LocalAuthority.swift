@@ -33,7 +33,7 @@ package struct LocalAuthority: Sendable {
   }
 
   /// One that was made before.
-  /// - Throws: ``BywayError`` where the two do not belong together, or cannot be read.
+  /// - Throws: `BywayError` where the two do not belong together, or cannot be read.
   package init(certificatePEM: String, keyPEM: String) throws {
     do {
       let key = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)

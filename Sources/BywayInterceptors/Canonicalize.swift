@@ -11,6 +11,10 @@ public struct Canonicalize: Interceptor {
   /// Added where a request has no field of that name.
   public let defaults: HTTPFields
 
+  /// Canonical requests, with some fields that should never be missing.
+  /// - Parameters:
+  ///   - scope: which requests it takes part in.
+  ///   - defaults: fields for requests that have none of that name.
   public init(scope: Scope = .everything, defaults: HTTPFields = [.accept: "*/*"]) {
     self.scope = scope
     self.defaults = defaults
@@ -23,7 +27,7 @@ public struct Canonicalize: Interceptor {
   }
 
   /// The same request as it goes on from here.
-  public func canonical(_ request: HTTPRequest) -> HTTPRequest {
+  package func canonical(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     let scheme = request.scheme?.lowercased()
     if request.scheme != scheme { request.scheme = scheme }

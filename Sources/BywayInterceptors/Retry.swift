@@ -17,7 +17,10 @@ public struct Retry: Interceptor {
   private let clock: any Clock<Duration>
   private let random: @Sendable () -> Double
 
-  /// - Parameter attempts: between them it waits 100 ms, 200 ms and so on to 5 s, less a random part of up to a half.
+  /// Repeats what failed.
+  /// - Parameters:
+  ///   - scope: which requests it takes part in.
+  ///   - attempts: tries in all, the first one included; between them it waits 100 ms, 200 ms and so on to 5 s, less a random part of up to a half.
   public init(scope: Scope = .everything, attempts: Int = 5) {
     self.init(scope: scope, attempts: attempts, clock: ContinuousClock(), random: { .random(in: 0...1) })
   }

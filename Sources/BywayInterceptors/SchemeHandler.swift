@@ -7,7 +7,7 @@ public struct SchemeHandler: Interceptor {
   private let respond: @Sendable (Request) async throws -> Response
 
   /// Answers with a function.
-  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is not a scheme (RFC 3986 §3.1).
+  /// - Throws: `BywayError` with code `unknownScheme` where the text is not a scheme (RFC 3986 §3.1).
   public init(_ scheme: String, respond: @escaping @Sendable (Request) async throws -> Response) throws {
     guard URIReference.isScheme(scheme.utf8) else {
       throw BywayError(
@@ -24,9 +24,10 @@ public struct SchemeHandler: Interceptor {
   /// Where an answer refers to itself under the other name, in `Location` for example, the scheme of one's own is put
   /// back.
   /// - Parameters:
+  ///   - scheme: without the colon.
   ///   - client: the link's. It is not shut down here.
   ///   - other: the scheme that the far end knows.
-  /// - Throws: ``BywayError`` with code `unknownScheme` where the text is not a scheme.
+  /// - Throws: `BywayError` with code `unknownScheme` where the text is not a scheme.
   public init(_ scheme: String, over client: BywayClient, as other: String = "http") throws {
     try self.init(scheme) { request in
       var sent = request

@@ -14,7 +14,7 @@ struct HostRules: Sendable {
   private let names: [Authority]
 
   /// - Parameter names: `HOST` or `HOST:PORT`, besides the loopback names and addresses.
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   init(names: [String]) throws {
     self.names = try names.map { name in
       do throws(AuthorityFlaw) { return try Authority(name) } catch {

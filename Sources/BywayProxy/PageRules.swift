@@ -10,7 +10,7 @@ struct PageRules: Sendable {
   private let allowed: Set<PageOrigin>
 
   /// - Parameter allowed: origins whose pages may use any: `http://HOST[:PORT]`.
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   init(allowed: [String] = []) throws {
     self.allowed = try Set(
       allowed.map { text in

@@ -20,7 +20,7 @@ public final class Proxy: Sendable {
   public let linkAddress: LinkAddress
 
   /// Listens. The link is opened by the first request, or by the gateway.
-  /// - Throws: ``BywayError`` where the address cannot be listened on, or a name is none.
+  /// - Throws: `BywayError` where the address cannot be listened on, or a name is none.
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {

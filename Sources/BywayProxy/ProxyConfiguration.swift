@@ -24,8 +24,13 @@ public struct ProxyConfiguration: Sendable {
   public var patience = TimeAmount.seconds(5)
   /// When the link counts as dead while requests run; `nil`: not before the transport says so.
   public var liveness: Liveness? = .ofServer
+  /// Takes what happens to the link and its clients, and no content of messages.
   public var logger = Logger(label: "byway.proxy")
 
+  /// A proxy's configuration; everything else is as the properties say.
+  /// - Parameters:
+  ///   - link: to the gateway.
+  ///   - listen: where local clients connect.
   public init(link: Link, listen: Link) {
     self.link = link
     self.listen = listen

@@ -9,7 +9,8 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
 
   private let digest: [UInt8]
 
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// Reads a pin: `sha256//` and 32 bytes in base64.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   public init(_ text: String) throws {
     guard text.hasPrefix(Self.prefix), let digest = Base64.decode(text.utf8.dropFirst(Self.prefix.utf8.count)),
       digest.count == SHA256.byteCount

@@ -19,7 +19,7 @@ package final class OriginTLS: Sendable {
   ///   - name: of the origin, in messages.
   ///   - host: as the origin is named; trust and identity go by it.
   ///   - protocols: offered by ALPN (RFC 7301), the best first.
-  /// - Throws: ``BywayError`` where the authorities cannot be read.
+  /// - Throws: `BywayError` where the authorities cannot be read.
   package init(name: String, host: String, protocols: [String], contexts: TLSContexts) throws {
     let policy = contexts.policy
     entry = policy.trust[host]
@@ -36,7 +36,7 @@ package final class OriginTLS: Sendable {
   /// Opens a connection and agrees on TLS; a second one where the first shows that the server is known in the other way, by
   /// its own certificate in place of its authority's for example.
   /// - Parameter open: gives an active channel that does not read yet.
-  /// - Returns: the channel and the protocol. Fails with a ``BywayError``, or as `open` does.
+  /// - Returns: the channel and the protocol. Fails with a `BywayError`, or as `open` does.
   package func connect(
     on eventLoop: any EventLoop, by deadline: NIODeadline,
     _ open: @escaping @Sendable () -> EventLoopFuture<any Channel>

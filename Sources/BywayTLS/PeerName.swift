@@ -10,11 +10,12 @@ public struct PeerName: Sendable, Hashable {
   package let dial: Authority?
   package let name: String?
 
+  /// Another address for a host, another name, or both.
   /// - Parameters:
   ///   - host: of the URLs that this is for.
   ///   - dial: `HOST` or `HOST:PORT` to connect to; `nil`: the URL's.
   ///   - name: what Server Name Indication asks for and the certificate must have; `nil`: the URL's host.
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   public init(host: String, dial: String? = nil, name: String? = nil) throws {
     self.host = try Self.read(host).text
     self.dial = try dial.map { text in

@@ -18,7 +18,7 @@ package final class ShownCertificate: Interceptor {
   }
 
   /// - Parameter link: whose gateway must allow the tunnel.
-  /// - Throws: ``BywayError`` where no server answers there with TLS.
+  /// - Throws: `BywayError` where no server answers there with TLS.
   package static func fetch(from host: String, port: Int, over link: Link) async throws -> NIOSSLCertificate {
     let probe = ShownCertificate(host: host, port: port)
     var configuration = BywayClient.Configuration.defaults

@@ -25,13 +25,17 @@ public final class Tunnel: Interceptor, Forwarder {
   private let contexts: TLSContexts
   private let origins = Mutex(RecentlyUsed<Key, TunnelledOrigin>(limit: limit))
 
-  /// - Parameter hosts: whose requests go through tunnels, as in ``Scope/hosts``; empty: all of https.
+  /// https end to end, for some hosts or all.
+  /// - Parameters:
+  ///   - policy: whom to trust, and who to be.
+  ///   - hosts: whose requests go through tunnels, as in `Scope.hosts`; empty: all of https.
   public init(_ policy: TLSPolicy = .defaults, hosts: [String] = []) {
     scope = Scope(schemes: ["https"], hosts: hosts)
     contexts = TLSContexts(policy)
   }
 
-  /// - Throws: ``BywayError``: `originUntrusted` where the server is not who it should be, or does not believe who we are.
+  /// Sends https through a tunnel; what is not in its scope never comes here.
+  /// - Throws: `BywayError`: `originUntrusted` where the server is not who it should be, or does not believe who we are.
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     guard let link = next.exchanges else {
       throw BywayError(.invalidRequest, "A tunnel needs a link at the end of its chain.", processing: .none)

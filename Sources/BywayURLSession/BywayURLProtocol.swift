@@ -13,8 +13,10 @@ public class BywayURLProtocol: URLProtocol {
     return !Loop.bridges.contains { $0 === bridge }
   }
 
+  /// The request as it is; `Canonicalize` on the route's client is for that.
   public final override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
+  /// Whether both are the same in all that `URLRequest` compares.
   public final override class func requestIsCacheEquivalent(_ one: URLRequest, to other: URLRequest) -> Bool {
     one == other
   }

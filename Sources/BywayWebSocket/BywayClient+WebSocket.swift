@@ -15,7 +15,7 @@ extension BywayClient {
   ///   - url: with `ws`, `wss`, `http` or `https`.
   ///   - protocols: subprotocols, the best one first (RFC 6455 §1.9).
   ///   - fields: further fields of the request.
-  /// - Throws: ``BywayError``: what fails a request fails this; `refused` where the answer opens no WebSocket.
+  /// - Throws: `BywayError`: what fails a request fails this; `refused` where the answer opens no WebSocket.
   public func withWebSocket<Result>(
     _ url: String, protocols: [String] = [], fields: HTTPFields = [:],
     configuration: WebSocket.Configuration = .defaults, isolation: isolated (any Actor)? = #isolation,

@@ -9,7 +9,7 @@ struct CloseFrame: Sendable {
   let data: ByteBuffer
 
   /// One that a user sends.
-  /// - Throws: ``BywayError`` where code or reason are not a user's to send.
+  /// - Throws: `BywayError` where code or reason are not a user's to send.
   init(code: Int, reason: String) throws(BywayError) {
     guard code == 1000 || (3000...4999).contains(code) else {
       throw BywayError(

@@ -1,11 +1,14 @@
 public import NIOCore
 
-/// One WebSocket (RFC 6455), as ``Byway/BywayClient/withWebSocket(_:protocols:fields:configuration:isolation:_:)`` opens it.
+/// One WebSocket (RFC 6455), as `BywayClient.withWebSocket(_:protocols:fields:configuration:isolation:_:)` opens it.
 ///
 /// Pings are answered by themselves. Safe on any thread; one task reads.
 public struct WebSocket: Sendable {
+  /// What is sent and received (RFC 6455 §5.6), always whole.
   public enum Message: Sendable, Hashable {
+    /// A text, in UTF-8 on the wire.
     case text(String)
+    /// Any bytes.
     case binary(ByteBuffer)
   }
 
@@ -13,14 +16,16 @@ public struct WebSocket: Sendable {
   public struct Closure: Sendable, Hashable {
     /// 1005 where the server gave none.
     public let code: Int
+    /// The server's words, at most 123 bytes; empty where it gave none.
     public let reason: String
 
-    public init(code: Int, reason: String) {
+    package init(code: Int, reason: String) {
       self.code = code
       self.reason = reason
     }
   }
 
+  /// Limits of one WebSocket.
   public struct Configuration: Sendable {
     /// Bytes of one message that comes; a larger one ends the WebSocket with code 1009.
     public var maximumMessageSize = 16 << 20
@@ -29,8 +34,10 @@ public struct WebSocket: Sendable {
     /// How long the opening may take; `nil`: what the client allows a request.
     public var opening: TimeAmount?
 
+    /// Messages of up to 16 MiB, and 5 seconds for the server to close.
     public static var defaults: Configuration { Configuration() }
 
+    /// The same as ``defaults``.
     public init() {}
   }
 
@@ -38,7 +45,7 @@ public struct WebSocket: Sendable {
   public let subprotocol: String?
   /// What comes, until the server closes.
   ///
-  /// Throws ``Byway/BywayError``: `protocolViolation` or `tooLarge` where the server breaks the rules, `originLost` where the
+  /// Throws `BywayError`: `protocolViolation` or `tooLarge` where the server breaks the rules, `originLost` where the
   /// connection ends without a close, and what the link has to say.
   public let messages: Messages
 
@@ -49,11 +56,13 @@ public struct WebSocket: Sendable {
   public var closure: Closure? { ending.closure }
 
   /// Returns when the message is on its way, which a slow reader at the far end delays.
-  /// - Throws: ``Byway/BywayError`` with code `cancelled` where the WebSocket is closed.
+  /// - Throws: `BywayError` with code `cancelled` where the WebSocket is closed.
   public func send(_ message: Message) async throws {
     try await write(.message(message))
   }
 
+  /// Sends a text.
+  /// - Throws: `BywayError` with code `cancelled` where the WebSocket is closed.
   public func send(_ text: String) async throws {
     try await send(.text(text))
   }
@@ -86,9 +95,11 @@ public struct WebSocket: Sendable {
       AsyncIterator(inbound: inbound.makeAsyncIterator())
     }
 
+    /// Takes one message after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var inbound: NIOAsyncChannelInboundStream<Message>.AsyncIterator
 
+      /// The next message, `nil` when the server has closed.
       public mutating func next() async throws -> Message? {
         try await inbound.next()
       }

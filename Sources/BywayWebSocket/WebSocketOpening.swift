@@ -27,7 +27,7 @@ struct WebSocketOpening {
   }
 
   /// - Returns: what the server chose.
-  /// - Throws: ``BywayError`` where the answer opens nothing.
+  /// - Throws: `BywayError` where the answer opens nothing.
   func subprotocol(in response: Response) throws(BywayError) -> String? {
     guard response.status == .ok else {
       throw BywayError(

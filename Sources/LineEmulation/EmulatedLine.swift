@@ -4,11 +4,12 @@
 /// A value without clock or randomness of its own. The same configuration, seed and calls give the same bytes at the
 /// same times, and how often it is asked changes nothing. Times are nanoseconds since the line began and do not go back.
 public struct EmulatedLine: Sendable {
+  /// What became of the bytes so far.
   public private(set) var counters = LineCounters()
   /// How often the sender's device has hung up, and how often it took another name at that: to be looked at for a change,
   /// as a short cut may begin and end between two calls.
-  public private(set) var hangUps = 0
-  public private(set) var renames = 0
+  package private(set) var hangUps = 0
+  package private(set) var renames = 0
 
   private let transmitLimit: Int
   private let receiveLimit: Int
@@ -20,8 +21,10 @@ public struct EmulatedLine: Sendable {
   private var cuts: CutSchedule
   private var isGone = false
 
-  /// - Parameter configuration: what ``LineConfiguration/check()`` would refuse is replaced by the nearest that can be
-  ///   emulated.
+  /// A line on which nothing has happened yet.
+  /// - Parameters:
+  ///   - configuration: what ``LineConfiguration/check()`` would refuse is replaced by the nearest that can be emulated.
+  ///   - seed: of every random decision.
   public init(_ configuration: LineConfiguration, seed: UInt64) {
     transmitLimit = max(1, configuration.transmitQueue)
     receiveLimit = max(1, configuration.receiveBuffer)
@@ -104,6 +107,7 @@ public struct EmulatedLine: Sendable {
     note(kind)
   }
 
+  /// Ends every cut that has begun.
   public mutating func restore(at time: UInt64) {
     advance(to: time)
     cuts.end(at: now)

@@ -18,7 +18,16 @@ public struct LineConfiguration: Sendable {
   /// From the transmitter to the reader.
   public var faults: [any LineFault]
 
-  /// - Parameter baud: bits per second, 50 to 100,000,000.
+  /// A line, by default of 115200 baud with nothing wrong.
+  /// - Parameters:
+  ///   - baud: bits per second, 50 to 100,000,000.
+  ///   - bitsPerCharacter: 7 to 12; 10 for 8N1.
+  ///   - clockError: -0.5 to 0.5.
+  ///   - transmitQueue: what the transmitter takes before it says EAGAIN, in bytes.
+  ///   - batch: how often received bytes are handed up; up to a minute.
+  ///   - receiveBuffer: how many bytes may wait for the reader.
+  ///   - cuts: times without a line.
+  ///   - faults: from the transmitter to the reader.
   public init(
     baud: Int = 115_200,
     bitsPerCharacter: Int = 10,
@@ -39,7 +48,8 @@ public struct LineConfiguration: Sendable {
     self.faults = faults
   }
 
-  /// - Throws: the first parameter that makes no sense.
+  /// Judges the parameters, those of the cuts and faults included.
+  /// - Throws: an error that names the first that makes no sense.
   public func check() throws(LineConfigurationError) {
     try Self.check(Double(baud), "baud rate", in: Self.bauds)
     try Self.check(Double(bitsPerCharacter), "bits per character", in: Self.characterLengths)
@@ -52,7 +62,7 @@ public struct LineConfiguration: Sendable {
   }
 
   /// Bytes per second.
-  public var byteRate: Double {
+  package var byteRate: Double {
     Double(baud) * (1 + clockError) / Double(bitsPerCharacter)
   }
 

@@ -7,6 +7,7 @@ public struct LineCounters: Sendable, Hashable {
   public var foreign = 0
   /// Out of nothing, by noise.
   public var inserted = 0
+  /// Delivered a second time, by a register that was read twice.
   public var duplicated = 0
   /// Lost: by noise, by a cut, or because the reader was too slow.
   public var dropped = 0
@@ -17,7 +18,7 @@ public struct LineCounters: Sendable, Hashable {
   /// In the transmit queue, on the wire, or waiting for the reader.
   public var inFlight: Int { sent + foreign + inserted + duplicated - dropped - delivered }
 
-  public init() {}
+  package init() {}
 
   mutating func add(_ other: LineCounters) {
     sent += other.sent

@@ -22,14 +22,21 @@ public protocol LineFault: Sendable {
 }
 
 extension LineFault {
+  /// Accepts any parameters.
   public func check() throws(LineConfigurationError) {}
+  /// Passes the bytes on as they are.
   public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {}
+  /// Never.
   public var nextForeignBytes: UInt64? { nil }
+  /// Nothing.
   public mutating func foreignBytes(at time: UInt64, using random: inout SplitMix64) -> [UInt8] { [] }
 }
 
 extension LineFault {
   /// For ``check()``: a rate is a share of all trials.
+  /// - Parameters:
+  ///   - rate: 0 to 1.
+  ///   - field: what it is called in the message.
   public func checkRate(_ rate: Double, _ field: String = "rate") throws(LineConfigurationError) {
     guard (0...1).contains(rate) else {
       throw LineConfigurationError(field: "\(Self.name) \(field)", "is \(rate): use a share from 0 to 1, such as 1e-5.")
@@ -39,14 +46,20 @@ extension LineFault {
 
 /// A parameter of an emulated line that makes no sense.
 public struct LineConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Which parameter: `baud rate`, `bit-flips rate`.
   public let field: String
   /// Says what is wrong and what to write instead.
   public let message: String
 
+  /// An error of one's own fault, for ``LineFault/check()``.
+  /// - Parameters:
+  ///   - field: which parameter; the message follows it.
+  ///   - message: "is 7: use a share from 0 to 1."
   public init(field: String, _ message: String) {
     self.field = field
     self.message = message
   }
 
+  /// The parameter, and what is wrong with it.
   public var description: String { "\(field) \(message)" }
 }

@@ -8,6 +8,7 @@ public struct RareEvents: Sendable {
   /// Trials that miss before the next hit; `nil` until the first draw.
   private var gap: Int?
 
+  /// A series that has not begun.
   /// - Parameter rate: the chance of each trial, 0 to 1.
   public init(rate: Double) {
     self.rate = rate

@@ -4,17 +4,19 @@
 public struct SplitMix64: RandomNumberGenerator, Sendable, Hashable {
   private var state: UInt64
 
+  /// A generator at the beginning of its numbers.
   public init(seed: UInt64) {
     state = seed
   }
 
+  /// The next number; all 64 bits are equally random.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     return Self.mixed(state)
   }
 
   /// A generator for one purpose, independent of what others draw: what is added to a test does not disturb the rest.
-  public func stream(named name: String) -> SplitMix64 {
+  package func stream(named name: String) -> SplitMix64 {
     // FNV-1a: `Hasher` differs from run to run.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

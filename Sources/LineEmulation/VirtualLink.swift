@@ -6,10 +6,14 @@
 ///     link.advance(by: .milliseconds(1))
 ///     link.receive(at: .b)
 public struct VirtualLink: Sendable {
+  /// An end of the line.
   public enum End: Sendable, Hashable, CaseIterable {
+    /// The first end.
     case a
+    /// The second end.
     case b
 
+    /// The end across.
     public var other: End { self == .a ? .b : .a }
   }
 
@@ -18,9 +22,11 @@ public struct VirtualLink: Sendable {
   private var fromA: EmulatedLine
   private var fromB: EmulatedLine
 
+  /// A line on which nothing has happened yet.
   /// - Parameters:
   ///   - configuration: of both directions, or of the one from a to b.
   ///   - back: of the one from b to a, where it differs.
+  ///   - seed: of every random decision; the same one gives the same line.
   public init(_ configuration: LineConfiguration, back: LineConfiguration? = nil, seed: UInt64) {
     let random = SplitMix64(seed: seed)
     fromA = EmulatedLine(configuration, seed: random.stream(named: "from a").seed)
@@ -35,16 +41,19 @@ public struct VirtualLink: Sendable {
     fromB.advance(to: now)
   }
 
+  /// Goes on by so long.
   public mutating func advance(by duration: Duration) {
     advance(to: now + duration.nanoseconds)
   }
 
-  /// - Returns: how many bytes the transmitter took.
+  /// Hands bytes to an end's transmitter.
+  /// - Returns: how many it took; the rest is to be offered again later. None while the device is gone.
   @discardableResult
   public mutating func send(_ bytes: some Collection<UInt8>, from end: End) -> Int {
     end == .a ? fromA.send(bytes, at: now) : fromB.send(bytes, at: now)
   }
 
+  /// How many bytes an end's transmitter takes now.
   public mutating func acceptable(from end: End) -> Int {
     end == .a ? fromA.acceptable(at: now) : fromB.acceptable(at: now)
   }
@@ -77,7 +86,9 @@ public struct VirtualLink: Sendable {
 
   /// Cuts both directions until ``restore()``.
   ///
-  /// - Parameter end: where the device is gone; `nil` for at both. To the other end, that is a line which loses everything.
+  /// - Parameters:
+  ///   - kind: what becomes of the bytes.
+  ///   - end: where the device is gone; `nil` for at both. To the other end, that is a line which loses everything.
   public mutating func cut(_ kind: Cut.Kind, at end: End? = nil) {
     fromA.cut(kind.seen(by: .a, of: end), at: now)
     fromB.cut(kind.seen(by: .b, of: end), at: now)
@@ -85,6 +96,7 @@ public struct VirtualLink: Sendable {
     for end in End.allCases where cut(from: end)?.closesDevice == true { _ = receive(at: end) }
   }
 
+  /// Ends every cut that has begun, at both ends.
   public mutating func restore() {
     fromA.restore(at: now)
     fromB.restore(at: now)

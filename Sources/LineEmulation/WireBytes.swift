@@ -2,6 +2,7 @@
 ///
 /// Its changes count themselves.
 public struct WireBytes: Sendable {
+  /// The bytes themselves.
   public private(set) var values: [UInt8]
   /// In nanoseconds, as many as there are values.
   public private(set) var times: [UInt64]
@@ -14,7 +15,9 @@ public struct WireBytes: Sendable {
     counters = LineCounters()
   }
 
+  /// How many there are.
   public var count: Int { values.count }
+  /// Whether there are none.
   public var isEmpty: Bool { values.isEmpty }
 
   /// Turns the bits of the mask over.

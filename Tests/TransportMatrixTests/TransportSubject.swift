@@ -15,7 +15,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
 
-  static let all = [unix, tcp, tls, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand, example]
+  static let all = [unix, tcp, tls, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand]
 
   static let unix = TransportSubject(testDescription: "unix") { body in
     try await withTemporaryFolder { folder in
@@ -143,13 +143,5 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.bulkByteCount = 1 << 26
     try await body(kit)
     await server.stop()
-  }
-
-  /// The example of docs/writing-a-transport.md.
-  static let example = TransportSubject(testDescription: "the documented example") { body in
-    let name = "byway-\(getpid())"
-    var kit = TransportCompatibility(AbstractTransport(), farEnd: .listener { try LinkAddress("abstract:\(name)") })
-    kit.refusing = try LinkAddress("abstract:\(name)-nobody")
-    try await body(kit)
   }
 }

@@ -17,6 +17,7 @@ extension BywayClient {
   /// meanwhile, and when a download that failed or was cancelled is called for again, it goes on from where it was, if the
   /// origin can tell that the content is still the same (RFC 9110 §13.1.5); else it starts over.
   /// - Parameters:
+  ///   - url: asked for by GET.
   ///   - path: replaced at the end, if it exists.
   ///   - report: called after each chunk, never concurrently.
   /// - Returns: bytes in the file.

@@ -12,6 +12,7 @@ import NIOPosix
 ///
 /// Safe on any thread. Call ``shutDown()`` when done.
 public final class BywayClient: Sendable {
+  /// How long a client waits, and what its requests pass. A value: a change has no effect on clients that were made before.
   public struct Configuration: Sendable {
     /// Asked in this order; the link is the last of the chain.
     public var interceptors: [any Interceptor] = []
@@ -26,16 +27,20 @@ public final class BywayClient: Sendable {
     /// Where the link lives; `nil`: a loop shared by the process.
     public var eventLoop: (any EventLoop)?
 
+    /// 30 seconds for a request, 10 of them for a link that is down; liveness ``Liveness/ofServer``; no interceptors, no log.
     public static var defaults: Configuration { Configuration() }
 
+    /// The same as ``defaults``.
     public init() {}
   }
 
+  /// Where the requests go.
   public let link: Link
   private let configuration: Configuration
   private let upstream: OwnedUpstream
   private let chain: Next
 
+  /// A client for a link, which is not opened before the first request.
   public init(_ link: Link, configuration: Configuration = .defaults) {
     self.link = link
     self.configuration = configuration

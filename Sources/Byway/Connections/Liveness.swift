@@ -13,6 +13,11 @@ public struct Liveness: Sendable, Hashable {
   /// Until the answer must have come.
   public var answer: TimeAmount
 
+  /// A rule of one's own.
+  /// - Parameters:
+  ///   - silence: until a PING asks.
+  ///   - quietSilence: the same, from the second PING on that brings nothing but its answer; `nil`: as before.
+  ///   - answer: until the answer must have come.
   public init(silence: TimeAmount, quietSilence: TimeAmount? = nil, answer: TimeAmount) {
     self.silence = silence
     self.quietSilence = quietSilence

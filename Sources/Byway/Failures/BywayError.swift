@@ -11,10 +11,13 @@ public struct BywayError: Error, Sendable {
     private let kind: Kind
     public var description: String { kind.rawValue }
 
-    /// The caller's mistake: a link address, a scheme, an option, or a request that cannot be sent.
+    /// The caller's mistake: a link address that cannot be read.
     public static let invalidAddress = Code(kind: .invalidAddress)
+    /// The caller's mistake: a link address whose scheme no transport has.
     public static let unknownScheme = Code(kind: .unknownScheme)
+    /// The caller's mistake: a link address with an option that its transport does not have.
     public static let unknownOption = Code(kind: .unknownOption)
+    /// The caller's mistake: a request that cannot be sent.
     public static let invalidRequest = Code(kind: .invalidRequest)
 
     /// The link could not be opened; nothing was sent.
@@ -61,13 +64,21 @@ public struct BywayError: Error, Sendable {
     case possible
   }
 
+  /// What kind of failure this is.
   public var code: Code
   /// One or two sentences: what happened, and what to try.
   public var message: String
+  /// What is known about the fate of the request.
   public var processing: Processing
   /// The error underneath, where there is one.
   public var cause: (any Error)?
 
+  /// An error of one's own, from an interceptor or a transport.
+  /// - Parameters:
+  ///   - code: what kind of failure this is.
+  ///   - message: one or two sentences: what happened, and what to try. It must not contain a secret.
+  ///   - processing: ``Processing/none`` only where it is certain that nobody acted on the request.
+  ///   - cause: the error underneath.
   public init(_ code: Code, _ message: String, processing: Processing = .possible, cause: (any Error)? = nil) {
     self.code = code
     self.message = message

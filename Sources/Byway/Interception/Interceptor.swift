@@ -12,6 +12,11 @@ public protocol Interceptor: Sendable {
   /// Which requests it takes part in. What is out of scope passes by at no cost.
   var scope: Scope { get }
 
+  /// Answers a request that is in ``scope``.
+  /// - Parameters:
+  ///   - request: as the interceptor before this one passed it on.
+  ///   - next: the rest of the chain; without a call of it the request goes nowhere.
+  /// - Returns: the response, with a body that may still be streaming.
   /// - Throws: whatever should fail the exchange. A ``BywayError`` becomes the matching status on a server's side.
   func intercept(_ request: Request, next: Next) async throws -> Response
 
@@ -21,7 +26,10 @@ public protocol Interceptor: Sendable {
 }
 
 extension Interceptor {
+  /// Every request.
   public var scope: Scope { .everything }
+
+  /// Nothing to let go of.
   public func shutDown() async {}
 }
 
@@ -69,6 +77,11 @@ public struct Next: Sendable {
     return destination
   }
 
+  /// Passes a request on: to the next interceptor in whose scope it is, or to the end of the chain.
+  ///
+  /// May be called any number of times, also at once. A body that is sent twice must be replayable (``Body/isReplayable``).
+  /// - Returns: the response as soon as its head has arrived.
+  /// - Throws: ``BywayError``, or what an interceptor threw.
   public func callAsFunction(_ request: Request) async throws -> Response {
     guard let index = interceptors.firstIndex(where: { $0.scope.contains(request.head) }) else {
       return try await terminal(request)

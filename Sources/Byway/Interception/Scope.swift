@@ -17,6 +17,12 @@ public struct Scope: Sendable, Hashable {
   public var methods: Set<HTTPRequest.Method>
   private var patterns: [HostPattern]
 
+  /// A scope of all the conditions given; with none, ``everything``.
+  /// - Parameters:
+  ///   - schemes: in lower case; empty: any.
+  ///   - hosts: without a port, `*.example.com` for every name below one; empty: any.
+  ///   - paths: prefixes of whole segments; empty: any.
+  ///   - methods: empty: any.
   public init(
     schemes: Set<String> = [], hosts: [String] = [], paths: [String] = [], methods: Set<HTTPRequest.Method> = []
   ) {
@@ -31,8 +37,10 @@ public struct Scope: Sendable, Hashable {
     hosts.compactMap { try? HostPattern($0) }
   }
 
+  /// Every request.
   public static let everything = Scope()
 
+  /// Whether a request is in this scope.
   public func contains(_ request: HTTPRequest) -> Bool {
     if isEverything { return true }
     var method = request.method.rawValue

@@ -5,6 +5,8 @@ public struct LineProperties: Sendable, Hashable {
   /// What the medium carries each way: at 8N1 a tenth of the baud rate. `nil` where it is not known, or has no meaning.
   public var bytesPerSecond: Int?
 
+  /// A line of that rate.
+  /// - Parameter bytesPerSecond: what the medium carries each way; `nil` where it is not known.
   public init(bytesPerSecond: Int?) {
     self.bytesPerSecond = bytesPerSecond
   }

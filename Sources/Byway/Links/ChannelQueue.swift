@@ -23,6 +23,8 @@ public final class ChannelQueue: Sendable {
   private let state = Mutex(State())
   private let limit: Int
 
+  /// An open queue.
+  /// - Parameter limit: how many channels may wait to be taken.
   public init(limit: Int = 256) {
     self.limit = limit
   }

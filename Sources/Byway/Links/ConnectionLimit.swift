@@ -1,4 +1,4 @@
-public import NIOCore
+package import NIOCore
 import Synchronization
 
 /// How many accepted connections may be open at once, over all listeners that share it.
@@ -12,24 +12,25 @@ public final class ConnectionLimit: Sendable {
     var makeRoom: (@Sendable () -> Void)?
   }
 
-  public let maximum: Int
+  package let maximum: Int
   private let state = Mutex(State())
 
+  /// A limit that nothing counts against yet; `.max` is none.
   public init(_ maximum: Int) {
     self.maximum = maximum
   }
 
-  public var hasRoom: Bool { state.withLock { $0.open < maximum } }
+  package var hasRoom: Bool { state.withLock { $0.open < maximum } }
 
   /// Counts a connection until it has closed. Each of several listeners may have one under way, so that the limit can be
   /// passed by as many; none is turned away for that.
-  public func count(_ channel: any Channel) {
+  package func count(_ channel: any Channel) {
     state.withLock { $0.open += 1 }
     channel.closeFuture.whenComplete { _ in self.closed() }
   }
 
   /// Says when to look again, once; it may be too late by then. Meanwhile idle connections are asked to go.
-  public func whenRoom(_ look: @escaping @Sendable () -> Void) {
+  package func whenRoom(_ look: @escaping @Sendable () -> Void) {
     let (hasRoom, makeRoom) = state.withLock { state in
       let hasRoom = state.open < maximum
       if !hasRoom { state.waiting.append(look) }

@@ -3,9 +3,11 @@ package import HTTPWire
 extension LinkAddress {
   /// The host and port of an address such as `127.0.0.1:7000`, `[::1]:80`, `[fe80::1%eth0]:80` or `user@host:22`.
   public struct HostPort: Sendable, Hashable {
+    /// What stands before the `@`; `nil` where there is none.
     public var user: String?
     /// As written, without brackets: a resolver or a configuration file may know it by just that.
     public var host: String
+    /// 0 to 65,535; `nil` where none is written.
     public var port: Int?
   }
 
@@ -35,7 +37,7 @@ extension LinkAddress.HostPort: CustomStringConvertible {
   }
 
   /// `nil` where the text is no `[user@]host[:port]`.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     try? self.init(reading: text)
   }
 

@@ -5,10 +5,12 @@
 public struct LinkAddress: Sendable, Hashable {
   /// One `name=value` after the question mark, percent-decoded.
   public struct Option: Sendable, Hashable {
+    /// What stands before the equals sign.
     public var name: String
+    /// What follows it.
     public var value: String
 
-    public init(name: String, value: String) {
+    package init(name: String, value: String) {
       self.name = name
       self.value = value
     }
@@ -25,6 +27,7 @@ public struct LinkAddress: Sendable, Hashable {
   /// The address as it was written.
   public let text: String
 
+  /// Reads an address; whether its transport can use it, ``TransportRegistry`` asks.
   /// - Throws: ``BywayError`` with code `invalidAddress`, which says what is missing.
   public init(_ text: String) throws {
     self.text = text

@@ -15,6 +15,12 @@ public struct LinkPort: Sendable, Hashable {
   /// Why it cannot be opened now: "in use by process 4711 (picocom)".
   public var obstacle: String?
 
+  /// A port that can be opened now, if there is no obstacle.
+  /// - Parameters:
+  ///   - address: ready to be used as a link.
+  ///   - device: the device file of the moment.
+  ///   - name: what the device calls itself.
+  ///   - obstacle: why it cannot be opened now.
   public init(address: String, device: String, name: String? = nil, obstacle: String? = nil) {
     self.address = address
     self.device = device

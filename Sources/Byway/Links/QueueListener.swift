@@ -6,6 +6,11 @@ public struct QueueListener: Listener {
   private let queue: ChannelQueue
   private let stop: @Sendable () async -> Void
 
+  /// A listener for what the queue is given.
+  /// - Parameters:
+  ///   - address: as bound.
+  ///   - queue: filled by the transport; closed with the listener, after `stop`.
+  ///   - stop: stops accepting, and removes what was made for it. Called at each ``close()``.
   public init(address: LinkAddress, queue: ChannelQueue, stop: @escaping @Sendable () async -> Void) {
     self.address = address
     self.queue = queue

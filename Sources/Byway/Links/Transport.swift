@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
   /// In lower case: `unix`.
   var scheme: String { get }
 
-  /// The options that an address of this scheme may carry, besides those that every link knows (``LinkOption/common``).
+  /// The options that an address of this scheme may carry, besides `http`, `line` and `open`, which every link has.
   var options: [LinkOption] { get }
 
   /// Judges an address without touching the outside world.
@@ -26,10 +26,12 @@ public protocol Transport: Sendable {
   func check(_ address: LinkAddress) throws
 
   /// Opens a stream. Must end by the context's deadline.
+  /// - Returns: a channel as the contract above describes it, on a loop of the context's group.
   /// - Throws: ``BywayError`` with code `linkUnavailable`, whose message says what to try.
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel
 
   /// Starts to accept streams.
+  /// - Returns: a listener that accepts already.
   /// - Throws: ``BywayError`` with code `linkUnavailable`.
   func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener
 
@@ -62,17 +64,19 @@ extension Transport {
 
 /// An option of a link address, for checks and for help.
 public struct LinkOption: Sendable, Hashable {
+  /// As it is written in an address: `mode`.
   public var name: String
   /// Half a sentence: "permission bits of the socket file, in octal".
   public var help: String
 
+  /// An option and its help.
   public init(_ name: String, _ help: String) {
     self.name = name
     self.help = help
   }
 
   /// Options of every link, read by the core.
-  public static let common: [LinkOption] = [
+  package static let common: [LinkOption] = [
     LinkOption("http", "2 if a gateway is at the far end (the default), 1.1 if it is an ordinary HTTP/1.1 server"),
     LinkOption("line", "baud rate of a serial line at the end of the stream, behind a terminal server for example"),
     LinkOption("open", "dial or listen: what this end does. By default a gateway listens, and everything else dials"),
@@ -83,6 +87,7 @@ public struct LinkOption: Sendable, Hashable {
 public struct LinkContext: Sendable {
   /// Where the channel, or a listener's channels, must live. An `EventLoop` is a group of one.
   public var group: any EventLoopGroup
+  /// Takes what happens on the way to a stream, and nothing of what the stream carries.
   public var logger: Logger
   /// When `connect` must have ended.
   public var deadline: NIODeadline
@@ -91,6 +96,12 @@ public struct LinkContext: Sendable {
   /// Who should be at the far end of what `connect` opens, for messages.
   package var peer = LinkPeer.gateway
 
+  /// The context of one call.
+  /// - Parameters:
+  ///   - group: where the channel, or a listener's channels, must live.
+  ///   - logger: for what happens on the way.
+  ///   - deadline: when `connect` must have ended.
+  ///   - connections: how many a listener may accept.
   public init(
     group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
     connections: ConnectionLimit = ConnectionLimit(.max)

@@ -10,7 +10,7 @@ public struct TransportRegistry: Sendable {
   }
 
   /// Known schemes, sorted.
-  public var schemes: [String] { transports.keys.sorted() }
+  package var schemes: [String] { transports.keys.sorted() }
 
   func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
 
@@ -23,6 +23,8 @@ public struct TransportRegistry: Sendable {
     try link(LinkAddress(text))
   }
 
+  /// Finds the transport of an address, and lets it judge the address.
+  /// - Throws: ``BywayError``, as for a text.
   public func link(_ address: LinkAddress) throws -> Link {
     guard let transport = transports[address.scheme] else {
       throw BywayError(
@@ -65,21 +67,29 @@ public struct TransportRegistry: Sendable {
   }
 }
 
-/// An address with the transport that serves it.
+/// An address with the transport that serves it, as ``TransportRegistry/link(_:)-(String)`` finds it.
 public struct Link: Sendable {
   /// What is spoken on the stream.
   public enum Framing: String, Sendable {
+    /// HTTP/2 with prior knowledge (RFC 9113 §3.3), as a gateway speaks it.
     case http2 = "2"
+    /// HTTP/1.1: an ordinary server is at the far end, and each request at a time needs a stream of its own.
     case http1 = "1.1"
   }
 
   /// What this end does to open the link; the other end does the other.
   public enum Opening: String, Sendable {
-    case dial, listen
+    /// It asks the transport to connect.
+    case dial
+    /// It asks the transport to listen, and waits for the other end.
+    case listen
   }
 
+  /// As it was written.
   public let address: LinkAddress
+  /// What opens it; over a line, with the line layer inside.
   public let transport: any Transport
+  /// HTTP/2, if the address does not say `http=1.1`.
   public let framing: Framing
   /// `nil`: as this end's role has it. A gateway listens, everyone else dials.
   public let opening: Opening?

@@ -23,18 +23,21 @@ public struct Body: AsyncSequence, Sendable {
   /// No content, no trailers.
   public static let empty = Body(ByteBuffer())
 
+  /// Bytes in memory. Replayable.
   public init(_ buffer: ByteBuffer) {
     length = buffer.readableBytes
     isReplayable = true
     storage = .buffer(buffer)
   }
 
+  /// A text in UTF-8. Replayable.
   public init(_ text: String) {
     self.init(ByteBuffer(string: text))
   }
 
   /// A body made of somebody's sequence.
   /// - Parameters:
+  ///   - source: iterated once, or as often as the body is sent if it says that it can be.
   ///   - length: bytes in all; sending fails where the sequence yields another number.
   ///   - isReplayable: whether the sequence may be iterated more than once.
   ///   - trailers: asked once, after the last chunk.

@@ -4,7 +4,9 @@ public import NIOCore
 
 /// A request on its way to an origin: head, body, and how long its sender will wait.
 public struct Request: Sendable {
+  /// Method, target and fields; HTTP/1.1's `Host` is the authority here (RFC 9113 §8.3.1).
   public var head: HTTPRequest
+  /// The content; ``Body/empty`` where there is none.
   public var body: Body
   /// When the response's head must have arrived, queueing, retries and interceptors included. `nil`: no limit.
   public var deadline: NIODeadline?
@@ -14,6 +16,11 @@ public struct Request: Sendable {
   /// It goes to a host that an answer has named, and not the sender.
   package var isLedElsewhere = false
 
+  /// A request with any head, CONNECT for example.
+  /// - Parameters:
+  ///   - head: method, target and fields.
+  ///   - body: sent as the far end takes it.
+  ///   - deadline: when the response's head must have arrived; `nil`: as the client is configured.
   public init(_ head: HTTPRequest, body: Body = .empty, deadline: NIODeadline? = nil) {
     self.head = head
     self.body = body

@@ -4,18 +4,24 @@ public import HTTPTypes
 ///
 /// Dropping the body before its end cancels the exchange, so that the far end stops sending.
 public struct Response: Sendable {
+  /// Status and fields.
   public var head: HTTPResponse
+  /// The content. Pulled: the sender goes as fast as it is read.
   public var body: Body
 
+  /// A response with any head.
   public init(_ head: HTTPResponse, body: Body = .empty) {
     self.head = head
     self.body = body
   }
 
+  /// A response of a status and some fields.
   public init(status: HTTPResponse.Status, fields: HTTPFields = [:], body: Body = .empty) {
     self.init(HTTPResponse(status: status, headerFields: fields), body: body)
   }
 
+  /// The head's status.
   public var status: HTTPResponse.Status { head.status }
+  /// The head's fields.
   public var fields: HTTPFields { head.headerFields }
 }

@@ -29,7 +29,7 @@ public struct Origin: Sendable {
   public let text: String
 
   /// Reads `http://HOST[:PORT]`, `https://HOST[:PORT][?ca=FILE]`, `h2c://HOST[:PORT]`, `unix:PATH` or `h2c+unix:PATH`.
-  /// - Throws: ``BywayError`` with code `invalidAddress` or `unknownScheme`.
+  /// - Throws: `BywayError` with code `invalidAddress` or `unknownScheme`.
   public init(_ text: String) throws {
     self.text = text
     if let place = LinkAddress.HostPort(text), place.port != nil || !text.contains(":") {

@@ -10,7 +10,7 @@ final class OriginAccess: Sendable {
   private let contexts: TLSContexts
   private let proxy: UpstreamProxy?
 
-  /// - Throws: ``BywayError`` where the authorities of the origin cannot be read.
+  /// - Throws: `BywayError` where the authorities of the origin cannot be read.
   init(_ configuration: GatewayConfiguration) throws {
     var policy = configuration.tls
     if case .http1(.tls(let host, _, let anchors?)) = configuration.origin.kind {
@@ -20,7 +20,7 @@ final class OriginAccess: Sendable {
     proxy = configuration.upstreamProxy
   }
 
-  /// - Throws: ``BywayError`` where its TLS cannot be set up.
+  /// - Throws: `BywayError` where its TLS cannot be set up.
   func dialer(to address: Origin.Address, as server: NamedServer) throws -> Dialer {
     let name = server.name
     switch address {

@@ -11,7 +11,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
   private let authorization: String?
 
   /// Reads `http://[USER:PASSWORD@]HOST:PORT`, user and password percent-encoded.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, which does not repeat the password.
+  /// - Throws: `BywayError` with code `invalidAddress`, which does not repeat the password.
   public init(_ text: String) throws {
     let malformed = BywayError(
       .invalidAddress,

@@ -8,7 +8,8 @@ public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
   /// `nil`: any.
   private let port: UInt16?
 
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// Reads a rule: `192.0.2.1:8080`, `*.example.com:443`, `device:*`.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   public init(_ text: String) throws {
     guard let colon = text.lastIndex(of: ":") else {
       throw BywayError(.invalidAddress, "\"\(text)\" is not a target: write HOST:PORT, *.DOMAIN:PORT or HOST:*.")

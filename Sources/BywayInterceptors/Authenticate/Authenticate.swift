@@ -29,11 +29,15 @@ public struct Authenticate: Interceptor {
   private let logins = LoginBook()
   private let turnstile = Turnstile()
 
+  /// Logins that a function finds.
+  /// - Parameters:
+  ///   - scope: which requests it takes part in.
+  ///   - ask: called where nothing is known yet, or the server did not accept what was.
   public init(scope: Scope = .everything, _ ask: @escaping Ask) {
     self.init(scope: scope, ask, random: Self.randomNonce)
   }
 
-  /// The same login for these hosts and no others: ``Scope`` says how they are written.
+  /// The same login for these hosts and no others: `Scope` says how they are written.
   public init(hosts: [String], user: String, password: String) {
     let credentials = Credentials(user: user, password: password)
     let patterns = hosts.compactMap { try? HostPattern($0) }
@@ -45,7 +49,7 @@ public struct Authenticate: Interceptor {
 
   /// Logins by host from a file of the form that `curl --netrc-file` reads; `machine` is the server's host.
   /// Blocks while it reads it, once.
-  /// - Throws: ``BywayError`` where it cannot be read, somebody else may read it, or it has another form.
+  /// - Throws: `BywayError` where it cannot be read, somebody else may read it, or it has another form.
   public init(netrc path: String, scope: Scope = .everything) throws {
     let file = try LoginFile(path)
     self.init(scope: scope) { file.credentials(for: $0.host) }

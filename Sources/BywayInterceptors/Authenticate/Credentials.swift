@@ -1,9 +1,11 @@
 extension Authenticate {
   /// A user's name and password. Printing it does not show the password.
   public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    /// The user's name, as it is sent.
     public let user: String
     package let password: String
 
+    /// A login.
     public init(user: String, password: String) {
       self.user = user
       self.password = password

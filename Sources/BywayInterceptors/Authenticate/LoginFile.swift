@@ -10,7 +10,7 @@ package struct LoginFile: Sendable {
   private let entries: [(host: String?, credentials: Authenticate.Credentials)]
 
   /// Blocks.
-  /// - Throws: ``BywayError`` where it cannot be read, others may read it, or a word of it means nothing.
+  /// - Throws: `BywayError` where it cannot be read, others may read it, or a word of it means nothing.
   init(_ path: String) throws {
     let file = try OpenFile(path)
     guard file.permissions & 0o077 == 0 else {

@@ -18,7 +18,9 @@ public struct Cache: Interceptor {
     case shared
   }
 
+  /// Whose cache it is, how much it keeps, and when stale responses may serve.
   public struct Configuration: Sendable {
+    /// Whose requests it answers; ``Kind/private`` by default.
     public var kind = Kind.private
     /// Where requests go that are for the far end of a link. What one link has answered is no answer of another, and one
     /// folder may be used with several in turn.
@@ -33,10 +35,13 @@ public struct Cache: Interceptor {
     /// Asked at each request: `true` while there is no way to the origin. What is stored then has to do, however old,
     /// and what is not is a 504.
     public var isOffline: @Sendable () -> Bool = { false }
+    /// Takes failures of the disk. Silent by default.
     public var logger = Logger(label: "byway.cache", factory: { _ in SwiftLogNoOpLogHandler() })
 
+    /// A private cache of 64 MiB, with bodies of up to 16 MiB. Where an origin fails, what is stale may serve for a week.
     public static var defaults: Configuration { Configuration() }
 
+    /// The same as ``defaults``.
     public init() {}
   }
 
@@ -53,8 +58,11 @@ public struct Cache: Interceptor {
   }
 
   /// A cache on disk, with what an earlier process left in one of its kind. Blocks while it looks at that.
-  /// - Parameter folder: made where there is none; nobody else can look into it.
-  /// - Throws: ``BywayError`` where the folder cannot be used, others can write to it, or another process uses it.
+  /// - Parameters:
+  ///   - folder: made where there is none; nobody else can look into it.
+  ///   - scope: which requests it takes part in.
+  ///   - configuration: what it keeps; responses of the other ``Kind`` that are in the folder are deleted.
+  /// - Throws: `BywayError` where the folder cannot be used, others can write to it, or another process uses it.
   public init(folder: String, scope: Scope = .everything, configuration: Configuration = .defaults) throws {
     try self.init(folder: folder, scope: scope, configuration: configuration, now: { .now() })
   }

@@ -11,7 +11,7 @@ final class DiskStorage: CacheStorage {
   private let folder: TrustedFolder
   private let lock: LockedFile
 
-  /// - Throws: ``BywayError`` where the folder cannot be made or used, others can write to it, or another process uses it.
+  /// - Throws: `BywayError` where the folder cannot be made or used, others can write to it, or another process uses it.
   init(_ path: String) throws {
     let folder = try TrustedFolder(path, making: .folder)
     let descriptor: CInt

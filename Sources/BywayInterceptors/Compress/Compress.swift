@@ -26,6 +26,7 @@ public struct Compress: Interceptor {
   public enum End: Sendable {
     /// A client, or the proxy next to it.
     case client
+    /// A gateway, next to its origin.
     case gateway
   }
 
@@ -33,6 +34,10 @@ public struct Compress: Interceptor {
   private let end: End
   private let gateway = Gateway()
 
+  /// One of the two ends.
+  /// - Parameters:
+  ///   - end: where this interceptor stands.
+  ///   - scope: which requests it takes part in; the same at both ends.
   public init(at end: End, scope: Scope = .everything) {
     self.end = end
     self.scope = scope

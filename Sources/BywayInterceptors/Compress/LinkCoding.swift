@@ -33,7 +33,7 @@ enum LinkCoding {
   }
 
   /// Takes off what ``code(_:_:length:)`` has put on; leaves alone what has none of it.
-  /// - Throws: ``BywayError`` where it was coded in another way.
+  /// - Throws: `BywayError` where it was coded in another way.
   static func restore(_ fields: inout HTTPFields, _ body: inout Body, of message: String) throws {
     guard let coding = fields[.bywayCoding] else { return }
     guard coding == name, fields[.contentEncoding] == name else {

@@ -12,10 +12,11 @@ public struct LocalFiles: Interceptor {
   private let prefix: String
   private let fields: HTTPFields
 
+  /// A folder under a path.
   /// - Parameters:
   ///   - folder: looked into at each request, so that files may come and go.
   ///   - prefix: the path under which the folder appears; `/` for all.
-  ///   - hosts: as in ``Scope``; empty: any.
+  ///   - hosts: as in `Scope`; empty: any.
   ///   - fields: added to each answer, `Cache-Control` for example.
   public init(_ folder: String, under prefix: String = "/", hosts: [String] = [], fields: HTTPFields = [:]) {
     let prefix = String(prefix.reversed().drop { $0 == "/" }.reversed())

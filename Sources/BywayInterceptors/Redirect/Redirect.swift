@@ -7,6 +7,7 @@ public import HTTPTypes
 /// replayable, the caller gets the redirect. Credentials and cookies do not go to another origin, and nothing that was
 /// asked for by `https` goes on in the clear.
 public struct Redirect: Interceptor {
+  /// Decides what becomes of a redirect.
   /// - Parameters:
   ///   - response: the redirect.
   ///   - next: the request that would follow it; may be changed.
@@ -18,7 +19,11 @@ public struct Redirect: Interceptor {
   public let limit: Int
   private let decide: Decision
 
-  /// - Parameter decide: asked before each redirect is followed.
+  /// Follows redirects, or asks before it does.
+  /// - Parameters:
+  ///   - scope: which requests it takes part in.
+  ///   - limit: redirects in a row; one more is an error.
+  ///   - decide: asked before each redirect is followed.
   public init(
     scope: Scope = .everything, limit: Int = 20, decide: @escaping Decision = { $1 }
   ) {

@@ -18,7 +18,7 @@ package struct Playback: Sendable {
   private let bodyPosition: Int
 
   /// Blocks.
-  /// - Throws: ``BywayError`` where the file is not a recording.
+  /// - Throws: `BywayError` where the file is not a recording.
   package init(_ file: OpenFile) throws {
     self.file = file
     var reader = RecordingReader(file, limit: RecordingFormat.headLimit)

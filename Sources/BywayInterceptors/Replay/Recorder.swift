@@ -18,8 +18,11 @@ public struct Recorder: Interceptor {
   private let number: Counter
 
   /// Recordings that are in the folder stay, and are replayed before the new ones. Blocks shortly.
-  /// - Parameter folder: made where there is none; nobody else can look into it.
-  /// - Throws: ``BywayError`` where the folder cannot be used, or others can write to it.
+  /// - Parameters:
+  ///   - folder: made where there is none; nobody else can look into it.
+  ///   - scope: which requests are recorded.
+  ///   - logger: for what cannot be written.
+  /// - Throws: `BywayError` where the folder cannot be used, or others can write to it.
   public init(
     into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder")
   ) throws {

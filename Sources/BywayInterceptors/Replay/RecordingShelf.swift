@@ -24,7 +24,7 @@ final class RecordingShelf: Sendable {
   private let rows: Mutex<[RecordingSubject: Row]>
 
   /// Blocks.
-  /// - Throws: ``BywayError`` where there is no such folder, others can write to it, or a file of it is not a recording.
+  /// - Throws: `BywayError` where there is no such folder, others can write to it, or a file of it is not a recording.
   init(_ path: String) throws {
     guard let folder = try TrustedFolder.existing(path) else {
       throw BywayError(.invalidRequest, "Cannot read \(path): there is no such folder.", processing: .none)

@@ -24,8 +24,11 @@ public struct Replay: Interceptor {
 
   /// Looks through the folder, once. Blocks.
   /// - Parameters:
+  ///   - folder: where a ``Recorder`` has written.
+  ///   - scope: which requests it answers.
+  ///   - missing: what happens to a request that was not recorded.
   ///   - keepsTime: answers come in the time that they took; else at once.
-  /// - Throws: ``BywayError`` where the folder cannot be read, others can write to it, or a file of it is not a recording.
+  /// - Throws: `BywayError` where the folder cannot be read, others can write to it, or a file of it is not a recording.
   public init(
     from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool = false
   ) throws {

@@ -9,7 +9,10 @@ extension Stub {
     let respond: @Sendable (Request) async throws -> Response
 
     /// The same answer to every request.
-    /// - Parameter body: replayable, as it is sent with each.
+    /// - Parameters:
+    ///   - status: 200 by default.
+    ///   - fields: a length is added where the body has one.
+    ///   - body: replayable, as it is sent with each.
     public static func fixed(
       _ status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], body: Body = .empty
     ) -> Answer {
@@ -55,7 +58,9 @@ extension Stub {
     }
 
     /// The same answer with its body at this pace.
-    /// - Parameter bytesPerSecond: at least 1.
+    /// - Parameters:
+    ///   - bytesPerSecond: at least 1.
+    ///   - clock: what the pauses are measured with.
     public func throttled(to bytesPerSecond: Int, clock: any Clock<Duration> = ContinuousClock()) -> Answer {
       Answer { request in
         var response = try await respond(request)

@@ -10,6 +10,10 @@ public struct Stub: Interceptor {
   public let scope: Scope
   private let answer: Answer
 
+  /// An answer for a scope.
+  /// - Parameters:
+  ///   - scope: which requests it answers; by default all.
+  ///   - answer: what they get.
   public init(_ scope: Scope = .everything, answer: Answer) {
     self.scope = scope
     self.answer = answer

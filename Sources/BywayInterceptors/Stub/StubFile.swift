@@ -27,7 +27,7 @@ public struct StubFile: Interceptor {
   private let rules: [StubRule]
 
   /// Reads the file, once. Blocks.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be read, or a line of it is no rule; the
+  /// - Throws: `BywayError` with code `invalidRequest` where it cannot be read, or a line of it is no rule; the
   ///   message names the line.
   public init(_ path: String) throws {
     let file = try OpenFile(path)

@@ -6,7 +6,10 @@ public struct LogRecorder: TraceRecorder {
   private let logger: Logger
   private let level: Logger.Level
 
-  /// - Parameter level: of exchanges that had an answer; others are warnings.
+  /// Writes to a log.
+  /// - Parameters:
+  ///   - logger: where the lines go.
+  ///   - level: of exchanges that had an answer; others are warnings.
   public init(_ logger: Logger, level: Logger.Level = .info) {
     self.logger = logger
     self.level = level

@@ -2,7 +2,7 @@ extension Trace {
   /// What of an exchange is a secret, by the names of fields and of parameters in queries, forms and JSON.
   public struct Redaction: Sendable, Hashable {
     /// What stands in a secret's place.
-    public static let mark = "[redacted]"
+    package static let mark = "[redacted]"
 
     /// A name that has one of these in it names a secret. In lower case.
     public var words: Set<String>
@@ -12,12 +12,19 @@ extension Trace {
     /// So does a parameter, not a field, whose whole name is one of these. In lower case.
     public var parameters: Set<String>
 
+    /// Rules of one's own; those left empty find nothing.
+    /// - Parameters:
+    ///   - words: parts of a secret's name, in lower case.
+    ///   - parts: whole words of a secret's name, in lower case.
+    ///   - parameters: whole names of parameters, in lower case.
     public init(words: Set<String>, parts: Set<String> = [], parameters: Set<String>) {
       self.words = words
       self.parts = parts
       self.parameters = parameters
     }
 
+    /// Knows `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and `otp`,
+    /// and the parameters `key`, `sig` and `code`.
     public static let defaults = Redaction(
       words: [
         "authorization", "cookie", "token", "secret", "passw", "passphrase", "api-key", "apikey", "api_key", "session",

@@ -31,9 +31,12 @@ public struct Trace: Interceptor {
     }
   }
 
+  /// Shows exchanges to recorders.
   /// - Parameters:
+  ///   - scope: which requests are recorded.
   ///   - bodyLimit: bytes of each body to keep.
-  ///   - redaction: what is replaced by ``Redaction/mark``.
+  ///   - redaction: what is replaced by `[redacted]`.
+  ///   - recorders: each gets every exchange.
   public init(
     scope: Scope = .everything, bodyLimit: Int = 0, redaction: Redaction = .defaults, to recorders: any TraceRecorder...
   ) {

@@ -3,6 +3,7 @@ public import NIOCore
 
 /// One request and what became of it, secrets replaced.
 public struct TracedExchange: Sendable {
+  /// What was asked, without its body.
   public var request: HTTPRequest
   /// `nil` where there was none.
   public var response: HTTPResponse?
@@ -10,7 +11,9 @@ public struct TracedExchange: Sendable {
   public var failure: String?
   /// What a proxy or a gateway answers in place of the response that there is not; `nil` where its client has gone.
   public var failureStatus: HTTPResponse.Status?
+  /// What is known of the request's body.
   public var requestBody = Content()
+  /// What is known of the response's body.
   public var responseBody = Content()
   /// When the request came by, since the beginning of 1970 in UTC.
   public var started: Duration
@@ -21,8 +24,13 @@ public struct TracedExchange: Sendable {
   /// From then until the end of the response's body.
   public var receiving = Duration.zero
 
+  /// From the request's coming by until the end of the response's body.
   public var duration: Duration { sending + waiting + receiving }
 
+  /// An exchange that has only begun, for tests of a ``TraceRecorder``.
+  /// - Parameters:
+  ///   - request: what was asked.
+  ///   - started: when, since the beginning of 1970 in UTC.
   public init(request: HTTPRequest, started: Duration) {
     self.request = request
     self.started = started

@@ -8,12 +8,16 @@ public struct Replacement: BodyTransformation {
   private let new: [UInt8]
   private var kept: [UInt8] = []
 
-  /// - Parameter old: an empty one is found nowhere.
+  /// Replaces one text by another, both in UTF-8.
+  /// - Parameters:
+  ///   - old: an empty one is found nowhere.
+  ///   - new: may be longer or shorter.
   public init(of old: String, with new: String) {
     self.old = Array(old.utf8)
     self.new = Array(new.utf8)
   }
 
+  /// Takes the next chunk; what may be the beginning of a match is kept back.
   public mutating func transform(_ chunk: ByteBuffer) -> ByteBuffer {
     guard let first = old.first else { return chunk }
     let bytes = kept + chunk.readableBytesView

@@ -13,7 +13,9 @@ public struct Transform: Interceptor {
   private let mediaTypes: Set<String>
   private let make: @Sendable (HTTPResponse) -> (any BodyTransformation)?
 
+  /// Rewrites the bodies of some responses.
   /// - Parameters:
+  ///   - scope: which requests it takes part in.
   ///   - mediaTypes: which responses; `text/html`, without parameters. Empty: all.
   ///   - make: called with each response's head; `nil` leaves that one alone.
   public init(

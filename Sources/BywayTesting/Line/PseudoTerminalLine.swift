@@ -12,8 +12,10 @@ internal import Synchronization
 /// The devices are in raw mode, whatever baud rate a program sets on them. A program may close its device and open it again;
 /// what arrives meanwhile waits for it, as stale bytes do. Safe on any thread.
 public final class PseudoTerminalLine: Sendable {
+  /// One of the two ends, named `a` and `b`.
   public typealias End = VirtualLink.End
 
+  /// What happens to the devices, told to the observer.
   public enum Event: Sendable {
     /// The device is gone, and its path with it.
     case hungUp(End)
@@ -28,6 +30,7 @@ public final class PseudoTerminalLine: Sendable {
   private let pump: LinePump
   private let thread: Mutex<pthread_t?>
 
+  /// Makes both devices, and begins to carry bytes between them.
   /// - Parameters:
   ///   - configuration: of both directions, or of the one from a to b.
   ///   - back: of the one from b to a, where it differs.
@@ -74,9 +77,12 @@ public final class PseudoTerminalLine: Sendable {
 
   /// Cuts the line until ``restore()``. Takes effect at once, but a program hears of it a moment later.
   ///
-  /// - Parameter end: whose device is gone; `nil` for both.
+  /// - Parameters:
+  ///   - kind: what becomes of the bytes.
+  ///   - end: whose device is gone; `nil` for both.
   public func cut(_ kind: Cut.Kind, at end: End? = nil) { pump.cut(kind, at: end) }
 
+  /// Ends every cut that has begun. A device that was gone is opened again, under another name after a `rename`.
   public func restore() { pump.restore() }
 
   /// Hangs up both devices, and removes their paths. Returns when that is done; later calls do nothing.

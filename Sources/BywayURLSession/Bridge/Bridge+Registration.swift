@@ -9,7 +9,7 @@ extension Bridge {
   /// registers its own with the first session, and `shared` takes what is registered when it is first used: from then
   /// on nothing gets in front of it. Sessions with a configuration of their own never ask registered classes about
   /// `http` and `https`: give their configuration the bridge with `use(_:)`.
-  /// - Throws: ``BywayError`` with code `refused` where that has happened already.
+  /// - Throws: `BywayError` with code `refused` where that has happened already.
   public func register() throws {
     BridgeTable.process.register(self)
     _ = URLProtocol.registerClass(BywayURLProtocol.self)

@@ -19,7 +19,8 @@ public final class Bridge: Sendable {
   /// get it as it comes, however long it is. In bytes.
   public let collectionLimit: Int
 
-  /// - Throws: ``BywayError`` where this Foundation is built differently from those that this was written for.
+  /// A bridge of these routes, which no session uses yet.
+  /// - Throws: `BywayError` where this Foundation is built differently from those that this was written for.
   public init(_ routes: [Route], collectionLimit: Int = 1 << 30) throws {
     try TaskInternals.check()
     self.routes = routes

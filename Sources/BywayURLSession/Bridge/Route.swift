@@ -3,9 +3,12 @@ import FoundationNetworking
 
 /// The requests that go over one link.
 public struct Route: Sendable {
+  /// Which requests take this route.
   public let scope: Scope
+  /// Carries them.
   public let client: BywayClient
 
+  /// A route.
   /// - Parameters:
   ///   - scope: which requests; a scheme of one's own works as well as `http`.
   ///   - client: outlives the requests; shutting it down is its owner's business.

@@ -38,7 +38,7 @@ struct TaskInternals {
     audience = Self.audience(of: task, in: session)
   }
 
-  /// - Throws: ``BywayError`` where Foundation's tasks are not made of the expected parts.
+  /// - Throws: `BywayError` where Foundation's tasks are not made of the expected parts.
   static func check() throws {
     let parts = Reflection(URLSessionDataTask())
     let expected = ["workQueue", "session", "knownBody", "_callCompletionHandlerInline"]

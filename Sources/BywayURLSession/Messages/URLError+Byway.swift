@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 
 extension URLError {
-  /// Any error as what users of `URLSession` expect, with the ``BywayError`` underneath.
+  /// Any error as what users of `URLSession` expect, with the `BywayError` underneath.
   init(_ error: any Error, at url: URL?) {
     switch error {
     case let error as URLError: self = error.naming(url)

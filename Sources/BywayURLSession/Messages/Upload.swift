@@ -39,7 +39,7 @@ struct Upload: Sendable {
     if case .nothing = source { true } else { false }
   }
 
-  /// - Throws: ``BywayError`` where a file cannot be read.
+  /// - Throws: `BywayError` where a file cannot be read.
   func body() throws -> Body {
     switch source {
     case .nothing: .empty

@@ -4,6 +4,7 @@ public struct BitFlips: LineFault {
   private let rate: Double
   private var events: RareEvents
 
+  /// Independent errors at one rate.
   /// - Parameter rate: of data bits, 8 for each byte: the bit error rate.
   public init(rate: Double) {
     self.rate = rate

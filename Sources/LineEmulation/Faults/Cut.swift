@@ -1,6 +1,7 @@
 /// A time without a line. Not a ``LineFault``: it happens to the line, not to its bytes, and may be asked for while the
 /// line is in use.
 public struct Cut: Sendable, Hashable {
+  /// What becomes of the bytes and of the device meanwhile.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// Bytes wait in the transmit queue and go on at line rate afterwards: flow control, a suspended adapter.
     case stall
@@ -12,15 +13,21 @@ public struct Cut: Sendable, Hashable {
     case rename
 
     /// Whether both ends are told, rather than left to notice.
-    public var closesDevice: Bool { self == .hangUp || self == .rename }
+    package var closesDevice: Bool { self == .hangUp || self == .rename }
   }
 
+  /// What is cut.
   public var kind: Kind
   /// Since the line began.
   public var start: Duration
   /// `nil` for ever.
   public var length: Duration?
 
+  /// A cut at a time of its own.
+  /// - Parameters:
+  ///   - kind: what is cut.
+  ///   - start: since the line began.
+  ///   - length: `nil` for ever.
   public init(_ kind: Kind, at start: Duration, for length: Duration? = nil) {
     self.kind = kind
     self.start = start

@@ -4,6 +4,7 @@ public struct DroppedBytes: LineFault {
   private let rate: Double
   private var events: RareEvents
 
+  /// Independent losses at one rate.
   /// - Parameter rate: of bytes.
   public init(rate: Double) {
     self.rate = rate

@@ -4,6 +4,7 @@ public struct DuplicatedBytes: LineFault {
   private let rate: Double
   private var events: RareEvents
 
+  /// Independent repetitions at one rate.
   /// - Parameter rate: of bytes.
   public init(rate: Double) {
     self.rate = rate

@@ -7,6 +7,7 @@ public struct ForeignLogLine: LineFault {
   private var next: UInt64
   private var count = 0
 
+  /// A line of text at regular times.
   /// - Parameters:
   ///   - interval: none for zero. A line that falls due while the last one still waits is left out.
   ///   - text: with its line end; otherwise a line like those of a kernel, with the emulated time.

@@ -8,6 +8,10 @@ public struct GilbertElliott: LineFault {
     /// In bytes, at least 1; each stay has a geometric length.
     public var meanLength: Double
 
+    /// A state.
+    /// - Parameters:
+    ///   - bitErrorRate: the chance of each data bit to be wrong, 0 to 1.
+    ///   - meanLength: how long a stay in this state is on average, in bytes.
     public init(bitErrorRate: Double, meanLength: Double) {
       self.bitErrorRate = bitErrorRate
       self.meanLength = meanLength
@@ -22,6 +26,7 @@ public struct GilbertElliott: LineFault {
   /// Bytes to go in this state. None at first: the line then begins in the good one.
   private var remaining = 0
 
+  /// A line that begins in the good state.
   public init(good: State, bad: State) {
     self.good = good
     self.bad = bad

@@ -6,6 +6,7 @@ public struct InsertedBytes: LineFault {
   /// Apart from where they go, so that both are alike however the bytes are cut into calls.
   private var noise: SplitMix64?
 
+  /// Independent insertions at one rate.
   /// - Parameter rate: inserted bytes for each byte carried, at most one.
   public init(rate: Double) {
     self.rate = rate

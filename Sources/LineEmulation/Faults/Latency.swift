@@ -4,7 +4,10 @@ public struct Latency: LineFault {
   private let delay: UInt64
   private let jitter: UInt64
 
-  /// - Parameter jitter: up to this much more, another for each byte; what would overtake waits.
+  /// A delay for every byte.
+  /// - Parameters:
+  ///   - delay: at least this much.
+  ///   - jitter: up to this much more, another for each byte; what would overtake waits.
   public init(_ delay: Duration, jitter: Duration = .zero) {
     self.delay = delay.nanoseconds
     self.jitter = jitter.nanoseconds

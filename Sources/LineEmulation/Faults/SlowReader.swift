@@ -5,7 +5,10 @@ public struct SlowReader: LineFault {
   private let buffer: Int
   private var clock: ByteClock
 
-  /// - Parameter buffer: bytes that wait for the reader: 4096 is what Linux keeps for a tty.
+  /// A reader that takes its time.
+  /// - Parameters:
+  ///   - bytesPerSecond: how many it takes.
+  ///   - buffer: bytes that wait for it: 4096 is what Linux keeps for a tty.
   public init(bytesPerSecond: Int, buffer: Int = 4096) {
     self.bytesPerSecond = bytesPerSecond
     self.buffer = buffer

@@ -19,6 +19,7 @@ public final class LoopbackNames: Sendable {
 
   private let listeners = Mutex<[String: Listener]>([:])
 
+  /// Names that nobody listens on yet.
   public init() {}
 
   subscript(name: String) -> Listener? { listeners.withLock { $0[name] } }

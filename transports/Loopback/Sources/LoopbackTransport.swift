@@ -9,6 +9,7 @@ public struct LoopbackTransport: Transport {
   public let options: [LinkOption] = []
   private let names: LoopbackNames
 
+  /// A transport with names of its own, or with those of the process.
   /// - Parameter names: where listeners are found; two transports meet where they share it.
   public init(names: LoopbackNames = .process) {
     self.names = names

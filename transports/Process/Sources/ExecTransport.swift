@@ -11,6 +11,7 @@ public struct ExecTransport: Transport {
   public let options: [LinkOption] = []
   private let grace: TimeAmount
 
+  /// A transport that ends its commands in good order, or else by force.
   /// - Parameter grace: what a child has after its standard input was closed until SIGTERM, and again until SIGKILL.
   public init(grace: Duration = .seconds(2)) {
     self.grace = TimeAmount(grace)

@@ -11,6 +11,7 @@ public struct StdioTransport: Transport {
   public let options: [LinkOption] = []
   private let streams: StandardStreams
 
+  /// A transport of this process's streams, which are given once, however many of it there are.
   public init() {
     self.init(streams: .process)
   }

@@ -11,6 +11,7 @@ public struct SSHTransport: Transport {
   public let options: [LinkOption] = SSHTarget.options + LoginOptions.all
   private let pool: SSHSessionPool
 
+  /// A transport that has logged in nowhere yet. What copies of it open shares their logins.
   public init() {
     self.init(SSHLimits())
   }

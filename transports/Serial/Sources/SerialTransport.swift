@@ -12,6 +12,7 @@ public struct SerialTransport: Transport {
   public let options = LineFormat.options
   private let advice = Advice()
 
+  /// A transport; all there is to choose stands in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {

@@ -12,6 +12,7 @@ public struct TCPTransport: Transport {
     LinkOption("insecure", "yes: listen on an address that other machines reach, without any protection")
   ]
 
+  /// A transport; all there is to choose stands in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {

@@ -14,6 +14,7 @@ public struct TLSTransport: Transport {
   public let options = TLSOptions.all
   private let handshakeLimit: TimeAmount
 
+  /// A transport; certificates and keys stand in the addresses.
   /// - Parameter handshakeLimit: what an accepted connection has for its handshake; whoever only connects must not
   ///   hold a descriptor for long. Whoever dials has a deadline of their own.
   public init(handshakeLimit: Duration = .seconds(10)) {

@@ -8,6 +8,7 @@ public struct UnixTransport: Transport {
   public let scheme = "unix"
   public let options = [LinkOption("mode", "permission bits of the socket file, in octal; from the umask by default")]
 
+  /// A transport; all there is to choose stands in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {

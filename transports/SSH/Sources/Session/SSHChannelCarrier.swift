@@ -2,7 +2,7 @@ internal import Byway
 internal import LineLayer
 internal import NIOCore
 
-/// Carries the bytes of a ``Byway/StreamChannel`` over one SSH channel.
+/// Carries the bytes of a `StreamChannel` over one SSH channel.
 ///
 /// Back-pressure is the channel's own: what its owner does not read stays in libssh2, up to the window; what the server does
 /// not take stays here, and makes the channel unwritable. Lives on the connection's event loop.
