@@ -31,19 +31,64 @@ extension UnsafeRawBufferPointer {
     }
     return nil
   }
+
+  /// Whether all bytes pass: eight at a time, and one at a time where there are fewer, or where eight do not pass
+  /// together.
+  @inlinable package func allSatisfy(_ areGood: (UInt64) -> Bool, _ isGood: (UInt8) -> Bool) -> Bool {
+    guard count >= 8 else { return isGoodEach(in: 0..<count, isGood) }
+    var index = 0
+    while index < count {
+      // The last eight may have been seen in part.
+      let place = Swift.min(index, count - 8)
+      let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      guard areGood(word) || isGoodEach(in: place..<place + 8, isGood) else { return false }
+      index = place + 8
+    }
+    return true
+  }
+
+  @inlinable func isGoodEach(in range: Range<Int>, _ isGood: (UInt8) -> Bool) -> Bool {
+    for index in range where !isGood(self[index]) { return false }
+    return true
+  }
+
+  /// Whether these are the characters of `text`.
+  @inlinable package func equals(_ text: StaticString) -> Bool {
+    guard count == text.utf8CodeUnitCount else { return false }
+    return equals(UnsafeRawPointer(text.utf8Start))
+  }
+
+  /// Whether these are as many bytes from `other` on.
+  @inlinable func equals(_ other: UnsafeRawPointer) -> Bool {
+    guard count >= 8 else {
+      for index in 0..<count where self[index] != other.load(fromByteOffset: index, as: UInt8.self) { return false }
+      return true
+    }
+    var index = 0
+    while index < count {
+      // The last eight may have been compared in part.
+      let place = Swift.min(index, count - 8)
+      let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      if word != other.loadUnaligned(fromByteOffset: place, as: UInt64.self) { return false }
+      index = place + 8
+    }
+    return true
+  }
 }
 
 extension UnsafeMutableRawBufferPointer {
   func lowercaseASCII() {
-    var index = 0
-    while index + 8 <= count {
-      let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      storeBytes(of: word.lowercasedASCII, toByteOffset: index, as: UInt64.self)
-      index += 8
+    guard count >= 8 else {
+      for index in 0..<count where self[index] &- 0x41 < 26 { self[index] |= 0x20 }
+      return
     }
+    var index = 0
     while index < count {
-      if self[index] &- 0x41 < 26 { self[index] |= 0x20 }
-      index += 1
+      // The last eight may have been lowered in part, which changes nothing.
+      let place = Swift.min(index, count - 8)
+      let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      storeBytes(of: word.lowercasedASCII, toByteOffset: place, as: UInt64.self)
+      index = place + 8
     }
   }
 }

@@ -10,34 +10,14 @@ package enum FieldGrammar {
     token.contains(byte)
   }
 
-  /// A field value (RFC 9110 §5.5): no control character but the tab, and no white space at either end.
-  package static func isFieldValue(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let first = bytes.first, let last = bytes.last else { return true }
-    if isBlank(first) || isBlank(last) { return false }
-    return isFieldText(bytes)
-  }
-
   /// The characters of a field value or a reason phrase, blanks at the ends included.
   package static func isFieldText(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var index = 0
-    // Eight at a time: values are long and almost always clean.
-    while index + 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      if word.hasByte(below: 0x20) || word.hasByte(0x7F) {
-        for byte in bytes[index..<index + 8] where !isText(byte) { return false }
-      }
-      index += 8
-    }
-    while index < bytes.count {
-      if !isText(bytes[index]) { return false }
-      index += 1
-    }
-    return true
+    bytes.allSatisfy({ !$0.hasByte(below: 0x20) && !$0.hasByte(0x7F) }, isText)
   }
 
   /// A request target or authority as bytes: not empty, and nothing that would end a request line early.
   package static func isTarget(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+    !bytes.isEmpty && bytes.allSatisfy({ !$0.hasByte(below: 0x21) && !$0.hasByte(0x7F) }, { $0 > 0x20 && $0 != 0x7F })
   }
 
   /// A decimal length (RFC 9110 §8.6), at most 2^63 - 1.

@@ -4,41 +4,39 @@
 /// and response heads carry their control data as pseudo-header fields (RFC 9113 §8.3), whichever framing they came
 /// in. Names are in lower case. Lines keep their order; pseudo-header fields may stand anywhere among them.
 ///
-/// A value type of two arrays; not checked against any grammar: the parsers that fill it do that.
+/// A value type whose copies share their memory until one of them is changed; not checked against any grammar: the parsers
+/// that fill it do that.
+///
+/// `@unchecked Sendable`: memory that is shared is never written to.
 @usableFromInline
-package struct FieldSection: Sendable {
-  /// Where one field line stands in `bytes`.
+package struct FieldSection: @unchecked Sendable {
+  /// Where one field line stands among the bytes of its section.
   @usableFromInline
   package struct Line: Sendable {
     @usableFromInline package let field: KnownField
     /// The value must not enter a compression table (RFC 7541 §7.1.3).
-    package var isSensitive: Bool
+    package let isSensitive: Bool
     @usableFromInline let start: UInt32
     @usableFromInline let nameCount: UInt32
     @usableFromInline let valueCount: UInt32
 
-    package var nameRange: Range<Int> { Int(start)..<Int(start) + Int(nameCount) }
-    package var valueRange: Range<Int> { nameRange.upperBound..<nameRange.upperBound + Int(valueCount) }
+    @inlinable package var nameRange: Range<Int> { Int(start)..<Int(start) + Int(nameCount) }
+    @inlinable package var valueRange: Range<Int> {
+      let start = Int(start) + Int(nameCount)
+      return start..<start + Int(valueCount)
+    }
   }
 
-  @usableFromInline package private(set) var lines: [Line]
-  @usableFromInline private(set) var bytes: [UInt8]
+  /// `nil` where nothing was ever put in.
+  @usableFromInline private(set) var storage: FieldStorage?
 
-  package init() {
-    self.init(lineCapacity: 12, byteCapacity: 384)
-  }
+  package init() {}
 
   package init(lineCapacity: Int, byteCapacity: Int = 384) {
-    lines = []
-    bytes = []
-    lines.reserveCapacity(lineCapacity)
-    bytes.reserveCapacity(byteCapacity)
+    if lineCapacity > 0 { storage = .make(slots: FieldStorage.slots(lines: lineCapacity, bytes: byteCapacity)) }
   }
 
-  package var isEmpty: Bool { lines.isEmpty }
-
-  /// The section's size as RFC 9113 §6.5.2 counts it: names, values and 32 bytes a line.
-  package var listSize: Int { lines.reduce(0) { $0 + Int($1.nameCount) + Int($1.valueCount) + 32 } }
+  @inlinable package var isEmpty: Bool { storage.map { $0.header.lineCount == 0 } ?? true }
 
   // MARK: Filling
 
@@ -46,30 +44,16 @@ package struct FieldSection: Sendable {
   package mutating func append(
     name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool = false
   ) {
-    let start = bytes.count
-    bytes.append(contentsOf: name)
-    bytes.append(contentsOf: value)
-    let field = bytes.withUnsafeMutableBytes { bytes in
-      let name = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + name.count])
-      name.lowercaseASCII()
-      return KnownField(lowercased: UnsafeRawBufferPointer(name))
-    }
-    lines.append(
-      Line(
-        field: field, isSensitive: isSensitive, start: UInt32(truncatingIfNeeded: start),
-        nameCount: UInt32(truncatingIfNeeded: name.count), valueCount: UInt32(truncatingIfNeeded: value.count)))
+    makeRoom(for: name.count + value.count)
+    storage?.append(nil, name: name, value: value, isSensitive: isSensitive)
   }
 
   package mutating func append(_ field: KnownField, _ value: UnsafeRawBufferPointer) {
-    let start = bytes.count
     let name = field.name
-    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-    bytes.append(contentsOf: value)
-    lines.append(
-      Line(
-        field: field, isSensitive: false, start: UInt32(truncatingIfNeeded: start),
-        nameCount: UInt32(truncatingIfNeeded: name.utf8CodeUnitCount),
-        valueCount: UInt32(truncatingIfNeeded: value.count)))
+    makeRoom(for: name.utf8CodeUnitCount + value.count)
+    storage?.append(
+      field, name: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value: value,
+      isSensitive: false)
   }
 
   package mutating func append(_ field: KnownField, _ value: String) {
@@ -94,19 +78,21 @@ package struct FieldSection: Sendable {
     other.withBytes(of: line) { append(name: $0, value: $1, isSensitive: line.isSensitive) }
   }
 
-  /// Removes lines; their bytes stay behind until the section is dropped.
   package mutating func removeAll(where shouldRemove: (Line) -> Bool) {
-    lines.removeAll(where: shouldRemove)
+    guard storage != nil else { return }
+    makeUnique()
+    storage?.removeAll(where: shouldRemove)
   }
 
   /// Takes the last line back: a reader appends first and knows the field afterwards.
   package mutating func removeLast() {
-    guard let line = lines.popLast() else { return }
-    bytes.removeLast(bytes.count - Int(line.start))
+    guard !isEmpty else { return }
+    makeUnique()
+    storage?.removeLast()
   }
 
   package mutating func remove(_ field: KnownField) {
-    if contains(field) { lines.removeAll { $0.field == field } }
+    if contains(field) { removeAll { $0.field == field } }
   }
 
   /// Replaces every line of that field by one.
@@ -115,30 +101,40 @@ package struct FieldSection: Sendable {
     append(field, value)
   }
 
+  private mutating func makeRoom(for byteCount: Int) {
+    let isOwn = isKnownUniquelyReferenced(&storage)
+    if isOwn, let storage, storage.hasRoom(for: byteCount) { return }
+    storage = .make(copying: storage, adding: byteCount)
+  }
+
+  private mutating func makeUnique() {
+    if !isKnownUniquelyReferenced(&storage) { storage = .make(copying: storage, adding: 0) }
+  }
+
   // MARK: Reading
+
+  /// The lines in their order.
+  @inlinable package var lines: Lines { Lines(of: self) }
 
   @inlinable
   package func withBytes<Result, Failure: Error>(
     of line: Line, _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let start = Int(line.start)
-    let middle = start + Int(line.nameCount)
-    let end = middle + Int(line.valueCount)
-    return try bytes.withUnsafeBufferPointer { bytes throws(Failure) in
-      let bytes = UnsafeRawBufferPointer(bytes)
-      return try body(.init(rebasing: bytes[start..<middle]), .init(rebasing: bytes[middle..<end]))
+    try withUnsafeBytes { bytes throws(Failure) in
+      precondition(line.valueRange.upperBound <= bytes.count, "The line is of another section.")
+      return try body(.init(rebasing: bytes[line.nameRange]), .init(rebasing: bytes[line.valueRange]))
     }
   }
 
   @inlinable
   package func contains(_ field: KnownField) -> Bool {
-    lines.contains { $0.field == field }
+    storage.map { $0.header.present & field.bit != 0 } ?? false
   }
 
   /// The first line of that field.
   @inlinable
   package func first(_ field: KnownField) -> Line? {
-    lines.first { $0.field == field }
+    storage?.first(field)
   }
 
   /// The bytes of the first value of that field.
@@ -155,11 +151,16 @@ package struct FieldSection: Sendable {
     withValue(of: field) { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// All the bytes at once, and each line's place in them: for an encoder that takes pointers.
-  package func withUnsafeLines<Result>(
-    _ body: (_ lines: [Line], _ bytes: UnsafeRawBufferPointer) throws -> Result
-  ) rethrows -> Result {
-    try bytes.withUnsafeBytes { try body(lines, $0) }
+  /// All the bytes at once, where ``Line/nameRange`` and ``Line/valueRange`` are places: for an encoder that takes
+  /// pointers.
+  @inlinable
+  package func withUnsafeBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    switch storage {
+    case nil: return try body(UnsafeRawBufferPointer(start: nil, count: 0))
+    case .some(let storage): return try storage.withUnsafeBytes(body)
+    }
   }
 
   package func name(of line: Line) -> String {
@@ -181,6 +182,31 @@ package struct FieldSection: Sendable {
       }
       return code
     } ?? nil
+  }
+}
+
+extension FieldSection {
+  @usableFromInline
+  package struct Lines: RandomAccessCollection, Sendable {
+    @usableFromInline let section: FieldSection
+
+    @usableFromInline package typealias Index = Int
+
+    @inlinable
+    init(of section: FieldSection) {
+      self.section = section
+    }
+
+    @inlinable package var startIndex: Int { 0 }
+    @inlinable package var endIndex: Int { section.storage?.header.lineCount ?? 0 }
+
+    @inlinable
+    package subscript(index: Int) -> Line {
+      guard let storage = section.storage, index >= 0, index < storage.header.lineCount else {
+        preconditionFailure("There is no such line.")
+      }
+      return storage[index]
+    }
   }
 }
 

@@ -124,8 +124,6 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   }
 
   private static func match(_ name: UnsafeRawBufferPointer, _ candidate: KnownField) -> KnownField {
-    let known = candidate.name.utf8Start
-    for index in 0..<name.count where name[index] != known[index] { return .other }
-    return candidate
+    name.equals(candidate.name) ? candidate : .other
   }
 }

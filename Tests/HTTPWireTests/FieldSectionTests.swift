@@ -10,6 +10,52 @@ import Testing
     #expect(section.lines.map(\.field) == [.contentType, .other, .other])
   }
 
+  @Test("a copy and what it was made from do not see each other's changes") func copies() {
+    let first: FieldSection = ["host": "h", "via": "1.1 a", "x": ""]
+    var (second, third) = (first, first)
+    second.append(.via, "1.1 b")
+    second.remove(.host)
+    third.removeLast()
+    #expect(first == ["host": "h", "via": "1.1 a", "x": ""])
+    #expect(second == ["via": "1.1 a", "x": "", "via": "1.1 b"])
+    #expect(third == ["host": "h", "via": "1.1 a"])
+    #expect(first.contains(.host) && !second.contains(.host) && third.contains(.host))
+  }
+
+  @Test("agrees with a list of names and values", arguments: 1...20 as ClosedRange<UInt64>)
+  func agrees(_ seed: UInt64) {
+    var random = Seeded(seed: seed)
+    var section = FieldSection()
+    var model: [(name: String, value: String)] = []
+    let names = KnownField.allCases.dropFirst().map { "\($0.name)" } + ["", "x", "x-other", "x-long-enough-for-words"]
+    for _ in 0..<400 {
+      let name = names[Int.random(in: 0..<names.count, using: &random)]
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0:
+        let field = name.utf8.withContiguousStorageIfAvailable { KnownField(lowercased: .init($0)) } ?? .other
+        section.remove(field)
+        model.removeAll { line in
+          line.name.utf8.withContiguousStorageIfAvailable { KnownField(lowercased: .init($0)) } ?? .other == field
+        }
+      case 1:
+        section.removeLast()
+        _ = model.popLast()
+      default:
+        let value = String(
+          repeating: "v", count: Int.random(in: 0...Int.random(in: 0...600, using: &random), using: &random))
+        section.append(name: name.uppercased(), value: value)
+        model.append((name, value))
+      }
+    }
+    #expect(section.lines.map { section.name(of: $0) } == model.map(\.name), "seed \(seed)")
+    #expect(section.lines.map { section.value(of: $0) } == model.map(\.value), "seed \(seed)")
+    for field in KnownField.allCases {
+      let first = model.first { "\(field.name)" == $0.name && field != .other }?.value
+      if field != .other { #expect(section.value(of: field) == first, "seed \(seed)") }
+      #expect(section.contains(field) == section.lines.contains { $0.field == field }, "seed \(seed)")
+    }
+  }
+
   @Test("classifies every known name, and nothing near it", arguments: KnownField.allCases.filter { $0 != .other })
   func classifies(_ field: KnownField) {
     let name = "\(field.name)"
@@ -46,5 +92,21 @@ import Testing
     #expect(length("+1") == nil)
     #expect(length("1 ") == nil)
     #expect(length("") == nil)
+  }
+}
+
+private struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  /// SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return word ^ word >> 31
   }
 }

@@ -11,12 +11,13 @@ enum FailurePage {
 
   /// A page is asked for, and not what a script of one would rather read as it is.
   static func isWanted(by request: FieldSection) -> Bool {
-    let isGET = request.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false
-    let html = Array("text/html".utf8)
-    return isGET
-      && request.withValue(of: .accept) { value in
-        value.indices.contains { value[$0...].starts(with: html) }
-      } ?? false
+    guard request.withValue(of: .method, { $0.equals("GET") }) ?? false else { return false }
+    let html: StaticString = "text/html"
+    return request.withValue(of: .accept) { value in
+      value.indices.contains {
+        UnsafeRawBufferPointer(rebasing: value[$0...].prefix(html.utf8CodeUnitCount)).equals(html)
+      }
+    } ?? false
   }
 
   /// - Parameter mayPass: what failed may be back soon.

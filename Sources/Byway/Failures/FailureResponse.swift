@@ -15,10 +15,11 @@ package struct FailureResponse {
 
     package init(answering request: FieldSection) {
       let isGRPC = request.withValue(of: .contentType) { value in
-        let name = Array("application/grpc".utf8)
-        guard value.starts(with: name) else { return false }
+        let name: StaticString = "application/grpc"
+        let length = name.utf8CodeUnitCount
+        guard UnsafeRawBufferPointer(rebasing: value.prefix(length)).equals(name) else { return false }
         // Of "application/grpc-web" the proxy that translates it is the client.
-        return value.count == name.count || "+; ".utf8.contains(value[name.count])
+        return value.count == length || "+; ".utf8.contains(value[length])
       }
       if isGRPC ?? false {
         self = .grpc

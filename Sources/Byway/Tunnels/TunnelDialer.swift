@@ -38,7 +38,7 @@ package struct TunnelDialer: @unchecked Sendable {
       var request = FieldSection()
       request.append(.method, "CONNECT")
       request.append(.authority, target)
-      fields.withUnsafeLines { lines, _ in for line in lines { request.append(line, of: fields) } }
+      for line in fields.lines { request.append(line, of: fields) }
       return tunnel.dial(with: request, through: handler, by: deadline)
     }
   }

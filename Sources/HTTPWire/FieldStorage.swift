@@ -1,0 +1,131 @@
+/// The memory of a ``FieldSection`` in one piece, laid out like a slotted page: the bytes of names and values fill it
+/// from the front, the lines, which say where they stand, from the back.
+@usableFromInline
+final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> {
+  @usableFromInline
+  struct Header {
+    /// The size of the whole, in lines.
+    @usableFromInline let slots: Int
+    @usableFromInline var byteCount = 0
+    @usableFromInline var lineCount = 0
+    /// Bit n: there is a line of the field with raw value n.
+    @usableFromInline var present: UInt64 = 0
+
+    init(slots: Int) {
+      self.slots = slots
+    }
+  }
+
+  /// Twelve lines of 32 bytes: what most messages have.
+  private static let usualSlots = 36
+  private static let slotSize = MemoryLayout<FieldSection.Line>.stride
+
+  static func make(slots: Int) -> FieldStorage {
+    unsafeDowncast(create(minimumCapacity: slots) { _ in Header(slots: slots) }, to: FieldStorage.self)
+  }
+
+  static func slots(lines: Int, bytes: Int) -> Int {
+    lines + (bytes + slotSize - 1) / slotSize
+  }
+
+  /// A copy of another storage, with room for one more line of that many bytes.
+  static func make(copying other: FieldStorage?, adding byteCount: Int) -> FieldStorage {
+    guard let other else { return make(slots: max(usualSlots, slots(lines: 1, bytes: byteCount))) }
+    let needed = slots(lines: other.header.lineCount + 1, bytes: other.header.byteCount + byteCount)
+    let copy = make(slots: needed <= other.header.slots ? other.header.slots : max(needed, 2 * other.header.slots))
+    copy.header.byteCount = other.header.byteCount
+    copy.header.lineCount = other.header.lineCount
+    copy.header.present = other.header.present
+    other.withUnsafeBytes { copy.mutableBytes(from: 0, count: $0.count).copyMemory(from: $0) }
+    for index in 0..<other.header.lineCount { copy[index] = other[index] }
+    return copy
+  }
+
+  func hasRoom(for byteCount: Int) -> Bool {
+    let header = header
+    return header.byteCount + byteCount + (header.lineCount + 1) * Self.slotSize <= header.slots * Self.slotSize
+  }
+
+  // MARK: Reading
+
+  @inlinable func withUnsafeBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withUnsafeMutablePointers { header, slots throws(Failure) in
+      try body(UnsafeRawBufferPointer(start: UnsafeRawPointer(slots), count: header.pointee.byteCount))
+    }
+  }
+
+  /// The line at an index, which must be there.
+  @inlinable subscript(index: Int) -> FieldSection.Line {
+    get { withUnsafeMutablePointers { $1[$0.pointee.slots - 1 - index] } }
+    set { withUnsafeMutablePointers { $1[$0.pointee.slots - 1 - index] = newValue } }
+  }
+
+  @inlinable func first(_ field: KnownField) -> FieldSection.Line? {
+    withUnsafeMutablePointers { header, slots in
+      guard header.pointee.present & field.bit != 0 else { return nil }
+      let last = header.pointee.slots - 1
+      for index in 0..<header.pointee.lineCount where slots[last - index].field == field { return slots[last - index] }
+      return nil
+    }
+  }
+
+  // MARK: Writing
+
+  /// There must be room.
+  /// - Parameter field: `nil` where the name has not been classified, nor lowered.
+  func append(
+    _ field: KnownField?, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool
+  ) {
+    withUnsafeMutablePointers { header, slots in
+      let start = header.pointee.byteCount
+      let end = start + name.count + value.count
+      let bytes = UnsafeMutableRawPointer(slots)
+      let lowered = UnsafeMutableRawBufferPointer(start: bytes + start, count: name.count)
+      lowered.copyMemory(from: name)
+      UnsafeMutableRawBufferPointer(start: bytes + start + name.count, count: value.count).copyMemory(from: value)
+      if field == nil { lowered.lowercaseASCII() }
+      let field = field ?? KnownField(lowercased: UnsafeRawBufferPointer(lowered))
+      slots[header.pointee.slots - 1 - header.pointee.lineCount] = FieldSection.Line(
+        field: field, isSensitive: isSensitive, start: UInt32(start), nameCount: UInt32(name.count),
+        valueCount: UInt32(value.count))
+      header.pointee.byteCount = end
+      header.pointee.lineCount += 1
+      header.pointee.present |= field.bit
+    }
+  }
+
+  /// The bytes of removed lines stay behind, but for those at the end.
+  func removeAll(where shouldRemove: (FieldSection.Line) -> Bool) {
+    var (kept, present, end) = (0, UInt64(0), 0)
+    for index in 0..<header.lineCount {
+      let line = self[index]
+      if shouldRemove(line) { continue }
+      self[kept] = line
+      kept += 1
+      present |= line.field.bit
+      end = max(end, line.valueRange.upperBound)
+    }
+    header.lineCount = kept
+    header.present = present
+    header.byteCount = end
+  }
+
+  func removeLast() {
+    header.lineCount -= 1
+    header.byteCount = Int(self[header.lineCount].start)
+    header.present = 0
+    for index in 0..<header.lineCount { header.present |= self[index].field.bit }
+  }
+
+  private func mutableBytes(from start: Int, count: Int) -> UnsafeMutableRawBufferPointer {
+    withUnsafeMutablePointerToElements {
+      UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer($0) + start, count: count)
+    }
+  }
+}
+
+extension KnownField {
+  @inlinable var bit: UInt64 { 1 << UInt64(rawValue) }
+}
