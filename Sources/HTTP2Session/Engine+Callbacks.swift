@@ -5,7 +5,7 @@ extension Engine {
     installReceiving(callbacks)
     installSending(callbacks)
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, user in
-      Engine.session(user)?.streamClosed(id, HTTP2ErrorCode(rawValue: code))
+      Engine.with(user) { $0.streamClosed(id, HTTP2ErrorCode(rawValue: code)) }
       return 0
     }
   }
@@ -14,23 +14,25 @@ extension Engine {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
       guard let frame else { return 0 }
       let isRequest = frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-      Engine.session(user)?.beginHeaders(frame.pointee.hd.stream_id, isRequest: isRequest)
+      Engine.with(user) { $0.beginHeaders(frame.pointee.hd.stream_id, isRequest: isRequest) }
       return 0
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, name, nameCount, value, valueCount, flags, user in
-      Engine.session(user)?.header(
-        name: UnsafeRawBufferPointer(start: name, count: nameCount),
-        value: UnsafeRawBufferPointer(start: value, count: valueCount),
-        isSensitive: UInt32(flags) & NGHTTP2_NV_FLAG_NO_INDEX.rawValue != 0)
+      Engine.with(user) { session in
+        session.header(
+          name: UnsafeRawBufferPointer(start: name, count: nameCount),
+          value: UnsafeRawBufferPointer(start: value, count: valueCount),
+          isSensitive: UInt32(flags) & NGHTTP2_NV_FLAG_NO_INDEX.rawValue != 0)
+      }
       return 0
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, user in
-      if let bytes { Engine.session(user)?.dataReceived(id, bytes, count: count) }
+      if let bytes { Engine.with(user) { $0.dataReceived(id, bytes, count: count) } }
       return 0
     }
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
-      if let frame, let session = Engine.session(user) { Engine.received(frame, session) }
+      if let frame { Engine.with(user) { Engine.received(frame, $0) } }
       return 0
     }
   }
@@ -38,20 +40,22 @@ extension Engine {
   private static func installSending(_ callbacks: OpaquePointer?) {
     nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, header, count, _, user in
       guard let frame else { return 0 }
-      Engine.session(user)?.sendBody(
-        frame.pointee.hd.stream_id,
-        frameHeader: UnsafeRawBufferPointer(start: header, count: FrameHeader.size), count: count)
+      Engine.with(user) { session in
+        session.sendBody(
+          frame.pointee.hd.stream_id,
+          frameHeader: UnsafeRawBufferPointer(start: header, count: FrameHeader.size), count: count)
+      }
       return 0
     }
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, user in
-      if let frame, let session = Engine.session(user) { Engine.sent(frame, session) }
+      if let frame { Engine.with(user) { Engine.sent(frame, $0) } }
       return 0
     }
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, user in
       guard let frame, frame.pointee.hd.type == FrameHeader.headers,
         frame.pointee.headers.cat != NGHTTP2_HCAT_REQUEST
       else { return 0 }
-      Engine.session(user)?.headersNotSent(frame.pointee.hd.stream_id)
+      Engine.with(user) { $0.headersNotSent(frame.pointee.hd.stream_id) }
       return 0
     }
   }
@@ -59,9 +63,8 @@ extension Engine {
   /// Where nghttp2 gets body bytes from: only their number is told here, they are written by the callback above.
   static var bodyProvider: nghttp2_data_provider {
     nghttp2_data_provider(source: nghttp2_data_source()) { _, id, _, limit, flags, _, user in
-      guard let session = Engine.session(user) else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
-      switch session.nextBody(id, limit: limit) {
-      case .wait: return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+      switch Engine.with(user, { $0.nextBody(id, limit: limit) }) {
+      case .wait, nil: return Int(NGHTTP2_ERR_DEFERRED.rawValue)
       case .full: return Int(NGHTTP2_ERR_PAUSE.rawValue)
       case .send(let count, let isLast, let hasTrailers):
         var bits = NGHTTP2_DATA_FLAG_NO_COPY.rawValue
@@ -129,7 +132,11 @@ extension Engine {
     withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
   }
 
-  private static func session(_ user: UnsafeMutableRawPointer?) -> HTTP2Session? {
-    user.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+  /// Calls the session back, which need not be kept alive for that: nghttp2 acts within its calls only.
+  @discardableResult
+  private static func with<Result>(
+    _ user: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Result
+  ) -> Result? {
+    user.map { Unmanaged<HTTP2Session>.fromOpaque($0)._withUnsafeGuaranteedRef(body) }
   }
 }

@@ -10,7 +10,7 @@ extension HTTP2Session {
     // Our GOAWAY waits to be sent and says that this stream was not processed, so it must not be.
     guard isRequest, goAwayCode == nil else { return }
     streams.insert(
-      HTTP2Stream(id: id, window: configuration.windows.initial, readAhead: readAhead, isAnnounced: false))
+      HTTP2Stream(id: id, window: configuration.windows.initial, readAhead: readAhead, audience: .nobody))
     timers[.idle] = nil
     watchLiveness()
   }
@@ -26,19 +26,20 @@ extension HTTP2Session {
     endQuiet()
     guard let stream = streams[id] else { return }
     let section = fields
-    fields = FieldSection(lineCapacity: 0, byteCapacity: 0)
-    stream.isPeerDone = endStream
-    if stream.isReset || stream.isRejected { return }
-    if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream) }
-    if role == .client, !stream.hasHead {
+    fields = FieldSection()
+    let isHead = stream.input == .head
+    if endStream { stream.input = .ended }
+    guard stream.isHeard else { return }
+    if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream, isHead: isHead) }
+    guard isHead else { return emit(.trailers(id, section)) }
+    if role == .client {
       // nghttp2 takes any three digits, and all but 1xx for final.
       guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
       if status < 200 { return emit(.informational(id, section)) }
     }
-    if stream.hasHead { return emit(.trailers(id, section)) }
-    stream.hasHead = true
+    if !endStream { stream.input = .body }
     if role == .server {
-      stream.isAnnounced = true
+      stream.audience = .owner
       prioritize(stream, by: section)
       if !endStream { widenAtOnce(stream) }
     }
@@ -46,16 +47,16 @@ extension HTTP2Session {
   }
 
   /// A section over the limit (RFC 9113 §10.5.1): a request that the owner does not know yet is answered here.
-  private func reject(_ stream: HTTP2Stream) {
-    guard role == .server, !stream.hasHead else { return reset(stream.id, .enhanceYourCalm) }
-    stream.isRejected = true
+  private func reject(_ stream: HTTP2Stream, isHead: Bool) {
+    guard role == .server, isHead else { return reset(stream.id, .enhanceYourCalm) }
+    stream.audience = .refused
     submitResponse(stream.id, [":status": "431", "content-length": "0"], endStream: true)
   }
 
   func dataReceived(_ id: StreamID, _ bytes: UnsafePointer<UInt8>, count: Int) {
     endQuiet()
     accept(nghttp2_session_consume_connection(engine, count))
-    guard let base = incomingBase, let stream = streams[id], !stream.isReset, !stream.isRejected else { return }
+    guard let base = incomingBase, let stream = streams[id], stream.isHeard else { return }
     guard let slice = incoming.getSlice(at: incoming.readerIndex + (bytes - base), length: count) else { return }
     stream.unread += count
     emit(.data(id, slice, endStream: false))
@@ -65,21 +66,16 @@ extension HTTP2Session {
   /// The content length was judged by now (RFC 9113 §8.1.1), so this end is one to believe.
   func dataEnded(_ id: StreamID) {
     guard let stream = streams[id] else { return }
-    stream.isPeerDone = true
-    if stream.isReset || stream.isRejected { return }
-    if case .data(id, let bytes, _) = events.last {
-      events[events.index(before: events.endIndex)] = .data(id, bytes, endStream: true)
-    } else {
-      emit(.data(id, ByteBuffer(), endStream: true))
-    }
+    stream.input = .ended
+    if stream.isHeard, failure == nil { events.endData(of: id) }
   }
 
   func resetReceived(_ id: StreamID) {
-    streams[id]?.isPeerDone = true
+    streams[id]?.input = .ended
   }
 
   func windowUpdated(_ id: StreamID) {
-    if let stream = streams[id], stream.isBlocked { unblock(stream) }
+    if let stream = streams[id], stream.turn == .blocked { unblock(stream) }
   }
 
   func priorityUpdated(_ id: StreamID, _ value: UnsafeRawBufferPointer) {
@@ -108,12 +104,13 @@ extension HTTP2Session {
   /// nghttp2 is done with the stream.
   func streamClosed(_ id: StreamID, _ code: HTTP2ErrorCode) {
     guard let stream = streams.remove(id) else { return }
-    rules.closed(id, isPeerDone: stream.isPeerDone)
+    rules.closed(id, isPeerDone: stream.input == .ended)
     scheduler.remove(stream)
-    if turn === stream { turn = nil }
-    if stream.isAnnounced {
+    if turn == id { turn = nil }
+    if stream.audience == .owner {
       let isUnprocessed = role == .client && (code == .refusedStream || !stream.isHeadSent)
-      emit(.closed(id, stream.resetCode ?? code, isUnprocessed: isUnprocessed))
+      let given = if case .reset(let given) = stream.output { given } else { code }
+      emit(.closed(id, given, isUnprocessed: isUnprocessed))
     }
     watchIdleness()
   }

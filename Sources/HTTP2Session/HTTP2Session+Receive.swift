@@ -49,7 +49,7 @@ extension HTTP2Session {
   }
 
   private func begin(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) {
-    let isOpen = streams[header.streamID] != nil
+    let isOpen = streams.contains(header.streamID)
     if let failure = rules.judge(header, head: bytes, isOpen: isOpen, at: now) { return fail(failure) }
     pass(bytes)
   }
@@ -59,7 +59,7 @@ extension HTTP2Session {
       engine, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     if taken < 0 { return failReceiving(Int32(taken)) }
     guard splitter.left == 0 else { return }
-    if let header = splitter.header { rules.frameEnded(header, isOpen: streams[header.streamID] != nil) }
+    if let header = splitter.header { rules.frameEnded(header, isOpen: streams.contains(header.streamID)) }
     if !rules.isInHeaderBlock { timers[.headerBlock] = nil }
   }
 

@@ -14,14 +14,15 @@ extension HTTP2Session {
     guard nghttp2_session_check_request_allowed(engine) != 0, goAwayCode == nil else {
       throw HTTP2Failure(.closing, .refusedStream, "The session is shutting down and takes no new request.")
     }
-    let id = withFields(head) { fields, count in
+    let id = withFields(head, isKept: true) { fields, count in
       withProvider(unless: endStream) { nghttp2_submit_request(engine, nil, fields, count, $0, nil) }
     }
     guard id > 0 else {
       throw HTTP2Failure(.exhausted, .refusedStream, "The request cannot be sent: \(Engine.message(id)).")
     }
     let stream = HTTP2Stream(
-      id: id, window: configuration.windows.initial, readAhead: readAhead ?? self.readAhead, isAnnounced: true)
+      id: id, window: configuration.windows.initial, readAhead: readAhead ?? self.readAhead, audience: .owner)
+    stream.submit(head, endStream: endStream)
     streams.insert(stream)
     timers[.idle] = nil
     watchLiveness()
@@ -32,7 +33,7 @@ extension HTTP2Session {
 
   /// A 1xx response (RFC 9110 §15.2).
   package func submitInformational(_ id: StreamID, _ head: FieldSection) {
-    guard let stream = streams[id], !stream.isReset, !stream.isHeadSent else { return }
+    guard let stream = streams[id], stream.mayAnswer else { return }
     stream.informationalCount += 1
     accept(
       withFields(head) { nghttp2_submit_headers(engine, Engine.noFlags, id, nil, $0, $1, nil) })
@@ -40,42 +41,38 @@ extension HTTP2Session {
 
   /// The final head. Its `priority` field, if any, overrules the request's (RFC 9218 §8).
   package func submitResponse(_ id: StreamID, _ head: FieldSection, endStream: Bool) {
-    guard let stream = streams[id], !stream.isReset, !stream.isHeadSent else { return }
-    stream.isHeadSent = true
+    guard let stream = streams[id], stream.mayAnswer else { return }
+    stream.submit(head, endStream: endStream)
     if head.contains(.priority) { prioritize(stream, by: head) }
     accept(
-      withFields(head) { fields, count in
+      withFields(head, isKept: true) { fields, count in
         withProvider(unless: endStream) { nghttp2_submit_response(engine, id, fields, count, $0) }
       })
   }
 
   /// Queues body bytes. The owner bounds how many wait: `drained` events tell how many have left.
   package func write(_ id: StreamID, _ bytes: ByteBuffer) {
-    guard let stream = streams[id], !stream.isDone, !stream.isFinishing else { return }
+    guard let stream = streams[id], stream.takesBody else { return }
     stream.body.append(bytes)
     schedule(stream)
   }
 
   /// No more body bytes come; the message ends after those that wait, with trailers or without.
   package func finish(_ id: StreamID, trailers: FieldSection? = nil) {
-    guard let stream = streams[id], !stream.isDone, !stream.isFinishing else { return }
-    stream.isFinishing = true
-    stream.trailers = trailers
+    guard let stream = streams[id], stream.takesBody else { return }
+    stream.output = .last(trailers: trailers)
     schedule(stream)
   }
 
   /// The rest of what the peer sends on this stream is not wanted: once our side has ended, it is told so with NO_ERROR
   /// (RFC 9113 §8.1).
   package func stopReceiving(_ id: StreamID) {
-    guard let stream = streams[id], !stream.isPeerDone else { return }
-    stream.isUnwanted = true
+    if let stream = streams[id], stream.input == .body { stream.input = .unwanted }
   }
 
   /// Gives the stream up: what waits to be sent is dropped, what still arrives is ignored.
   package func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
-    guard let stream = streams[id], !stream.isReset else { return }
-    stream.isReset = true
-    abandon(stream, code)
+    if let stream = streams[id], !stream.isReset { abandon(stream, code) }
   }
 
   /// Asks for the round-trip time; `pong` has it. False where too many are under way.
@@ -106,9 +103,8 @@ extension HTTP2Session {
 
   func abandon(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
     scheduler.remove(stream)
-    if turn === stream { turn = nil }
-    stream.isDone = true
-    stream.resetCode = code
+    if turn == stream.id { turn = nil }
+    stream.output = .reset(code)
     stream.body.removeAll()
     accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, code.rawValue))
   }

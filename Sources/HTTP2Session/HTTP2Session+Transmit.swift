@@ -25,7 +25,7 @@ extension HTTP2Session {
     sentIntoSilence += output.readableBytes - before
     swap(&output, &buffer)
     // A turn that was not used is given back: something more urgent may come before the next call.
-    if let stream = turn.take() { schedule(stream) }
+    if let stream = turn.take().flatMap({ streams[$0] }) { schedule(stream) }
     watchIdleness()
   }
 
@@ -34,7 +34,7 @@ extension HTTP2Session {
       var bytes: UnsafePointer<UInt8>?
       let count = nghttp2_session_mem_send(engine, &bytes)
       if count > 0 {
-        output.writeBytes(UnsafeRawBufferPointer(start: bytes, count: count))
+        output.append(UnsafeRawBufferPointer(start: bytes, count: count))
       } else if count < 0 {
         isBroken = true
         return fail(.exhausted, .internalError, "HTTP/2 framing failed: \(Engine.message(Int32(count))).")
@@ -47,35 +47,35 @@ extension HTTP2Session {
   /// Wakes the stream whose turn it is; nghttp2 has nothing else to send.
   private func resumeNext() -> Bool {
     let hasRoom = output.readableBytes == 0 || output.readableBytes < outputLimit - FrameHeader.size
-    guard hasRoom, let stream = takeTurn() else { return false }
-    return nghttp2_session_resume_data(engine, stream.id) == 0
+    guard hasRoom, let id = takeTurn() else { return false }
+    return nghttp2_session_resume_data(engine, id) == 0
   }
 
-  private func takeTurn() -> HTTP2Stream? {
+  private func takeTurn() -> StreamID? {
     if let turn { return turn }
     guard nghttp2_session_get_remote_window_size(engine) > 0 else { return nil }
     while let stream = scheduler.next() {
       guard stream.isReady else { continue }
       if nghttp2_session_get_stream_remote_window_size(engine, stream.id) > 0 {
-        turn = stream
-        return stream
+        turn = stream.id
+        return stream.id
       }
-      stream.isBlocked = true
+      stream.turn = .blocked
     }
     return nil
   }
 
   func schedule(_ stream: HTTP2Stream) {
-    if stream.isReady, !stream.isBlocked, turn !== stream { scheduler.insert(stream) }
+    if stream.isReady, stream.turn == .none, turn != stream.id { scheduler.insert(stream) }
   }
 
   func unblock(_ stream: HTTP2Stream) {
-    stream.isBlocked = false
+    stream.turn = .none
     schedule(stream)
   }
 
   func setUrgency(_ urgency: Urgency, of stream: HTTP2Stream) {
-    let wasScheduled = stream.isScheduled
+    let wasScheduled = stream.turn == .scheduled
     scheduler.remove(stream)
     stream.urgency = urgency
     if wasScheduled { scheduler.insert(stream) }
@@ -98,59 +98,60 @@ extension HTTP2Session {
 
   /// How much of a stream's body goes into the next DATA frame.
   func nextBody(_ id: StreamID, limit: Int) -> BodyAnswer {
-    guard let stream = streams[id], !stream.isDone else { return .wait }
+    guard let stream = streams[id] else { return .wait }
+    let trailers: FieldSection?
+    let isFinishing: Bool
+    switch stream.output {
+    case .body: (isFinishing, trailers) = (false, nil)
+    case .last(let last): (isFinishing, trailers) = (true, last)
+    case .none, .ended, .reset: return .wait
+    }
     let room = outputLimit - output.readableBytes - FrameHeader.size
     // A runt at the end of a full buffer costs more than it brings.
     if room < min(Self.smallestPiece, stream.body.byteCount), output.readableBytes > 0 { return .full }
-    guard takeTurn() === stream else { return .wait }
+    guard takeTurn() == id else { return .wait }
     turn = nil
     let count = min(limit, max(Self.smallestPiece, room), stream.body.byteCount)
-    let isLast = stream.isFinishing && count == stream.body.byteCount
+    let isLast = isFinishing && count == stream.body.byteCount
     scheduler.charge(stream, count + FrameHeader.size)
     rules.sentData(count, isCut: count < stream.body.byteCount)
     guard isLast else { return .send(count, isLast: false, hasTrailers: false) }
-    stream.isDone = true
-    if let trailers = stream.trailers {
-      accept(withFields(trailers) { nghttp2_submit_trailer(engine, id, $0, $1) })
-    }
-    return .send(count, isLast: true, hasTrailers: stream.trailers != nil)
+    stream.output = .ended
+    if let trailers { accept(withFields(trailers) { nghttp2_submit_trailer(engine, id, $0, $1) }) }
+    return .send(count, isLast: true, hasTrailers: trailers != nil)
   }
 
   /// Writes the DATA frame that was just agreed on: from the stream's own buffers straight to the output.
   func sendBody(_ id: StreamID, frameHeader: UnsafeRawBufferPointer, count: Int) {
-    output.writeBytes(frameHeader)
+    output.reserveCapacity(minimumWritableBytes: frameHeader.count + count)
+    output.append(frameHeader)
     guard let stream = streams[id] else { return }
     stream.body.move(count, into: &output)
     schedule(stream)
-    guard count > 0 else { return }
-    if case .drained(id, let bytes) = events.last {
-      events[events.index(before: events.endIndex)] = .drained(id, bytes: bytes + count)
-    } else {
-      emit(.drained(id, bytes: count))
-    }
+    if count > 0, failure == nil { events.drained(id, count) }
   }
 
   /// From here on nghttp2 asks for the stream's body. Without this, its own queue would ask the oldest stream only.
   func headSent(_ id: StreamID) {
-    guard let stream = streams[id], !stream.isStarted else { return }
+    guard let stream = streams[id], !stream.isHeadSent else { return }
     if role == .server, stream.informationalCount > 0 {
       stream.informationalCount -= 1
       return
     }
-    stream.isHeadSent = true
-    stream.isStarted = true
+    stream.head = .sent
     schedule(stream)
     if role == .client { widenAtOnce(stream) }
   }
 
   /// The rest of a request that was answered already is not wanted (RFC 9113 §8.1).
   func finalFrameSent(_ id: StreamID) {
-    if let stream = streams[id], stream.isRejected || stream.isUnwanted, !stream.isPeerDone { reset(id, .noError) }
+    guard let stream = streams[id] else { return }
+    if stream.input == .unwanted || stream.audience == .refused && stream.input != .ended { reset(id, .noError) }
   }
 
   /// nghttp2 dropped a head or trailers, for example because they were too large: nothing would end the stream.
   func headersNotSent(_ id: StreamID) {
-    if let stream = streams[id], !stream.isDone { abandon(stream, .internalError) }
+    if let stream = streams[id], !stream.isReset { abandon(stream, .internalError) }
   }
 
   func resetSent(_ id: StreamID) {

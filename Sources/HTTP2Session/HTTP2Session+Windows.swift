@@ -6,7 +6,7 @@ extension HTTP2Session {
   ///
   /// The connection's window was credited when they arrived, so that a slow reader holds up its own stream only.
   package func consume(_ id: StreamID, bytes: Int) {
-    guard let stream = streams[id], !stream.isPeerDone, !stream.isReset else { return }
+    guard let stream = streams[id], stream.input != .ended, !stream.isReset else { return }
     let count = min(bytes, stream.unread)
     guard count > 0 else { return }
     stream.unread -= count

@@ -25,7 +25,7 @@ package final class HTTP2Session {
 
   let engine: OpaquePointer
   @exclusivity(unchecked) var now: NIODeadline
-  @exclusivity(unchecked) var events = CircularBuffer<HTTP2Event>(initialCapacity: 16)
+  @exclusivity(unchecked) var events = EventQueue()
   @exclusivity(unchecked) var streams = StreamTable()
 
   // Receiving.
@@ -42,7 +42,7 @@ package final class HTTP2Session {
   // Transmitting.
   @exclusivity(unchecked) var scheduler = StreamScheduler()
   /// The stream whose turn it is.
-  @exclusivity(unchecked) var turn: HTTP2Stream?
+  @exclusivity(unchecked) var turn: StreamID?
   /// What ``nextTransmit(maximum:into:at:)`` fills.
   @exclusivity(unchecked) var output = ByteBuffer()
   @exclusivity(unchecked) var outputLimit = 0
@@ -109,11 +109,11 @@ package final class HTTP2Session {
     if nghttp2_session_terminate_session(engine, failure.code.rawValue) != 0 {
       isBroken = true
     }
-    for stream in streams.all where stream.isAnnounced {
+    for stream in streams.all where stream.audience == .owner {
       emit(.closed(stream.id, failure.code, isUnprocessed: role == .client && !stream.isHeadSent))
     }
-    streams = StreamTable()
     scheduler = StreamScheduler()
+    streams = StreamTable()
     turn = nil
     timers.removeAll()
     emit(.failed(failure))

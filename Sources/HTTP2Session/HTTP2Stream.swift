@@ -5,18 +5,63 @@ internal import NIOCore
 final class HTTP2Stream {
   let id: StreamID
 
-  // Towards us.
+  /// Who hears of what the peer sends.
+  enum Audience {
+    /// Nobody yet: its head is still to come.
+    case nobody
+    /// Nobody at all: its head was too large and was answered with 431.
+    case refused
+    /// The owner, of its end, too.
+    case owner
+  }
 
-  /// The owner was told of this stream: it hears of its end, too.
-  var isAnnounced: Bool
-  /// The final head arrived; what follows are trailers.
-  var hasHead = false
-  /// The peer ended its side.
-  var isPeerDone = false
-  /// Its head was too large and was answered with 431: nothing of it reaches the owner.
-  var isRejected = false
-  /// The owner wants no more of what the peer sends.
-  var isUnwanted = false
+  /// Towards us.
+  enum Input {
+    /// The final head.
+    case head
+    /// A body, or trailers.
+    case body
+    /// The same, but the owner wants no more of it.
+    case unwanted
+    /// Nothing: the peer has ended its side.
+    case ended
+  }
+
+  /// The final head of ours.
+  enum Head {
+    case none
+    /// Until it is sent, nghttp2 reads it where it stands.
+    case submitted(FieldSection)
+    /// The peer may have acted on it, and nghttp2 asks for body bytes from now on.
+    case sent
+  }
+
+  /// From us, besides the head.
+  enum Output {
+    /// There is none.
+    case none
+    /// More bytes may follow those in `body`.
+    case body
+    /// No more bytes do.
+    case last(trailers: FieldSection?)
+    /// The last frame was agreed on.
+    case ended
+    /// We gave it up. It may end in another way before the RST_STREAM is out; the owner hears this code.
+    case reset(HTTP2ErrorCode)
+  }
+
+  /// Its place among those that have something to send.
+  enum Turn {
+    /// It has none.
+    case none
+    /// In the ``StreamScheduler``.
+    case scheduled
+    /// The peer's window for it is used up.
+    case blocked
+  }
+
+  var audience: Audience
+  var input = Input.head
   /// Bytes handed over that the reader has not taken.
   var unread = 0
   /// The peer's window on this stream.
@@ -25,43 +70,65 @@ final class HTTP2Stream {
   private let initialWindow: Int
   let readAhead: ReadAhead
 
-  // From us.
-
-  var body = BodyQueue()
-  var trailers: FieldSection?
   /// 1xx heads that wait to be sent.
   var informationalCount = 0
-  /// A client's head went out, so that the peer may have acted on it; a server's was submitted.
-  var isHeadSent = false
-  /// The head went out, and nghttp2 asks for body bytes from now on.
-  var isStarted = false
-  /// No more bytes come after those in `body`.
-  var isFinishing = false
-  /// We reset it, or sent its last frame.
-  var isDone = false
-  /// The owner reset it.
-  var isReset = false
-  /// With what we reset it. It may end in another way before the RST_STREAM is out; the owner hears this.
-  var resetCode: HTTP2ErrorCode?
-  /// The peer's window for it is used up.
-  var isBlocked = false
-  var isScheduled = false
+  var head = Head.none
+  var output = Output.none
+  var body = BodyQueue()
+
+  var turn = Turn.none
   var urgency = Urgency.default
   /// Bytes sent so far, as the scheduler counts them.
   var share: UInt64 = 0
 
-  init(id: StreamID, window: Int, readAhead: ReadAhead, isAnnounced: Bool) {
+  /// The next one in the same place of the ``StreamTable``.
+  var next: HTTP2Stream?
+
+  init(id: StreamID, window: Int, readAhead: ReadAhead, audience: Audience) {
     self.id = id
     self.window = window
     initialWindow = window
     self.readAhead = readAhead
-    self.isAnnounced = isAnnounced
+    self.audience = audience
   }
 
   deinit {
-    readAhead.giveBack(window - initialWindow)
+    if window > initialWindow { readAhead.giveBack(window - initialWindow) }
   }
 
+  /// Hands nghttp2 the final head.
+  func submit(_ fields: FieldSection, endStream: Bool) {
+    head = .submitted(fields)
+    output = endStream ? .none : .body
+  }
+
+  /// A head may still be submitted.
+  var mayAnswer: Bool {
+    if case .none = head { !isReset } else { false }
+  }
+
+  var isHeadSent: Bool {
+    if case .sent = head { true } else { false }
+  }
+
+  var takesBody: Bool {
+    if case .body = output { true } else { false }
+  }
+
+  var isReset: Bool {
+    if case .reset = output { true } else { false }
+  }
+
+  /// What the peer sends has an addressee.
+  var isHeard: Bool { audience != .refused && !isReset }
+
   /// Something could be sent now if the window allows it.
-  var isReady: Bool { isStarted && !isDone && (isFinishing || !body.isEmpty) }
+  var isReady: Bool {
+    guard isHeadSent else { return false }
+    return switch output {
+    case .body: !body.isEmpty
+    case .last: true
+    case .none, .ended, .reset: false
+    }
+  }
 }

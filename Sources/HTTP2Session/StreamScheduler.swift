@@ -3,6 +3,8 @@
 /// Lower urgency goes first (RFC 9218 §4.1). Within one urgency the stream that has sent least goes next, so that all
 /// advance alike, whether or not they called themselves incremental, and a small answer overtakes a long one. nghttp2's
 /// own queue serves streams without an `i` parameter one after another, which would let one upload block all others.
+///
+/// Does not keep the streams: whoever forgets one takes it out first.
 struct StreamScheduler {
   private var levels = [Level](repeating: Level(), count: Urgency.levels)
   /// Bit n: level n is not empty.
@@ -11,8 +13,8 @@ struct StreamScheduler {
   var isEmpty: Bool { occupied == 0 }
 
   mutating func insert(_ stream: HTTP2Stream) {
-    guard !stream.isScheduled else { return }
-    stream.isScheduled = true
+    guard stream.turn != .scheduled else { return }
+    stream.turn = .scheduled
     let level = Int(stream.urgency.rawValue)
     levels[level].insert(stream)
     occupied |= 1 << UInt8(level)
@@ -24,7 +26,7 @@ struct StreamScheduler {
     let level = occupied.trailingZeroBitCount
     let stream = levels[level].popFirst()
     if levels[level].isEmpty { occupied &= ~(1 << UInt8(level)) }
-    stream?.isScheduled = false
+    stream?.turn = .none
     return stream
   }
 
@@ -36,8 +38,8 @@ struct StreamScheduler {
 
   /// Takes out a stream that ended, or whose urgency is about to change.
   mutating func remove(_ stream: HTTP2Stream) {
-    guard stream.isScheduled else { return }
-    stream.isScheduled = false
+    guard stream.turn == .scheduled else { return }
+    stream.turn = .none
     let level = Int(stream.urgency.rawValue)
     levels[level].remove(stream)
     if levels[level].isEmpty { occupied &= ~(1 << UInt8(level)) }
@@ -50,7 +52,7 @@ extension StreamScheduler {
     private struct Entry {
       let share: UInt64
       let order: UInt64
-      let stream: HTTP2Stream
+      let stream: Unmanaged<HTTP2Stream>
 
       static func < (left: Entry, right: Entry) -> Bool {
         (left.share, left.order) < (right.share, right.order)
@@ -68,7 +70,7 @@ extension StreamScheduler {
     mutating func insert(_ stream: HTTP2Stream) {
       stream.share = max(stream.share, clock)
       order += 1
-      heap.append(Entry(share: stream.share, order: order, stream: stream))
+      heap.append(Entry(share: stream.share, order: order, stream: .passUnretained(stream)))
       var child = heap.count - 1
       while child > 0 {
         let parent = (child - 1) / 2
@@ -80,7 +82,7 @@ extension StreamScheduler {
 
     mutating func popFirst() -> HTTP2Stream? {
       guard let last = heap.popLast() else { return nil }
-      guard let first = heap.first else { return last.stream }
+      guard let first = heap.first else { return last.stream.takeUnretainedValue() }
       heap[0] = last
       var parent = 0
       while true {
@@ -91,11 +93,12 @@ extension StreamScheduler {
         heap.swapAt(child, parent)
         parent = child
       }
-      return first.stream
+      return first.stream.takeUnretainedValue()
     }
 
     mutating func remove(_ stream: HTTP2Stream) {
-      heap.removeAll { $0.stream === stream }
+      let gone = Unmanaged.passUnretained(stream).toOpaque()
+      heap.removeAll { $0.stream.toOpaque() == gone }
       // Rare, and a sorted array is a heap.
       heap.sort(by: <)
     }

@@ -1,70 +1,80 @@
-/// The open streams, by number.
+/// The open streams, by number: a hash table with a list for each place.
 ///
-/// Each frame needs a look-up or two, so this is a hash table whose hash is one multiplication: a peer that chose
-/// numbers to collide would have its own streams only to slow down. Collisions go to the next free place.
+/// Numbers count up by two, so that as many streams as there are places have one each. A peer that chose numbers to
+/// collide would have its own streams only to slow down, and may not have many.
 struct StreamTable {
   private(set) var count = 0
-  /// A power of two, at most half full.
+  /// A power of two, and no fewer than streams.
   private var places: [HTTP2Stream?] = Array(repeating: nil, count: 16)
 
   var isEmpty: Bool { count == 0 }
 
   subscript(id: StreamID) -> HTTP2Stream? {
-    var place = home(of: id)
-    while let stream = places[place] {
-      if stream.id == id { return stream }
-      place = next(place)
-    }
-    return nil
+    var found = places[place(of: id)]
+    while let stream = found, stream.id != id { found = stream.next }
+    return found
+  }
+
+  func contains(_ id: StreamID) -> Bool {
+    self[id] != nil
   }
 
   /// The number must not be in the table.
   mutating func insert(_ stream: HTTP2Stream) {
-    if 2 * count >= places.count { resize() }
+    if count == places.count { grow() }
     count += 1
-    place(stream)
+    link(stream)
   }
 
   @discardableResult
   mutating func remove(_ id: StreamID) -> HTTP2Stream? {
-    var hole = home(of: id)
-    while let stream = places[hole], stream.id != id { hole = next(hole) }
-    guard let removed = places[hole] else { return nil }
-    count -= 1
-    // Those behind it that could stand in the hole move up, or a look-up would stop at it.
-    var place = next(hole)
-    while let stream = places[place] {
-      let distance = (place - home(of: stream.id)) & mask
-      if distance >= (place - hole) & mask {
-        places[hole] = stream
-        hole = place
-      }
-      place = next(place)
+    let place = place(of: id)
+    guard let first = places[place] else { return nil }
+    if first.id == id {
+      places[place] = first.next.take()
+      count -= 1
+      return first
     }
-    places[hole] = nil
-    return removed
+    var previous = first
+    while let stream = previous.next {
+      if stream.id == id {
+        previous.next = stream.next.take()
+        count -= 1
+        return stream
+      }
+      previous = stream
+    }
+    return nil
   }
 
   /// In the order of their numbers.
   var all: [HTTP2Stream] {
-    places.compactMap { $0 }.sorted { $0.id < $1.id }
+    var streams: [HTTP2Stream] = []
+    streams.reserveCapacity(count)
+    for first in places {
+      var next = first
+      while let stream = next {
+        streams.append(stream)
+        next = stream.next
+      }
+    }
+    return streams.sorted { $0.id < $1.id }
   }
 
-  private var mask: Int { places.count - 1 }
+  private func place(of id: StreamID) -> Int { Int(UInt32(bitPattern: id) >> 1) & (places.count - 1) }
 
-  private func home(of id: StreamID) -> Int { Int((UInt32(bitPattern: id) &* 0x9E37_79B1) >> 16) & mask }
-
-  private func next(_ place: Int) -> Int { (place + 1) & mask }
-
-  private mutating func place(_ stream: HTTP2Stream) {
-    var place = home(of: stream.id)
-    while places[place] != nil { place = next(place) }
+  private mutating func link(_ stream: HTTP2Stream) {
+    let place = place(of: stream.id)
+    stream.next = places[place].take()
     places[place] = stream
   }
 
-  private mutating func resize() {
-    let streams = places
-    places = Array(repeating: nil, count: 2 * streams.count)
-    for case .some(let stream) in streams { place(stream) }
+  private mutating func grow() {
+    let streams = all
+    places = Array(repeating: nil, count: 2 * places.count)
+    for stream in streams {
+      stream.next = nil
+      link(stream)
+    }
   }
 }

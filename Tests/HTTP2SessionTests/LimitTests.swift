@@ -87,6 +87,20 @@ import Testing
     #expect(pair.toClient.closed(id) == .internalError)
   }
 
+  @Test("trailers too large to be sent close their stream instead of hanging it") func unsendableTrailers() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    var trailers = FieldSection()
+    for _ in 0..<10 { trailers.append(name: "x-large", value: String(repeating: "~", count: 60_000)) }
+    pair.server.submitResponse(id, [":status": "200"], endStream: false)
+    pair.server.write(id, ByteBuffer(string: "x"))
+    pair.server.finish(id, trailers: trailers)
+    pair.exchange()
+    #expect(pair.toServer.closed(id) == .internalError)
+    #expect(pair.toClient.closed(id) == .internalError)
+  }
+
   @Test("sends a peer away that opens streams only to reset them") func rapidReset() {
     let client = RawClient(strict)
     client.answers = false

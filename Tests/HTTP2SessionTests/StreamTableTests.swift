@@ -13,7 +13,7 @@ import Testing
     for _ in 0..<3000 {
       guard let id = numbers.randomElement(using: &random) else { break }
       if model[id] == nil, random.chance(50) {
-        let stream = HTTP2Stream(id: id, window: 0, readAhead: ReadAhead(), isAnnounced: true)
+        let stream = HTTP2Stream(id: id, window: 0, readAhead: ReadAhead(), audience: .owner)
         table.insert(stream)
         model[id] = stream
       } else {
