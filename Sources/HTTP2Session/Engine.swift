@@ -3,7 +3,9 @@ internal import HTTPWire
 
 /// nghttp2's side of a session: how it is set up, and how it calls back.
 enum Engine {
-  static func make(role: HTTP2Session.Role, configuration: HTTP2Configuration) -> OpaquePointer {
+  static func make(
+    role: HTTP2Session.Role, configuration: HTTP2Configuration, memory: EngineMemory
+  ) -> OpaquePointer {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     var session: OpaquePointer?
@@ -15,9 +17,10 @@ enum Engine {
     }
     install(callbacks)
     set(options, configuration)
+    var functions = memory.functions
     switch role {
-    case .client: _ = nghttp2_session_client_new2(&session, callbacks, nil, options)
-    case .server: _ = nghttp2_session_server_new2(&session, callbacks, nil, options)
+    case .client: _ = nghttp2_session_client_new3(&session, callbacks, nil, options, &functions)
+    case .server: _ = nghttp2_session_server_new3(&session, callbacks, nil, options, &functions)
     }
     guard let session else { preconditionFailure("There is no memory left for an HTTP/2 session.") }
     return session

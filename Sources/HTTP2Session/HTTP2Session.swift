@@ -24,6 +24,7 @@ package final class HTTP2Session {
   @exclusivity(unchecked) package internal(set) var failure: HTTP2Failure?
 
   let engine: OpaquePointer
+  private let memory = EngineMemory()
   @exclusivity(unchecked) var now: NIODeadline
   @exclusivity(unchecked) var events = EventQueue()
   @exclusivity(unchecked) var streams = StreamTable()
@@ -75,7 +76,7 @@ package final class HTTP2Session {
     rules = InboundRules(role: role, floods: configuration.floods, at: now)
     tuner = WindowTuner(initial: configuration.windows.usual, maximum: configuration.windows.maximum)
     readAhead = ReadAhead(limit: configuration.windows.growth)
-    engine = Engine.make(role: role, configuration: configuration)
+    engine = Engine.make(role: role, configuration: configuration, memory: memory)
     nghttp2_session_set_user_data(engine, Unmanaged.passUnretained(self).toOpaque())
     submitSettings()
     timers[.settings] = now + configuration.timeouts.settings

@@ -9,6 +9,7 @@ struct StreamTable {
 
   var isEmpty: Bool { count == 0 }
 
+  @inline(__always)
   subscript(id: StreamID) -> HTTP2Stream? {
     var found = places[place(of: id)]
     while let stream = found, stream.id != id { found = stream.next }

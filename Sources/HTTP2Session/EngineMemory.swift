@@ -1,0 +1,100 @@
+internal import CNGHTTP2
+internal import Glibc
+
+/// The memory of nghttp2's side of a session: what one stream gives back, the next one is given.
+///
+/// The C library keeps only seven pieces of a size at hand, and a connection has many streams that come and go together.
+final class EngineMemory {
+  /// Precedes each piece, and keeps it aligned.
+  private struct Header {
+    let size: Int
+    /// Where the piece belongs once it is free; `nil`: to the C library.
+    let shelf: Int8?
+  }
+
+  private struct Shelf {
+    let size: Int
+    /// A list: each free piece begins with the address of the next one.
+    var first: UnsafeMutableRawPointer?
+    var count = 0
+  }
+
+  private static let headerSize = 16
+  /// Free pieces of one size that are kept.
+  private static let keptCount = 128
+  /// What nghttp2 needs for a stream, a frame that waits, and the fields of a head.
+  private var shelves = [64, 128, 256, 512].map { Shelf(size: $0) }
+
+  deinit {
+    for shelf in shelves {
+      var next = shelf.first
+      while let piece = next {
+        next = piece.load(as: UnsafeMutableRawPointer?.self)
+        free(piece - Self.headerSize)
+      }
+    }
+  }
+
+  /// The functions that nghttp2 calls. The memory must outlive the session that it is handed to.
+  var functions: nghttp2_mem {
+    nghttp2_mem(
+      mem_user_data: Unmanaged.passUnretained(self).toOpaque(),
+      malloc: { size, user in EngineMemory.with(user) { $0.take(size) } },
+      free: { piece, user in EngineMemory.with(user) { $0.giveBack(piece) } },
+      calloc: { count, size, user in EngineMemory.with(user) { $0.takeZeroed(count, size) } },
+      realloc: { piece, size, user in EngineMemory.with(user) { $0.resize(piece, size) } })
+  }
+
+  @discardableResult
+  private static func with<Result>(_ user: UnsafeMutableRawPointer?, _ body: (EngineMemory) -> Result?) -> Result? {
+    user.flatMap { Unmanaged<EngineMemory>.fromOpaque($0)._withUnsafeGuaranteedRef(body) }
+  }
+
+  func take(_ size: Int) -> UnsafeMutableRawPointer? {
+    guard let index = shelves.firstIndex(where: { size <= $0.size }) else { return make(size, shelf: nil) }
+    guard let piece = shelves[index].first else { return make(shelves[index].size, shelf: Int8(index)) }
+    shelves[index].first = piece.load(as: UnsafeMutableRawPointer?.self)
+    shelves[index].count -= 1
+    return piece
+  }
+
+  private func make(_ size: Int, shelf: Int8?) -> UnsafeMutableRawPointer? {
+    let (total, overflow) = size.addingReportingOverflow(Self.headerSize)
+    guard !overflow, let start = malloc(total) else { return nil }
+    start.storeBytes(of: Header(size: size, shelf: shelf), as: Header.self)
+    return start + Self.headerSize
+  }
+
+  func giveBack(_ piece: UnsafeMutableRawPointer?) {
+    guard let piece else { return }
+    let header = header(of: piece)
+    guard let shelf = header.shelf, shelves[Int(shelf)].count < Self.keptCount else {
+      return free(piece - Self.headerSize)
+    }
+    let index = Int(shelf)
+    piece.storeBytes(of: shelves[index].first, as: UnsafeMutableRawPointer?.self)
+    shelves[index].first = piece
+    shelves[index].count += 1
+  }
+
+  func takeZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer? {
+    let (total, overflow) = count.multipliedReportingOverflow(by: size)
+    guard !overflow, let piece = take(total) else { return nil }
+    memset(piece, 0, total)
+    return piece
+  }
+
+  func resize(_ piece: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
+    guard let piece else { return take(size) }
+    let held = header(of: piece).size
+    if size <= held { return piece }
+    guard let larger = take(size) else { return nil }
+    larger.copyMemory(from: piece, byteCount: held)
+    giveBack(piece)
+    return larger
+  }
+
+  private func header(of piece: UnsafeMutableRawPointer) -> Header {
+    (piece - Self.headerSize).load(as: Header.self)
+  }
+}
