@@ -57,8 +57,8 @@ package struct FieldSection: @unchecked Sendable {
   }
 
   package mutating func append(_ field: KnownField, _ value: String) {
-    var value = value
-    value.withUTF8 { append(field, UnsafeRawBufferPointer($0)) }
+    let isNative: Void? = value.utf8.withContiguousStorageIfAvailable { append(field, UnsafeRawBufferPointer($0)) }
+    if isNative == nil { append(field, String(decoding: value.utf8, as: UTF8.self)) }
   }
 
   package mutating func append(_ field: KnownField, _ value: StaticString) {

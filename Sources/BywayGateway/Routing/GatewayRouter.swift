@@ -29,12 +29,15 @@ final class GatewayRouter: ExchangeHandler {
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    var request = request
     do {
-      let target = try rules.target(of: request.fields)
+      let handler = try handler(for: rules.target(of: request.fields))
+      guard configuration.addsForwarded || request.fields.contains(.targetForm) else {
+        return handler.begin(request, respondingTo: sink)
+      }
+      var request = request
       request.fields.remove(.targetForm)
       if configuration.addsForwarded { addForwarded(to: &request.fields) }
-      return try handler(for: target).begin(request, respondingTo: sink)
+      return handler.begin(request, respondingTo: sink)
     } catch {
       sink.fail(BywayError(error))
       return DiscardingRequestSink()

@@ -38,8 +38,8 @@ struct RoutingRules: Sendable {
   }
 
   func target(of request: FieldSection) throws(BywayError) -> Target {
-    let method = request.value(of: .method) ?? ""
-    if method == "CONNECT", !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
+    let isConnect = request.withValue(of: .method) { $0.equals("CONNECT") } ?? false
+    if isConnect, !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
 
     // What most requests are: no rule that could send them elsewhere.
     let isForwarding = request.contains(.targetForm)
