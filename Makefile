@@ -9,7 +9,7 @@ SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard exa
 # read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
 GLIBC := $(lastword $(shell getconf GNU_LIBC_VERSION))
 RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -Xlinker pack-relative-relocs)
-RELEASE := -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
+RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
   -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
 
 .PHONY: build test test-device soak demo docs format lint files check release bench bench-serial examples dependencies peers clean

@@ -15,7 +15,8 @@ struct AuthorityCommand: ParsableCommand {
     subcommands: [Create.self, Show.self, Remove.self])
 
   struct Create: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Makes one, and prints its certificate.")
+    static let configuration = CommandConfiguration(
+      commandName: "create", abstract: "Makes one, and prints its certificate.")
 
     func run() throws {
       try StandardStream.output.write(AuthorityStore().create().certificatePEM)
@@ -23,7 +24,8 @@ struct AuthorityCommand: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints its certificate.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Prints its certificate.")
 
     func run() throws {
       let authority = try AuthorityStore().load()
@@ -35,7 +37,8 @@ struct AuthorityCommand: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Deletes its key and certificate.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove", abstract: "Deletes its key and certificate.")
 
     func run() throws {
       try AuthorityStore().remove()

@@ -13,7 +13,8 @@ struct TrustCommand: ParsableCommand {
     subcommands: [Add.self, List.self, Remove.self, AuthorityCommand.self])
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Shows what is trusted for which host, and until when.")
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "Shows what is trusted for which host, and until when.")
 
     func run() throws {
       let entries = try TrustStore().entries()
@@ -25,7 +26,8 @@ struct TrustCommand: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Stops trusting what was added for a host.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove", abstract: "Stops trusting what was added for a host.")
 
     @Argument(help: "The host as it was added.")
     var host: String
