@@ -85,15 +85,10 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
 
   private func start(isHTTP2: Bool, _ context: ChannelHandlerContext) {
     timer?.cancel()
-    do {
-      connection =
-        isHTTP2
-        ? HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
-        : try HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration)
-    } catch {
-      context.close(promise: nil)
-      return
-    }
+    connection =
+      isHTTP2
+      ? HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+      : HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration)
     if received.readableBytes > 0 { context.fireChannelRead(NIOAny(received)) }
     received = ByteBuffer()
   }

@@ -1,3 +1,4 @@
+import HTTPWire
 internal import NIOCore
 
 /// What a session has to tell its owner, oldest first. What can be told with the event before is.

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// The nine bytes before every frame (RFC 9113 §4.1).
 struct FrameHeader {
   static let size = 9

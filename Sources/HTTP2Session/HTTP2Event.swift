@@ -1,9 +1,6 @@
 package import HTTPWire
 package import NIOCore
 
-/// A stream's number. Odd ones were opened by the client (RFC 9113 §5.1.1).
-package typealias StreamID = Int32
-
 /// What a session has to tell its owner.
 ///
 /// A stream's events come in this order: any number of `informational`, one `head`, any number of `data`, perhaps

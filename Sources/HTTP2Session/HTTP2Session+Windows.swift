@@ -1,5 +1,5 @@
 internal import CNGHTTP2
-internal import HTTPWire
+package import HTTPWire
 
 extension HTTP2Session {
   /// The reader took that many body bytes: the peer may send as many more on that stream.

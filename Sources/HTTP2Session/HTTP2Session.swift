@@ -47,6 +47,8 @@ package final class HTTP2Session {
   /// What ``nextTransmit(maximum:into:at:)`` fills.
   @exclusivity(unchecked) var output = ByteBuffer()
   @exclusivity(unchecked) var outputLimit = 0
+  /// What was handed over last.
+  @exclusivity(unchecked) var outgoing = ByteBuffer()
   /// With what the owner asked to go away.
   @exclusivity(unchecked) var goAwayCode: HTTP2ErrorCode?
   /// That GOAWAY waits to be sent.

@@ -1,3 +1,4 @@
+import HTTPWire
 internal import NIOCore
 
 /// The rules for incoming frames that nghttp2 leaves open: frames on streams that are gone (RFC 9113 §5.1, §5.1.1),

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// The numbers of the streams that ended last, one way or another.
 struct RecentStreams {
   private var ids: [StreamID] = []

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// The open streams, by number: a hash table with a list for each place.
 ///
 /// Numbers count up by two, so that as many streams as there are places have one each. A peer that chose numbers to

@@ -25,7 +25,7 @@ struct HTTP1ServerFixture {
     var configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     configuration.timeouts = timeouts
     connection = try await watch.run { [handler, configuration] in
-      Unshared(try HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))
+      Unshared(HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))
     }
   }
 

@@ -6,24 +6,26 @@ import NIOCore
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
 ///
 /// Lives on its channel's event loop.
-final class HTTP2ClientConnection: HTTP2Driver.Delegate {
-  private let driver: HTTP2Driver
+final class HTTP2ClientConnection {
+  private let driver: ConnectionDriver<HTTP2ClientConnection>
   private let session: HTTP2Session
   private let upstream: HTTP2Upstream
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
-  private var exchanges: [StreamID: HTTP2Exchange] = [:]
+  private var exchanges: [StreamID: UpstreamExchange] = [:]
   private var isDraining = false
   private var isProved = false
 
-  private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in timePassed() }
+  private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
+    timePassed(for: Array(exchanges.values))
+  }
 
   /// Nothing is read or written, and no end is told, before ``start()``.
   init(on channel: any Channel, upstream: HTTP2Upstream) {
     var configuration = upstream.configuration.http2.over(channel)
     configuration.windows.initial = ReadAhead.share
     session = HTTP2Session(role: .client, configuration: configuration, at: channel.eventLoop.now)
-    driver = HTTP2Driver(session, on: channel)
+    driver = ConnectionDriver(session, on: channel)
     closed = channel.closeFuture
     self.upstream = upstream
   }
@@ -33,15 +35,15 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     driver.start(for: self)
   }
 
-  // MARK: For exchanges
+  // MARK: For the upstream
 
-  func begin(_ exchange: HTTP2Exchange) {
+  func begin(_ exchange: UpstreamExchange) {
     do {
       let id = try session.submitRequest(
         upstream.rules.prepared(exchange.head.fields), endStream: exchange.head.isComplete,
         readAhead: exchange.head.readAhead)
       exchanges[id] = exchange
-      exchange.opened(id, on: self)
+      exchange.opened(id, on: self, provingTakes: provingTakes)
     } catch {
       // Nothing of it was sent; another connection may take it, unless this is not HTTP/2 at all.
       upstream.connectionRefusesStreams(self)
@@ -53,28 +55,6 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     driver.scheduleTransmit()
   }
 
-  func write(_ id: StreamID, _ bytes: ByteBuffer) {
-    session.write(id, bytes)
-    driver.scheduleTransmit()
-  }
-
-  func finish(_ id: StreamID, trailers: FieldSection?) {
-    session.finish(id, trailers: trailers)
-    driver.scheduleTransmit()
-  }
-
-  func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
-    exchanges[id] = nil
-    session.reset(id, code)
-    driver.scheduleTransmit()
-    closeIfDrained()
-  }
-
-  func consume(_ id: StreamID, _ bytes: Int) {
-    session.consume(id, bytes: bytes)
-    driver.scheduleTransmit()
-  }
-
   func ping() {
     session.ping()
     driver.scheduleTransmit()
@@ -83,20 +63,10 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
   var lineStatistics: LineStatistics? { driver.lineStatistics }
 
   /// How long it takes the peer's first bytes at least to be here; `nil`: they are, and it speaks HTTP/2.
-  var provingTakes: TimeAmount? {
+  private var provingTakes: TimeAmount? {
     if isProved { return nil }
     // A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
     return .nanoseconds(lineStatistics?.nominalRate.map { 512 * 1_000_000_000 / Int64(max($0, 1)) } ?? 0)
-  }
-
-  /// Tells its exchange at that time.
-  func watch(_ deadline: NIODeadline?) {
-    if deadline != .distantFuture { time.note(deadline) }
-  }
-
-  private func timePassed() {
-    for exchange in Array(exchanges.values) { exchange.timePassed() }
-    for exchange in exchanges.values { watch(exchange.nextDeadline) }
   }
 
   /// Takes no more exchanges; closes when the running ones have ended.
@@ -110,8 +80,51 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     session.goAway(.noError)
     driver.close()
   }
+}
 
-  // MARK: HTTP2Driver.Delegate
+extension HTTP2ClientConnection: ClientConnection {
+  func write(_ id: StreamID, _ bytes: ByteBuffer) {
+    session.write(id, bytes)
+    driver.scheduleTransmit()
+  }
+
+  func finish(_ id: StreamID, trailers: FieldSection?) {
+    session.finish(id, trailers: trailers)
+    driver.scheduleTransmit()
+  }
+
+  func consume(_ id: StreamID, _ bytes: Int) {
+    session.consume(id, bytes: bytes)
+    driver.scheduleTransmit()
+  }
+
+  func cancel(_ id: StreamID) {
+    reset(id, .cancel)
+  }
+
+  func stopSending(_ id: StreamID) {
+    reset(id, .noError)
+  }
+
+  private func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
+    exchanges[id] = nil
+    session.reset(id, code)
+    driver.scheduleTransmit()
+    closeIfDrained()
+  }
+
+  func watch(_ deadline: NIODeadline?) {
+    if deadline != .distantFuture { time.note(deadline) }
+  }
+
+  private func timePassed(for exchanges: [UpstreamExchange]) {
+    for exchange in exchanges { exchange.timePassed() }
+    for exchange in self.exchanges.values { watch(exchange.nextDeadline) }
+  }
+}
+
+extension HTTP2ClientConnection: ConnectionOwner {
+  typealias Session = HTTP2Session
 
   func handle(_ event: consuming HTTP2Event) {
     switch consume event {
@@ -136,9 +149,10 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
       proved()
     case .pong(let roundTrip):
       upstream.ponged(roundTrip)
-    case .failed:
-      // The driver closes the connection and tells why.
+    case .failed(let failure):
+      driver.note(explain(failure))
       upstream.connectionRefusesStreams(self)
+      driver.scheduleTransmit()
     }
   }
 
@@ -151,7 +165,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     }
   }
 
-  func explain(_ failure: HTTP2Failure) -> BywayError {
+  private func explain(_ failure: HTTP2Failure) -> BywayError {
     BywayError(failure, from: upstream.rules.farEnd)
   }
 
@@ -161,20 +175,25 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
     upstream.connectionEnded(self, error)
     let failure =
       error ?? BywayError(.linkLost, "\(upstream.dialer.name) was closed by the far end before the response ended.")
-    for exchange in running { exchange.lost(failure) }
+    for exchange in running { exchange.lost { _ in failure } }
   }
 
-  func inputEnded() {
+  func inputEnded(isClosed: Bool) {
     // Nothing can be answered any more.
-    driver.close()
+    if !isClosed { driver.close() }
   }
 
   private func closed(_ id: StreamID, _ code: HTTP2ErrorCode, isUnprocessed: Bool) {
     guard let exchange = exchanges.removeValue(forKey: id) else { return }
     if let failure = session.failure {
-      exchange.lost(explain(failure))
-    } else {
-      exchange.closed(code, isUnprocessed: isUnprocessed)
+      let error = explain(failure)
+      exchange.lost { _ in error }
+      return
+    }
+    exchange.lost { hadBegun in
+      BywayError(
+        isUnprocessed ? .refused : hadBegun ? .incompleteResponse : .originLost,
+        "\(upstream.dialer.name) ended the request (\(code)).", processing: isUnprocessed ? .none : .possible)
     }
   }
 
@@ -184,6 +203,7 @@ final class HTTP2ClientConnection: HTTP2Driver.Delegate {
       session.consume(id, bytes: bytes.readableBytes)
       return
     }
-    exchange.responseBody(bytes, isLast: isLast)
+    exchange.responseBody(bytes)
+    if isLast { exchange.responseEnded(trailers: nil) }
   }
 }

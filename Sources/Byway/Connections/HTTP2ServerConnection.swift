@@ -3,21 +3,21 @@ import HTTPWire
 import Logging
 package import NIOCore
 
-/// The serving end of an HTTP/2 connection: begins an exchange for each request that arrives.
+/// The serving end of an HTTP/2 connection: an exchange for each request that arrives.
 ///
 /// Lives on its channel's event loop.
-package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnection {
-  private let driver: HTTP2Driver
+package final class HTTP2ServerConnection: ServedConnection {
+  private let driver: ConnectionDriver<HTTP2ServerConnection>
   private let session: HTTP2Session
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
   private let via: String
-  private var streams: [StreamID: HTTP2ServerStream] = [:]
+  private var exchanges: [StreamID: ServedExchange] = [:]
   private var isDraining = false
   private let readAhead: ReadAhead
   private var lastEnd = NIODeadline.now()
 
-  package var runningExchanges: Int { streams.count }
+  package var runningExchanges: Int { exchanges.count }
 
   /// Puts the connection on a channel, and turns reading on.
   package static func start(
@@ -30,7 +30,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
 
   private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
     session = HTTP2Session(role: .server, configuration: configuration.http2.over(channel), at: channel.eventLoop.now)
-    driver = HTTP2Driver(session, on: channel)
+    driver = ConnectionDriver(session, on: channel)
     self.handler = handler
     self.configuration = configuration
     readAhead = ReadAhead(limit: configuration.readAhead)
@@ -46,7 +46,7 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     driver.scheduleTransmit()
   }
 
-  package var idleSince: NIODeadline? { streams.isEmpty ? lastEnd : nil }
+  package var idleSince: NIODeadline? { exchanges.isEmpty ? lastEnd : nil }
 
   package func giveUpPlace() {
     session.goAway(.noError)
@@ -58,46 +58,57 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
   }
 
   private func closeIfDrained() {
-    guard isDraining, streams.isEmpty else { return }
+    guard isDraining, exchanges.isEmpty else { return }
     session.goAway(.noError)
     driver.scheduleTransmit()
   }
+}
 
-  // MARK: HTTP2Driver.Delegate
+extension HTTP2ServerConnection: ConnectionOwner {
+  typealias Session = HTTP2Session
 
   func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):
       begin(id, fields, isComplete: endStream)
     case .data(let id, let bytes, let endStream):
-      streams[id]?.requestBody(bytes, isLast: endStream)
+      guard let exchange = exchanges[id] else { return }
+      if bytes.readableBytes > 0 { exchange.requestBody(bytes) }
+      if endStream { exchange.requestEnded(trailers: nil) }
     case .trailers(let id, let fields):
-      streams[id]?.requestEnded(trailers: fields)
+      exchanges[id]?.requestEnded(trailers: fields)
     case .drained(let id, let bytes):
-      streams[id]?.drained(bytes)
+      exchanges[id]?.drained(bytes)
     case .closed(let id, let code, _):
-      streams.removeValue(forKey: id)?.closed(code)
-      if streams.isEmpty { lastEnd = .now() }
+      exchanges.removeValue(forKey: id)?.closed(
+        BywayError(.cancelled, "The client cancelled the request (\(code))."))
+      if exchanges.isEmpty { lastEnd = .now() }
       closeIfDrained()
     case .failed(let failure):
       configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
+      driver.note(BywayError(failure))
+      driver.scheduleTransmit()
     case .informational, .goAway, .settingsReceived, .pong:
       break
     }
   }
 
-  func explain(_ failure: HTTP2Failure) -> BywayError { BywayError(failure) }
-
-  func connectionEnded(_ error: BywayError?) {
-    let running = streams.values
-    streams.removeAll()
-    let reason = error ?? BywayError(.linkLost, "The client closed the connection.")
-    for stream in running { stream.connectionLost(reason) }
+  private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
+    let exchange = ServedExchange(
+      id, on: self, asked: fields, isComplete: isComplete, readAhead: readAhead, configuration: configuration)
+    exchanges[id] = exchange
+    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
+      exchange.fail(rejection)
+    } else {
+      exchange.begin(fields, with: handler)
+    }
   }
 
-  func inputEnded() {
+  func inputEnded(isClosed: Bool) {
+    guard !isClosed else { return }
     // No request can be completed any more, but an answer may still be read.
-    for stream in Array(streams.values) { stream.inputEnded() }
+    let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")
+    for exchange in Array(exchanges.values) { exchange.requestLost(error) }
     isDraining = true
     // Where that was the end of both directions, only a write tells: without it a stream whose window is shut would wait for ever.
     session.ping()
@@ -105,17 +116,48 @@ package final class HTTP2ServerConnection: HTTP2Driver.Delegate, ServedConnectio
     closeIfDrained()
   }
 
-  private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
-    let stream = HTTP2ServerStream(
-      id, session: session, driver: driver, readAhead: readAhead, configuration: configuration)
-    streams[id] = stream
-    stream.expectAnswer(to: fields)
-    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
-      stream.fail(rejection)
-      return
-    }
-    let head = ExchangeHead(
-      fields: fields, isComplete: isComplete, deadline: configuration.deadline(), readAhead: readAhead)
-    stream.begin(head, with: handler)
+  func connectionEnded(_ error: BywayError?) {
+    let running = exchanges.values
+    exchanges.removeAll()
+    let reason = error ?? BywayError(.linkLost, "The client closed the connection.")
+    for exchange in running { exchange.closed(reason) }
+  }
+}
+
+extension HTTP2ServerConnection: ResponseWriter {
+  func informational(_ id: StreamID, _ head: FieldSection) {
+    session.submitInformational(id, head)
+    driver.scheduleTransmit()
+  }
+
+  func respond(_ id: StreamID, _ head: FieldSection, isComplete: Bool) {
+    session.submitResponse(id, head, endStream: isComplete)
+    driver.scheduleTransmit()
+  }
+
+  func write(_ id: StreamID, _ bytes: ByteBuffer) {
+    session.write(id, bytes)
+    driver.scheduleTransmit()
+  }
+
+  func finish(_ id: StreamID, trailers: FieldSection?) {
+    session.finish(id, trailers: trailers)
+    driver.scheduleTransmit()
+  }
+
+  func cutShort(_ id: StreamID, _ error: BywayError) {
+    // A body cut short must not look like a whole one (RFC 9113 §8.1.1).
+    session.reset(id, error.code == .cancelled ? .cancel : .internalError)
+    driver.scheduleTransmit()
+  }
+
+  func consume(_ id: StreamID, _ bytes: Int) {
+    session.consume(id, bytes: bytes)
+    driver.scheduleTransmit()
+  }
+
+  /// Once our side has ended, the client is told so with NO_ERROR (RFC 9113 §8.1).
+  func stopReceiving(_ id: StreamID) {
+    session.stopReceiving(id)
   }
 }

@@ -6,18 +6,7 @@ package import NIOCore
 /// What a serving connection is told, whichever HTTP it speaks.
 package struct ServerConfiguration: Sendable {
   /// How long a connection of HTTP/1.1 waits for its client.
-  package struct Timeouts: Sendable, Hashable {
-    /// For the next request.
-    package var idle = TimeAmount.seconds(75)
-    /// For the rest of a request's head.
-    package var head = TimeAmount.seconds(30)
-    /// For the client to read on, where more requests wait behind responses that it does not take.
-    package var unread = TimeAmount.minutes(5)
-    /// For the client to close, after the last response.
-    package var linger = TimeAmount.seconds(2)
-
-    package init() {}
-  }
+  package typealias Timeouts = HTTP1ServerSession.Timeouts
 
   /// Names this hop in `Via` (RFC 9110 §7.6.3) and `Proxy-Status` (RFC 9209).
   package var hop: String
@@ -32,7 +21,7 @@ package struct ServerConfiguration: Sendable {
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
-  /// Told of each exchange of HTTP/2 that failed, on the event loop.
+  /// Told of each exchange that failed, on the event loop.
   package var failed: (@Sendable (BywayError) -> Void)?
 
   package init(

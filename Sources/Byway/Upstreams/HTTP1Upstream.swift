@@ -6,7 +6,7 @@ package import NIOCore
 ///
 /// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in,
 /// first out, so that a quiet pool shrinks; it is checked before it is used again. Lives on one event loop.
-package final class HTTP1Upstream: ExchangeHandler {
+package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
   package struct Configuration: Sendable {
     /// Open connections at once; further exchanges wait for one.
     package var maximumConnections = 256
@@ -31,14 +31,23 @@ package final class HTTP1Upstream: ExchangeHandler {
     /// nothing any more to half of a connection.
     package var webSocketClosing = TimeAmount.seconds(10)
     package var farEnd = FarEnd.origin
-    /// Requests carry their target in absolute form, because a proxy stands next.
-    var isProxy: Bool { farEnd == .proxy }
     package var http1 = HTTP1Configuration.defaults
 
     /// From 0 to 1: what varies the pauses between tries.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()
+
+    var session: HTTP1ClientSession.Configuration {
+      var session = HTTP1ClientSession.Configuration()
+      session.http1 = http1
+      session.targetForm = farEnd == .proxy ? .absolute : .origin
+      session.idleTimeout = idleTimeout
+      session.stallTimeout = responseTimeout
+      session.bodyTimeout = bodyTimeout
+      session.webSocketClosing = webSocketClosing
+      return session
+    }
   }
 
   let eventLoop: any EventLoop
@@ -48,7 +57,7 @@ package final class HTTP1Upstream: ExchangeHandler {
   /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
   let readAhead = ReadAhead()
   private var idle: [HTTP1ClientConnection] = []
-  private let waiting: WaitingLine<HTTP1Exchange>
+  private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
   private var connectionCount = 0
@@ -68,7 +77,7 @@ package final class HTTP1Upstream: ExchangeHandler {
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
-    let exchange = HTTP1Exchange(
+    let exchange = UpstreamExchange(
       request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
     start(exchange)
     return exchange
@@ -78,7 +87,7 @@ package final class HTTP1Upstream: ExchangeHandler {
     let isPatient = configuration.patience > .zero
     return RequestLife.Budget(
       patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1), isPatient: isPatient,
-      queueing: configuration.queueing, deadline: deadline ?? .distantFuture)
+      queueing: configuration.queueing, response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
   /// Closes the idle connections, whose end it reports; the others when their exchanges end.
@@ -95,9 +104,9 @@ package final class HTTP1Upstream: ExchangeHandler {
 
   // MARK: For exchanges
 
-  func start(_ exchange: HTTP1Exchange) {
+  func start(_ exchange: UpstreamExchange) {
     if let connection = takeIdle(for: exchange) {
-      exchange.send(on: connection)
+      put(exchange, on: connection)
     } else if isShutDown {
       exchange.turnedAway(Self.wasShutDown)
     } else if waiting.count < configuration.maximumWaiting {
@@ -112,12 +121,10 @@ package final class HTTP1Upstream: ExchangeHandler {
     }
   }
 
-  /// It waits no more.
-  func leave(_ exchange: HTTP1Exchange) {
+  func leave(_ exchange: UpstreamExchange) {
     waiting.remove(exchange)
   }
 
-  /// - Parameter processing: what became of the request until then.
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
     var error: BywayError
     switch failure {
@@ -135,7 +142,16 @@ package final class HTTP1Upstream: ExchangeHandler {
     return error
   }
 
-  private func takeIdle(for exchange: HTTP1Exchange) -> HTTP1ClientConnection? {
+  private func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection) {
+    do {
+      try connection.begin(exchange)
+    } catch {
+      exchange.turnedAway(BywayError(.invalidRequest, error.message, processing: .none))
+      connectionBecameIdle(connection)
+    }
+  }
+
+  private func takeIdle(for exchange: UpstreamExchange) -> HTTP1ClientConnection? {
     guard configuration.reuse.permits(exchange.isRepeatable) else { return nil }
     while let connection = idle.popLast() {
       if connection.isUsable { return connection }
@@ -164,17 +180,17 @@ package final class HTTP1Upstream: ExchangeHandler {
     lastFailure = nil
     backoff.reset()
     if let exchange = takeWaiting(for: connection) {
-      exchange.send(on: connection)
+      put(exchange, on: connection)
     } else if isShutDown {
       connection.close()
     } else {
-      connection.isKept = true
+      connection.keep()
       idle.append(connection)
       serve()
     }
   }
 
-  private func takeWaiting(for connection: HTTP1ClientConnection) -> HTTP1Exchange? {
+  private func takeWaiting(for connection: HTTP1ClientConnection) -> UpstreamExchange? {
     guard connection.isKept else { return waiting.popFirst() }
     // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
     if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first.isRepeatable) {

@@ -7,7 +7,7 @@ package import NIOCore
 ///
 /// Exchanges that find no connection wait, for as long as their patience and their deadline allow: ``RequestLife``. Lives on
 /// one event loop.
-package final class HTTP2Upstream: ExchangeHandler {
+package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package struct Configuration: Sendable {
     /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
@@ -43,7 +43,7 @@ package final class HTTP2Upstream: ExchangeHandler {
   let rules: UpstreamRules
   private let logger: Logger
   private var state = State.idle
-  private let waiting: WaitingLine<HTTP2Exchange>
+  private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   private var backoff = Backoff()
   /// When a connection, or a try to open one, last came to nothing.
@@ -64,7 +64,7 @@ package final class HTTP2Upstream: ExchangeHandler {
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
-    let exchange = HTTP2Exchange(
+    let exchange = UpstreamExchange(
       request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
     start(exchange)
     return exchange
@@ -113,7 +113,7 @@ package final class HTTP2Upstream: ExchangeHandler {
 
   // MARK: For exchanges
 
-  func start(_ exchange: HTTP2Exchange) {
+  func start(_ exchange: UpstreamExchange) {
     switch state {
     case .connected(let connection):
       connection.begin(exchange)
@@ -124,25 +124,23 @@ package final class HTTP2Upstream: ExchangeHandler {
     }
   }
 
-  private func wait(_ exchange: HTTP2Exchange) {
+  private func wait(_ exchange: UpstreamExchange) {
     guard waiting.count < configuration.maximumWaiting else {
       exchange.turnedAway(
         BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
       return
     }
-    exchange.wait()
+    exchange.wait(for: .connection)
     waiting.insert(exchange)
     connect()
     // There will be no try in time for one that has no patience.
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
   }
 
-  /// It waits no more.
-  func leave(_ exchange: HTTP2Exchange) {
+  func leave(_ exchange: UpstreamExchange) {
     waiting.remove(exchange)
   }
 
-  /// - Parameter processing: what became of the request until then.
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
     switch failure {
     case .error(let error):

@@ -87,11 +87,16 @@ struct RequestLife {
   private(set) var budget: Budget
   /// An attempt may have been acted on.
   private(set) var processing = BywayError.Processing.none
+  private let attempts: Int
 
   init(_ budget: Budget, at now: NIODeadline) {
     self.budget = budget
+    attempts = budget.attempts
     state = .waiting(for: .connection, since: now)
   }
+
+  /// It has not been sent yet.
+  var isFirstAttempt: Bool { budget.attempts == attempts }
 
   /// When ``Event/time`` is to be told; `nil`: nothing waits.
   var nextDeadline: NIODeadline? {

@@ -154,7 +154,7 @@ final class UpstreamRig {
       wire.server =
         framing == .http2
         ? HTTP2ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
-        : try HTTP1ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
+        : HTTP1ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
       wire.isFrozen = opening == .silent
       wires.append(wire)
     }

@@ -1,5 +1,3 @@
-package import HTTPWire
-
 /// Decides when a connection's reads are held back: at so many bytes that were handed on and not consumed yet, until half of
 /// them are.
 package struct ReadGate {

@@ -1,0 +1,355 @@
+import Glibc
+import HTTPWire
+import LineLayer
+import NIOCore
+
+/// What a connection's role makes of its session's events. Called on the event loop.
+protocol ConnectionOwner: AnyObject {
+  associatedtype Session: ConnectionSession
+
+  func handle(_ event: consuming Session.Event)
+  /// The peer has ended its sending direction.
+  /// - Parameter isClosed: ours has ended, too: the channel is gone.
+  func inputEnded(isClosed: Bool)
+  /// What a failure of the channel means to those who use the connection.
+  /// - Parameter hasBegun: the connection could be used before.
+  func explain(_ error: any Error, hasBegun: Bool) -> BywayError
+  /// The last call. `error` tells why, where the connection did not end in good order.
+  func connectionEnded(_ error: BywayError?)
+  /// Of what the role watches besides the session; its time passing is told by ``timePassed()``.
+  var nextDeadline: NIODeadline? { get }
+  func timePassed()
+}
+
+extension ConnectionOwner {
+  func explain(_ error: any Error, hasBegun: Bool) -> BywayError {
+    error as? BywayError
+      ?? BywayError(
+        .linkLost, hasBegun ? "The link failed." : "The link was closed before it could be used.", cause: error)
+  }
+
+  var nextDeadline: NIODeadline? { nil }
+  func timePassed() {}
+}
+
+/// Moves bytes between a channel and a ``ConnectionSession``, which decides everything else.
+///
+/// One handler for each connection, none added or removed for an exchange. Output is pulled once for each turn of the loop,
+/// and only as much as the channel takes, so that what is sent next is decided as late as possible. Nothing that the owner asks
+/// for while it is told an event calls it again before it returns.
+final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private enum Phase {
+    case new
+    case open
+    /// Our direction ends once everything is written.
+    case endingOutput
+    case outputEnded
+    /// The channel closes once it has taken what the session has, or at that time.
+    case closing(by: NIODeadline)
+    /// Nothing more is taken from the session; the channel closes once it has written what it has.
+    case lastWrite
+    /// The channel has been told to close now.
+    case aborting
+    case ended
+  }
+
+  /// Bytes taken from the session for one write, where the channel does not say what it would like.
+  private static var transmitQuantum: Int { 64 * 1024 }
+
+  let session: Owner.Session
+  let eventLoop: any EventLoop
+  let channel: any Channel
+  /// Held until the connection has ended; a weak reference would make every retain of it slow.
+  private var owner: Owner?
+  private var context: ChannelHandlerContext?
+  private var stream: StreamChannel?
+  private var phase = Phase.new
+  private var isTransmitScheduled = false
+  private var isDelivering = false
+  private var isReadOwed = false
+  private var failure: BywayError?
+  private let reads = BoundedReads()
+  private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
+
+  init(_ session: Owner.Session, on channel: any Channel) {
+    self.session = session
+    self.channel = channel
+    eventLoop = channel.eventLoop
+  }
+
+  /// Of the line that this connection goes over; `nil` where there is none.
+  var lineStatistics: LineStatistics? { stream?.lineStatistics }
+
+  /// Nothing more can begin on it.
+  var isClosing: Bool {
+    switch phase {
+    case .new, .open: !channel.isActive
+    case .endingOutput, .outputEnded, .closing, .lastWrite, .aborting, .ended: true
+    }
+  }
+
+  private var isEnded: Bool {
+    if case .ended = phase { true } else { false }
+  }
+
+  // MARK: For the role
+
+  /// Enters the channel's pipeline, and reads from then on. All that becomes of the connection is told to the owner, its end
+  /// perhaps before this returns.
+  func start(for owner: Owner) {
+    self.owner = owner
+    do {
+      try channel.pipeline.syncOperations.addHandler(self)
+      channel.startReading()
+    } catch {
+      note(owner.explain(error, hasBegun: false))
+      channel.close(promise: nil)
+      end()
+    }
+  }
+
+  /// Sends what the session has, at the end of this turn of the loop.
+  func scheduleTransmit() {
+    guard !isTransmitScheduled, !isEnded else { return }
+    isTransmitScheduled = true
+    eventLoop.assumeIsolated().execute { self.transmit() }
+  }
+
+  /// Sends what the session has now, where nothing more is about to follow.
+  func transmit() {
+    isTransmitScheduled = false
+    guard !isEnded else { return }
+    push()
+    deliver()
+    settle()
+  }
+
+  /// More of what came has been dealt with: reads go on where they were held back for that.
+  func resumeReading() {
+    guard isReadOwed, let context, session.releaseRead(at: eventLoop.now) else { return }
+    isReadOwed = false
+    reads.bound.bytes = session.readRoom
+    context.read()
+  }
+
+  /// What the owner watches has changed.
+  func deadlineChanged() {
+    guard !isEnded else { return }
+    armTimer()
+  }
+
+  /// The owner is told this at the connection's end, where nothing was noted before.
+  func note(_ error: BywayError) {
+    failure = failure ?? error
+  }
+
+  /// Closes the channel once what the session still wants to say is written.
+  func close() {
+    transmit()
+    closeOnceWritten(within: .seconds(30))
+  }
+
+  /// Closes the channel now.
+  func abort() {
+    switch phase {
+    case .aborting, .ended: break
+    case .new, .open, .endingOutput, .outputEnded, .closing, .lastWrite:
+      phase = .aborting
+      channel.close(promise: nil)
+    }
+  }
+
+  /// The connection is of no use any more: the owner is told at once, however long the channel takes to close.
+  func fail(_ error: BywayError) {
+    note(error)
+    abort()
+    end()
+  }
+
+  // MARK: ChannelDuplexHandler
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    phase = .open
+    stream = context.channel as? StreamChannel
+    reads.bound.bytes = session.readRoom
+    // Where it cannot be set the channel reads as it likes.
+    if session.readRoom < .max { try? context.channel.syncOptions?.setOption(.recvAllocator, value: reads) }
+    transmit()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    end()
+    self.context = nil
+    stream = nil
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if session.admitRead() {
+      context.read()
+    } else {
+      isReadOwed = true
+      // Who is not read is not late.
+      armTimer()
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isEnded else { return }
+    session.receive(unwrapInboundIn(data), at: eventLoop.now)
+    deliver()
+    reads.bound.bytes = session.readRoom
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if session.wantsTransmit { scheduleTransmit() }
+    settle()
+    context.fireChannelReadComplete()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { transmit() }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let event = event as? ChannelEvent, event == .inputClosed { inputEnded(isClosed: false) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let owner { note(owner.explain(error, hasBegun: true)) }
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    inputEnded(isClosed: true)
+    end()
+    context.fireChannelInactive()
+  }
+
+  private func inputEnded(isClosed: Bool) {
+    guard !isEnded, let owner else { return }
+    owner.inputEnded(isClosed: isClosed)
+    deliver()
+    settle()
+  }
+
+  // MARK: The pump
+
+  private func push() {
+    guard let context else { return }
+    switch phase {
+    case .open, .endingOutput, .closing: break
+    case .new, .outputEnded, .lastWrite, .aborting, .ended: return
+    }
+    var hasWritten = false
+    while session.wantsTransmit, context.channel.isWritable {
+      let room = stream?.room ?? Self.transmitQuantum
+      guard room > 0, let bytes = session.nextTransmit(maximum: room, at: eventLoop.now) else { break }
+      context.write(wrapOutboundOut(bytes), promise: nil)
+      hasWritten = true
+    }
+    if hasWritten { context.flush() }
+  }
+
+  private func deliver() {
+    guard !isDelivering else { return }
+    isDelivering = true
+    while !isEnded, let event = session.nextEvent() { owner?.handle(event) }
+    isDelivering = false
+  }
+
+  /// What follows from where the session stands now.
+  private func settle() {
+    guard !isEnded, !isDelivering else { return }
+    resumeReading()
+    follow(session.ending)
+    if !isEnded { armTimer() }
+  }
+
+  private func end() {
+    guard !isEnded else { return }
+    phase = .ended
+    timer.cancel()
+    owner.take()?.connectionEnded(failure)
+  }
+
+  // MARK: Ending
+
+  private func follow(_ ending: ConnectionEnding?) {
+    switch (ending, phase) {
+    case (nil, .closing(let end)):
+      if eventLoop.now >= end { abort() }
+    case (nil, _), (_, .new), (_, .lastWrite), (_, .aborting), (_, .ended):
+      break
+    case (.abort(let byReset), _):
+      // SO_LINGER with a time of zero makes the close a reset (RFC 9293 §3.10.4).
+      if byReset { _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)) }
+      abort()
+    case (.close, .closing(let end)):
+      finish(by: end)
+    case (.close(let patience), _):
+      finish(by: eventLoop.now + patience)
+    case (.endOutput, .open):
+      if !session.wantsTransmit { endOutput() }
+    case (.endOutput, .endingOutput), (.endOutput, .outputEnded), (.endOutput, .closing):
+      break
+    }
+  }
+
+  /// What the session still has follows as the channel takes it.
+  private func finish(by end: NIODeadline) {
+    push()
+    let now = eventLoop.now
+    if now >= end {
+      abort()
+    } else if session.wantsTransmit, channel.isActive, !channel.isWritable {
+      phase = .closing(by: end)
+    } else {
+      closeOnceWritten(within: end - now)
+    }
+  }
+
+  private func closeOnceWritten(within patience: TimeAmount) {
+    switch phase {
+    case .open, .endingOutput, .outputEnded, .closing:
+      phase = .lastWrite
+      channel.closeOnceWritten(within: patience)
+    case .new, .lastWrite, .aborting, .ended: break
+    }
+  }
+
+  private func endOutput() {
+    phase = .endingOutput
+    channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { [self] _ in
+      guard case .endingOutput = phase else { return }
+      phase = .outputEnded
+      channel.close(mode: .output, promise: nil)
+      session.outputEnded(at: eventLoop.now)
+      deliver()
+      settle()
+    }
+  }
+
+  // MARK: Time
+
+  private func armTimer() {
+    var earliest = session.nextDeadline ?? .distantFuture
+    if let deadline = owner?.nextDeadline { earliest = min(earliest, deadline) }
+    if case .closing(let end) = phase { earliest = min(earliest, end) }
+    timer.set(earliest)
+  }
+
+  private func timerFired() {
+    guard !isEnded else { return }
+    let now = eventLoop.now
+    if let deadline = session.nextDeadline, deadline <= now { session.handleTimeout(at: now) }
+    if let deadline = owner?.nextDeadline, deadline <= now { owner?.timePassed() }
+    transmit()
+  }
+}

@@ -1,0 +1,210 @@
+import HTTPWire
+import NIOCore
+
+/// Where the response of a served exchange goes: a connection to its client, whichever HTTP that speaks.
+///
+/// What it throws has not been written. Nothing of this calls the exchange before it returns.
+protocol ResponseWriter: AnyObject {
+  func informational(_ id: StreamID, _ head: FieldSection)
+  func respond(_ id: StreamID, _ head: FieldSection, isComplete: Bool) throws(BywayError)
+  func write(_ id: StreamID, _ bytes: ByteBuffer) throws(BywayError)
+  func finish(_ id: StreamID, trailers: FieldSection?) throws(BywayError)
+  /// Ends a response that cannot be completed. What was cut short must not look like a whole one.
+  func cutShort(_ id: StreamID, _ error: BywayError)
+  /// That many bytes of the request have been passed on for good.
+  func consume(_ id: StreamID, _ bytes: Int)
+  /// What is left of the request has no reader.
+  func stopReceiving(_ id: StreamID)
+}
+
+/// One exchange as a server sees it: takes the rest of the request to whoever answers, and the response to its connection.
+final class ServedExchange: ResponseSink {
+  private enum Request {
+    /// More of it may come.
+    case coming
+    case whole
+  }
+
+  private enum Response {
+    /// The handler has the request, or is about to get it.
+    case awaited
+    case begun
+    /// It has ended, failed, or has nobody left to read it.
+    case ended
+  }
+
+  private let id: StreamID
+  private let connection: any ResponseWriter
+  private let readAhead: ReadAhead
+  private let configuration: ServerConfiguration
+  private let isHead: Bool
+  private let form: FailureResponse.Form
+  private var upstream: (any RequestSink)?
+  private var request: Request
+  private var response = Response.awaited
+  /// Bytes that wait for the client.
+  private var unsent = 0
+
+  /// - Parameters:
+  ///   - asked: what a refusal looks like depends on it, too; `nil` where what came is not a request.
+  ///   - isComplete: the request ends with its head.
+  init(
+    _ id: StreamID, on connection: any ResponseWriter, asked: FieldSection?, isComplete: Bool, readAhead: ReadAhead,
+    configuration: ServerConfiguration
+  ) {
+    self.id = id
+    self.connection = connection
+    self.readAhead = readAhead
+    self.configuration = configuration
+    request = isComplete ? .whole : .coming
+    isHead = asked?.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
+    form = asked.map { FailureResponse.Form(answering: $0) } ?? .problem
+  }
+
+  deinit {
+    readAhead.sent(unsent)
+  }
+
+  func begin(_ fields: FieldSection, with handler: any ExchangeHandler) {
+    let isComplete = if case .whole = request { true } else { false }
+    let upstream = handler.begin(
+      ExchangeHead(
+        fields: fields, isComplete: isComplete, deadline: configuration.deadline(), readAhead: readAhead),
+      respondingTo: self)
+    if !isEnded { self.upstream = upstream }
+  }
+
+  private var isEnded: Bool {
+    if case .ended = response { true } else { false }
+  }
+
+  // MARK: From the connection
+
+  func requestBody(_ bytes: ByteBuffer) {
+    if let upstream { upstream.write(bytes) } else { connection.consume(id, bytes.readableBytes) }
+  }
+
+  /// - Parameter trailers: `nil` where there are none, and at the end of a tunnel.
+  func requestEnded(trailers: FieldSection?) {
+    request = .whole
+    upstream?.finish(trailers: trailers)
+  }
+
+  /// Nothing more comes of a request that is not whole.
+  func requestLost(_ error: BywayError) {
+    guard case .coming = request else { return }
+    // The other side of the exchange has not failed, and would go on: a tunnel for ever.
+    let upstream = upstream.take()
+    fail(error)
+    upstream?.cancel(error)
+  }
+
+  /// What came is not a request, or not the rest of one.
+  func refuse(_ error: BywayError, status: Int) {
+    upstream.take()?.cancel(error)
+    request = .whole
+    switch response {
+    case .awaited: answer(FailureResponse(error, hop: configuration.hop, status: status, form: form))
+    case .begun: cutShort(error)
+    case .ended: break
+    }
+  }
+
+  /// Bytes of the response have left.
+  func drained(_ bytes: Int) {
+    // What tells of a failure was not counted.
+    let counted = min(bytes, unsent)
+    unsent -= counted
+    readAhead.sent(counted)
+    upstream?.didConsumeResponse(bytes)
+  }
+
+  /// Its connection, or its stream, is gone or through.
+  func closed(_ reason: @autoclosure () -> BywayError) {
+    response = .ended
+    if let upstream = upstream.take() { upstream.cancel(reason()) }
+  }
+
+  // MARK: ResponseSink
+
+  func informational(_ head: FieldSection) {
+    if case .awaited = response { connection.informational(id, head) }
+  }
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    guard case .awaited = response else { return }
+    do throws(BywayError) {
+      try connection.respond(id, head, isComplete: isComplete)
+    } catch {
+      upstream.take()?.cancel(error)
+      answer(FailureResponse(error, hop: configuration.hop, form: form))
+      return
+    }
+    response = .begun
+    if isComplete { ended() }
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    guard case .begun = response, bytes.readableBytes > 0 else { return }
+    unsent += bytes.readableBytes
+    readAhead.received(bytes.readableBytes)
+    attempt { connection throws(BywayError) in try connection.write(id, bytes) }
+  }
+
+  func finish(trailers: FieldSection?) {
+    guard case .begun = response else { return }
+    attempt { connection throws(BywayError) in try connection.finish(id, trailers: trailers) }
+    if !isEnded { ended() }
+  }
+
+  func fail(_ error: BywayError) {
+    guard !isEnded else { return }
+    configuration.failed?(error)
+    upstream = nil
+    switch response {
+    case .awaited: answer(FailureResponse(error, hop: configuration.hop, form: form))
+    case .begun: cutShort(error)
+    case .ended: break
+    }
+  }
+
+  func didConsumeRequest(_ bytes: Int) {
+    connection.consume(id, bytes)
+  }
+
+  // MARK: Ending
+
+  /// The response of this hop itself.
+  private func answer(_ failure: FailureResponse) {
+    let isBodiless = isHead || failure.body.readableBytes == 0
+    response = .begun
+    attempt { connection throws(BywayError) in
+      try connection.respond(id, failure.head, isComplete: isBodiless)
+      guard !isBodiless else { return }
+      try connection.write(id, failure.body)
+      try connection.finish(id, trailers: nil)
+    }
+    if !isEnded { ended() }
+  }
+
+  private func attempt(_ body: (any ResponseWriter) throws(BywayError) -> Void) {
+    do throws(BywayError) {
+      try body(connection)
+    } catch {
+      upstream.take()?.cancel(error)
+      cutShort(error)
+    }
+  }
+
+  private func cutShort(_ error: BywayError) {
+    response = .ended
+    upstream = nil
+    connection.cutShort(id, error)
+  }
+
+  private func ended() {
+    response = .ended
+    upstream = nil
+    if case .coming = request { connection.stopReceiving(id) }
+  }
+}

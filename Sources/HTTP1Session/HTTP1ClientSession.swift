@@ -1,0 +1,348 @@
+package import HTTPWire
+package import NIOCore
+
+/// A connection to an HTTP/1.1 server (RFC 9112) as a state machine: one exchange at a time, and as many as both ends allow.
+///
+///     idle ──begin──► exchanging ──the response is whole──► idle, or ended
+///      │                  └──101, 2xx to CONNECT──► tunnel ──both directions are over──► ended
+///      └──its time is over, the server closes──► ended
+///
+/// What came of a response's content and was not consumed yet holds the channel's reads back (``ReadGate``).
+package final class HTTP1ClientSession: ConnectionSession {
+  package struct Configuration: Sendable, Hashable {
+    package var http1 = HTTP1Configuration.defaults
+    /// Requests carry their target in this form; absolute where a proxy stands next.
+    package var targetForm = TargetForm.origin
+    /// A connection unused for that long is closed; and what a tunnel's server has not taken by then is dropped.
+    package var idleTimeout = TimeAmount.seconds(50)
+    /// How long the server may take nothing of a request's content while some waits.
+    package var stallTimeout = TimeAmount.seconds(60)
+    /// Of silence within content whose length was declared; `nil`: no limit.
+    package var bodyTimeout: TimeAmount?
+    /// Between a client's end of its direction of a WebSocket and the moment when the server is told.
+    package var webSocketClosing = TimeAmount.seconds(10)
+
+    package init() {}
+  }
+
+  private enum State {
+    case idle(since: NIODeadline)
+    case exchanging(Exchange)
+    case tunnel(Tunnel)
+    case ended
+  }
+
+  private struct Exchange {
+    enum Request {
+      case sending
+      case sent
+      /// A tunnel is asked for, and what the client says waits for it.
+      case held(isFinished: Bool)
+    }
+
+    enum Response {
+      case awaited
+      case content(hasLength: Bool)
+    }
+
+    let kind: RequestKind
+    var request: Request
+    var response = Response.awaited
+  }
+
+  private enum Tunnel {
+    case open(RequestKind)
+    /// The client has ended its direction of a WebSocket, and the server is told at that time.
+    case closing(at: NIODeadline)
+    case outputEnded
+  }
+
+  private let configuration: Configuration
+  private var parser: ResponseParser
+  private var encoder = RequestEncoder()
+  private var output = OutputQueue()
+  private var gate = ReadGate()
+  /// What a client says before its tunnel is open: bounded by its window, because none of it is credited.
+  private var early = ByteBuffer()
+  private var state: State
+  /// When something was last heard, or taken of what waits to be sent.
+  private var lastProgress: NIODeadline
+  private var failure: HTTP1ClientFailure?
+  package private(set) var ending: ConnectionEnding?
+
+  package init(configuration: Configuration = Configuration(), at now: NIODeadline) {
+    self.configuration = configuration
+    parser = ResponseParser(configuration: configuration.http1)
+    state = .idle(since: now)
+    lastProgress = now
+  }
+
+  /// Nothing speaks against another exchange, as far as is known here.
+  package var isReusable: Bool {
+    if case .idle = state { parser.isReusable } else { false }
+  }
+
+  private var isEnded: Bool {
+    if case .ended = state { true } else { false }
+  }
+
+  // MARK: What the owner asks for
+
+  /// Begins an exchange. Only where the connection ``isReusable``.
+  /// - Parameter isComplete: the request ends with its head.
+  /// - Parameter readAhead: what the response may be ahead of its reader; `nil`: as far as is usual.
+  /// - Throws: where the request cannot be written; the connection is as it was.
+  package func begin(
+    _ fields: FieldSection, isComplete: Bool, readAhead: ReadAhead?, at now: NIODeadline
+  ) throws(HTTP1Failure) {
+    let kind = RequestKind(fields)
+    let acceptsTrailers = fields.withValue(of: .te) { FieldGrammar.equal($0, lowercased: "trailers") } ?? false
+    let options = RequestEncoder.Options(
+      targetForm: configuration.targetForm, hasBody: !isComplete, acceptsTrailers: acceptsTrailers)
+    try output.append { buffer throws(HTTP1Failure) in try encoder.writeHead(fields, options, into: &buffer) }
+    parser.begin(kind)
+    gate.begin(readAhead)
+    lastProgress = now
+    let request: Exchange.Request =
+      if encoder.framing == .tunnel { .held(isFinished: isComplete) } else {
+        isComplete ? .sent : .sending
+      }
+    state = .exchanging(Exchange(kind: kind, request: request))
+  }
+
+  /// Sends a piece of the request's content, or of what a tunnel carries.
+  package func write(_ bytes: ByteBuffer, at now: NIODeadline) {
+    switch state {
+    case .exchanging(let exchange):
+      switch exchange.request {
+      case .sending: send(bytes, at: now)
+      case .held: early.writeImmutableBuffer(bytes)
+      case .sent: break
+      }
+    case .tunnel(.open):
+      send(bytes, at: now)
+    case .idle, .tunnel(.closing), .tunnel(.outputEnded), .ended:
+      break
+    }
+  }
+
+  /// Ends the request's content, or the client's direction of a tunnel.
+  package func finish(trailers: FieldSection?, at now: NIODeadline) {
+    switch state {
+    case .exchanging(var exchange):
+      switch exchange.request {
+      case .sending:
+        if output.isEmpty { lastProgress = now }
+        do {
+          try output.append { buffer throws(HTTP1Failure) in try encoder.writeEnd(trailers: trailers, into: &buffer) }
+          exchange.request = .sent
+          state = .exchanging(exchange)
+        } catch {
+          fail(.request(error))
+        }
+      case .held:
+        exchange.request = .held(isFinished: true)
+        state = .exchanging(exchange)
+      case .sent:
+        break
+      }
+    case .tunnel(.open(let kind)):
+      finishTunnel(kind, at: now)
+    case .idle, .tunnel(.closing), .tunnel(.outputEnded), .ended:
+      break
+    }
+  }
+
+  /// The reader of the response has dealt with that many bytes of its content.
+  package func consume(_ bytes: Int) {
+    gate.consumed(bytes)
+  }
+
+  /// Nobody wants the response any more. Half a message cannot be taken back, so the connection ends.
+  package func cancel() {
+    end(.abort(byReset: false))
+  }
+
+  /// Ends the connection: what came on it must not be used.
+  package func fail(_ failure: HTTP1ClientFailure) {
+    guard !isEnded else { return }
+    self.failure = failure
+    end(.abort(byReset: false))
+  }
+
+  // MARK: Input
+
+  package func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
+    guard !isEnded else { return }
+    lastProgress = now
+    parser.receive(bytes)
+  }
+
+  package func receiveEnd(at now: NIODeadline) {
+    guard !isEnded else { return }
+    lastProgress = now
+    parser.receiveEnd()
+    // A server that has nothing more to say cannot serve again.
+    if case .idle = state { end(.abort(byReset: false)) }
+  }
+
+  package func nextEvent() -> HTTP1ClientEvent? {
+    if let failure = failure.take() { return .failed(failure) }
+    let credit = output.takeCredit()
+    if credit > 0 { return .drained(bytes: credit) }
+    do {
+      while !isEnded, let event = try parser.nextEvent() {
+        if let event = try handle(event) { return event }
+      }
+    } catch {
+      if case .idle = state { end(.abort(byReset: false)) } else { fail(.response(error)) }
+    }
+    return failure.take().map { .failed($0) }
+  }
+
+  private func handle(_ event: consuming ResponseEvent) throws(HTTP1Failure) -> HTTP1ClientEvent? {
+    switch consume event {
+    case .informational(let fields):
+      return .informational(fields)
+    case .head(let head):
+      return try responded(head)
+    case .upgraded(let head):
+      return upgraded(head)
+    case .body(let bytes):
+      gate.received(bytes.readableBytes)
+      return .data(bytes)
+    case .end(let trailers):
+      responseEnded()
+      return .end(trailers: trailers)
+    }
+  }
+
+  private func responded(_ head: consuming ResponseHead) throws(HTTP1Failure) -> HTTP1ClientEvent? {
+    guard case .exchanging(var exchange) = state else { return nil }
+    if exchange.kind == .upgrade, (200..<300).contains(head.status) {
+      fail(.notUpgraded(status: head.status))
+      return nil
+    }
+    let isComplete = head.framing == .none || head.framing == .length(0)
+    if isComplete {
+      // Its end needs no further bytes, and the connection may be used again before its reader asks.
+      _ = try parser.nextEvent()
+      responseEnded()
+    } else {
+      exchange.response = .content(hasLength: { if case .length = head.framing { true } else { false } }())
+      state = .exchanging(exchange)
+    }
+    return .head(head.fields, isComplete: isComplete)
+  }
+
+  private func responseEnded() {
+    switch state {
+    case .exchanging(let exchange):
+      // Of a tunnel that was refused nothing but the request has left.
+      let isSent = if case .sending = exchange.request { false } else { true }
+      guard isSent, parser.isReusable else { return end(.abort(byReset: false)) }
+      gate.forget()
+      output.forgetContent()
+      early = ByteBuffer()
+      state = .idle(since: lastProgress)
+    case .tunnel:
+      end(.close(within: configuration.idleTimeout))
+    case .idle, .ended:
+      break
+    }
+  }
+
+  // MARK: Tunnels
+
+  private func upgraded(_ head: ResponseHead) -> HTTP1ClientEvent? {
+    guard case .exchanging(let exchange) = state, case .held(let isFinished) = exchange.request else { return nil }
+    state = .tunnel(.open(exchange.kind))
+    if early.readableBytes > 0 { send(early, at: lastProgress) }
+    early = ByteBuffer()
+    if isFinished { finishTunnel(exchange.kind, at: lastProgress) }
+    return .upgraded(head)
+  }
+
+  /// Whoever speaks WebSocket has said its end in a close frame and is about to answer the server's; many servers, and most with
+  /// TLS, answer nothing any more to half of a connection.
+  private func finishTunnel(_ kind: RequestKind, at now: NIODeadline) {
+    if kind == .upgrade {
+      state = .tunnel(.closing(at: now + configuration.webSocketClosing))
+    } else {
+      state = .tunnel(.outputEnded)
+      ending = .endOutput
+    }
+  }
+
+  package func outputEnded(at now: NIODeadline) {}
+
+  // MARK: Output
+
+  package var wantsTransmit: Bool { !output.isEmpty }
+
+  package func nextTransmit(maximum: Int, at now: NIODeadline) -> ByteBuffer? {
+    guard let bytes = output.next(maximum: maximum) else { return nil }
+    lastProgress = now
+    return bytes
+  }
+
+  private func send(_ bytes: ByteBuffer, at now: NIODeadline) {
+    if output.isEmpty { lastProgress = now }
+    do {
+      try output.append(content: bytes, by: &encoder)
+    } catch {
+      fail(.request(error))
+    }
+  }
+
+  // MARK: Pacing and time
+
+  package func admitRead() -> Bool { gate.admitRead() }
+  package func releaseRead(at now: NIODeadline) -> Bool {
+    guard gate.releaseRead() else { return false }
+    lastProgress = now
+    return true
+  }
+
+  package var readRoom: Int { gate.room }
+
+  package var nextDeadline: NIODeadline? {
+    switch state {
+    case .idle(let start): return start + configuration.idleTimeout
+    case .tunnel(.closing(let time)): return time
+    case .exchanging(let exchange):
+      switch exchange.response {
+      case .awaited: return output.isEmpty ? nil : lastProgress + configuration.stallTimeout
+      case .content(let hasLength):
+        // While the client reads nothing, the server is not late.
+        guard hasLength, !gate.isHeldBack, let timeout = configuration.bodyTimeout else { return nil }
+        return lastProgress + timeout
+      }
+    case .tunnel(.open), .tunnel(.outputEnded), .ended: return nil
+    }
+  }
+
+  package func handleTimeout(at now: NIODeadline) {
+    guard let deadline = nextDeadline, deadline <= now else { return }
+    switch state {
+    case .idle:
+      end(.abort(byReset: false))
+    case .tunnel:
+      state = .tunnel(.outputEnded)
+      ending = .endOutput
+    case .exchanging(let exchange):
+      if case .awaited = exchange.response { fail(.stalled) } else { fail(.paused) }
+    case .ended:
+      break
+    }
+  }
+
+  // MARK: Ending
+
+  private func end(_ ending: ConnectionEnding) {
+    self.ending = ending
+    state = .ended
+    gate.forget()
+    if case .abort = ending { output.removeAll() } else { output.forgetContent() }
+  }
+}
