@@ -303,7 +303,8 @@ let package = Package(
 // Fuzz/run sets this: what libFuzzer calls is of no use to anybody else.
 if Context.environment["FUZZ"] != nil {
   let targets = [
-    "Authority": "AuthorityChecks", "HTTP1": "HTTP1Checks", "HTTP2": "HTTP2Checks", "KnownHosts": "SSHChecks",
+    "Authority": "AuthorityChecks", "HTTP1": "HTTP1Checks", "HTTP1Connection": "HTTP1Checks", "HTTP2": "HTTP2Checks",
+    "KnownHosts": "SSHChecks",
     "SSHConfig": "SSHChecks", "CacheFile": "InterceptorChecks", "LoginFile": "InterceptorChecks",
     "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks", "URL": "InterceptorChecks",
   ]

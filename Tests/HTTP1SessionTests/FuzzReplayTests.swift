@@ -9,4 +9,10 @@ import Testing
     #expect(inputs.all.count >= 14)
     #expect(inputs.firstFailure(of: HTTP1Check.check) == nil)
   }
+
+  @Test("and of whole connections") func replayConnections() {
+    let inputs = FuzzInputs("HTTP1Connection")
+    #expect(inputs.all.count >= 18)
+    #expect(inputs.firstFailure(of: ConnectionCheck.check) == nil)
+  }
 }

@@ -16,6 +16,8 @@ protocol ConnectionOwner: AnyObject {
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError
   /// The last call. `error` tells why, where the connection did not end in good order.
   func connectionEnded(_ error: BywayError?)
+  /// After an interruption of the link its far end was heard again.
+  func linkResumed()
   /// Of what the role watches besides the session; its time passing is told by ``timePassed()``.
   var nextDeadline: NIODeadline? { get }
   func timePassed()
@@ -28,6 +30,7 @@ extension ConnectionOwner {
         .linkLost, hasBegun ? "The link failed." : "The link was closed before it could be used.", cause: error)
   }
 
+  func linkResumed() {}
   var nextDeadline: NIODeadline? { nil }
   func timePassed() {}
 }
@@ -83,6 +86,9 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
 
   /// Of the line that this connection goes over; `nil` where there is none.
   var lineStatistics: LineStatistics? { stream?.lineStatistics }
+
+  /// The line underneath is gone, and the connection waits for it.
+  var isInterrupted: Bool { stream?.isInterrupted ?? false }
 
   /// Nothing more can begin on it.
   var isClosing: Bool {
@@ -218,6 +224,7 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let event = event as? ChannelEvent, event == .inputClosed { inputEnded(isClosed: false) }
+    if event is StreamEvent { owner?.linkResumed() }
     context.fireUserInboundEventTriggered(event)
   }
 

@@ -44,6 +44,9 @@ final class HTTP1ClientConnection {
   /// Nothing speaks against another exchange, as far as is known here.
   var isUsable: Bool { session.isReusable && !driver.isClosing }
 
+  /// The link waits for its line.
+  var isInterrupted: Bool { driver.isInterrupted }
+
   var isKept: Bool {
     if case .kept = use { true } else { false }
   }
@@ -70,7 +73,7 @@ final class HTTP1ClientConnection {
       at: driver.eventLoop.now)
     self.exchange = exchange
     id &+= 1
-    exchange.opened(id, on: self)
+    exchange.opened(id, on: self, provingTakes: isInterrupted ? .zero : nil)
     if isComplete { driver.transmit() } else { driver.scheduleTransmit() }
   }
 
@@ -169,6 +172,11 @@ extension HTTP1ClientConnection: ConnectionOwner {
 
   func inputEnded(isClosed: Bool) {
     session.receiveEnd(at: driver.eventLoop.now)
+  }
+
+  func linkResumed() {
+    exchange?.connectionProved()
+    driver.deadlineChanged()
   }
 
   var nextDeadline: NIODeadline? { exchange?.nextDeadline }

@@ -62,9 +62,13 @@ final class HTTP2ClientConnection {
 
   var lineStatistics: LineStatistics? { driver.lineStatistics }
 
-  /// How long it takes the peer's first bytes at least to be here; `nil`: they are, and it speaks HTTP/2.
+  /// The link waits for its line.
+  var isInterrupted: Bool { driver.isInterrupted }
+
+  /// How long it takes the peer's first bytes at least to be here; `nil`: they are, it speaks HTTP/2, and nothing is known to be
+  /// between.
   private var provingTakes: TimeAmount? {
-    if isProved { return nil }
+    if isProved { return isInterrupted ? .zero : nil }
     // A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
     return .nanoseconds(lineStatistics?.nominalRate.map { 512 * 1_000_000_000 / Int64(max($0, 1)) } ?? 0)
   }
@@ -159,6 +163,14 @@ extension HTTP2ClientConnection: ConnectionOwner {
   private func proved() {
     isProved = true
     upstream.connectionProved(self)
+    tellProved()
+  }
+
+  func linkResumed() {
+    if isProved { tellProved() }
+  }
+
+  private func tellProved() {
     for exchange in exchanges.values {
       exchange.connectionProved()
       watch(exchange.nextDeadline)

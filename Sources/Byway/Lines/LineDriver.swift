@@ -31,6 +31,8 @@ final class LineDriver: StreamCarrier {
   /// Received in earlier sessions.
   private let framesBefore: UInt64
   private var line: (any Channel)?
+  /// The line was lost after so many frames had been received, and none has come since.
+  private var silentSince: UInt64?
   private var session: StreamChannel?
   private var output: [UInt8] = []
   /// A write that the line has not taken yet.
@@ -73,15 +75,24 @@ final class LineDriver: StreamCarrier {
   }
 
   private func dropped(_ channel: any Channel) {
-    line = nil
-    layer.lineLost(at: now)
+    lost()
     channel.close(promise: nil)
+  }
+
+  private func lost() {
+    line = nil
+    silentSince = layer.statistics.receivedFrames
+    layer.lineLost(at: now)
   }
 
   func received(_ bytes: ByteBuffer, on channel: any Channel) {
     guard line === channel else { return }
     bytes.withUnsafeReadableBytes { bytes in
       layer.receive(bytes, at: now)
+      if let frames = silentSince, layer.statistics.receivedFrames > frames {
+        silentSince = nil
+        session?.resumed()
+      }
       if overheard != nil { overhear(bytes) }
     }
   }
@@ -96,8 +107,7 @@ final class LineDriver: StreamCarrier {
 
   func detached(_ channel: any Channel) {
     guard line === channel else { return }
-    line = nil
-    layer.lineLost(at: now)
+    lost()
     logger.notice("Line lost; the session waits for it", metadata: ["link": "\(address)"])
     pump()
     delegate?.lineLost()
@@ -121,6 +131,7 @@ final class LineDriver: StreamCarrier {
   var room: Int { isWriting ? 0 : layer.room(at: now) }
   var backlog: Int { layer.pendingBytes }
   var lineStatistics: LineStatistics? { layer.statistics }
+  var isInterrupted: Bool { silentSince != nil }
 
   func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }

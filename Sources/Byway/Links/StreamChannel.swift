@@ -10,6 +10,8 @@ package protocol StreamCarrier: AnyObject {
   var backlog: Int { get }
   /// What the line underneath does; `nil` where there is none.
   var lineStatistics: LineStatistics? { get }
+  /// The line underneath is gone, and the stream waits for it. ``StreamChannel/resumed()`` tells when the other end is heard again.
+  var isInterrupted: Bool { get }
   func write(_ bytes: ByteBuffer)
   /// What was written may leave.
   func flush()
@@ -18,6 +20,16 @@ package protocol StreamCarrier: AnyObject {
   func closeOutput()
   /// Ends the stream in good order. ``StreamChannel/ended(_:)`` answers.
   func close()
+}
+
+extension StreamCarrier {
+  package var isInterrupted: Bool { false }
+}
+
+/// What a ``StreamChannel`` tells its pipeline besides bytes, as user inbound events.
+package enum StreamEvent: Sendable {
+  /// After an interruption the other end was heard again.
+  case resumed
 }
 
 /// A NIO channel without a descriptor: its bytes travel as part of something else, a session over a line for example.
@@ -84,6 +96,9 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   /// What the line underneath does; `nil` where there is none, and once the stream is over. On the event loop.
   package var lineStatistics: LineStatistics? { carrier?.lineStatistics }
 
+  /// The line underneath is gone, and the stream waits for it. On the event loop.
+  package var isInterrupted: Bool { carrier?.isInterrupted ?? false }
+
   // MARK: For the carrier
 
   package func activate() {
@@ -98,6 +113,10 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     guard isActive, !isClosing else { return consumedUnread(bytes.readableBytes) }
     inbound.append(bytes)
     passOn()
+  }
+
+  package func resumed() {
+    pipeline.fireUserInboundEventTriggered(StreamEvent.resumed)
   }
 
   package func inputEnded() {

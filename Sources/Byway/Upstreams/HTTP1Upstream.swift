@@ -136,7 +136,13 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
     case .waited(for: .turn):
       error = BywayError(.timedOut, "All connections to \(dialer.name) were in use for too long.")
     case .deadline, .waited(for: .connection):
-      error = lastFailure ?? BywayError(.timedOut, "\(dialer.name) did not open in time.")
+      error =
+        lastFailure
+        ?? BywayError(
+          connectionCount > 0 ? .linkUnavailable : .timedOut,
+          connectionCount > 0
+            ? "The line of \(dialer.name) is gone, and has not come back in time."
+            : "\(dialer.name) did not open in time.")
     }
     error.processing = processing
     return error

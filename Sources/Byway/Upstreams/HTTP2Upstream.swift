@@ -151,7 +151,9 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       return .noResponse(from: dialer.name)
     case .deadline, .waited:
       let reason =
-        if case .connected = state {
+        if case .connected(let connection) = state, connection.isInterrupted {
+          "The line of \(dialer.name) is gone, and has not come back in time."
+        } else if case .connected = state {
           "\(dialer.name) opened, but nothing has come from its far end."
         } else if dialer.inbound == nil {
           "\(dialer.name) did not open in time."

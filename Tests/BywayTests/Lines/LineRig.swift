@@ -12,9 +12,10 @@ final class LineRig {
   let far: End
   private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
 
-  init(configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520)) throws {
-    near = try End(.dialer, configuration, on: loop)
-    far = try End(.listener(incarnation: 7), configuration, on: loop)
+  /// - Parameter hasReaders: what the sessions' channels bring is recorded; otherwise they are kept for whoever takes them.
+  init(configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), hasReaders: Bool = true) throws {
+    near = try End(.dialer, configuration, on: loop, isRead: hasReaders)
+    far = try End(.listener(incarnation: 7), configuration, on: loop, isRead: hasReaders)
     lines = try (Self.line(on: loop), Self.line(on: loop))
     try far.driver.attach(lines.far)
     try near.driver.attach(lines.near)
@@ -63,8 +64,12 @@ final class LineRig {
     private(set) var channel: StreamChannel?
     private(set) var ends: [SessionEnd] = []
     private(set) var losses = 0
+    private let isRead: Bool
 
-    init(_ role: LineLayer.Role, _ configuration: LineLayerConfiguration, on loop: EmbeddedEventLoop) throws {
+    init(
+      _ role: LineLayer.Role, _ configuration: LineLayerConfiguration, on loop: EmbeddedEventLoop, isRead: Bool
+    ) throws {
+      self.isRead = isRead
       driver = LineDriver(
         LineLayer(role, configuration: configuration, at: 0), address: try LinkAddress("line:test"), on: loop,
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -74,7 +79,7 @@ final class LineRig {
     func sessionOpened(_ channel: StreamChannel) {
       self.channel = channel
       _ = channel.setOption(.allowRemoteHalfClosure, value: true)
-      try? channel.pipeline.syncOperations.addHandler(reader)
+      if isRead { try? channel.pipeline.syncOperations.addHandler(reader) } else { _ = channel.prepareForHandover() }
       channel.activate()
     }
 

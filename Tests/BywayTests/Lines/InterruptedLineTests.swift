@@ -1,0 +1,79 @@
+import HTTPWire
+import Logging
+import NIOCore
+import NIOEmbedded
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// Requests while the cable is out, in virtual time.
+@Suite("A request on a line that is unplugged", .timeLimit(.minutes(1))) struct InterruptedLineTests {
+  private final class Box {
+    var loop: EmbeddedEventLoop?
+    var answer = RiggedOrigin.Answer.answers(after: .zero)
+  }
+
+  private let rig: LineRig
+  private let upstream: any Upstream
+  private let box = Box()
+
+  init() throws {
+    let rig = try LineRig(hasReaders: false)
+    self.rig = rig
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let origin = RiggedOrigin(on: { [box] in box.loop }) { [box] in box.answer }
+    box.loop = rig.loop
+    let far = try #require(rig.far.channel)
+    _ = HTTP2ServerConnection.start(
+      on: far, handler: origin, configuration: ServerConfiguration(hop: "far", logger: logger))
+    let near = Unshared(try #require(rig.near.channel))
+    let loop = Unshared(rig.loop)
+    let dialer = Dialer(name: "serial:test") { _, _ in loop.value.makeSucceededFuture(near.value as any Channel) }
+    upstream = HTTP2Upstream(dialer: dialer, on: rig.loop, hop: nil, logger: logger)
+    let first = begin()
+    try rig.run(for: .seconds(5)) { first.isOver }
+    #expect(first.status == "200")
+  }
+
+  private func begin() -> RiggedResponse {
+    let response = RiggedResponse(at: rig.loop.now, deadline: nil, on: rig.loop)
+    response.request = upstream.begin(ExchangeHead(fields: .get, isComplete: true), respondingTo: response)
+    return response
+  }
+
+  @Test("waits as long as for a link that does not open, and is told why")
+  func patience() throws {
+    try rig.unplug()
+    let response = begin()
+    try rig.run(for: .seconds(20)) { response.isOver }
+    #expect(response.end == response.begin + .seconds(5))
+    #expect(response.error?.code == .linkUnavailable)
+    #expect(response.error?.message.contains("The line of serial:test is gone") == true)
+  }
+
+  @Test("is answered when the line comes back in time, however long the answer takes then")
+  func comesBack() throws {
+    try rig.unplug()
+    box.answer = .answers(after: .seconds(20))
+    let response = begin()
+    try rig.run(for: .seconds(4))
+    try rig.plugIn()
+    try rig.run(for: .seconds(30)) { response.isOver }
+    #expect(response.status == "200", "\(response.error.debugDescription)")
+    #expect(try #require(response.end) - response.begin > .seconds(23))
+  }
+
+  @Test("that was sent before waits for the line's own time")
+  func sentBefore() throws {
+    box.answer = .answers(after: .seconds(1))
+    let response = begin()
+    try rig.run(for: .milliseconds(500))
+    try rig.unplug()
+    try rig.run(for: .seconds(20))
+    #expect(!response.isOver)
+    try rig.plugIn()
+    try rig.run(for: .seconds(5)) { response.isOver }
+    #expect(response.status == "200")
+  }
+}

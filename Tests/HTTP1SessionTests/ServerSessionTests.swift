@@ -1,0 +1,201 @@
+import HTTP1Session
+import HTTPWire
+import NIOCore
+import Testing
+
+/// A connection from a client as a whole, in virtual time: what is told, what leaves, and how it ends.
+@Suite struct ServerSessionTests {
+  private static let get = "GET /1 HTTP/1.1\r\nHost: here\r\n\r\n"
+
+  @Test("pipelined requests are told one after another, each when the one before is answered")
+  func pipelined() throws {
+    let server = ServerEnd()
+    server.receive(Self.get + Self.get + "GET /3 HTTP/1.1\r\nHo")
+    #expect(server.take() == ["head /1", "end"])
+    #expect(!server.session.admitRead(), "what has come of the next request is enough")
+    try server.respond()
+    #expect(server.take() == ["closed", "head /1", "end"])
+    try server.respond(200, "two")
+    #expect(server.take() == ["closed"])
+    #expect(server.sent().hasSuffix("3\r\ntwo\r\n0\r\n\r\n"))
+    #expect(server.session.releaseRead(at: server.now))
+    server.receive("st: here\r\n\r\n")
+    #expect(server.take() == ["head /3", "end"])
+  }
+
+  @Test("the client is waited for between requests and within a head, each for its own time")
+  func waiting() throws {
+    let idle = ServerEnd()
+    idle.pass(.seconds(74))
+    #expect(idle.session.ending == nil && idle.session.idleSince != nil)
+    idle.pass(.seconds(1))
+    #expect(idle.session.ending == .endOutput)
+
+    let inHead = ServerEnd()
+    inHead.pass(.seconds(70))
+    inHead.receive("GET ")
+    inHead.pass(.seconds(29))
+    inHead.receive("/ HTTP/1.1\r\n")
+    #expect(inHead.take() == [])
+    inHead.pass(.seconds(1))
+    #expect(inHead.take() == ["refused 408"])
+    try inHead.respond(408, "late")
+    #expect(inHead.sent().contains("Connection: close"))
+    #expect(inHead.session.ending == .endOutput)
+  }
+
+  @Test("an exchange takes as long as it takes")
+  func noLimit() throws {
+    let server = ServerEnd()
+    server.receive(Self.get)
+    #expect(server.session.nextDeadline == nil)
+    server.pass(.seconds(100_000))
+    try server.respond()
+    #expect(server.session.ending == nil)
+    // And the wait for the next request begins then.
+    server.pass(.seconds(74))
+    #expect(server.session.ending == nil)
+  }
+
+  @Test("a response before the end of a request with content ends the connection, without it the connection serves on")
+  func early() throws {
+    let content = ServerEnd()
+    content.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
+    try content.respond(413, "no")
+    #expect(content.take() == ["head /", "content half", "closed"])
+    #expect(content.sent().contains("Connection: close"))
+    #expect(content.session.ending == .endOutput)
+    content.receive("the rest" + Self.get)
+    #expect(content.take() == [])
+
+    let none = ServerEnd()
+    none.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n")
+    try none.respond()
+    #expect(none.session.ending == nil)
+  }
+
+  @Test("what is not a request is refused once, and nothing more is read")
+  func refused() throws {
+    let server = ServerEnd()
+    server.receive("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + Self.get)
+    #expect(server.take() == ["refused 400"])
+    try server.respond(400, "no")
+    #expect(server.take() == ["closed"])
+    server.receive(Self.get)
+    #expect(server.take() == [])
+    #expect(server.session.ending == .endOutput)
+  }
+
+  @Test("a request that breaks in the middle of its response is cut short by its owner, as its framing demands")
+  func broken() throws {
+    let server = ServerEnd()
+    server.receive("POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+    try server.session.respond([":status": "200"], isComplete: false, at: server.now)
+    server.receive("nonsense\r\n")
+    #expect(server.take() == ["head /", "content x", "refused 400"])
+    server.session.cutShort()
+    #expect(server.session.ending == .abort(byReset: false))
+    // For HTTP/1.0 an orderly close would be the end of the message.
+    let old = ServerEnd()
+    old.receive("GET / HTTP/1.0\r\n\r\n")
+    try old.session.respond([":status": "200"], isComplete: false, at: old.now)
+    old.session.cutShort()
+    #expect(old.session.ending == .abort(byReset: true))
+  }
+
+  @Test("our direction ends first, then the client's is waited for, and not for ever")
+  func closing() throws {
+    let server = ServerEnd()
+    server.receive("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+    try server.respond(200, "bye")
+    #expect(server.session.ending == .endOutput && server.session.wantsTransmit)
+    _ = server.sent()
+    server.session.outputEnded(at: server.now)
+    server.pass(.seconds(1))
+    #expect(server.session.ending == .endOutput)
+    server.pass(.seconds(1))
+    #expect(server.session.ending == .abort(byReset: false))
+
+    let leaving = ServerEnd()
+    leaving.receive("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    leaving.receiveEnd()
+    #expect(leaving.session.ending == nil)
+    try leaving.respond(200, "bye")
+    #expect(leaving.sent().hasSuffix("bye\r\n0\r\n\r\n"))
+    #expect(leaving.session.ending == .close(within: .seconds(300)))
+  }
+
+  @Test("who reads no responses gets no further requests served, and not for ever")
+  func unread() throws {
+    let server = ServerEnd()
+    server.receive(Self.get + Self.get)
+    try server.respond(200, String(repeating: "x", count: 20_000))
+    #expect(server.take() == ["head /1", "end", "closed"])
+    #expect(!server.session.admitRead())
+    server.pass(.seconds(299))
+    #expect(server.session.ending == nil)
+    // The head, and half of the content.
+    for _ in 0..<2 { _ = server.session.nextTransmit(maximum: 10_000, at: server.now) }
+    server.drain()
+    #expect(server.take().last == "end", "the next is served once the client reads on")
+    try server.respond(200, String(repeating: "x", count: 20_000))
+    server.pass(.seconds(300))
+    #expect(server.session.ending == .abort(byReset: false))
+  }
+
+  @Test("a response to HEAD has no content, and whoever writes some is not left waiting")
+  func head() throws {
+    let server = ServerEnd()
+    server.receive("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")
+    try server.respond(200, "body")
+    #expect(!server.sent().contains("body"))
+    #expect(server.session.ending == nil && server.session.idleSince != nil)
+  }
+
+  @Test("a tunnel carries bytes both ways from the moment when it is granted")
+  func tunnel() throws {
+    let server = ServerEnd()
+    server.receive("CONNECT here:1 HTTP/1.1\r\nHost: here:1\r\n\r\nearly")
+    #expect(server.take() == ["head -", "end"])
+    try server.session.respond([":status": "200"], isComplete: false, at: server.now)
+    server.drain()
+    #expect(server.take() == ["content early"])
+    try server.session.write(ByteBuffer(string: "back"))
+    #expect(server.sent().hasSuffix("\r\n\r\nback"))
+    server.receiveEnd()
+    #expect(server.take() == ["drained 4", "end"])
+    try server.session.finish(trailers: nil, at: server.now)
+    #expect(server.session.ending == .close(within: .seconds(300)))
+  }
+
+  @Test("drained, it serves what runs and nothing more")
+  func draining() throws {
+    let idle = ServerEnd()
+    idle.session.drain(at: idle.now)
+    #expect(idle.session.ending == .endOutput)
+    let busy = ServerEnd()
+    busy.receive(Self.get + Self.get)
+    busy.session.drain(at: busy.now)
+    #expect(busy.session.ending == nil)
+    try busy.respond()
+    #expect(busy.sent().contains("Connection: close"))
+    #expect(busy.take() == ["head /1", "end", "closed"])
+    #expect(busy.session.ending == .endOutput)
+  }
+
+  @Test("what its reader has not consumed holds the client back")
+  func pacing() throws {
+    let server = ServerEnd()
+    server.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9999999\r\n\r\n")
+    var count = 0
+    while server.session.admitRead() {
+      server.receive(String(repeating: "x", count: 10_000))
+      count += 10_000
+    }
+    #expect((256 * 1024..<256 * 1024 + 10_000).contains(count))
+    server.session.consume(count / 4)
+    #expect(!server.session.releaseRead(at: server.now))
+    server.session.consume(count / 2)
+    #expect(server.session.releaseRead(at: server.now))
+  }
+}
