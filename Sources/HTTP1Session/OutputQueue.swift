@@ -13,7 +13,7 @@ struct OutputQueue {
     var content: Int
   }
 
-  private var pieces = CircularBuffer<Piece>()
+  private var pieces = CircularBuffer<Piece>(initialCapacity: 1)
   /// The last piece, to which small ones are still added.
   private var gathered = Piece(bytes: ByteBuffer(), content: 0)
   private(set) var byteCount = 0
@@ -55,7 +55,16 @@ struct OutputQueue {
 
   /// Takes what goes on the wire next.
   mutating func next(maximum: Int) -> ByteBuffer? {
-    if pieces.isEmpty { seal() }
+    if pieces.isEmpty {
+      let bytes = gathered.bytes
+      guard bytes.readableBytes > maximum else {
+        guard bytes.readableBytes > 0 else { return nil }
+        take(bytes.readableBytes, content: gathered.content)
+        gathered = Piece(bytes: ByteBuffer(), content: 0)
+        return bytes
+      }
+      seal()
+    }
     guard var first = pieces.popFirst() else { return nil }
     guard first.bytes.readableBytes > maximum, let slice = first.bytes.readSlice(length: max(1, maximum)) else {
       take(first.bytes.readableBytes, content: first.content)

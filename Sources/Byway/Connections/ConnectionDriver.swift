@@ -7,7 +7,11 @@ import NIOCore
 protocol ConnectionOwner: AnyObject {
   associatedtype Session: ConnectionSession
 
+  var session: Session { get }
+  var driver: ConnectionDriver { get }
   func handle(_ event: consuming Session.Event)
+  /// Takes every event that the session has.
+  func deliver()
   /// The peer has ended its sending direction.
   /// - Parameter isClosed: ours has ended, too: the channel is gone.
   func inputEnded(isClosed: Bool)
@@ -24,6 +28,10 @@ protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
+  func deliver() {
+    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+  }
+
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError {
     error as? BywayError
       ?? BywayError(
@@ -40,7 +48,7 @@ extension ConnectionOwner {
 /// One handler for each connection, none added or removed for an exchange. Output is pulled once for each turn of the loop,
 /// and only as much as the channel takes, so that what is sent next is decided as late as possible. Nothing that the owner asks
 /// for while it is told an event calls it again before it returns.
-final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
+final class ConnectionDriver: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -61,13 +69,13 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
   }
 
   /// Bytes taken from the session for one write, where the channel does not say what it would like.
-  private static var transmitQuantum: Int { 64 * 1024 }
+  private static let transmitQuantum = 64 * 1024
 
-  let session: Owner.Session
+  private let session: any ConnectionSession
   let eventLoop: any EventLoop
   let channel: any Channel
   /// Held until the connection has ended; a weak reference would make every retain of it slow.
-  private var owner: Owner?
+  private var owner: (any ConnectionOwner)?
   private var context: ChannelHandlerContext?
   private var stream: StreamChannel?
   private var phase = Phase.new
@@ -78,7 +86,7 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
   private let reads = BoundedReads()
   private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
 
-  init(_ session: Owner.Session, on channel: any Channel) {
+  init(_ session: any ConnectionSession, on channel: any Channel) {
     self.session = session
     self.channel = channel
     eventLoop = channel.eventLoop
@@ -98,7 +106,7 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
     }
   }
 
-  private var isEnded: Bool {
+  var isEnded: Bool {
     if case .ended = phase { true } else { false }
   }
 
@@ -106,7 +114,7 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
 
   /// Enters the channel's pipeline, and reads from then on. All that becomes of the connection is told to the owner, its end
   /// perhaps before this returns.
-  func start(for owner: Owner) {
+  func start(for owner: any ConnectionOwner) {
     self.owner = owner
     do {
       try channel.pipeline.syncOperations.addHandler(self)
@@ -267,7 +275,7 @@ final class ConnectionDriver<Owner: ConnectionOwner>: ChannelDuplexHandler {
   private func deliver() {
     guard !isDelivering else { return }
     isDelivering = true
-    while !isEnded, let event = session.nextEvent() { owner?.handle(event) }
+    owner?.deliver()
     isDelivering = false
   }
 

@@ -16,8 +16,8 @@ final class HTTP1ClientConnection {
     case kept
   }
 
-  private let session: HTTP1ClientSession
-  private let driver: ConnectionDriver<HTTP1ClientConnection>
+  let session: HTTP1ClientSession
+  let driver: ConnectionDriver
   private let upstream: HTTP1Upstream
   private var exchange: UpstreamExchange?
   private var id: StreamID = 0
@@ -121,8 +121,6 @@ extension HTTP1ClientConnection: ClientConnection {
 }
 
 extension HTTP1ClientConnection: ConnectionOwner {
-  typealias Session = HTTP1ClientSession
-
   func handle(_ event: consuming HTTP1ClientEvent) {
     switch consume event {
     case .informational(let fields):

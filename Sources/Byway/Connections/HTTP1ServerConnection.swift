@@ -6,13 +6,13 @@ package import NIOCore
 ///
 /// Lives on its channel's event loop.
 package final class HTTP1ServerConnection: ServedConnection {
-  private let session: HTTP1ServerSession
-  private let driver: ConnectionDriver<HTTP1ServerConnection>
+  let session: HTTP1ServerSession
+  let driver: ConnectionDriver
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
   /// The line that each request from here gets.
   private let via: String
-  private let readAhead = ReadAhead()
+  private let terms: ServingTerms
   private var exchange: (id: StreamID, ServedExchange)?
   private var lastID: StreamID = 0
   /// Of the request that is being served, where it asks for a WebSocket.
@@ -35,6 +35,7 @@ package final class HTTP1ServerConnection: ServedConnection {
     self.handler = handler
     self.configuration = configuration
     via = "1.1 \(configuration.hop)"
+    terms = ServingTerms(configuration, readAhead: ReadAhead())
   }
 
   // MARK: ServedConnection
@@ -57,8 +58,6 @@ package final class HTTP1ServerConnection: ServedConnection {
 }
 
 extension HTTP1ServerConnection: ConnectionOwner {
-  typealias Session = HTTP1ServerSession
-
   func handle(_ event: consuming HTTP1ServerEvent) {
     switch consume event {
     case .head(let head): begin(head)
@@ -101,7 +100,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
   private func add(asked: FieldSection?, isComplete: Bool) -> ServedExchange {
     lastID &+= 1
     let exchange = ServedExchange(
-      lastID, on: self, asked: asked, isComplete: isComplete, readAhead: readAhead, configuration: configuration)
+      lastID, on: self, asked: asked, isComplete: isComplete, terms: terms)
     self.exchange = (lastID, exchange)
     return exchange
   }

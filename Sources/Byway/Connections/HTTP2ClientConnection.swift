@@ -7,8 +7,8 @@ import NIOCore
 ///
 /// Lives on its channel's event loop.
 final class HTTP2ClientConnection {
-  private let driver: ConnectionDriver<HTTP2ClientConnection>
-  private let session: HTTP2Session
+  let driver: ConnectionDriver
+  let session: HTTP2Session
   private let upstream: HTTP2Upstream
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
@@ -128,8 +128,6 @@ extension HTTP2ClientConnection: ClientConnection {
 }
 
 extension HTTP2ClientConnection: ConnectionOwner {
-  typealias Session = HTTP2Session
-
   func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):

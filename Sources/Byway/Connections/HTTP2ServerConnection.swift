@@ -7,14 +7,14 @@ package import NIOCore
 ///
 /// Lives on its channel's event loop.
 package final class HTTP2ServerConnection: ServedConnection {
-  private let driver: ConnectionDriver<HTTP2ServerConnection>
-  private let session: HTTP2Session
+  let driver: ConnectionDriver
+  let session: HTTP2Session
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
   private let via: String
   private var exchanges: [StreamID: ServedExchange] = [:]
   private var isDraining = false
-  private let readAhead: ReadAhead
+  private let terms: ServingTerms
   private var lastEnd = NIODeadline.now()
 
   package var runningExchanges: Int { exchanges.count }
@@ -33,7 +33,7 @@ package final class HTTP2ServerConnection: ServedConnection {
     driver = ConnectionDriver(session, on: channel)
     self.handler = handler
     self.configuration = configuration
-    readAhead = ReadAhead(limit: configuration.readAhead)
+    terms = ServingTerms(configuration, readAhead: ReadAhead(limit: configuration.readAhead))
     via = "2.0 \(configuration.hop)"
   }
 
@@ -65,8 +65,6 @@ package final class HTTP2ServerConnection: ServedConnection {
 }
 
 extension HTTP2ServerConnection: ConnectionOwner {
-  typealias Session = HTTP2Session
-
   func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):
@@ -95,7 +93,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
 
   private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
     let exchange = ServedExchange(
-      id, on: self, asked: fields, isComplete: isComplete, readAhead: readAhead, configuration: configuration)
+      id, on: self, asked: fields, isComplete: isComplete, terms: terms)
     exchanges[id] = exchange
     if let rejection = RequestRules.admit(&fields, configuration, via: via) {
       exchange.fail(rejection)

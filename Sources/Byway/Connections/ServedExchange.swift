@@ -17,6 +17,22 @@ protocol ResponseWriter: AnyObject {
   func stopReceiving(_ id: StreamID)
 }
 
+/// What all exchanges of a serving connection go by.
+final class ServingTerms {
+  /// Names this hop in what it answers itself.
+  let hop: String
+  let responseTimeout: TimeAmount?
+  let failed: (@Sendable (BywayError) -> Void)?
+  let readAhead: ReadAhead
+
+  init(_ configuration: ServerConfiguration, readAhead: ReadAhead) {
+    hop = configuration.hop
+    responseTimeout = configuration.responseTimeout
+    failed = configuration.failed
+    self.readAhead = readAhead
+  }
+}
+
 /// One exchange as a server sees it: takes the rest of the request to whoever answers, and the response to its connection.
 final class ServedExchange: ResponseSink {
   private enum Request {
@@ -35,8 +51,7 @@ final class ServedExchange: ResponseSink {
 
   private let id: StreamID
   private let connection: any ResponseWriter
-  private let readAhead: ReadAhead
-  private let configuration: ServerConfiguration
+  private let terms: ServingTerms
   private let isHead: Bool
   private let form: FailureResponse.Form
   private var upstream: (any RequestSink)?
@@ -49,27 +64,26 @@ final class ServedExchange: ResponseSink {
   ///   - asked: what a refusal looks like depends on it, too; `nil` where what came is not a request.
   ///   - isComplete: the request ends with its head.
   init(
-    _ id: StreamID, on connection: any ResponseWriter, asked: FieldSection?, isComplete: Bool, readAhead: ReadAhead,
-    configuration: ServerConfiguration
+    _ id: StreamID, on connection: any ResponseWriter, asked: FieldSection?, isComplete: Bool, terms: ServingTerms
   ) {
     self.id = id
     self.connection = connection
-    self.readAhead = readAhead
-    self.configuration = configuration
+    self.terms = terms
     request = isComplete ? .whole : .coming
     isHead = asked?.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     form = asked.map { FailureResponse.Form(answering: $0) } ?? .problem
   }
 
   deinit {
-    readAhead.sent(unsent)
+    terms.readAhead.sent(unsent)
   }
 
   func begin(_ fields: FieldSection, with handler: any ExchangeHandler) {
     let isComplete = if case .whole = request { true } else { false }
     let upstream = handler.begin(
       ExchangeHead(
-        fields: fields, isComplete: isComplete, deadline: configuration.deadline(), readAhead: readAhead),
+        fields: fields, isComplete: isComplete, deadline: terms.responseTimeout.map { .now() + $0 },
+        readAhead: terms.readAhead),
       respondingTo: self)
     if !isEnded { self.upstream = upstream }
   }
@@ -104,7 +118,7 @@ final class ServedExchange: ResponseSink {
     upstream.take()?.cancel(error)
     request = .whole
     switch response {
-    case .awaited: answer(FailureResponse(error, hop: configuration.hop, status: status, form: form))
+    case .awaited: answer(FailureResponse(error, hop: terms.hop, status: status, form: form))
     case .begun: cutShort(error)
     case .ended: break
     }
@@ -115,7 +129,7 @@ final class ServedExchange: ResponseSink {
     // What tells of a failure was not counted.
     let counted = min(bytes, unsent)
     unsent -= counted
-    readAhead.sent(counted)
+    terms.readAhead.sent(counted)
     upstream?.didConsumeResponse(bytes)
   }
 
@@ -137,7 +151,7 @@ final class ServedExchange: ResponseSink {
       try connection.respond(id, head, isComplete: isComplete)
     } catch {
       upstream.take()?.cancel(error)
-      answer(FailureResponse(error, hop: configuration.hop, form: form))
+      answer(FailureResponse(error, hop: terms.hop, form: form))
       return
     }
     response = .begun
@@ -147,7 +161,7 @@ final class ServedExchange: ResponseSink {
   func write(_ bytes: ByteBuffer) {
     guard case .begun = response, bytes.readableBytes > 0 else { return }
     unsent += bytes.readableBytes
-    readAhead.received(bytes.readableBytes)
+    terms.readAhead.received(bytes.readableBytes)
     attempt { connection throws(BywayError) in try connection.write(id, bytes) }
   }
 
@@ -159,10 +173,10 @@ final class ServedExchange: ResponseSink {
 
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
-    configuration.failed?(error)
+    terms.failed?(error)
     upstream = nil
     switch response {
-    case .awaited: answer(FailureResponse(error, hop: configuration.hop, form: form))
+    case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
     case .begun: cutShort(error)
     case .ended: break
     }

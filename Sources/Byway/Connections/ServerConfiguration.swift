@@ -34,8 +34,4 @@ package struct ServerConfiguration: Sendable {
     self.http2 = http2
     self.logger = logger
   }
-
-  func deadline() -> NIODeadline? {
-    responseTimeout.map { .now() + $0 }
-  }
 }
