@@ -3,8 +3,8 @@ package import NIOCore
 
 /// What a server's connection has to tell of the exchange that is on it.
 ///
-/// One `head`, any number of `content`, one `end`; then, where a tunnel was granted, `content` and `end` once more. `drained` may
-/// stand anywhere, and `refused` anywhere, even first; `closed` comes last.
+/// One `head`, any number of `content`, one `end`: of a request that asks for a tunnel, they are what goes through it once it was
+/// granted. `drained` may stand anywhere, and `refused` anywhere, even first; `closed` comes last.
 package enum HTTP1ServerEvent: Sendable {
   case head(RequestHead)
   /// Never empty; a slice of what was received. In a tunnel: its bytes.

@@ -240,9 +240,12 @@ package final class HTTP1ServerSession: ConnectionSession {
       return .content(bytes)
     case .end(let trailers):
       guard case .exchanging(var exchange) = state else { return nil }
-      if case .tunnel = exchange.request { exchange.request = .tunnelEnded } else { exchange.request = .whole }
+      let wasComing = if case .coming = exchange.request { true } else { false }
+      exchange.request = wasComing ? .whole : .tunnelEnded
+      let asksForTunnel = exchange.context.request == .connect || exchange.context.request == .upgrade
       proceed(exchange)
-      return .end(trailers: trailers)
+      // Of a tunnel that is asked for, the client's direction begins where others end.
+      return wasComing && asksForTunnel ? nil : .end(trailers: trailers)
     }
   }
 

@@ -6,9 +6,26 @@ import NIOCore
 ///
 /// Lives on its channel's event loop.
 final class HTTP1ClientConnection {
+  /// What has the connection. Called on the event loop.
+  protocol Delegate: AnyObject {
+    /// It can take a request: its first, or another one.
+    func connectionBecameIdle(_ connection: HTTP1ClientConnection)
+    /// - Parameter wasUsable: it has become idle before.
+    func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, wasUsable: Bool)
+  }
+
+  struct Configuration {
+    /// What messages call the server, and the option that sets the time for its response.
+    var name: String
+    var responseOption: String?
+    var session: HTTP1ClientSession.Configuration
+    /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
+    var readAhead: ReadAhead
+  }
+
   /// What it has been good for.
   private enum Use {
-    /// The upstream has not heard of it yet.
+    /// Nobody has heard of it yet.
     case none
     /// It waits for its first exchange.
     case fresh
@@ -18,28 +35,31 @@ final class HTTP1ClientConnection {
 
   let session: HTTP1ClientSession
   let driver: ConnectionDriver
-  private let upstream: HTTP1Upstream
+  private let configuration: Configuration
+  /// Held until the connection has ended.
+  private var delegate: (any Delegate)?
   private var exchange: UpstreamExchange?
   private var id: StreamID = 0
   /// Of the exchange, where it asks for a WebSocket.
   private var handshake: WebSocketHandshake?
   private var use = Use.none
 
-  /// The upstream hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
+  /// The delegate hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
   /// kept.
-  static func start(on channel: any Channel, upstream: HTTP1Upstream) {
-    let connection = HTTP1ClientConnection(channel, upstream)
+  static func start(on channel: any Channel, configuration: Configuration, delegate: any Delegate) {
+    let connection = HTTP1ClientConnection(channel, configuration, delegate)
     connection.driver.start(for: connection)
     if connection.isUsable { connection.becomeIdle() }
   }
 
-  private init(_ channel: any Channel, _ upstream: HTTP1Upstream) {
-    session = HTTP1ClientSession(configuration: upstream.configuration.session, at: channel.eventLoop.now)
+  private init(_ channel: any Channel, _ configuration: Configuration, _ delegate: any Delegate) {
+    session = HTTP1ClientSession(configuration: configuration.session, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
-    self.upstream = upstream
+    self.configuration = configuration
+    self.delegate = delegate
   }
 
-  // MARK: For the upstream
+  // MARK: For its delegate
 
   /// Nothing speaks against another exchange, as far as is known here.
   var isUsable: Bool { session.isReusable && !driver.isClosing }
@@ -69,7 +89,7 @@ final class HTTP1ClientConnection {
     handshake = isWebSocket ? WebSocketHandshake(asking: &fields) : nil
     let isComplete = exchange.head.isComplete
     try session.begin(
-      fields, isComplete: isComplete, readAhead: exchange.head.readAhead ?? upstream.readAhead,
+      fields, isComplete: isComplete, readAhead: exchange.head.readAhead ?? configuration.readAhead,
       at: driver.eventLoop.now)
     self.exchange = exchange
     id &+= 1
@@ -80,7 +100,7 @@ final class HTTP1ClientConnection {
   private func becomeIdle() {
     if case .none = use { use = .fresh }
     driver.resumeReading()
-    upstream.connectionBecameIdle(self)
+    delegate?.connectionBecameIdle(self)
   }
 }
 
@@ -159,7 +179,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
       guard asked.lowercased() == head.upgrade, handshake?.verify(&fields) ?? true else {
         driver.fail(
           BywayError(
-            .protocolViolation, "\(upstream.dialer.name) confirmed an upgrade that was not asked for."))
+            .protocolViolation, "\(configuration.name) confirmed an upgrade that was not asked for."))
         return
       }
       fields.set(.status, "200")
@@ -184,7 +204,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
   }
 
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError {
-    let name = upstream.dialer.name
+    let name = configuration.name
     if hasBegun {
       return error as? BywayError ?? BywayError(.originLost, "The connection to \(name) failed.", cause: error)
     }
@@ -192,7 +212,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
   }
 
   private func explain(_ failure: HTTP1ClientFailure) -> BywayError {
-    let (name, configuration) = (upstream.dialer.name, upstream.configuration)
+    let name = configuration.name
     switch failure {
     case .response(let failure):
       let code: BywayError.Code =
@@ -205,7 +225,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
     case .request(let failure):
       return BywayError(.invalidRequest, failure.message)
     case .stalled:
-      return .noResponse(from: name, within: configuration.responseTimeout, configuration.responseOption)
+      return .noResponse(from: name, within: configuration.session.stallTimeout, configuration.responseOption)
     case .paused:
       return BywayError(.incompleteResponse, "\(name) paused for too long in the middle of a response.")
     case .notUpgraded(let status):
@@ -214,10 +234,10 @@ extension HTTP1ClientConnection: ConnectionOwner {
   }
 
   func connectionEnded(_ error: BywayError?) {
-    let error = error ?? BywayError(.originLost, "\(upstream.dialer.name) closed the connection.")
+    let error = error ?? BywayError(.originLost, "\(configuration.name) closed the connection.")
     let exchange = exchange.take()
     let wasUsed = if case .none = use { false } else { true }
-    upstream.connectionEnded(self, error, wasUsable: wasUsed)
+    delegate.take()?.connectionEnded(self, error, wasUsable: wasUsed)
     exchange?.lost(mayBeRepeated: isKept) { _ in error }
   }
 }

@@ -7,9 +7,23 @@ import NIOCore
 ///
 /// Lives on its channel's event loop.
 final class HTTP2ClientConnection {
+  /// What has the connection. Called on the event loop.
+  protocol Delegate: AnyObject {
+    /// The peer has sent its settings: it does speak HTTP/2.
+    func connectionProved(_ connection: HTTP2ClientConnection)
+    /// No further exchange can begin on it.
+    func connectionRefusesStreams(_ connection: HTTP2ClientConnection)
+    func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?)
+    func ponged(_ roundTrip: TimeAmount)
+  }
+
   let driver: ConnectionDriver
   let session: HTTP2Session
-  private let upstream: HTTP2Upstream
+  /// What messages call the server.
+  private let name: String
+  private let rules: UpstreamRules
+  /// Held until the connection has ended.
+  private var delegate: (any Delegate)?
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
   private var exchanges: [StreamID: UpstreamExchange] = [:]
@@ -21,13 +35,18 @@ final class HTTP2ClientConnection {
   }
 
   /// Nothing is read or written, and no end is told, before ``start()``.
-  init(on channel: any Channel, upstream: HTTP2Upstream) {
-    var configuration = upstream.configuration.http2.over(channel)
+  init(
+    on channel: any Channel, name: String, configuration: HTTP2Configuration, rules: UpstreamRules,
+    delegate: any Delegate
+  ) {
+    var configuration = configuration.over(channel)
     configuration.windows.initial = ReadAhead.share
     session = HTTP2Session(role: .client, configuration: configuration, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     closed = channel.closeFuture
-    self.upstream = upstream
+    self.name = name
+    self.rules = rules
+    self.delegate = delegate
   }
 
   /// Begins with what the channel has kept: the connection may have ended when this returns.
@@ -35,23 +54,15 @@ final class HTTP2ClientConnection {
     driver.start(for: self)
   }
 
-  // MARK: For the upstream
+  // MARK: For its delegate
 
-  func begin(_ exchange: UpstreamExchange) {
-    do {
-      let id = try session.submitRequest(
-        upstream.rules.prepared(exchange.head.fields), endStream: exchange.head.isComplete,
-        readAhead: exchange.head.readAhead)
-      exchanges[id] = exchange
-      exchange.opened(id, on: self, provingTakes: provingTakes)
-    } catch {
-      // Nothing of it was sent; another connection may take it, unless this is not HTTP/2 at all.
-      upstream.connectionRefusesStreams(self)
-      switch error.kind {
-      case .closing, .unresponsive, .linkEnded, .exhausted: upstream.start(exchange)
-      case .notHTTP2, .violation, .flooded: exchange.turnedAway(explain(error))
-      }
-    }
+  /// Begins an exchange.
+  /// - Throws: where no stream can be opened any more; nothing of the request was sent.
+  func begin(_ exchange: UpstreamExchange) throws(HTTP2Failure) {
+    let id = try session.submitRequest(
+      rules.prepared(exchange.head.fields), endStream: exchange.head.isComplete, readAhead: exchange.head.readAhead)
+    exchanges[id] = exchange
+    exchange.opened(id, on: self, provingTakes: provingTakes)
     driver.scheduleTransmit()
   }
 
@@ -145,22 +156,22 @@ extension HTTP2ClientConnection: ConnectionOwner {
       closeIfDrained()
     case .goAway:
       isDraining = true
-      upstream.connectionRefusesStreams(self)
+      delegate?.connectionRefusesStreams(self)
       closeIfDrained()
     case .settingsReceived:
       proved()
     case .pong(let roundTrip):
-      upstream.ponged(roundTrip)
+      delegate?.ponged(roundTrip)
     case .failed(let failure):
       driver.note(explain(failure))
-      upstream.connectionRefusesStreams(self)
+      delegate?.connectionRefusesStreams(self)
       driver.scheduleTransmit()
     }
   }
 
   private func proved() {
     isProved = true
-    upstream.connectionProved(self)
+    delegate?.connectionProved(self)
     tellProved()
   }
 
@@ -175,16 +186,16 @@ extension HTTP2ClientConnection: ConnectionOwner {
     }
   }
 
-  private func explain(_ failure: HTTP2Failure) -> BywayError {
-    BywayError(failure, from: upstream.rules.farEnd)
+  func explain(_ failure: HTTP2Failure) -> BywayError {
+    BywayError(failure, from: rules.farEnd)
   }
 
   func connectionEnded(_ error: BywayError?) {
     let running = exchanges.values
     exchanges.removeAll()
-    upstream.connectionEnded(self, error)
+    delegate.take()?.connectionEnded(self, error)
     let failure =
-      error ?? BywayError(.linkLost, "\(upstream.dialer.name) was closed by the far end before the response ended.")
+      error ?? BywayError(.linkLost, "\(name) was closed by the far end before the response ended.")
     for exchange in running { exchange.lost { _ in failure } }
   }
 
@@ -203,7 +214,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
     exchange.lost { hadBegun in
       BywayError(
         isUnprocessed ? .refused : hadBegun ? .incompleteResponse : .originLost,
-        "\(upstream.dialer.name) ended the request (\(code)).", processing: isUnprocessed ? .none : .possible)
+        "\(name) ended the request (\(code)).", processing: isUnprocessed ? .none : .possible)
     }
   }
 

@@ -6,7 +6,7 @@ package import NIOCore
 ///
 /// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in,
 /// first out, so that a quiet pool shrinks; it is checked before it is used again. Lives on one event loop.
-package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
+package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1ClientConnection.Delegate {
   package struct Configuration: Sendable {
     /// Open connections at once; further exchanges wait for one.
     package var maximumConnections = 256
@@ -54,8 +54,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
   let dialer: Dialer
   let configuration: Configuration
   let rules: UpstreamRules
-  /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
-  let readAhead = ReadAhead()
+  private let connectionConfiguration: HTTP1ClientConnection.Configuration
   private var idle: [HTTP1ClientConnection] = []
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
@@ -71,6 +70,9 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
     self.dialer = dialer
     self.eventLoop = eventLoop
     self.configuration = configuration
+    connectionConfiguration = HTTP1ClientConnection.Configuration(
+      name: dialer.name, responseOption: configuration.responseOption, session: configuration.session,
+      readAhead: ReadAhead())
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" })
   }
@@ -181,7 +183,6 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
 
   // MARK: From connections
 
-  /// A connection can take a request: its first, or another one.
   func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
     lastFailure = nil
     backoff.reset()
@@ -205,7 +206,6 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
     return waiting.popFirst { configuration.reuse.permits($0.isRepeatable) }
   }
 
-  /// - Parameter wasUsable: it has become idle before.
   func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, wasUsable: Bool) {
     connectionCount -= 1
     idle.removeAll { $0 === connection }
@@ -232,7 +232,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream {
       case .success(let channel):
         self.connectionCount += 1
         if self.connectionCount == 1 { self.wantChanged() }
-        HTTP1ClientConnection.start(on: channel, upstream: self)
+        HTTP1ClientConnection.start(on: channel, configuration: self.connectionConfiguration, delegate: self)
       case .failure(let error):
         self.connectFailed(error)
       }

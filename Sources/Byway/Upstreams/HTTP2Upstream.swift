@@ -7,7 +7,7 @@ package import NIOCore
 ///
 /// Exchanges that find no connection wait, for as long as their patience and their deadline allow: ``RequestLife``. Lives on
 /// one event loop.
-package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
+package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2ClientConnection.Delegate {
   package struct Configuration: Sendable {
     /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
@@ -116,11 +116,24 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   func start(_ exchange: UpstreamExchange) {
     switch state {
     case .connected(let connection):
-      connection.begin(exchange)
+      put(exchange, on: connection)
     case .shutDown:
       exchange.turnedAway(Self.wasShutDown)
     case .idle, .connecting, .backingOff:
       wait(exchange)
+    }
+  }
+
+  private func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection) {
+    do {
+      try connection.begin(exchange)
+    } catch {
+      // Another connection may take it, unless this is not HTTP/2 at all.
+      connectionRefusesStreams(connection)
+      switch error.kind {
+      case .closing, .unresponsive, .linkEnded, .exhausted: start(exchange)
+      case .notHTTP2, .violation, .flooded: exchange.turnedAway(connection.explain(error))
+      }
     }
   }
 
@@ -168,7 +181,6 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
 
   // MARK: From the connection
 
-  /// The peer has sent its settings: it does speak HTTP/2.
   func connectionProved(_ connection: HTTP2ClientConnection) {
     backoff.reset()
     lastFailure = nil
@@ -246,7 +258,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       return
     }
     // In place before it begins: with what was kept for it, it may end at once.
-    let connection = HTTP2ClientConnection(on: channel, upstream: self)
+    let connection = HTTP2ClientConnection(
+      on: channel, name: dialer.name, configuration: configuration.http2, rules: rules, delegate: self)
     state = .connected(connection)
     // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
     backoff.fail()
@@ -255,7 +268,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
     while case .connected(let current) = state, current === connection, let exchange = waiting.popFirst() {
-      connection.begin(exchange)
+      put(exchange, on: connection)
     }
   }
 
