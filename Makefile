@@ -50,6 +50,7 @@ docs: dependencies
 files:
 	@scripts/install-dependencies checks
 	scripts/check-files
+	scripts/check-imports
 	scripts/check-promises
 	scripts/check-words
 	scripts/check-listings
