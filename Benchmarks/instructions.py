@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What a request costs the gateway in instructions, counted references and allocations: by valgrind, so that other work on the
+machine does not matter.
+
+    swift build -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked
+    python3 -B Benchmarks/instructions.py --byway .build/release/byway
+
+The same load as Benchmarks/gateway.py: one connection, 64 streams. Only user code is seen, and the command must have its symbols:
+`make release` strips them.
+"""
+import argparse
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import contenders
+
+COUNTED = ["swift_retain", "swift_release", "malloc", "free"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release, with symbols")
+    parser.add_argument("--requests", type=int, default=3000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        profile = count(options, folder, running)
+        total, calls = read(profile)
+    print(f"{total / options.requests:,.0f} instructions a request")
+    for function in COUNTED:
+        print(f"{calls[function] / options.requests:,.1f} calls of {function}")
+
+
+def count(options, folder, running):
+    """The file that callgrind has written of the requests alone."""
+    # Valgrind 3.19 does not read the debugging information of Swift 6.
+    command = folder / "byway"
+    subprocess.run(["strip", "-g", "-o", command, options.byway], check=True)
+    files = contenders.fresh(folder, "files")
+    origin = contenders.nginx_origin(1, contenders.fresh(folder, "origin"), files)
+    running.callback(origin.stop)
+    place, profile = contenders.fresh(folder, "gateway"), folder / "profile"
+    gateway = contenders.Process(0, place, [
+        contenders.program("valgrind", "valgrind"), "--tool=callgrind", "--instr-atstart=no",
+        f"--callgrind-out-file={profile}", command, "gateway", "--link", f"unix:{place / 's'}", "--origin",
+        f"unix:{origin.socket}"], place / "s")
+    running.callback(gateway.stop)
+    load(gateway.socket, 500)
+    control(gateway, "--instr=on")
+    load(gateway.socket, options.requests)
+    control(gateway, "--instr=off")
+    control(gateway, "--dump=end")
+    deadline = time.monotonic() + 30
+    while not os.path.exists(f"{profile}.1"):
+        if time.monotonic() > deadline:
+            sys.exit("callgrind wrote nothing")
+        time.sleep(0.1)
+    return f"{profile}.1"
+
+
+def control(gateway, *arguments):
+    subprocess.run(["callgrind_control", *arguments, str(gateway.child.pid)], check=True, capture_output=True)
+
+
+def load(socket, count):
+    text = subprocess.run(
+        [contenders.program("h2load", "nghttp2-client"), "-c", "1", "-m", "64", "-n", str(count), "--base-uri",
+         f"unix:{socket}", "http://localhost/"], capture_output=True, text=True, timeout=300).stdout
+    if f"{count} succeeded" not in text:
+        sys.exit(f"not every request was answered:\n{text}")
+
+
+def read(profile):
+    """(instructions, calls by the name of the function)"""
+    names, calls, callee, total = {}, collections.Counter(), "", 0
+    for line in pathlib.Path(profile).read_text().splitlines():
+        if match := re.match(r"c?fn=\((\d+)\)(?: (.*))?", line):
+            if match[2]:
+                names[match[1]] = match[2]
+            callee = names.get(match[1], "")
+        elif match := re.match(r"calls=(\d+)", line):
+            calls[callee] += int(match[1])
+        elif match := re.match(r"(?:summary|totals): (\d+)", line):
+            total = int(match[1])
+    return total, calls
+
+
+if __name__ == "__main__":
+    main()
