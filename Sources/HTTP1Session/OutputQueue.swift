@@ -6,6 +6,7 @@ import NIOCore
 struct OutputQueue {
   /// Content up to this size is cheaper to copy than to write apart.
   private static let copyLimit = 4096
+  private static let usualSize = 512
 
   private struct Piece {
     var bytes: ByteBuffer
@@ -16,6 +17,8 @@ struct OutputQueue {
   private var pieces = CircularBuffer<Piece>(initialCapacity: 1)
   /// The last piece, to which small ones are still added.
   private var gathered = Piece(bytes: ByteBuffer(), content: 0)
+  /// What was taken last, if it is of the usual size: it serves again once the channel has let go of it.
+  private var spare = ByteBuffer()
   private(set) var byteCount = 0
   /// Bytes of content that have been taken and not told of yet.
   private var credit = 0
@@ -24,7 +27,11 @@ struct OutputQueue {
 
   /// Adds what is not content.
   mutating func append<Failure>(_ write: (inout ByteBuffer) throws(Failure) -> Void) throws(Failure) {
-    if gathered.bytes.capacity == 0 { gathered.bytes = ByteBufferAllocator().buffer(capacity: 512) }
+    if gathered.bytes.capacity == 0 {
+      swap(&gathered.bytes, &spare)
+      // Of what the channel still holds, this makes a new one.
+      gathered.bytes.clear(minimumCapacity: Self.usualSize)
+    }
     let before = gathered.bytes.readableBytes
     try write(&gathered.bytes)
     byteCount += gathered.bytes.readableBytes - before
@@ -61,6 +68,7 @@ struct OutputQueue {
         guard bytes.readableBytes > 0 else { return nil }
         take(bytes.readableBytes, content: gathered.content)
         gathered = Piece(bytes: ByteBuffer(), content: 0)
+        if bytes.capacity == Self.usualSize { spare = bytes }
         return bytes
       }
       seal()

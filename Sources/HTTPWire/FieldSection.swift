@@ -84,6 +84,11 @@ package struct FieldSection: @unchecked Sendable {
     storage?.removeAll(where: shouldRemove)
   }
 
+  /// Which field the last line is.
+  package var lastField: KnownField? {
+    storage.flatMap { $0.header.lineCount > 0 ? $0[$0.header.lineCount - 1].field : nil }
+  }
+
   /// Takes the last line back: a reader appends first and knows the field afterwards.
   package mutating func removeLast() {
     guard !isEmpty else { return }

@@ -65,9 +65,10 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
   @inlinable func first(_ field: KnownField) -> FieldSection.Line? {
     withUnsafeMutablePointers { header, slots in
       guard header.pointee.present & field.bit != 0 else { return nil }
-      let last = header.pointee.slots - 1
-      for index in 0..<header.pointee.lineCount where slots[last - index].field == field { return slots[last - index] }
-      return nil
+      // It is there, so this ends.
+      var line = slots + (header.pointee.slots &- 1)
+      while line.pointee.field.rawValue != field.rawValue { line -= 1 }
+      return line.pointee
     }
   }
 

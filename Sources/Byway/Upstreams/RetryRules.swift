@@ -28,9 +28,7 @@ package enum RetryRules {
   /// The methods that RFC 9110 §9.2 defines as idempotent; a tunnel is not.
   static func isIdempotent(_ request: FieldSection) -> Bool {
     request.withValue(of: .method) { method in
-      idempotentMethods.contains { name in
-        UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount).elementsEqual(method)
-      }
+      idempotentMethods.contains { method.equals($0) }
     } ?? false
   }
 

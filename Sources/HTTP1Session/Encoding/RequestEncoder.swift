@@ -69,7 +69,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     // RFC 9110 §8.6: without it, a server may wait for content of a method that usually has some.
     let isEmptyUpload =
       fields.withValue(of: .method) { method in
-        method.elementsEqual("POST".utf8) || method.elementsEqual("PUT".utf8) || method.elementsEqual("PATCH".utf8)
+        method.equals("POST") || method.equals("PUT") || method.equals("PATCH")
       } ?? false
     return declared != nil || isEmptyUpload ? .length(0) : .none
   }

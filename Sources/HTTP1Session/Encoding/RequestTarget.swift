@@ -21,7 +21,7 @@ struct RequestTarget {
     }
 
     let path = fields.withValue(of: .path) { path in
-      (isAsterisk: path.elementsEqual("*".utf8), isGood: Self.isOriginForm(path))
+      (isAsterisk: path.equals("*"), isGood: Self.isOriginForm(path))
     }
     hasPath = path?.isAsterisk == false
     switch (kind, form) {
@@ -41,8 +41,9 @@ struct RequestTarget {
       throw .unencodable(
         "The request's path does not begin with a slash, or contains a character that no path may have.")
     }
-    let isOptions = fields.withValue(of: .method) { $0.elementsEqual("OPTIONS".utf8) } ?? false
-    if path.isAsterisk, !isOptions { throw .unencodable("Only OPTIONS may ask for \"*\".") }
+    if path.isAsterisk, fields.withValue(of: .method, { $0.equals("OPTIONS") }) != true {
+      throw .unencodable("Only OPTIONS may ask for \"*\".")
+    }
   }
 
   func write(_ fields: FieldSection, into output: inout ByteBuffer) {

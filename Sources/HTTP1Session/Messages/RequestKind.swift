@@ -12,12 +12,11 @@ package enum RequestKind: Sendable, Hashable {
 
   /// From a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
   package init(_ fields: FieldSection) {
-    let isConnect = fields.withValue(of: .method) { $0.elementsEqual("CONNECT".utf8) } ?? false
-    let isHead = fields.withValue(of: .method) { $0.elementsEqual("HEAD".utf8) } ?? false
-    switch (isConnect, isHead) {
-    case (true, _): self = fields.contains(.protocol) ? .upgrade : .connect
-    case (_, true): self = .head
-    default: self = .ordinary
-    }
+    self =
+      fields.withValue(of: .method) { method in
+        if method.equals("HEAD") { return .head }
+        guard method.equals("CONNECT") else { return .ordinary }
+        return fields.contains(.protocol) ? .upgrade : .connect
+      } ?? .ordinary
   }
 }

@@ -60,8 +60,8 @@ struct FieldLineReader: Sendable {
     }
     count += 1
     let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
-    fields.append(name: name, value: value, isSensitive: false)
-    if let field = fields.lines.last?.field, field != .other { try sort(field, value) }
+    fields.append(name: name, value: value)
+    if let field = fields.lastField, field != .other { try sort(field, value) }
     if count + facts.connection.count > countLimit { throw Self.tooLarge(part, sizeLimit, countLimit) }
   }
 
