@@ -99,7 +99,7 @@ struct Pacer {
     }
     leastExcess = min(leastExcess, excess)
     samples += 1
-    guard samples >= 5 else { return }
+    guard samples >= Self.samplesOfCorrection else { return }
     correct(at: now)
     restart(at: now)
   }
@@ -107,25 +107,44 @@ struct Pacer {
   private static let fewSamples = 4
   private static let manySamples = 8
 
+  /// The least of so many is taken for the truth: at ``interval``, one correction in a second.
+  private static let samplesOfCorrection = 5
+  /// In intervals: what was true longer ago says nothing of the line now.
+  private static let correctionLimit: UInt64 = 20
+  /// Nanoseconds beyond noise from which a queue is longer than the model's: timers alone make an answer late by some.
+  private static let certainlyLate: Int64 = 3_000_000
+  /// Nanoseconds before the model's time from which the wire was idle. Fewer: nothing makes an answer early but a faster wire.
+  private static let certainlyEarly: Int64 = 1_000_000
+  /// The wire is believed slower by at most a fifth at once: one wrong correction must not stop the line.
+  private static let slowing: Int64 = 5
+  /// A wire that was idle is believed faster by a hundredth; how long it was idle nobody knows.
+  private static let speedUpAfterIdling: Int64 = 100
+  /// Where all is well, by a 400th, to try: too fast by that, 3 ms of queue build up in 1.2 s, and are found
+  /// (``certainlyLate``).
+  private static let speedUpOnTrial: Int64 = 400
+  /// A wire carries at most a sixteenth more than its name says, as clocks are not that wrong, and at least half.
+  private static let fastest: UInt64 = 16
+  private static let slowest: UInt64 = 2
+
   /// Noise is never negative: the least sample is the truth, and half of what they spread is what one cannot know.
   private mutating func correct(at now: UInt64) {
     let sorted = rest.sorted()
-    guard let base = sorted.first, correctedAt > 0, now > correctedAt, now - correctedAt < 20 * interval else {
-      return
-    }
+    guard let base = sorted.first, correctedAt > 0, now > correctedAt,
+      now - correctedAt < Self.correctionLimit * interval
+    else { return }
     let elapsed = Int64(now - correctedAt)
     let noise = sorted[sorted.count / 2] - base
     // No more can have built up than time has passed.
     let queued = min(max(leastExcess - base, -elapsed), elapsed)
-    if queued > noise + 3_000_000 {
+    if queued > noise + Self.certainlyLate {
       // More waits behind the wire than the model knows: the wire is slower.
-      adjust(by: queued - noise, slowedBy: min(queued - noise, elapsed / 5), of: elapsed)
-    } else if queued < -noise - 1_000_000 {
+      adjust(by: queued - noise, slowedBy: min(queued - noise, elapsed / Self.slowing), of: elapsed)
+    } else if queued < -noise - Self.certainlyEarly {
       // The wire has long been idle when the model says that it becomes so.
-      adjust(by: queued + noise, slowedBy: -elapsed / 100, of: elapsed)
-    } else if queued < noise + 1_000_000 {
+      adjust(by: queued + noise, slowedBy: -elapsed / Self.speedUpAfterIdling, of: elapsed)
+    } else if queued < noise + Self.certainlyEarly {
       // Never quite sure that the line does not carry more: where it does not, the queue will tell.
-      adjust(by: 0, slowedBy: -elapsed / 400, of: elapsed)
+      adjust(by: 0, slowedBy: -elapsed / Self.speedUpOnTrial, of: elapsed)
     }
   }
 
@@ -133,7 +152,7 @@ struct Pacer {
     busyUntil = UInt64(max(Int64(busyUntil) + queued, 0))
     // In 65,536ths: on a very slow line, the product of two times would not fit.
     let slower = Int64(kibibyte) + (Int64(kibibyte) * ((change << 16) / elapsed)) >> 16
-    kibibyte = UInt64(min(max(slower, Int64(nominal - nominal / 16)), Int64(nominal * 2)))
+    kibibyte = UInt64(min(max(slower, Int64(nominal - nominal / Self.fastest)), Int64(nominal * Self.slowest)))
   }
 
   private mutating func restart(at now: UInt64) {
