@@ -123,9 +123,6 @@ package struct LineLayer: Sendable {
   /// Bytes that were taken and not yet sent once.
   package var pendingBytes: Int { session?.pending.count ?? 0 }
 
-  /// Bytes that were taken and of which the other end has not said that it has them.
-  package var undeliveredBytes: Int { pendingBytes + (session?.send.bytes ?? 0) }
-
   /// The reader has dealt with that many bytes of ``LineLayerEvent/received(_:)``.
   package mutating func consumed(_ count: Int, at now: UInt64) {
     guard session != nil else { return }
