@@ -22,7 +22,7 @@ extension BywayClient {
     _ body: (WebSocket) async throws -> Result
   ) async throws -> Result {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let (carrier, requestBody) = BodyCarrier.make(on: eventLoop)
+    let (tunnel, requestBody) = BodyTunnel.make(on: eventLoop)
     var opening = try WebSocketOpening(url: url, protocols: protocols, fields: fields)
     opening.request.body = requestBody
     opening.request.deadline = configuration.opening.map { .now() + $0 }
@@ -30,8 +30,8 @@ extension BywayClient {
     let subprotocol = try opening.subprotocol(in: response)
 
     let ending = WebSocketEnding()
-    let channel = try await eventLoop.submit { try carrier.webSocketChannel(ending, configuration) }.get()
-    let receiving = Task { await carrier.receive(response.body) }
+    let channel = try await eventLoop.submit { try tunnel.webSocketChannel(ending, configuration) }.get()
+    let receiving = Task { await tunnel.receive(response.body) }
     defer { receiving.cancel() }
     return try await channel.executeThenClose { inbound, outbound in
       let socket = WebSocket(
@@ -45,7 +45,7 @@ extension BywayClient {
   }
 }
 
-extension BodyCarrier {
+extension BodyTunnel {
   /// On the event loop.
   fileprivate func webSocketChannel(
     _ ending: WebSocketEnding, _ configuration: WebSocket.Configuration
@@ -60,7 +60,7 @@ extension BodyCarrier {
     ])
     let result = try NIOAsyncChannel<WebSocket.Message, WebSocketHandler.Outgoing>(
       wrappingChannelSynchronously: channel)
-    channel.activate()
+    open()
     return result
   }
 }

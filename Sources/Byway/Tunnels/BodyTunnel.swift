@@ -1,38 +1,44 @@
-package import LineLayer
+package import HTTPWire
 package import NIOCore
 
 /// The two bodies of one exchange as the two directions of a channel, at the end that sends the request.
 ///
 /// `@unchecked Sendable`: but for ``receive(_:)`` everything is touched on its event loop only.
-package final class BodyCarrier: StreamCarrier, @unchecked Sendable {
-  /// Bytes that may wait in either direction.
+package final class BodyTunnel: @unchecked Sendable {
+  /// Bytes that may wait to be read.
   private static let limit = 64 * 1024
 
   private let eventLoop: any EventLoop
+  private let carrier: TunnelCarrier
   private let outgoing: IncomingBody
+  /// Nobody takes any more of the request's body.
   private var isOutputOver = false
-  package private(set) var backlog = 0
+  private var unsent = 0
   private var unread = 0
   private var reader: EventLoopPromise<Void>?
-  /// Ends when the exchange does.
-  package private(set) var channel: StreamChannel?
 
   /// - Returns: with the body of the request.
-  package static func make(on eventLoop: any EventLoop) -> (BodyCarrier, Body) {
+  package static func make(on eventLoop: any EventLoop) -> (BodyTunnel, Body) {
     let outgoing = IncomingBody(on: eventLoop)
-    return (BodyCarrier(outgoing, on: eventLoop), Body(IncomingBodyHandle(outgoing), length: nil))
+    return (BodyTunnel(outgoing, on: eventLoop), Body(IncomingBodyHandle(outgoing), length: nil))
   }
 
   private init(_ outgoing: IncomingBody, on eventLoop: any EventLoop) {
     self.eventLoop = eventLoop
     self.outgoing = outgoing
-    channel = StreamChannel(on: eventLoop, carrier: self)
+    carrier = TunnelCarrier(on: eventLoop)
     outgoing.onConsumed = { [unowned self] in sent($0) }
     // How the exchange ended, the response's body tells.
     outgoing.onAbandoned = { [weak self] in self?.outputIsOver() }
   }
 
-  // MARK: The exchange
+  /// Ends when the exchange does.
+  package var channel: StreamChannel? { carrier.channel }
+
+  /// The channel is ready to be used.
+  package func open() {
+    carrier.open(to: .server(self))
+  }
 
   /// Passes the response's body on, as fast as the channel is read, and ends the channel with it.
   package func receive(_ body: Body) async {
@@ -40,10 +46,7 @@ package final class BodyCarrier: StreamCarrier, @unchecked Sendable {
       for try await chunk in body {
         try await eventLoop.flatSubmit { self.deliver(chunk) }.get()
       }
-      eventLoop.execute {
-        self.channel?.inputEnded()
-        self.end(nil)
-      }
+      eventLoop.execute { self.end(nil) }
     } catch {
       eventLoop.execute { self.end(error) }
     }
@@ -51,60 +54,55 @@ package final class BodyCarrier: StreamCarrier, @unchecked Sendable {
 
   /// - Returns: when there is room for more.
   private func deliver(_ chunk: ByteBuffer) -> EventLoopFuture<Void> {
-    guard let channel else { return eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+    guard carrier.channel != nil else { return eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
     let reader = eventLoop.makePromise(of: Void.self)
     self.reader = reader
     unread += chunk.readableBytes
-    channel.deliver(chunk)
+    carrier.received(chunk)
     wakeReader()
     return reader.futureResult
   }
 
   private func wakeReader() {
-    if unread <= Self.limit || channel == nil { reader.take()?.succeed() }
+    if unread <= Self.limit || carrier.channel == nil { reader.take()?.succeed() }
   }
 
   private func sent(_ count: Int) {
-    backlog -= count
-    channel?.drained()
+    unsent -= count
+    carrier.credited(count)
   }
 
   private func outputIsOver() {
     isOutputOver = true
-    backlog = 0
-    channel?.drained()
+    sent(unsent)
   }
 
   private func end(_ error: (any Error)?) {
     outgoing.finish(trailers: nil)
-    channel.take()?.ended(error)
+    if let error { carrier.ended(error) } else { carrier.inputEnded(isOver: true) }
     wakeReader()
   }
+}
 
-  // MARK: StreamCarrier
-
-  package var room: Int { max(0, Self.limit - backlog) }
-  package var lineStatistics: LineStatistics? { nil }
-
+extension BodyTunnel: RequestSink {
   package func write(_ bytes: ByteBuffer) {
-    guard !isOutputOver else { return }
-    backlog += bytes.readableBytes
-    outgoing.receive(bytes)
+    unsent += bytes.readableBytes
+    if isOutputOver { sent(unsent) } else { outgoing.receive(bytes) }
   }
 
-  package func flush() {}
-
-  package func consumed(_ count: Int) {
-    unread -= count
-    wakeReader()
-  }
-
-  package func closeOutput() {
+  package func finish(trailers: FieldSection?) {
     outgoing.finish(trailers: nil)
     outputIsOver()
   }
 
-  package func close() {
-    end(nil)
+  /// The channel was closed: the exchange may still end in good order.
+  package func cancel(_ reason: BywayError) {
+    outgoing.finish(trailers: nil)
+    reader.take()?.succeed()
+  }
+
+  package func didConsumeResponse(_ bytes: Int) {
+    unread -= bytes
+    wakeReader()
   }
 }
