@@ -63,7 +63,7 @@ let package = Package(
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
     .library(name: "BywayWebSocket", targets: ["BywayWebSocket"]),
     .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
-    .library(name: "BywayTesting", targets: ["BywayTesting", "LineEmulation"]),
+    .library(name: "BywayTesting", targets: ["BywayTesting", "LineDevices", "LineEmulation"]),
     .library(name: "BywayCommand", targets: ["BywayCommand"]),
     .library(name: "UnixTransport", targets: ["UnixTransport"]),
     .library(name: "TCPTransport", targets: ["TCPTransport"]),
@@ -85,59 +85,76 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
+    // What every module may use: files, texts and times without Foundation.
+    source("Primitives", []),
+
     // Engines: state machines without I/O, clock or lock.
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     source("LineLayer", []),
-    source("HTTPWire", [nioCore, httpTypes]),
+    source("HTTPWire", ["Primitives", nioCore, httpTypes]),
     source("HTTP1Session", ["HTTPWire", nioCore]),
-    source("HTTP2Session", ["HTTPWire", "CNGHTTP2", nioCore]),
+    source("HTTP2Session", ["HTTPWire", "Primitives", "CNGHTTP2", nioCore]),
     source("LineEmulation", []),
     // Checks of an end of a line, written as text that any language reads.
     .target(
-      name: "LineConformance", dependencies: ["LineLayer"], resources: [.embedInCode("Scripts")],
+      name: "LineConformance", dependencies: ["LineLayer", "Primitives"], resources: [.embedInCode("Scripts")],
       swiftSettings: settings),
 
     // Core: what people import.
     source(
-      "Byway", ["LineLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", nioCore, nioPosix, httpTypes, logging, crypto]),
+      "Byway",
+      [
+        "LineLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", "Primitives", nioCore, nioPosix, httpTypes, logging,
+        crypto,
+      ]),
 
     // TLS, of links and of origins.
-    source("BywayTLS", ["Byway", "HTTPWire", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
+    source(
+      "BywayTLS", ["Byway", "HTTPWire", "Primitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
 
     // Ends.
     source(
       "BywayGateway",
-      ["Byway", "BywayTLS", "LineLayer", "HTTPWire", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes, logging]),
+      [
+        "Byway", "BywayTLS", "LineLayer", "HTTPWire", "Primitives", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes,
+        logging,
+      ]),
     source("BywayProxy", ["Byway", "LineLayer", "HTTP1Session", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    source("BywayInterceptors", ["Byway", "HTTPWire", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
+    source(
+      "BywayInterceptors",
+      ["Byway", "HTTPWire", "Primitives", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1]),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
-    source("BywayURLSession", ["Byway", "BywayInterceptors", "CPSL", nioCore, nioPosix, httpTypes]),
+    source("BywayURLSession", ["Byway", "BywayInterceptors", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
+    source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+    // An emulated line between devices that programs open.
     .systemLibrary(name: "CPseudoTerminal"),
-    source("BywayTesting", ["Byway", "LineEmulation", "CPseudoTerminal", nioCore, nioPosix, logging]),
+    source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", nioCore, nioPosix, logging]),
-    transport("TCP", "TCPTransport", ["Byway", "BywayTLS", nioCore, nioPosix, nioSSL, logging]),
-    transport("Process", "ProcessTransport", ["Byway", nioCore, nioPosix, logging]),
+    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+    transport("TCP", "TCPTransport", ["Byway", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
+    transport("Process", "ProcessTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
-    transport("Serial", "SerialTransport", ["Byway", "CSerialPort", nioCore, nioPosix, logging]),
+    transport("Serial", "SerialTransport", ["Byway", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(name: "CSSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
-    transport("SSH", "SSHTransport", ["Byway", "CSSH2", nioCore, nioPosix, logging, crypto, cryptoExtras]),
-    transport("Loopback", "LoopbackTransport", ["Byway", nioCore, nioPosix]),
+    transport(
+      "SSH", "SSHTransport", ["Byway", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+    transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
 
     // Composition root.
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayTesting",
-        "HTTPWire", "LineEmulation", "LineConformance", "LineLayer", nioCore, nioPosix, nioSSL, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
+        "LineConformance", "LineDevices", "LineEmulation", "LineLayer", "Primitives", nioCore, nioPosix, nioSSL,
+        httpTypes, logging,
         crypto,
         x509, asn1,
         argumentParser, lifecycle, unixSignals,
@@ -152,7 +169,7 @@ let package = Package(
 
     .executableTarget(
       name: "interceptor-benchmark",
-      dependencies: ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", nioCore, httpTypes],
+      dependencies: ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "Primitives", nioCore, httpTypes],
       path: "Benchmarks/interceptors", swiftSettings: settings),
 
     // Counts for the program that it is linked into: no test may depend on either, as tests share one.
@@ -185,7 +202,8 @@ let package = Package(
     example("urlsession", ["Byway", "BywayGateway", "BywayURLSession", "UnixTransport", httpTypes]),
 
     tests(
-      "BywayTests", ["Byway", "LineLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
+      "BywayTests",
+      ["Byway", "LineLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
       "BywayProxyTests",
       [
@@ -197,13 +215,15 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", nioCore, httpTypes,
+        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", nioCore,
+        httpTypes,
         logging,
       ]),
     tests(
       "BywayTLSTests",
       [
-        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioPosix, nioSSL, httpTypes,
+        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioPosix, nioSSL,
+        httpTypes,
         logging,
       ]),
     .executableTarget(
@@ -213,14 +233,16 @@ let package = Package(
     tests(
       "BywayURLSessionTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayTesting", "BywayURLSession", "LineEmulation",
-        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, nioPosix, httpTypes,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "LineDevices", "LineEmulation",
+        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, nioPosix,
+        httpTypes,
       ]),
     tests(
       "BywayInspectionTests",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", nioCore, httpTypes, logging, crypto, x509,
+        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", nioCore, httpTypes, logging,
+        crypto, x509,
         asn1,
       ]),
     tests(
@@ -229,7 +251,10 @@ let package = Package(
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
       "ClientGatewayTests",
-      ["Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore, httpTypes]),
+      [
+        "Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore,
+        httpTypes,
+      ]),
     .testTarget(
       name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
@@ -244,16 +269,20 @@ let package = Package(
       name: "StdioEcho", dependencies: ["Byway", "ProcessTransport", nioCore, nioPosix, logging],
       path: "Tests/StdioEcho", swiftSettings: settings),
     tests(
-      "UnixTransportTests", ["Byway", "UnixTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      "UnixTransportTests",
+      ["Byway", "UnixTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Unix/Tests"),
     tests(
-      "TCPTransportTests", ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", nioCore, nioPosix, logging],
+      "TCPTransportTests",
+      ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", nioCore, nioPosix, logging],
       path: "transports/TCP/Tests"),
     tests(
-      "ProcessTransportTests", ["Byway", "ProcessTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      "ProcessTransportTests",
+      ["Byway", "ProcessTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Process/Tests"),
     tests(
-      "SerialTransportTests", ["Byway", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      "SerialTransportTests",
+      ["Byway", "Primitives", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Serial/Tests"),
     .executableTarget(
       name: "TerminalProbe", dependencies: ["SSHTransport", nioCore], path: "Tests/TerminalProbe",
@@ -261,7 +290,8 @@ let package = Package(
     tests(
       "SSHTransportTests",
       [
-        "Byway", "BywayTesting", "FuzzSupport", "SSHChecks", "SSHTransport", "TransportTestSupport", "TestPeers",
+        "Byway", "BywayTesting", "FuzzSupport", "Primitives", "SSHChecks", "SSHTransport", "TransportTestSupport",
+        "TestPeers",
         "TerminalProbe", nioCore, nioPosix, logging, crypto,
       ],
       path: "transports/SSH/Tests"),
@@ -275,7 +305,8 @@ let package = Package(
         "ProcessTransport", "SSHTransport", "LoopbackTransport", nioCore, nioPosix, nioEmbedded, logging,
       ]),
     tests("LineEmulationTests", ["LineEmulation"]),
-    tests("BywayTestingTests", ["BywayTesting", "LineEmulation"]),
+    tests("LineDevicesTests", ["LineDevices", "LineEmulation"]),
+    tests("PrimitivesTests", ["Primitives"]),
     // What must hold for any bytes: fuzzed, and run by the tests.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
     checks("Authority", ["HTTPWire"]),
@@ -289,7 +320,10 @@ let package = Package(
     tests("InteropTests", ["TestPeers", "byway"]),
     tests(
       "EndToEndTests",
-      ["Byway", "BywayTesting", "LineEmulation", "SerialTransport", "TestPeers", "byway", nioCore, nioPosix, logging]),
+      [
+        "Byway", "LineDevices", "LineEmulation", "SerialTransport", "TestPeers", "byway", nioCore,
+        nioPosix, logging,
+      ]),
     tests(
       "BywayCommandTests",
       [

@@ -1,5 +1,6 @@
 import Byway
 import Glibc
+import Primitives
 
 /// Memory while 1 GiB passes through each interceptor that streams: a client, a link and a gateway in one process, which
 /// is a new one for each row. Ends with 1 where one of them takes more than 64 MiB at its peak.
@@ -10,9 +11,7 @@ enum MemoryBenchmark {
     print("| 1 GiB through | peak MiB |\n|---|---|")
     var isGood = true
     for name in MemoryCase.names {
-      var template = Array("/tmp/byway-memory-XXXXXX".utf8CString)
-      guard mkdtemp(&template) != nil else { throw BywayError(.invalidRequest, "Cannot make a folder in /tmp.") }
-      let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let folder = try Folder.makeTemporary(in: "/tmp", prefix: "byway-memory")
       if try !succeeds("/proc/self/exe", ["interceptor-benchmark", "memory", name, folder]) { isGood = false }
       _ = try succeeds("/bin/rm", ["rm", "-rf", folder])
     }

@@ -8,7 +8,7 @@ public enum URLCheck {
       .map { String(decoding: $0, as: UTF8.self) }
     let base = URIReference(halves[0])
     try check(base, halves[0])
-    let target = Target(scheme: base.scheme ?? "http", authority: base.authority ?? "", path: base.pathAndQuery)
+    let target = TargetURI(scheme: base.scheme ?? "http", authority: base.authority ?? "", path: base.pathAndQuery)
     try check(target)
     guard halves.count == 2 else { return }
     let reference = URIReference(halves[1])
@@ -26,8 +26,8 @@ public enum URLCheck {
     try expect(text.utf8.starts(with: written.utf8), "\(text) is taken apart as \(written)")
   }
 
-  private static func check(_ target: Target) throws(Violation) {
-    let again = Target(scheme: target.scheme, authority: target.authority, path: target.path)
+  private static func check(_ target: TargetURI) throws(Violation) {
+    let again = TargetURI(scheme: target.scheme, authority: target.authority, path: target.path)
     try expect(again == target, "\(target.key) has another canonical form: \(again.key)")
     try expect(!target.authority.dropFirst().utf8.contains(UInt8(ascii: "@")), "a login stays in \(target.key)")
     if target.path == "*" { return }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import Primitives
 
 /// `byway`
 struct RootCommand: AsyncParsableCommand {

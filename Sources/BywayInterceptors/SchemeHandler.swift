@@ -35,7 +35,7 @@ public struct SchemeHandler: Interceptor {
       var response = try await client.execute(sent)
       for name in [HTTPField.Name.location, .contentLocation] {
         guard let reference = response.fields[name] else { continue }
-        let target = Target(sent.head)
+        let target = TargetURI(sent.head)
         let resolved = target.resolving(URIReference(reference))
         guard URIReference(reference).scheme != nil, resolved.hasOrigin(of: target) else { continue }
         response.head.headerFields[name] = "\(scheme.lowercased())://\(resolved.authority)\(resolved.path)"

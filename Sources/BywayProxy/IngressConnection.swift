@@ -1,4 +1,5 @@
 import Byway
+import HTTPWire
 import NIOCore
 
 /// A connection whose first bytes tell which HTTP it speaks: HTTP/2 begins with a preface that is not a request of HTTP/1.1
@@ -7,8 +8,6 @@ import NIOCore
 /// Steps out of the way once that is told. Lives on its channel's event loop.
 final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
   typealias InboundIn = ByteBuffer
-
-  private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
   private let channel: any Channel
   private let handler: any ExchangeHandler
@@ -66,9 +65,9 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
       return
     }
     received.writeImmutableBuffer(unwrapInboundIn(data))
-    let beginning = received.readableBytesView.prefix(Self.preface.count)
-    guard Self.preface.starts(with: beginning) else { return start(isHTTP2: false, context) }
-    if beginning.count == Self.preface.count { start(isHTTP2: true, context) }
+    let beginning = received.readableBytesView.prefix(ClientPreface.bytes.count)
+    guard ClientPreface.bytes.starts(with: beginning) else { return start(isHTTP2: false, context) }
+    if beginning.count == ClientPreface.bytes.count { start(isHTTP2: true, context) }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

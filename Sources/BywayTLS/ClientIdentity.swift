@@ -13,7 +13,8 @@ public struct ClientIdentity: Sendable, Hashable {
   ///   - certificate: PEM file of the certificate, then of those between it and its authority.
   ///   - key: PEM file of the private key, without a passphrase.
   ///   - hosts: for whom it is: names, `*.example.com` for all below, or `*`.
-  /// - Throws: `BywayError` with code `invalidAddress`, which says which file cannot be used and why, or which host is none.
+  /// - Throws: `BywayError` with code `unreadableFile`, which says which file cannot be used and why, or
+  ///   `invalidAddress` where the two do not belong together, or a host is none.
   public init(certificate: String, key: String, hosts: [String]) throws {
     self.hosts = try hosts.map { host in
       do throws(AuthorityFlaw) { return try HostPattern(host) } catch {

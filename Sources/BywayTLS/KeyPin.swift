@@ -1,6 +1,7 @@
 import Byway
 import Crypto
 package import NIOSSL
+import Primitives
 
 /// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which stays when its certificate is renewed with the
 /// same key. Written as curl's `--pinnedpubkey` has it: `sha256//BASE64`.

@@ -1,6 +1,7 @@
 package import Byway
 import Glibc
 package import NIOSSL
+import Primitives
 
 /// Certificates and keys as they stand in files.
 package struct PEMFile: Sendable {
@@ -16,7 +17,7 @@ package struct PEMFile: Sendable {
   /// - Parameters:
   ///   - name: how messages call it: `ca=FILE`.
   ///   - code: of the errors.
-  package init(_ path: String, name: String? = nil, code: BywayError.Code = .invalidAddress) {
+  package init(_ path: String, name: String? = nil, code: BywayError.Code = .unreadableFile) {
     content = .path(path)
     self.name = name ?? path
     self.code = code
@@ -26,7 +27,7 @@ package struct PEMFile: Sendable {
   package init(text: String, name: String) {
     content = .text(text)
     self.name = name
-    code = .invalidAddress
+    code = .unreadableFile
   }
 
   /// At least one.
@@ -59,7 +60,7 @@ package struct PEMFile: Sendable {
   private func checkReadable() throws {
     guard case .path(let path) = content else { return }
     guard access(path, R_OK) == 0 else {
-      throw unusable("Cannot read \(name): \(String(cString: strerror(errno))).", nil)
+      throw unusable("Cannot read \(name): \(SystemError.last).", nil)
     }
   }
 

@@ -23,7 +23,7 @@ public struct ServerTrust: Sendable {
   public init() {}
 
   /// Trusts the certificates in a PEM file for one host: its authority's, or its own, self-signed for example.
-  /// - Throws: `BywayError` with code `invalidAddress` where the file has none.
+  /// - Throws: `BywayError` with code `unreadableFile` where the file has none.
   public mutating func add(certificatesIn path: String, for host: String) throws {
     add(try PEMFile(path).certificates(), for: host, source: path)
   }

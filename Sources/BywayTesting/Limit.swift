@@ -1,34 +1,12 @@
-internal import NIOCore
-internal import Synchronization
+import NIOCore
+import Primitives
 
 /// Runs an operation that may be broken: where it does not end in time it is cancelled, and not waited for.
 func within<Value: Sendable>(
   _ limit: TimeAmount, _ action: String, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  let caller = Mutex<CheckedContinuation<Value, any Error>?>(nil)
-  let shared = Shared(caller)
-  return try await withCheckedThrowingContinuation { continuation in
-    shared.value.withLock { $0 = continuation }
-    let work = Task {
-      do {
-        let value = try await operation()
-        shared.value.withLock { $0.take() }?.resume(returning: value)
-      } catch {
-        shared.value.withLock { $0.take() }?.resume(throwing: error)
-      }
-    }
-    Task {
-      try await Task.sleep(for: .nanoseconds(limit.nanoseconds))
-      work.cancel()
-      shared.value.withLock { $0.take() }?.resume(throwing: CompatibilityFailure("did not \(action) in time"))
-    }
-  }
-}
-
-/// Gives a lock to several tasks.
-private final class Shared<Value: Sendable>: Sendable {
-  let value: Mutex<Value>
-  init(_ value: consuming sending Mutex<Value>) { self.value = value }
+  try await withTimeLimit(
+    Duration(limit), throwing: CompatibilityFailure("did not \(action) in time"), operation)
 }
 
 extension EventLoopFuture where Value: Sendable {

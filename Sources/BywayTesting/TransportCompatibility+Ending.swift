@@ -1,6 +1,6 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
+import Byway
+import NIOCore
+import Primitives
 
 /// How a link ends.
 extension TransportCompatibility {
@@ -85,10 +85,6 @@ extension TransportCompatibility {
   }
 
   private func openDescriptors() -> Int {
-    guard let directory = opendir("/proc/self/fd") else { return 0 }
-    defer { closedir(directory) }
-    var count = 0
-    while readdir(directory) != nil { count += 1 }
-    return count
+    ((try? Folder.names(in: "/proc/self/fd")) ?? []).count
   }
 }

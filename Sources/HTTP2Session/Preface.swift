@@ -1,10 +1,12 @@
+import HTTPWire
+import Primitives
+
 /// Judges the first bytes from the far end before nghttp2 does, to be able to say who is there instead.
 struct Preface {
   private let expectsMagic: Bool
   private var held: [UInt8] = []
   private(set) var isSettled = false
 
-  private static let magic = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
   private static let quoteLimit = 32
   /// Enough to tell who it is: "HTTP/1.1 400", "device login:".
   private static let heldLimit = 64
@@ -21,7 +23,7 @@ struct Preface {
       isSettled = true
       return failure("began with \(quote)")
     }
-    isSettled = held.count >= (expectsMagic ? Self.magic.count : FrameHeader.size)
+    isSettled = held.count >= (expectsMagic ? ClientPreface.bytes.count : FrameHeader.size)
     return nil
   }
 
@@ -36,7 +38,7 @@ struct Preface {
   }
 
   private var looksLikeMagic: Bool {
-    zip(held, Self.magic).allSatisfy { $0 == $1 }
+    zip(held, ClientPreface.bytes).allSatisfy { $0 == $1 }
   }
 
   /// A server's first frame is SETTINGS (RFC 9113 §3.4), which nobody makes longer than a page.
@@ -47,17 +49,5 @@ struct Preface {
     return header.type == FrameHeader.settings && header.flags & 0x1 == 0 && header.streamID == 0
   }
 
-  /// Printable only, and short: it is going into a log.
-  private var quote: String {
-    let text = held.prefix(Self.quoteLimit).map { byte in
-      switch byte {
-      case 0x0D: "\\r"
-      case 0x0A: "\\n"
-      case 0x22, 0x5C: "\\" + String(UnicodeScalar(byte))
-      case 0x20..<0x7F: String(UnicodeScalar(byte))
-      default: "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-      }
-    }
-    return "\"\(text.joined())\""
-  }
+  private var quote: String { String(quoting: held, limit: Self.quoteLimit) }
 }

@@ -1,4 +1,5 @@
 import LineLayer
+import Primitives
 
 /// Frames as scripts write them, and as they are: the one place that knows what fields a frame has.
 extension Counterpart {
@@ -246,13 +247,13 @@ extension Frame {
   var summary: String {
     switch self {
     case .hello(let version, let incarnation, let largest):
-      return "hello version=\(version) incarnation=\(Self.hexadecimal(incarnation)) largest=\(largest)"
+      return "hello version=\(version) incarnation=\(Hex.text(incarnation)) largest=\(largest)"
     case .open(let version, let id, let largest, let window):
-      return "open version=\(version) session=\(Self.hexadecimal(id.session)) "
-        + "incarnation=\(Self.hexadecimal(id.incarnation)) largest=\(largest) window=\(window)"
+      return "open version=\(version) session=\(Hex.text(id.session)) "
+        + "incarnation=\(Hex.text(id.incarnation)) largest=\(largest) window=\(window)"
     case .reset(let session, let reason):
-      return "reset session=\(Self.hexadecimal(session)) reason=\(Counterpart.reasons[Int(reason.rawValue)])"
-    case .poll(let session, let token): return "poll session=\(Self.hexadecimal(session)) token=\(token)"
+      return "reset session=\(Hex.text(session)) reason=\(Counterpart.reasons[Int(reason.rawValue)])"
+    case .poll(let session, let token): return "poll session=\(Hex.text(session)) token=\(token)"
     case .acknowledgement(let report):
       let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"
       return "\(start) next=\(report.arrivals.next) window=\(report.window)"
@@ -261,10 +262,5 @@ extension Frame {
       return "data number=\(header.number) payload=\(payload.count)" + (header.next.map { " next=\($0)" } ?? "")
         + (header.isLast ? " last" : "")
     }
-  }
-
-  private static func hexadecimal(_ number: UInt32) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
   }
 }

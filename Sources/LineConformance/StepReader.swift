@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads one step of a script, word by word.
 struct StepReader {
   private var words: [Substring]
@@ -83,14 +85,7 @@ struct StepReader {
   }
 
   static func bytes(_ text: String) throws(Complaint) -> [UInt8] {
-    guard text.utf8.count.isMultiple(of: 2), !text.isEmpty else { throw Complaint("\"\(text)\" are not bytes") }
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while !rest.isEmpty {
-      guard let byte = UInt8(rest.prefix(2), radix: 16) else { throw Complaint("\"\(text)\" are not bytes") }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
+    guard let bytes = Hex.bytes(text), !bytes.isEmpty else { throw Complaint("\"\(text)\" are not bytes") }
     return bytes
   }
 }

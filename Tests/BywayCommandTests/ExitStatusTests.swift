@@ -70,6 +70,15 @@ import Testing
     _ = try await errorLine(["request", "--link", "unix:/x", "-T", "/nowhere/f", "/"], status: 66)
     _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/nowhere/f", "/"], status: 73)
     _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/", "/"], status: 73)
+    let gateway = ["gateway", "--link", "unix:/nowhere/l", "--origin", "https://127.0.0.1:1"]
+    _ = try await errorLine(gateway + ["--trust", "/nowhere/f"], status: 66)
+    _ = try await errorLine(gateway + ["--trust", "/dev/null"], status: 66)
+    _ = try await errorLine(gateway + ["--replay", "/nowhere/f"], status: 66)
+    _ = try await errorLine(gateway + ["--stub", "/nowhere/f"], status: 66)
+    _ = try await errorLine(gateway + ["--record", "/nowhere/f/g"], status: 73)
+    let proxy = ["proxy", "--link", "unix:/nowhere/l", "--listen", "127.0.0.1:0"]
+    _ = try await errorLine(proxy + ["--cache", "/nowhere/f/g"], status: 73)
+    _ = try await errorLine(gateway + ["--trace", "/nowhere/f.har"], status: 73)
   }
 
   @Test(

@@ -43,25 +43,3 @@ import Testing
     #expect(ArgumentFacts.all(of: GatewayOptions.self).contains { $0.names == ["--origin"] && !$0.isRepeating })
   }
 }
-
-@Suite("JSON") struct JSONValueTests {
-  @Test("is read as it is written")
-  func values() {
-    let text = #" {"a": [1, -2.5e3, true, false, null], "b\u00e9\ud83d\ude00\n": {"": "\"\\/"}} "#
-    #expect(
-      JSONValue(text)
-        == .object([
-          "a": .array([.number("1"), .number("-2.5e3"), .bool(true), .bool(false), .null]),
-          "b\u{E9}\u{1F600}\n": .object(["": .string("\"\\/")]),
-        ]))
-  }
-
-  @Test(
-    "or not at all",
-    arguments: [
-      "", "{", "[1,]", "{\"a\"}", "\"a", "\"\\", "\"\\u12\"", "nul", "[] []", String(repeating: "[", count: 1000),
-    ])
-  func broken(_ text: String) {
-    #expect(JSONValue(text) == nil)
-  }
-}

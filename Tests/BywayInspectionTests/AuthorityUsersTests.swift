@@ -75,7 +75,7 @@ import Testing
       CanonicalURI.authority(text, scheme: "key") == "\(place)"
     },
     User(testDescription: "a cache's key") { text, place in
-      let target = BywayInterceptors.Target(scheme: "http", authority: text, path: "/")
+      let target = TargetURI(scheme: "http", authority: text, path: "/")
       return target.hasOrigin(of: .init(scheme: "http", authority: "\(place)", path: "/x"))
     },
     User(testDescription: "a redirect") { text, place in

@@ -1,4 +1,5 @@
 import Byway
+import HTTPWire
 import Testing
 
 @testable import BywayInterceptors
@@ -47,14 +48,5 @@ import Testing
     #expect(Array(ListMembers(#""unclosed, a"#)) == [#""unclosed, a"#])
     #expect(#""a\"b\\""#.unquoted == #"a"b\"#)
     #expect(#"a"b\"#.quoted == #""a\"b\\""#)
-  }
-
-  @Test("base64 (RFC 4648 §10)")
-  func base64() {
-    let vectors = [
-      "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
-    ]
-    for (text, encoded) in vectors { #expect(Base64.encode(text.utf8) == encoded) }
-    #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
   }
 }

@@ -93,4 +93,10 @@ import Testing
       }
     }
   }
+
+  @Test("an error's description is safe to log")
+  func description() {
+    let error = BywayError(.forbidden, "No \"\u{9B}31m\u{202E}\" here\n", cause: BywayError(.timedOut, "\u{7F}"))
+    #expect("\(error)" == "No \"?31m?\" here  (forbidden: ? (timedOut))")
+  }
 }

@@ -6,6 +6,7 @@ import LoopbackTransport
 import NIOCore
 import Synchronization
 import TestPeers
+import TestTools
 import Testing
 
 /// A file over a link that breaks, from an origin that can tell whether the content is still the same.
@@ -208,6 +209,21 @@ import Testing
         try await client.download("http://device/f", to: folder["none/file"])
       }
       #expect(error?.message.contains(folder["none/file"]) == true)
+      #expect(error?.code == .uncreatableFile)
+    }
+  }
+
+  @Test("a file that cannot be written is no fault of the request, nor is a place that is taken")
+  func unwritable() async throws {
+    let origin = Origin()
+    try await withOrigin(origin) { client, path, _ in
+      try FileManager.default.createSymbolicLink(atPath: path + ".part", withDestinationPath: "/dev/full")
+      let useless = await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }
+      #expect(useless?.code == .unwritableFile, "\(useless as Any)")
+      try FileManager.default.removeItem(atPath: path + ".part")
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      let taken = await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }
+      #expect(taken?.code == .unwritableFile, "\(taken as Any)")
     }
   }
 }

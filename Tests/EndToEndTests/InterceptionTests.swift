@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 extension EndToEnd {
@@ -86,7 +87,7 @@ extension EndToEnd {
       #expect(answer.values("cache-status").first?.hasPrefix("byway; hit") == true)
       let second = try await BywayProcess.run(
         ["proxy", "--link", "unix:\(files["nowhere"])", "--listen", "127.0.0.1:0"] + cache)
-      EndToEnd.expect(second, code: 64, words: ["cache", "another process"])
+      EndToEnd.expect(second, code: 73, words: ["cache", "another process"])
       await alone.process.stop()
       // Behind another link is another device.
       let elsewhere = try await BywayProcess.proxy(
@@ -205,10 +206,10 @@ extension EndToEnd {
       let open = files["open"]
       try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
       chmod(open, 0o777)
-      for flag in ["--cache", "--record", "--replay"] {
+      for (flag, code) in [("--cache", 73), ("--record", 73), ("--replay", 66)] as [(String, Int32)] {
         let result = try await BywayProcess.run(
           ["proxy", "--link", "unix:\(files["l"])", "--listen", "127.0.0.1:0", flag, open])
-        EndToEnd.expect(result, code: 64, words: ["Others can write to \(open)", "chmod go-w"])
+        EndToEnd.expect(result, code: code, words: ["Others can write to \(open)", "chmod go-w"])
       }
     }
 
@@ -267,20 +268,20 @@ extension EndToEnd {
       let wrong = try files.write("machine a login b Sesame", to: "wrong")
       chmod(wrong, 0o600)
       let stubs = try files.write("GET /\n", to: "stubs")
-      for (flags, words) in [
-        (["--trace", "/nowhere/a.har"], ["Cannot write /nowhere/a.har"]),
-        (["--stub", stubs], [stubs, "line 1"]),
-        (["--replay", files["none"]], ["Cannot read"]),
-        (["--record", files["a"], "--replay", files["b"]], ["--record and --replay"]),
-        (["--auth", open], ["Others may read", "chmod 600"]),
-        (["--auth", wrong], ["line 1", "password PASSWORD"]),
-      ] {
+      for (flags, code, words) in [
+        (["--trace", "/nowhere/a.har"], 73, ["Cannot create /nowhere/a.har"]),
+        (["--stub", stubs], 64, [stubs, "line 1"]),
+        (["--replay", files["none"]], 66, ["Cannot read"]),
+        (["--record", files["a"], "--replay", files["b"]], 64, ["--record and --replay"]),
+        (["--auth", open], 66, ["Others may read", "chmod 600"]),
+        (["--auth", wrong], 64, ["line 1", "password PASSWORD"]),
+      ] as [([String], Int32, [String])] {
         let link = ["--link", "unix:\(files["l"])"]
         for role in [
           ["proxy", "--listen", "127.0.0.1:0"] + link, ["gateway", "--origin", "http://127.0.0.1:1"] + link,
         ] {
           let result = try await BywayProcess.run(role + flags)
-          EndToEnd.expect(result, code: 64, words: words)
+          EndToEnd.expect(result, code: code, words: words)
           #expect(!result.errorText.contains("Sesame"))
         }
       }

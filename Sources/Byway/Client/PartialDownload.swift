@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with what tells that content from another,
 /// so that a later process can go on.
@@ -25,12 +26,16 @@ package final class PartialDownload: @unchecked Sendable {
   init(of path: String, from source: String) throws {
     self.path = path
     self.source = source
-    let descriptor = open(path + ".part", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw Self.failure(path + ".part") }
+    let descriptor: CInt
+    do {
+      descriptor = try Descriptor.open(path + ".part", O_RDWR | O_CREAT, mode: 0o644)
+    } catch {
+      throw BywayError.cannotCreate(path + ".part", error)
+    }
     // Two downloads into one file would mix their bytes.
     guard let file = LockedFile(owning: descriptor), Self.isStillAt(path + ".part", file) else {
       throw BywayError(
-        .refused, "Another download is writing \(path).part: wait until it has finished.", processing: .none)
+        .uncreatableFile, "Another download is writing \(path).part: wait until it has finished.", processing: .none)
     }
     self.file = file
     size = Int(max(lseek(descriptor, 0, SEEK_END), 0))
@@ -65,7 +70,7 @@ package final class PartialDownload: @unchecked Sendable {
     try await onThread {
       // In this order: a tag never stands next to content that it does not belong to.
       unlink(self.tagPath)
-      guard ftruncate(self.file.descriptor, 0) == 0 else { throw Self.failure(self.partPath) }
+      guard ftruncate(self.file.descriptor, 0) == 0 else { throw BywayError.cannotWrite(self.partPath, .last) }
       if let validator { try Self.write("\(validator)\t\(self.source)", to: self.tagPath) }
     }
   }
@@ -80,7 +85,7 @@ package final class PartialDownload: @unchecked Sendable {
     do {
       try Descriptor.write(chunk, to: file.descriptor, at: position)
     } catch {
-      throw Self.failure(partPath, error)
+      throw BywayError.cannotWrite(partPath, error)
     }
   }
 
@@ -88,7 +93,7 @@ package final class PartialDownload: @unchecked Sendable {
   func complete() async throws -> Int {
     try await onThread {
       guard fsync(self.file.descriptor) == 0, rename(self.partPath, self.path) == 0 else {
-        throw Self.failure(self.path)
+        throw BywayError.cannotWrite(self.path, .last)
       }
       unlink(self.tagPath)
     }
@@ -101,26 +106,22 @@ package final class PartialDownload: @unchecked Sendable {
 
   /// The download that held the lock before may have put the file in its place.
   private static func isStillAt(_ path: String, _ file: LockedFile) -> Bool {
-    var (named, opened) = (stat(), stat())
-    return stat(path, &named) == 0 && fstat(file.descriptor, &opened) == 0 && named.st_ino == opened.st_ino
+    guard let named = try? FileStatus(of: path), let opened = try? FileStatus(of: file.descriptor) else { return false }
+    return named.identity == opened.identity
   }
 
   /// The first line of a short file.
   private static func line(in path: String) -> String? {
-    guard let file = fopen(path, "re") else { return nil }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 8192)
-    guard fgets(&line, CInt(line.count), file) != nil else { return nil }
-    return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    (try? SmallFile(path, limit: 8192))?.text?.split(separator: "\n").first.map(String.init)
   }
 
   private static func write(_ line: String, to path: String) throws {
-    guard let file = fopen(path, "we") else { throw failure(path) }
-    let isWritten = fputs(line + "\n", file) >= 0
-    guard fclose(file) == 0, isWritten else { throw failure(path) }
-  }
-
-  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
-    BywayError(.refused, "Cannot write \(path): \(failure).", processing: .none)
+    do throws(SystemError) {
+      let descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+      defer { close(descriptor) }
+      try Descriptor.write(line + "\n", to: descriptor)
+    } catch {
+      throw BywayError.cannotWrite(path, error)
+    }
   }
 }

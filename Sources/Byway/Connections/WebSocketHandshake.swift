@@ -1,5 +1,6 @@
 import Crypto
 import HTTPWire
+import Primitives
 
 /// How both ends of an HTTP/1.1 connection prove that they mean to speak WebSocket (RFC 6455 §4).
 ///

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The one error type of this package: what went wrong, said so that the reader knows what to do next.
 public struct BywayError: Error, Sendable {
   /// What kind of failure this is. Switch on it; the message is for people.
@@ -7,6 +9,7 @@ public struct BywayError: Error, Sendable {
       case linkUnavailable, linkLost, protocolViolation
       case originUnavailable, originUntrusted, originLost, incompleteResponse, timedOut
       case forbidden, misdirected, unsupported, refused, tooLarge, cancelled, loopDetected, handlerFailed
+      case unreadableFile, uncreatableFile, unwritableFile
     }
     private let kind: Kind
     public var description: String { kind.rawValue }
@@ -54,6 +57,13 @@ public struct BywayError: Error, Sendable {
     public static let loopDetected = Code(kind: .loopDetected)
     /// An interceptor or a handler threw an error of its own.
     public static let handlerFailed = Code(kind: .handlerFailed)
+
+    /// A file on this machine cannot be read, or is not what it should be.
+    public static let unreadableFile = Code(kind: .unreadableFile)
+    /// A file or folder on this machine cannot be made or used.
+    public static let uncreatableFile = Code(kind: .uncreatableFile)
+    /// A file on this machine cannot be written to its end: the disk is full.
+    public static let unwritableFile = Code(kind: .unwritableFile)
   }
 
   /// What is known about the fate of the request, which decides whether it may be sent again (RFC 9110 §9.2.2).

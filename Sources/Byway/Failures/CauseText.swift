@@ -1,11 +1,12 @@
 import Glibc
 import NIOCore
+import Primitives
 
 /// The error underneath, for people: what the system says, without the names of functions and types that libraries put into it.
 enum CauseText {
   static func of(_ error: any Error) -> String {
     switch ConnectFailure(error) {
-    case .system(let code): String(cString: strerror(code))
+    case .system(let code): "\(SystemError(code: code))"
     case .timeout: "timed out"
     case .unknownHost: "unknown host"
     case .other(let error as PortTaken): "process \(error.processID) has it"

@@ -1,5 +1,6 @@
 package import HTTPWire
 package import NIOCore
+import Primitives
 
 /// What a server's side answers where an exchange failed before its response began: a status, `Proxy-Status` (RFC 9209)
 /// and a problem document (RFC 9457), or a page where a browser asks; or what a client of gRPC reads in their place.
@@ -97,19 +98,11 @@ package struct FailureResponse {
 
     /// RFC 9457.
     func problem(_ error: BywayError, status: Int) -> ByteBuffer {
-      var json = ByteBuffer()
-      json.writeString("{\"type\":\"about:blank\",\"title\":")
-      json.writeJSON(title)
-      json.writeString(",\"status\":\(status),\"detail\":")
-      json.writeJSON(error.message)
-      json.writeString(",\"code\":")
-      json.writeJSON(error.code.description)
-      if let cause = error.cause {
-        json.writeString(",\"cause\":")
-        json.writeJSON(CauseText.of(cause))
-      }
-      json.writeString("}\n")
-      return json
+      let document: JSON = [
+        "type": "about:blank", "title": .string(title), "status": .number(status), "detail": .string(error.message),
+        "code": .string("\(error.code)"), "cause": error.cause.map { .string(CauseText.of($0)) },
+      ]
+      return ByteBuffer(string: "\(document)\n")
     }
 
     func proxyStatus(of error: BywayError, hop: String) -> String? {

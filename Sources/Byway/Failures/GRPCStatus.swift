@@ -1,3 +1,5 @@
+import Primitives
+
 /// Failures as gRPC names them.
 enum GRPCStatus {
   /// `UNAVAILABLE` is what clients may try again by themselves, and where the request's fate is unknown that is for them to judge.
@@ -15,15 +17,6 @@ enum GRPCStatus {
 
   /// The message as `grpc-message` has it: UTF-8, percent-encoded outside printable ASCII.
   static func message(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%") {
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return result
+    PercentEncoding.encode(text) { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "%") }
   }
 }

@@ -20,7 +20,7 @@ package struct ProxyStatus: Sendable, Hashable {
   /// Takes out the members by which somebody else speaks as one of our hops.
   static func removeOurs(from fields: inout FieldSection) {
     guard fields.contains(.proxyStatus) else { return }
-    let members = fields.lines.filter { $0.field == .proxyStatus }.flatMap { Self.members(of: fields.value(of: $0)) }
+    let members = fields.lines.filter { $0.field == .proxyStatus }.flatMap { ListMembers(fields.value(of: $0)) }
     let others = members.filter { member in
       // A name may be a token or a string (RFC 9209 §2).
       !member.drop { $0 == "\"" }.lowercased().hasPrefix(ours)
@@ -28,27 +28,6 @@ package struct ProxyStatus: Sendable, Hashable {
     guard others.count < members.count else { return }
     fields.remove(.proxyStatus)
     if !others.isEmpty { fields.append(.proxyStatus, others.joined(separator: ", ")) }
-  }
-
-  /// Of a list (RFC 9651 §3.1), in which strings may hold commas.
-  private static func members(of list: String) -> [Substring] {
-    var members: [Substring] = []
-    var start = list.startIndex
-    var isQuoted = false
-    var isEscaped = false
-    for index in list.indices {
-      switch list[index] {
-      case _ where isEscaped: isEscaped = false
-      case "\\" where isQuoted: isEscaped = true
-      case "\"": isQuoted.toggle()
-      case "," where !isQuoted:
-        members.append(list[start..<index])
-        start = list.index(after: index)
-      default: break
-      }
-    }
-    members.append(list[start...])
-    return members.map { $0.drop { $0 == " " || $0 == "\t" } }.filter { !$0.isEmpty }
   }
 
   package var code: BywayError.Code {

@@ -1,5 +1,6 @@
 import Glibc
 package import NIOCore
+package import Primitives
 
 /// A regular file, open for reading; closed with its last reference.
 ///
@@ -7,36 +8,39 @@ package import NIOCore
 /// for event loops.
 package final class OpenFile: Sendable {
   package let path: String
-  package let size: Int
-  /// When its content last changed, since 1970.
-  package let modified: Duration
-  /// Who may do what, as `chmod` counts it.
-  package let permissions: UInt32
-  package let owner: UInt32
+  /// When it was opened.
+  package let status: FileStatus
   private let descriptor: CInt
+
+  /// In bytes, when it was opened.
+  package var size: Int { status.size }
 
   /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
   package convenience init(_ path: String) throws {
-    // A pipe without a writer would hold the caller up.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw Self.failure(path, "\(Descriptor.Failure(code: errno))") }
+    let descriptor: CInt
+    do {
+      // A pipe without a writer would hold the caller up.
+      descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+    } catch {
+      throw BywayError.cannotRead(path, error)
+    }
     try self.init(owning: descriptor, path: path)
   }
 
   /// - Parameter descriptor: closed by this object, also where this fails.
   package init(owning descriptor: CInt, path: String) throws {
-    var status = stat()
-    let code = fstat(descriptor, &status) == 0 ? 0 : errno
-    guard code == 0, status.st_mode & S_IFMT == S_IFREG else {
+    do {
+      status = try FileStatus(of: descriptor)
+    } catch {
       close(descriptor)
-      throw Self.failure(path, code == 0 ? "it is not a regular file" : "\(Descriptor.Failure(code: code))")
+      throw BywayError.cannotRead(path, error)
+    }
+    guard status.kind == .regular else {
+      close(descriptor)
+      throw BywayError.cannotRead(path, "it is not a regular file")
     }
     self.descriptor = descriptor
     self.path = path
-    size = Int(status.st_size)
-    permissions = status.st_mode & 0o777
-    owner = status.st_uid
-    modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
   }
 
   deinit {
@@ -50,9 +54,9 @@ package final class OpenFile: Sendable {
     do {
       bytes = try Descriptor.read(descriptor, upTo: limit, at: position)
     } catch {
-      throw Self.failure(path, "\(error)")
+      throw BywayError.cannotRead(path, error)
     }
-    guard let bytes else { throw Self.failure(path, "it became shorter while it was being sent") }
+    guard let bytes else { throw BywayError.cannotRead(path, "it became shorter while it was being sent") }
     return bytes
   }
 
@@ -64,9 +68,5 @@ package final class OpenFile: Sendable {
       whole.writeBuffer(&chunk)
     }
     return whole
-  }
-
-  private static func failure(_ path: String, _ reason: String) -> BywayError {
-    BywayError(.invalidRequest, "Cannot read \(path): \(reason).", processing: .none)
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+package import Primitives
 
 /// A folder that this program believes what it finds in it: a cache, recordings, certificates. Nobody else can have put it
 /// there: ``TrustedPath`` says what that takes.
@@ -19,7 +20,7 @@ package final class TrustedFolder: Sendable {
   /// - Throws: ``BywayError`` where it cannot be made or used, or others could change what is in it.
   package convenience init(_ path: String, making: Making) throws(BywayError) {
     guard let descriptor = try Self.open(path, making == .all ? .all : .folder) else {
-      throw Self.failure("Cannot use \(path): \(Descriptor.Failure(code: ENOENT)).")
+      throw Self.failure("Cannot use \(path): \(SystemError(code: ENOENT)).", making: true)
     }
     self.init(path, descriptor)
   }
@@ -41,20 +42,11 @@ package final class TrustedFolder: Sendable {
 
   /// The names, in no order.
   package func names() throws(BywayError) -> [String] {
-    // The stream closes the descriptor that it reads.
-    let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard own >= 0, let stream = fdopendir(own) else {
-      let code = errno
-      if own >= 0 { close(own) }
-      throw Self.failure("Cannot read \(path): \(Descriptor.Failure(code: code)).")
+    do {
+      return try Folder.names(in: descriptor)
+    } catch {
+      throw .cannotRead(path, error)
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
   }
 
   /// A file for reading.
@@ -63,21 +55,21 @@ package final class TrustedFolder: Sendable {
   package func file(_ name: String) throws -> OpenFile? {
     do {
       let file = try OpenFile(owning: open(name, O_RDONLY | O_NONBLOCK), path: "\(path)/\(name)")
-      guard TrustedPath.isTrusted(file.owner), file.permissions & 0o022 == 0 else {
+      guard TrustedPath.isTrusted(file.status.owner), file.status.permissions & 0o022 == 0 else {
         throw Self.failure(
-          "\(file.path) could be written by others (user \(file.owner), mode \(String(file.permissions, radix: 8))):"
-            + " look at it, and remove it.")
+          "\(file.path) could be written by others (user \(file.status.owner), mode "
+            + "\(String(file.status.permissions, radix: 8))): look at it, and remove it.")
       }
       return file
-    } catch let failure as Descriptor.Failure {
+    } catch let failure as SystemError {
       if failure.code == ENOENT { return nil }
-      throw Self.failure("Cannot read \(path)/\(name): \(failure).")
+      throw BywayError.cannotRead("\(path)/\(name)", failure)
     }
   }
 
   /// Never through a symbolic link.
-  package func open(_ name: String, _ flags: CInt, mode: UInt32 = 0o600) throws(Descriptor.Failure) -> CInt {
-    guard Self.isName(name) else { throw Descriptor.Failure(code: EINVAL) }
+  package func open(_ name: String, _ flags: CInt, mode: UInt32 = 0o600) throws(SystemError) -> CInt {
+    guard Self.isName(name) else { throw SystemError(code: EINVAL) }
     return try Descriptor.open(name, flags | O_NOFOLLOW, mode: mode, in: descriptor)
   }
 
@@ -87,18 +79,18 @@ package final class TrustedFolder: Sendable {
   }
 
   /// Gives a file another name, in place of what has it.
-  package func rename(_ name: String, to other: String) throws(Descriptor.Failure) {
-    guard renameat(descriptor, name, descriptor, other) == 0 else { throw Descriptor.Failure(code: errno) }
+  package func rename(_ name: String, to other: String) throws(SystemError) {
+    try SystemError.check(renameat(descriptor, name, descriptor, other))
   }
 
   /// Gives a file a second name, which must be free.
-  package func link(_ name: String, to other: String) throws(Descriptor.Failure) {
-    guard linkat(descriptor, name, descriptor, other, 0) == 0 else { throw Descriptor.Failure(code: errno) }
+  package func link(_ name: String, to other: String) throws(SystemError) {
+    try SystemError.check(linkat(descriptor, name, descriptor, other, 0))
   }
 
   /// - Throws: unless it is gone.
-  package func remove(_ name: String) throws(Descriptor.Failure) {
-    guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw Descriptor.Failure(code: errno) }
+  package func remove(_ name: String) throws(SystemError) {
+    guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last }
   }
 
   private static func isName(_ name: String) -> Bool {
@@ -109,11 +101,11 @@ package final class TrustedFolder: Sendable {
     do {
       return try TrustedPath.open(path, making: making)
     } catch {
-      throw failure(error.message(path))
+      throw failure(error.message(path), making: making != .nothing)
     }
   }
 
-  private static func failure(_ message: String) -> BywayError {
-    BywayError(.invalidRequest, message, processing: .none)
+  private static func failure(_ message: String, making: Bool = false) -> BywayError {
+    BywayError(making ? .uncreatableFile : .unreadableFile, message, processing: .none)
   }
 }

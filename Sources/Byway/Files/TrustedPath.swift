@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 
 /// The way from the root to a folder, one open descriptor after the other, so that nobody can put something else in the
 /// place of what was looked at.
@@ -99,10 +100,12 @@ struct TrustedPath: ~Copyable {
     links += 1
     guard links <= Self.linkLimit else { throw Distrust(place: there, reason: .tooManyLinks) }
     if !Self.isTrusted(status.st_uid) { note(Distrust(place: there, reason: .foreignLink(status.st_uid))) }
-    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlinkat(descriptor, name, &bytes, bytes.count)
-    guard count > 0, count < bytes.count else { throw failure(count < 0 ? errno : ENAMETOOLONG, at: there) }
-    let target = String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let target: String
+    do {
+      target = try SymbolicLink.target(of: name, in: descriptor)
+    } catch {
+      throw failure(error.code, at: there)
+    }
     push(target)
     if target.hasPrefix("/") { try goToRoot() }
   }
@@ -166,7 +169,7 @@ extension TrustedPath.Distrust {
     case .noFolder: "\(place) is not a folder."
     case .tooManyLinks: "\(place) is one of too many symbolic links."
     case .failure(let code):
-      "Cannot use \(path): \(place == path ? "" : "\(place): ")\(Descriptor.Failure(code: code))."
+      "Cannot use \(path): \(place == path ? "" : "\(place): ")\(SystemError(code: code))."
     }
   }
 }

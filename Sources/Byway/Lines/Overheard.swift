@@ -1,3 +1,5 @@
+import Primitives
+
 /// What came last on a line before its first frame, to tell who is at the far end.
 struct Overheard {
   private static let limit = 256

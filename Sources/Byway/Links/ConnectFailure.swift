@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// Why a connection over a network could not be made, as far as the system tells.
 package enum ConnectFailure {
@@ -30,7 +31,7 @@ package enum ConnectFailure {
       case .system(ECONNREFUSED): "Nothing listens on \(place): start \(listener) there, or check the port."
       case .system(ENETUNREACH), .system(EHOSTUNREACH):
         "There is no route to \(place): check that this machine is on that network."
-      case .system(let code): "Cannot connect to \(place): \(String(cString: strerror(code)))."
+      case .system(let code): "Cannot connect to \(place): \(SystemError(code: code))."
       case .other: "Cannot connect to \(place)."
       }
     return BywayError(.linkUnavailable, message, processing: .none, cause: error)

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Where a link leads: a URI such as `unix:/run/byway.sock`, `tcp://127.0.0.1:7000` or `exec:COMMAND ARGS`.
 ///
 /// The address is split here and judged by the transport that its scheme names: ``TransportRegistry`` asks it.
@@ -81,7 +83,7 @@ public struct LinkAddress: Sendable, Hashable {
     var options: [Option] = []
     for part in query.split(separator: "&", omittingEmptySubsequences: true) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard pair.count == 2, !pair[0].isEmpty, let value = percentDecoded(pair[1]) else {
+      guard pair.count == 2, !pair[0].isEmpty, let value = PercentEncoding.decode(pair[1]) else {
         if isCommand { return [] }
         throw BywayError(.invalidAddress, "\"\(part)\" is not an option: write ?name=value.")
       }
@@ -90,26 +92,6 @@ public struct LinkAddress: Sendable, Hashable {
     }
     rest = rest[..<mark]
     return options
-  }
-
-  package static func percentDecoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var iterator = text.utf8.makeIterator()
-    while let byte = iterator.next() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else {
-        return nil
-      }
-      bytes.append(high << 4 | low)
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func hexValue(_ byte: UInt8) -> UInt8? {
-    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
   }
 }
 

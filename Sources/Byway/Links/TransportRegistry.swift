@@ -1,3 +1,5 @@
+import Primitives
+
 /// The transports that a program knows, by scheme. Filled at the composition root.
 ///
 /// An immutable value, safe on any thread.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import Glibc
+import Primitives
 
 /// The one link of a command that opens it.
 struct LinkOptions: ParsableArguments {
@@ -13,7 +14,7 @@ struct LinkOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` or ``BywayError`` where there is none that can be opened.
   func link(in transports: TransportRegistry) throws -> Link {
     if let link, !link.isEmpty { return try OptionValue.of("--link") { try transports.link(named: link) } }
-    guard let link = getenv("BYWAY_LINK").map({ String(cString: $0) }), !link.isEmpty else {
+    guard let link = Environment["BYWAY_LINK"], !link.isEmpty else {
       throw CommandFailure(
         .usage, "No link is given: add --link, for example --link unix:/run/byway.sock, or set BYWAY_LINK.")
     }

@@ -1,4 +1,5 @@
 import NIOCore
+import Primitives
 
 /// Server-sent events, one now and one each time the interval has passed.
 struct DemoEvents: AsyncSequence, Sendable {
@@ -23,7 +24,7 @@ struct DemoEvents: AsyncSequence, Sendable {
       if let count, sent >= count { return nil }
       if sent > 0 { try await Task.sleep(for: .milliseconds(every)) }
       sent += 1
-      return ByteBuffer(string: "id: \(sent)\ndata: {\"event\":\(sent)}\n\n")
+      return ByteBuffer(string: "id: \(sent)\ndata: \(["event": .number(sent)] as JSON)\n\n")
     }
   }
 }

@@ -2,6 +2,7 @@ import Byway
 import Crypto
 import HTTPTypes
 import NIOCore
+import Primitives
 import Synchronization
 
 /// The service of the demo: an async function. It listens nowhere.
@@ -19,7 +20,7 @@ struct DemoOrigin: Sendable {
       return Response(status: .ok, fields: [.contentType: "text/html; charset=utf-8"], body: Body(DemoPage.html))
     case ("/status", .get), ("/status", .head):
       let uptime = (NIODeadline.now() - start).nanoseconds / 1_000_000_000
-      return json("{\"service\":\"byway demo\",\"request\":\(number),\"uptime_seconds\":\(uptime)}")
+      return json(["service": "byway demo", "request": .number(number), "uptime_seconds": .number(uptime)])
     case ("/events", .get):
       let events = DemoEvents(every: target.milliseconds("every", upTo: 60_000) ?? 1000, count: target.number("count"))
       return Response(
@@ -32,7 +33,7 @@ struct DemoOrigin: Sendable {
     case ("/slow", .get):
       let pause = target.milliseconds("ms", upTo: 60_000) ?? 2000
       try await Task.sleep(for: .milliseconds(pause))
-      return json("{\"slept_ms\":\(pause)}")
+      return json(["slept_ms": .number(pause)])
     case ("/upload", .put), ("/upload", .post):
       return try await receive(request.body)
     case ("/", _), ("/status", _), ("/events", _), ("/big", _), ("/slow", _):
@@ -52,18 +53,12 @@ struct DemoOrigin: Sendable {
       bytes += chunk.readableBytes
       chunk.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
     }
-    return json("{\"bytes\":\(bytes),\"sha256\":\"\(hash.finalize().hexadecimal)\"}")
+    return json(["bytes": .number(bytes), "sha256": .string(Hex.text(hash.finalize()))])
   }
 
-  private func json(_ text: String) -> Response {
+  private func json(_ value: JSON) -> Response {
     Response(
-      status: .ok, fields: [.contentType: "application/json", .cacheControl: "no-store"], body: Body(text + "\n"))
-  }
-}
-
-extension SHA256.Digest {
-  var hexadecimal: String {
-    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      status: .ok, fields: [.contentType: "application/json", .cacheControl: "no-store"], body: Body("\(value)\n"))
   }
 }
 

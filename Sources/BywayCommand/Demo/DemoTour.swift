@@ -2,6 +2,7 @@ import Byway
 import Crypto
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// Shows by itself what the demo is about, and checks it: every step goes through proxy, line and gateway.
 struct DemoTour: Sendable {
@@ -16,7 +17,7 @@ struct DemoTour: Sendable {
   }
 
   /// No step takes longer than this.
-  private static let patience = TimeAmount.seconds(60)
+  private static let patience = Duration.seconds(60)
 
   let stage: DemoStage
   private let style: TextStyle
@@ -39,9 +40,8 @@ struct DemoTour: Sendable {
     for step in steps {
       do {
         let timedOut = BywayError(.timedOut, "It did not end in time.")
-        print(
-          "  \(style.good("ok"))  \(step.title.padded(40)) \(try await withTimeLimit(Self.patience, timedOut, step.run))"
-        )
+        let found = try await withTimeLimit(Self.patience, throwing: timedOut, step.run)
+        print("  \(style.good("ok"))  \(step.title.padded(40)) \(found)")
       } catch {
         failures += 1
         let reason = (error as? Disappointment)?.message ?? BywayError(error).message
@@ -101,7 +101,7 @@ struct DemoTour: Sendable {
     let response = try await send("/upload", method: .put, body: Body(bytes, length: bytes.count, isReplayable: true))
     let text = String(buffer: try await response.body.collect(upTo: 4096))
     try expect(text.contains("\"bytes\":\(bytes.count),"), text)
-    try expect(text.contains(hash.finalize().hexadecimal), "The SHA-256 differs: \(text)")
+    try expect(text.contains(Hex.text(hash.finalize())), "The SHA-256 differs: \(text)")
     return "\(rate(bytes.count, since: start)), the same at both ends"
   }
 

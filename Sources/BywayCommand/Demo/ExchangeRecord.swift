@@ -1,5 +1,6 @@
 import Byway
 import NIOCore
+import Primitives
 
 /// One exchange as the demo shows it.
 struct ExchangeRecord: Sendable {

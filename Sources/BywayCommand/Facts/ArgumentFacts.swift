@@ -1,4 +1,5 @@
 import ArgumentParser
+import Primitives
 
 /// What the parser knows of one argument of a command.
 struct ArgumentFacts: Equatable {
@@ -21,10 +22,10 @@ struct ArgumentFacts: Equatable {
 
   /// All arguments, in the order of their declaration. The parser describes itself for tools in JSON, and in no other way.
   static func all(of arguments: any ParsableArguments.Type) -> [ArgumentFacts] {
-    JSONValue(arguments._dumpHelp())?["command"]?["arguments"]?.elements.compactMap { ArgumentFacts($0) } ?? []
+    JSON(parsing: arguments._dumpHelp())?["command"]?["arguments"]?.elements.compactMap { ArgumentFacts($0) } ?? []
   }
 
-  init?(_ json: JSONValue) {
+  init?(_ json: JSON) {
     guard let kind = json["kind"]?.text.flatMap(Kind.init) else { return nil }
     self.kind = kind
     names = (json["names"]?.elements ?? []).compactMap { name in

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Primitives
 
 /// What the parser knows of a command, and of those below it.
 struct CommandFacts {
@@ -10,11 +11,11 @@ struct CommandFacts {
 
   /// `nil` where the parser describes itself in another way than this expects.
   init?(_ command: any ParsableCommand.Type) {
-    guard let json = JSONValue(command._dumpHelp())?["command"] else { return nil }
+    guard let json = JSON(parsing: command._dumpHelp())?["command"] else { return nil }
     self.init(json)
   }
 
-  private init?(_ json: JSONValue) {
+  private init?(_ json: JSON) {
     guard let name = json["commandName"]?.text else { return nil }
     self.name = name
     abstract = json["abstract"]?.text ?? ""

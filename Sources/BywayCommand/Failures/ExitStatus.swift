@@ -15,9 +15,9 @@ enum ExitStatus: Int32, Sendable {
   case unavailable = 69
   /// EX_SOFTWARE: a fault of this program.
   case software = 70
-  /// EX_CANTCREAT: the output file cannot be made.
+  /// EX_CANTCREAT: a file or folder cannot be made or used.
   case cannotCreate = 73
-  /// EX_IOERR: what was received cannot be written.
+  /// EX_IOERR: a file cannot be written to its end, nor can what was received.
   case ioFailure = 74
 
   init(_ code: BywayError.Code) {
@@ -25,6 +25,9 @@ enum ExitStatus: Int32, Sendable {
       switch code {
       case .invalidAddress, .unknownScheme, .unknownOption, .invalidRequest: .usage
       case .handlerFailed: .software
+      case .unreadableFile: .noInput
+      case .uncreatableFile: .cannotCreate
+      case .unwritableFile: .ioFailure
       default: .unavailable
       }
   }

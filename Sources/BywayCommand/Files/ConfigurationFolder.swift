@@ -1,6 +1,7 @@
 import Byway
 import Glibc
 import NIOCore
+import Primitives
 
 /// A folder of the user's settings, which nobody else may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.
 struct ConfigurationFolder: Sendable {
@@ -11,7 +12,7 @@ struct ConfigurationFolder: Sendable {
   /// Is made when something is written.
   init(_ name: String) throws(CommandFailure) {
     func variable(_ name: String) -> String? {
-      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+      Environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
     guard let base = variable("XDG_CONFIG_HOME") ?? variable("HOME").map({ $0 + "/.config" }) else {
       throw CommandFailure(.cannotCreate, "There is no place for settings: set HOME or XDG_CONFIG_HOME.")
@@ -67,7 +68,7 @@ struct ConfigurationFolder: Sendable {
       let descriptor = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL)
       defer { close(descriptor) }
       try Descriptor.write(ByteBuffer(string: text), to: descriptor)
-      guard fsync(descriptor) == 0 else { throw Descriptor.Failure(code: errno) }
+      try SystemError.check(fsync(descriptor))
       if replacing {
         try folder.rename(draft, to: name)
       } else {

@@ -2,6 +2,7 @@ import Byway
 import Glibc
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// A file, or standard input, as a request's body: read as it is sent, never held.
 enum InputFile {
@@ -17,8 +18,8 @@ enum InputFile {
   }
 
   private static func isStream(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    guard let kind = try? FileStatus(of: path).kind else { return false }
+    return kind != .regular && kind != .folder
   }
 }
 
@@ -58,7 +59,7 @@ private final class InputStream: AsyncSequence, AsyncIteratorProtocol, Sendable 
     }
   }
 
-  private static func failure(_ path: String, _ failure: Descriptor.Failure) -> CommandFailure {
+  private static func failure(_ path: String, _ failure: SystemError) -> CommandFailure {
     CommandFailure(.noInput, "Cannot read \(path == "-" ? "standard input" : path): \(failure).")
   }
 }

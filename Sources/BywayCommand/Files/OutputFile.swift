@@ -1,6 +1,7 @@
 import Byway
 import Glibc
 import NIOCore
+import Primitives
 
 /// Where a response's body goes: standard output, or a file that appears under its name only when it is complete.
 ///
@@ -25,9 +26,9 @@ final class OutputFile {
       target = .standardOutput(refusesBinary: path == nil && StandardStream.output.isTerminal)
       return
     }
-    switch Self.kind(of: path) {
-    case S_IFDIR: throw Self.notCreated(path, EISDIR)
-    case nil, S_IFREG: target = .file(path)
+    switch try? FileStatus(of: path).kind {
+    case .folder: throw Self.notCreated(path, EISDIR)
+    case nil, .regular: target = .file(path)
     default: target = .special(path)
     }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
@@ -89,13 +90,7 @@ final class OutputFile {
     }
   }
 
-  /// `nil` where there is nothing of that name.
-  private static func kind(of path: String) -> mode_t? {
-    var status = stat()
-    return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
-  }
-
   private static func notCreated(_ path: String, _ code: CInt) -> CommandFailure {
-    CommandFailure(.cannotCreate, "Cannot create \(path): \(Descriptor.Failure(code: code)).")
+    CommandFailure(.cannotCreate, "Cannot create \(path): \(SystemError(code: code)).")
   }
 }

@@ -1,5 +1,5 @@
-import Byway
 import Glibc
+import Primitives
 
 /// A folder that nobody else can look into.
 struct PrivateFolder: Sendable {
@@ -7,14 +7,12 @@ struct PrivateFolder: Sendable {
 
   /// In `TMPDIR`, or /tmp.
   init() throws(CommandFailure) {
-    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(parent)/byway-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw CommandFailure(
-        .cannotCreate, "Cannot create a folder in \(parent): \(Descriptor.Failure(code: errno)). Set TMPDIR to another."
-      )
+    let parent = Environment["TMPDIR"] ?? "/tmp"
+    do {
+      path = try Folder.makeTemporary(in: parent, prefix: "byway")
+    } catch {
+      throw CommandFailure(.cannotCreate, "Cannot create a folder in \(parent): \(error). Set TMPDIR to another.")
     }
-    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// Once it is empty.

@@ -1,5 +1,6 @@
 import Byway
 import Glibc
+import Primitives
 
 /// The names that a user, or the administrator of the machine, has given to links: lines of `name = address` in
 /// `~/.config/byway/links` and `/etc/byway/links`. A name that both have is the user's.

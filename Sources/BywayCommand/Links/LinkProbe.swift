@@ -1,10 +1,11 @@
 import Byway
 import Glibc
 import NIOCore
+import Primitives
 
 /// What can be told of the links that have names.
 struct LinkProbe: Sendable {
-  private static let patience = TimeAmount.seconds(5)
+  private static let patience = Duration.seconds(5)
 
   let book: LinkBook
   let transports: TransportRegistry
@@ -43,8 +44,8 @@ struct LinkProbe: Sendable {
   private func ping(_ entry: LinkBook.Entry) async -> String {
     do {
       let pinger = LinkPinger(try book.link(entry, in: transports), in: transports)
-      let timedOut = BywayError(.timedOut, "No answer within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
-      let roundTrip = try await withTimeLimit(Self.patience, timedOut) { try await pinger.ping() }
+      let timedOut = BywayError(.timedOut, "No answer within \(Self.patience.components.seconds) seconds.")
+      let roundTrip = try await withTimeLimit(Self.patience, throwing: timedOut) { try await pinger.ping() }
       let way = await pinger.proxy.map { ", through the proxy at \($0)" } ?? ""
       await pinger.shutDown()
       return "answers in \(PingStatistics.milliseconds(roundTrip)) ms\(way)"

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import Glibc
 import NIOCore
+import Primitives
 
 /// `byway manual`, for those who package it.
 struct ManualCommand: ParsableCommand {

@@ -2,6 +2,7 @@ import Byway
 import HTTPTypes
 import LineLayer
 import NIOCore
+import Primitives
 
 /// A running `byway proxy` of this machine, asked about its link: OPTIONS that it must not forward (RFC 9110 §7.6.2).
 struct LinkProxy: Sendable {

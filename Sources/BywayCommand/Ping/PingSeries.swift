@@ -1,10 +1,11 @@
 import Byway
 import NIOCore
+import Primitives
 
 /// Round trips one after another, each told as it ends.
 struct PingSeries: Sendable {
   /// What is not back by then is lost.
-  private static let patience = TimeAmount.seconds(10)
+  private static let patience = Duration.seconds(10)
 
   let pinger: LinkPinger
   let name: String
@@ -42,7 +43,7 @@ struct PingSeries: Sendable {
 
   private func ping() async throws -> TimeAmount {
     let timedOut = BywayError(
-      .timedOut, "\(name) did not answer a ping within \(Self.patience.nanoseconds / 1_000_000_000) seconds.")
-    return try await withTimeLimit(Self.patience, timedOut) { try await pinger.ping() }
+      .timedOut, "\(name) did not answer a ping within \(Self.patience.components.seconds) seconds.")
+    return try await withTimeLimit(Self.patience, throwing: timedOut) { try await pinger.ping() }
   }
 }

@@ -1,5 +1,6 @@
 import Byway
 import NIOCore
+import Primitives
 
 /// The ports of this machine, as people and as programs read them.
 struct PortTable: Sendable {
@@ -19,25 +20,15 @@ struct PortTable: Sendable {
     return TextColumns.lines(rows)
   }
 
-  /// What is not known is left out.
+  /// One port on each line; what is not known is left out.
   var json: String {
-    var buffer = ByteBuffer(string: "[")
-    for (index, port) in ports.enumerated() {
-      buffer.writeString(index == 0 ? "\n  {" : ",\n  {")
-      let members = [
-        ("address", port.address), ("device", port.device), ("name", port.name), ("obstacle", port.obstacle),
+    let lines = ports.map { port in
+      let object: JSON = [
+        "address": .string(port.address), "device": .string(port.device), "name": port.name.map { .string($0) },
+        "obstacle": port.obstacle.map { .string($0) },
       ]
-      var separator = ""
-      for case (let key, let value?) in members {
-        buffer.writeString(separator)
-        buffer.writeJSON(key)
-        buffer.writeString(": ")
-        buffer.writeJSON(value)
-        separator = ", "
-      }
-      buffer.writeString("}")
+      return "\n  \(object)"
     }
-    buffer.writeString(ports.isEmpty ? "]\n" : "\n]\n")
-    return String(buffer: buffer)
+    return "[\(lines.joined(separator: ","))\(lines.isEmpty ? "" : "\n")]\n"
   }
 }

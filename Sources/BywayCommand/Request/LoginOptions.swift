@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayInterceptors
 import HTTPWire
+import Primitives
 
 /// Who the user is to the origin.
 struct LoginOptions: ParsableArguments {
@@ -63,7 +64,7 @@ struct LoginOptions: ParsableArguments {
     guard let authority = authority(of: url) else { return nil }
     guard let at = authority.lastIndex(of: "@") else { return nil }
     let words = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      .map(LinkAddress.percentDecoded)
+      .map { PercentEncoding.decode($0) }
     guard words.count == 2, let user = words[0], let password = words[1] else {
       throw CommandFailure(
         .usage, "The URL names a user and no password: write http://NAME:PASSWORD@HOST/, or use -u or --auth.")

@@ -4,6 +4,7 @@ import BywayInterceptors
 import BywayTLS
 import HTTPWire
 import NIOCore
+import Primitives
 
 /// `byway request`
 struct RequestCommand: AsyncParsableCommand {
@@ -60,7 +61,7 @@ struct RequestCommand: AsyncParsableCommand {
         isSilent: output.silent))
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
     defer { if let writeOut { writeOut.write(record.facts, to: .output) } }
-    try await withTimeLimit(maxTime?.amount, timedOut) { try await transfer.run() }
+    try await withTimeLimit(maxTime.map { Duration($0.amount) }, throwing: timedOut) { try await transfer.run() }
   }
 
   /// From the user to the link.

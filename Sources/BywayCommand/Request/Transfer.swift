@@ -1,6 +1,7 @@
 import Byway
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// One request and its response, streamed from the input to the output.
 struct Transfer: Sendable {

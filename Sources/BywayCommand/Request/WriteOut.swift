@@ -1,6 +1,7 @@
 import Byway
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// What `-w` writes when a response has come, in curl's words.
 struct WriteOut: Sendable {
@@ -90,8 +91,7 @@ struct WriteOut: Sendable {
   ]
 
   private static func code(_ facts: TransferFacts) -> String {
-    let code = "\(facts.response?.status.code ?? 0)"
-    return String(repeating: "0", count: max(0, 3 - code.count)) + code
+    String(facts.response?.status.code ?? 0, digits: 3)
   }
 
   private static func time(_ time: TimeAmount) -> String { Decimal.text(seconds(time), digits: 6) }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Bytes as people read them: `512 B`, `1.4 KiB`, `12.0 MiB`.
 enum ByteCount {
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
@@ -22,8 +24,7 @@ enum Decimal {
     let scaled = Int((value.magnitude * Double(scale)).rounded())
     let sign = value < 0 && scaled > 0 ? "-" : ""
     guard digits > 0 else { return "\(sign)\(scaled)" }
-    let fraction = String(scaled % scale)
-    return "\(sign)\(scaled / scale).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
+    return "\(sign)\(scaled / scale).\(String(scaled % scale, digits: digits))"
   }
 }
 

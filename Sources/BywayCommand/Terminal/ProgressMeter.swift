@@ -1,4 +1,5 @@
 import NIOCore
+import Primitives
 
 /// What a progress line shows of one body, as a function of bytes and time.
 ///
@@ -65,6 +66,6 @@ struct ProgressMeter: Sendable {
   private static func clock(_ seconds: Double) -> String {
     let whole = Int(min(seconds.rounded(), 359_999))
     let parts = whole < 3600 ? [whole / 60, whole % 60] : [whole / 3600, whole / 60 % 60, whole % 60]
-    return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    return parts.map { String($0, digits: 2) }.joined(separator: ":")
   }
 }

@@ -1,6 +1,7 @@
 import Byway
 import Glibc
 import NIOCore
+import Primitives
 
 /// Standard output or standard error. Every call is one write where the kernel takes it whole, so that lines of
 /// several threads stay apart.
@@ -21,8 +22,8 @@ struct StandardStream: Sendable {
 
   /// Colour and line drawing are welcome: a terminal, and the user did not say otherwise (no-color.org).
   var isColourful: Bool {
-    isTerminal && getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
-      && getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
+    isTerminal && Environment["NO_COLOR"].map(\.isEmpty) ?? true
+      && Environment["TERM"].map { $0 != "dumb" } ?? false
   }
 
   /// - Throws: ``BrokenPipe``, or ``CommandFailure``.

@@ -1,4 +1,5 @@
 import Byway
+import Primitives
 
 /// Rows of cells, two spaces apart.
 enum TextColumns {

@@ -1,5 +1,6 @@
 import Byway
 import Logging
+import Primitives
 
 /// Keeps what comes from outside from steering the terminal that shows a log, or adding lines of its own to it.
 struct VisibleLogHandler: LogHandler {

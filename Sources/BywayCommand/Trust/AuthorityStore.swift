@@ -34,7 +34,7 @@ struct AuthorityStore: Sendable {
     guard let key = try folder.file(Self.key), let certificate = try folder.text(Self.certificate) else {
       throw CommandFailure(.noInput, "There is no local authority: byway trust authority create makes one.")
     }
-    guard key.permissions & 0o077 == 0 else {
+    guard key.status.permissions & 0o077 == 0 else {
       throw CommandFailure(
         .noInput,
         "Others can read \(key.path), and with it pass for any server: remove the authority, from your programs too, and "

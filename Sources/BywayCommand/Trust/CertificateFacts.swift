@@ -3,6 +3,7 @@ import BywayTLS
 import Crypto
 import NIOCore
 import NIOSSL
+import Primitives
 import SwiftASN1
 import X509
 
@@ -21,7 +22,7 @@ struct CertificateFacts: Sendable, Hashable {
   /// - Throws: ``BywayError`` where the certificate cannot be read.
   init(_ certificate: NIOSSLCertificate) throws {
     guard let bytes = try? certificate.toDERBytes() else {
-      throw BywayError(.invalidAddress, "A certificate cannot be read.", processing: .none)
+      throw BywayError(.unreadableFile, "A certificate cannot be read.", processing: .none)
     }
     self.certificate = certificate
     fingerprint = Array(SHA256.hash(data: bytes))
@@ -39,17 +40,12 @@ struct CertificateFacts: Sendable, Hashable {
 
   /// As `openssl x509 -fingerprint` prints it.
   var fingerprintText: String {
-    fingerprint.map(Self.hex).joined(separator: ":")
+    fingerprint.map { Hex.text(CollectionOfOne($0), isUppercase: true) }.joined(separator: ":")
   }
 
   /// The same without colons.
   var fingerprintName: String {
-    fingerprint.map(Self.hex).joined().lowercased()
-  }
-
-  private static func hex(_ byte: UInt8) -> String {
-    let text = String(byte, radix: 16, uppercase: true)
-    return text.count == 1 ? "0" + text : text
+    Hex.text(fingerprint)
   }
 
   private static func text(of name: _SubjectAlternativeName) -> String? {

@@ -2,6 +2,7 @@ import Byway
 import BywayTLS
 import Glibc
 import HTTPWire
+import Primitives
 
 /// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder
 /// that is the user's alone.
@@ -42,7 +43,7 @@ struct TrustStore: Sendable {
       kinds = [.pin(try KeyPin(source))]
     } else {
       guard access(source, R_OK) == 0 else {
-        throw CommandFailure(.noInput, "Cannot read \(source): \(Descriptor.Failure(code: errno)).")
+        throw CommandFailure(.noInput, "Cannot read \(source): \(SystemError.last).")
       }
       kinds = try CertificateFacts.read(PEMFile(source)).map { .certificate($0) }
     }

@@ -1,6 +1,7 @@
 import Byway
 import BywayTLS
 import Glibc
+import Primitives
 
 /// Entries of the trust store as people read them.
 enum TrustText {
@@ -26,11 +27,5 @@ enum TrustText {
   }
 
   /// Of that moment, in UTC.
-  static func date(_ seconds: Int) -> String {
-    var moment = time_t(seconds)
-    var parts = tm()
-    guard gmtime_r(&moment, &parts) != nil else { return "unknown" }
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-  }
+  static func date(_ seconds: Int) -> String { CalendarTime(secondsSinceEpoch: seconds).date }
 }

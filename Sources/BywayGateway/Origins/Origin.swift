@@ -1,6 +1,7 @@
 public import Byway
 package import HTTPWire
 import NIOCore
+import Primitives
 
 /// Where a gateway sends requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
 public struct Origin: Sendable {

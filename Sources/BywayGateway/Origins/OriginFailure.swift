@@ -1,5 +1,6 @@
 import Byway
 import Glibc
+import Primitives
 
 /// A server that a gateway connects to, as messages call it.
 struct NamedServer: Sendable, Hashable {
@@ -36,7 +37,7 @@ enum OriginFailure {
     case .system(ENOENT): "\(name) does not exist: \(advice(server.source))."
     case .system(EACCES): "No permission to connect to \(name): run the gateway as a user who may."
     case .system(ENETUNREACH), .system(EHOSTUNREACH): "There is no route from the gateway to \(name)."
-    case .system(let code): "Cannot connect to \(name): \(String(cString: strerror(code)))."
+    case .system(let code): "Cannot connect to \(name): \(SystemError(code: code))."
     case .unknownHost: "The host name in \(name) cannot be resolved where the gateway runs: check its spelling."
     case .timeout, .other: "\(name) cannot be reached."
     }

@@ -1,6 +1,7 @@
 import Byway
 import HTTPWire
 import NIOCore
+import Primitives
 
 /// An HTTP proxy that a gateway's connections go on through: requests to http origins in absolute form, everything else by
 /// CONNECT.
@@ -26,7 +27,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
       authorization = nil
       return
     }
-    guard let login = LinkAddress.percentDecoded(user[...]), login.contains(":") else { throw malformed }
+    guard let login = PercentEncoding.decode(user), login.contains(":") else { throw malformed }
     authorization = "Basic \(Base64.encode(login.utf8))"
   }
 

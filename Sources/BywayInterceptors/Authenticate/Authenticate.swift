@@ -1,6 +1,8 @@
 public import Byway
 import HTTPTypes
 import HTTPWire
+import NIOCore
+import Primitives
 
 /// Answers a server that asks for a login, by Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
 /// `auth-int`).
@@ -162,7 +164,8 @@ public struct Authenticate: Interceptor {
       origin: "\(target.origin)", host: target.host, name: challenge["realm"] ?? "",
       hidesPassword: challenge.scheme == "digest" || target.scheme == "https",
       isDigest: challenge.scheme == "digest")
-    return try await within(request.deadline, "No login for \(realm.origin) was given before the request's deadline.") {
+    let timedOut = BywayError(.timedOut, "No login for \(realm.origin) was given before the request's deadline.")
+    return try await withTimeLimit(request.deadline.map { Duration($0 - NIODeadline.now()) }, throwing: timedOut, waits: true) {
       try await turnstile.pass {
         // Whoever was here before may have got it meanwhile, or for another path of the same realm.
         if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {

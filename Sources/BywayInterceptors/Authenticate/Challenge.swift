@@ -1,3 +1,6 @@
+import HTTPWire
+import Primitives
+
 /// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.3).
 struct Challenge: Equatable {
   /// In lower case.
@@ -40,6 +43,6 @@ struct Challenge: Equatable {
   private mutating func add(_ name: String, _ value: String) {
     guard !name.isEmpty, value.hasPrefix("=") else { return }
     // A parameter that comes twice is an attempt at something; the first one counts.
-    if parameters[name] == nil { parameters[name] = String(value.dropFirst()).trimmed.unquoted }
+    if parameters[name] == nil { parameters[name] = value.dropFirst().trimmed.unquoted }
   }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import NIOCore
+import Primitives
 
 /// What Digest hashes with (RFC 7616 §3.2, §6.1). The last of these is the strongest.
 enum DigestAlgorithm: CaseIterable, Comparable {

@@ -1,3 +1,6 @@
+import HTTPWire
+import Primitives
+
 /// What one Digest challenge allows: any number of answers, each with the next count (RFC 7616).
 ///
 /// A value without randomness of its own.
@@ -62,7 +65,7 @@ struct DigestSession: Sendable {
     if algorithm.isSession { secret = algorithm.hash("\(secret):\(nonces.nonce):\(nonces.own)") }
     let suffix = quality == .authInt ? ":\(bodyHash ?? algorithm.hash(""))" : ""
     let request = algorithm.hash("\(method):\(target)\(suffix)")
-    let counter = String(repeating: "0", count: 8 - String(count, radix: 16).count) + String(count, radix: 16)
+    let counter = Hex.text(count)
 
     var parts = user(credentials.user)
     parts += ["realm=\(realm.quoted)", "uri=\(target.quoted)", "algorithm=\(algorithm.name)", "nonce=\(nonce.quoted)"]
@@ -99,10 +102,6 @@ struct DigestSession: Sendable {
     if hidesUser { return ["username=\(algorithm.hash("\(name):\(realm)").quoted)", "userhash=true"] }
     if name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return ["username=\(name.quoted)"] }
     // RFC 8187.
-    let escaped = name.utf8.map { byte in
-      let isPlain = (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-._~".utf8.contains(byte)
-      return isPlain ? String(UnicodeScalar(byte)) : "%" + Hex.text([byte]).uppercased()
-    }
-    return ["username*=UTF-8''\(escaped.joined())"]
+    return ["username*=UTF-8''\(PercentEncoding.encode(name, isPlain: PercentEncoding.isUnreserved))"]
   }
 }

@@ -13,11 +13,11 @@ package struct LoginFile: Sendable {
   /// - Throws: `BywayError` where it cannot be read, others may read it, or a word of it means nothing.
   init(_ path: String) throws {
     let file = try OpenFile(path)
-    guard file.permissions & 0o077 == 0 else {
-      throw Self.failure("Others may read \(path), which holds passwords: run chmod 600 \(path).")
+    guard file.status.permissions & 0o077 == 0 else {
+      throw Self.unreadable("Others may read \(path), which holds passwords: run chmod 600 \(path).")
     }
     guard file.size <= Self.limit else {
-      throw Self.failure("\(path) is larger than 1 MiB: that is not a file of logins.")
+      throw Self.unreadable("\(path) is larger than 1 MiB: that is not a file of logins.")
     }
     try self.init(parsing: file.size == 0 ? "" : String(buffer: file.readAll()), path: path)
   }
@@ -66,6 +66,10 @@ package struct LoginFile: Sendable {
 
   private static func failure(_ message: String) -> BywayError {
     BywayError(.invalidRequest, message, processing: .none)
+  }
+
+  private static func unreadable(_ message: String) -> BywayError {
+    BywayError(.unreadableFile, message, processing: .none)
   }
 }
 

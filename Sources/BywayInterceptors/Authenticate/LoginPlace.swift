@@ -5,16 +5,16 @@ import HTTPTypes
 struct LoginPlace: Hashable, Sendable {
   private let destination: Destination
   /// The server by its own name, or the only one that is known.
-  let target: Target
+  let target: TargetURI
 
   /// - Returns: `nil` where the name is not that of the server, so that nobody can tell whose login is meant.
   init?(_ request: HTTPRequest, at destination: Destination) {
     self.destination = destination
     switch destination {
-    case .asNamed, .farEnd(isItsName: true): target = Target(request)
+    case .asNamed, .farEnd(isItsName: true): target = TargetURI(request)
     case .farEnd(isItsName: false): return nil
     case .server(let scheme, let authority):
-      target = Target(scheme: scheme, authority: authority, path: request.path ?? "")
+      target = TargetURI(scheme: scheme, authority: authority, path: request.path ?? "")
     }
   }
 

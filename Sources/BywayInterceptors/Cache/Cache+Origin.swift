@@ -1,6 +1,7 @@
 import Byway
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// What comes from the origin, and what the cache keeps of it.
 extension Cache {
@@ -87,7 +88,7 @@ extension Cache {
     guard let response = try? await validate(stored, for: request, next: next) else { return }
     // Reading it stores it.
     let body = response.body
-    _ = try? await within(.now() + .minutes(5), "") {
+    _ = try? await withTimeLimit(.seconds(300), throwing: CancellationError(), waits: true) {
       for try await _ in body {}
     }
   }

@@ -1,4 +1,6 @@
 import HTTPTypes
+import HTTPWire
+import Primitives
 
 /// The directives of `Cache-Control` (RFC 9111 §5.2), of a request or a response.
 struct CacheControl: Equatable, Sendable {
@@ -16,8 +18,8 @@ struct CacheControl: Equatable, Sendable {
   init(_ fields: HTTPFields) {
     for member in fields[values: .cacheControl].flatMap({ ListMembers($0) }) {
       let name = member.prefix { $0 != "=" }
-      let argument = name.count < member.count ? String(member.dropFirst(name.count + 1)).trimmed.unquoted : nil
-      directives[String(name).trimmed.lowercased(), default: []].append(argument)
+      let argument = name.count < member.count ? member.dropFirst(name.count + 1).trimmed.unquoted : nil
+      directives[name.trimmed.lowercased(), default: []].append(argument)
     }
     // A request from before HTTP/1.1 (§5.4).
     if directives.isEmpty, fields[.pragma].map({ ListMembers($0).contains { $0.lowercased() == "no-cache" } }) == true {

@@ -6,7 +6,7 @@ struct CacheKey {
   let text: String
 
   /// - Parameter link: names the far end, behind which another device may be tomorrow.
-  init(_ target: Target, at destination: Destination, over link: String) {
+  init(_ target: TargetURI, at destination: Destination, over link: String) {
     switch destination {
     case .asNamed: text = target.key
     case .farEnd: text = "link \(link) \(target.key)"

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HTTPWire
 
 extension StoredResponse {
   var control: CacheControl { CacheControl(fields) }

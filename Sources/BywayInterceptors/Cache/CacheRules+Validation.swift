@@ -1,4 +1,6 @@
 import HTTPTypes
+import HTTPWire
+import Primitives
 
 extension CacheRules {
   /// The request that asks whether a stored response still holds (§4.3.1); `nil` where that has nothing to ask with.
@@ -76,11 +78,11 @@ extension CacheRules {
   }
 
   /// The URLs whose stored responses a successful unsafe request makes doubtful (§4.4).
-  static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [Target] {
+  static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [TargetURI] {
     guard !isSafe(request.method), request.method != .connect, (200..<400).contains(response.status.code) else {
       return []
     }
-    let target = Target(request)
+    let target = TargetURI(request)
     let named = [HTTPField.Name.location, .contentLocation].compactMap { response.headerFields[$0] }
       .map { target.resolving(URIReference($0)) }
     // Another origin's are none of this one's business.

@@ -2,6 +2,7 @@ import Byway
 import Glibc
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// Responses as files: `NUMBER.body`, then `NUMBER.head`, which says how long the body must be.
 ///
@@ -18,11 +19,11 @@ final class DiskStorage: CacheStorage {
     do {
       descriptor = try folder.open("lock", O_RDWR | O_CREAT)
     } catch {
-      throw BywayError(.invalidRequest, "Cannot use \(path)/lock for the cache: \(error).", processing: .none)
+      throw BywayError(.uncreatableFile, "Cannot use \(path)/lock for the cache: \(error).", processing: .none)
     }
     guard let lock = LockedFile(owning: descriptor) else {
       throw BywayError(
-        .invalidRequest, "The cache \(path) is in use by another process: give each a folder of its own.",
+        .uncreatableFile, "The cache \(path) is in use by another process: give each a folder of its own.",
         processing: .none)
     }
     self.folder = folder
@@ -96,7 +97,4 @@ final class DiskStorage: CacheStorage {
 }
 
 /// The name of a response's file of one kind.
-private func file(_ id: UInt64, _ kind: String) -> String {
-  let text = String(id, radix: 16)
-  return String(repeating: "0", count: 16 - text.count) + text + "." + kind
-}
+private func file(_ id: UInt64, _ kind: String) -> String { "\(Hex.text(id)).\(kind)" }

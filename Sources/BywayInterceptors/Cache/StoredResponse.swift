@@ -1,4 +1,5 @@
 package import HTTPTypes
+import HTTPWire
 
 /// The head of a response in a cache, and what of its request it depends on.
 package struct StoredResponse: Equatable, Sendable {

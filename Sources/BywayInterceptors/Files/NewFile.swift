@@ -2,6 +2,7 @@ import Byway
 import Glibc
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// A file that is being written, for its owner only; gone again where it is dropped before it is whole.
 ///
@@ -41,20 +42,20 @@ final class NewFile: @unchecked Sendable {
     do {
       try Descriptor.write(bytes, to: descriptor, at: position)
     } catch {
-      throw Self.failure(name, in: folder, error)
+      throw BywayError.cannotWrite("\(folder.path)/\(name)", error)
     }
   }
 
   /// Onto the disk, before anything refers to it.
   func synchronize() throws {
-    guard fdatasync(descriptor) == 0 else { throw Self.failure(name, in: folder) }
+    guard fdatasync(descriptor) == 0 else { throw BywayError.cannotWrite("\(folder.path)/\(name)", .last) }
   }
 
   /// The same for one that was written earlier.
   static func synchronize(_ name: String, in folder: TrustedFolder) throws {
     let descriptor = try open(name, in: folder, O_RDONLY)
     defer { close(descriptor) }
-    guard fdatasync(descriptor) == 0 else { throw failure(name, in: folder) }
+    guard fdatasync(descriptor) == 0 else { throw BywayError.cannotWrite("\(folder.path)/\(name)", .last) }
   }
 
   /// The file is whole, and takes its name.
@@ -62,7 +63,7 @@ final class NewFile: @unchecked Sendable {
     do {
       try folder.rename(name, to: other)
     } catch {
-      throw Self.failure(other, in: folder, error)
+      throw BywayError.cannotWrite("\(folder.path)/\(other)", error)
     }
     isWhole = true
   }
@@ -71,14 +72,8 @@ final class NewFile: @unchecked Sendable {
     do {
       return try folder.open(name, flags)
     } catch {
-      throw failure(name, in: folder, error)
+      throw BywayError.cannotCreate("\(folder.path)/\(name)", error)
     }
-  }
-
-  private static func failure(
-    _ name: String, in folder: TrustedFolder, _ failure: Descriptor.Failure = .init(code: errno)
-  ) -> BywayError {
-    BywayError(.invalidRequest, "Cannot write \(folder.path)/\(name): \(failure).", processing: .none)
   }
 }
 

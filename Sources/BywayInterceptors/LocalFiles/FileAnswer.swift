@@ -1,5 +1,7 @@
 import Byway
 import HTTPTypes
+import HTTPWire
+import Primitives
 
 /// What a file answers to a request with conditions and ranges (RFC 9110 §13.2.2, §14.2).
 struct FileAnswer {
@@ -11,7 +13,7 @@ struct FileAnswer {
   init(_ file: OpenFile, fields: HTTPFields) {
     self.file = file
     // Time and size together change with every way of writing a file that does not mean to hide it.
-    let (seconds, attoseconds) = file.modified.components
+    let (seconds, attoseconds) = file.status.modified.components
     tag = EntityTag("\(String(seconds, radix: 36))-\(String(attoseconds, radix: 36))-\(String(file.size, radix: 36))")
     modified = WallTime(sinceEpoch: .seconds(seconds))
     self.fields = fields

@@ -1,6 +1,7 @@
 public import Byway
 public import HTTPTypes
 import NIOPosix
+import Primitives
 
 /// Answers GET and HEAD from the files of a folder, with ranges and conditions; what has no file there goes on.
 ///

@@ -1,5 +1,6 @@
 import Byway
 import Glibc
+import Primitives
 
 /// A folder and everything below it, and nothing else: no symbolic link is followed, no hidden file found.
 struct ServedFolder: Sendable {
@@ -18,7 +19,7 @@ struct ServedFolder: Sendable {
     guard segments.allSatisfy(Self.isVisible), let name = segments.last else { return .nothing }
     var folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
-      throw BywayError(.invalidRequest, "Cannot serve \(path): \(String(cString: strerror(errno))).", processing: .none)
+      throw BywayError(.unreadableFile, "Cannot serve \(path): \(SystemError.last).", processing: .none)
     }
     defer { close(folder) }
     // One step at a time: a link that is swapped in on the way leads nowhere.
@@ -30,10 +31,10 @@ struct ServedFolder: Sendable {
     }
     let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return .nothing }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    let kind = try? FileStatus(of: descriptor).kind
+    guard kind == .regular else {
       close(descriptor)
-      return status.st_mode & S_IFMT == S_IFDIR ? .folder : .nothing
+      return kind == .folder ? .folder : .nothing
     }
     return .file(try OpenFile(owning: descriptor, path: "\(path)/\(segments.joined(separator: "/"))"))
   }

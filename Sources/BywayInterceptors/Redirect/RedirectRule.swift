@@ -4,7 +4,7 @@ import HTTPWire
 
 /// What a response that redirects makes of the request (RFC 9110 §15.4).
 struct RedirectRule {
-  let target: Target
+  let target: TargetURI
   /// The same method and body go to the new place.
   let keepsContent: Bool
   private let method: HTTPRequest.Method
@@ -15,7 +15,7 @@ struct RedirectRule {
     guard let location = response.headerFields[.location], request.method != .connect,
       let method = Self.method(after: request.method, status: response.status.code)
     else { return nil }
-    let source = Target(request)
+    let source = TargetURI(request)
     target = source.resolving(URIReference(location))
     guard target.isHTTP, (try? Authority(target.authority)) != nil, source.scheme != "https" || target.scheme == "https"
     else {

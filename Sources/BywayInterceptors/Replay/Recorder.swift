@@ -2,6 +2,7 @@ public import Byway
 import HTTPTypes
 public import Logging
 import NIOPosix
+import Primitives
 import Synchronization
 
 /// Writes each exchange into a file of a folder, for ``Replay`` to answer with later: heads, trailers, bodies of any
@@ -78,6 +79,6 @@ private final class Counter: Sendable {
       last += 1
       return last
     }
-    return String(repeating: "0", count: max(0, 6 - String(number).count)) + String(number)
+    return String(number, digits: 6)
   }
 }

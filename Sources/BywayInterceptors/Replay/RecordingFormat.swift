@@ -1,6 +1,7 @@
 package import Byway
 package import HTTPTypes
 package import NIOCore
+import Primitives
 
 /// How an exchange stands in a file:
 ///
@@ -56,7 +57,7 @@ package enum RecordingFormat {
     let name = text.prefix { $0 != ":" }
     guard name.count < text.count else { return nil }
     return HTTPField.Name(String(name)).map {
-      HTTPField(name: $0, value: String(text.dropFirst(name.count + 1)).trimmed)
+      HTTPField(name: $0, value: text.dropFirst(name.count + 1).trimmed)
     }
   }
 

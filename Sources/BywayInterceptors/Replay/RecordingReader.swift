@@ -64,7 +64,7 @@ package struct RecordingReader: Sendable {
   }
 
   func damage() -> BywayError {
-    BywayError(.invalidRequest, "\(file.path) is not a whole recording, from byte \(position) on: record it again.")
+    BywayError(.unreadableFile, "\(file.path) is not a whole recording, from byte \(position) on: record it again.")
   }
 
   /// Bytes, and the line's end behind them.

@@ -10,7 +10,7 @@ final class RecordingShelf: Sendable {
     /// Blocks.
     func open() throws -> Playback {
       guard let file = try folder.file(name) else {
-        throw BywayError(.invalidRequest, "\(folder.path)/\(name) is no longer there.", processing: .none)
+        throw BywayError(.unreadableFile, "\(folder.path)/\(name) is no longer there.", processing: .none)
       }
       return try Playback(file)
     }
@@ -27,7 +27,7 @@ final class RecordingShelf: Sendable {
   /// - Throws: `BywayError` where there is no such folder, others can write to it, or a file of it is not a recording.
   init(_ path: String) throws {
     guard let folder = try TrustedFolder.existing(path) else {
-      throw BywayError(.invalidRequest, "Cannot read \(path): there is no such folder.", processing: .none)
+      throw BywayError(.unreadableFile, "Cannot read \(path): there is no such folder.", processing: .none)
     }
     var rows: [RecordingSubject: Row] = [:]
     for name in try folder.names().sorted() where name.hasSuffix(".exchange") {

@@ -1,6 +1,7 @@
 import Crypto
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// Which request a recording is the answer to. Secrets in the query are left out: they are in no recording.
 ///
@@ -21,7 +22,7 @@ struct RecordingSubject: Hashable, Sendable {
   }
 
   init(_ request: HTTPRequest, body: String) {
-    let target = Target(request)
+    let target = TargetURI(request)
     let key = request.namesItsServer ? target.key : target.path
     self.init(method: request.method.rawValue, target: Redactor.defaults.redactedURL(key), body: body)
   }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What a `Range` field asks for (RFC 9110 §14.1.2), where it asks for a single range of bytes.
 enum ByteRange: Equatable {
   case from(Int, through: Int?)
@@ -6,8 +8,8 @@ enum ByteRange: Equatable {
   /// `nil` where it asks for something else, several ranges for example: a server may then send everything (§14.2).
   init?(_ field: String) {
     let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, String(parts[0]).trimmed.lowercased() == "bytes" else { return nil }
-    let ends = String(parts[1]).trimmed.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].trimmed.lowercased() == "bytes" else { return nil }
+    let ends = parts[1].trimmed.split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
     // A number too large to hold means the end as well.
     switch (ends[0].isEmpty, ends[1].isEmpty) {

@@ -1,4 +1,5 @@
 import HTTPWire
+import Primitives
 
 /// One spelling for all those that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {
@@ -77,27 +78,19 @@ enum CanonicalURI {
       loose -= 1
       if byte == UInt8(ascii: "%"), let value = Hex.byte(bytes[index...].prefix(2)) {
         index += 2
-        if isUnreserved(value), loose < 0 || !Hex.isDigit(value) {
+        if PercentEncoding.isUnreserved(value), loose < 0 || !Hex.isDigit(value) {
           result.append(value)
         } else {
-          result.appendEscape(of: value)
+          PercentEncoding.append(value, to: &result)
         }
       } else if byte == UInt8(ascii: "%") || isAllowed(byte) {
         if byte == UInt8(ascii: "%") { loose = 2 }
         result.append(byte)
       } else {
-        result.appendEscape(of: byte)
+        PercentEncoding.append(byte, to: &result)
       }
     }
     return result
-  }
-
-  /// RFC 3986 §2.3.
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-    default: (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
-    }
   }
 
   /// What may stand in a path or query; brackets should not, but so many queries have them that servers expect them.
@@ -108,13 +101,5 @@ enum CanonicalURI {
       false
     default: true
     }
-  }
-}
-
-extension [UInt8] {
-  fileprivate mutating func appendEscape(of byte: UInt8) {
-    append(UInt8(ascii: "%"))
-    append(Hex.digit(byte >> 4, isUppercase: true))
-    append(Hex.digit(byte & 15, isUppercase: true))
   }
 }

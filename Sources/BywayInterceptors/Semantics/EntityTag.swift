@@ -1,3 +1,6 @@
+import HTTPWire
+import Primitives
+
 /// Names one version of a resource's content (RFC 9110 §8.8.3).
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
   /// Between the quotes.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The types of content that people serve from files.
 package enum MediaType {
   /// By the name's extension; bytes without a meaning where that is not known.
@@ -10,7 +12,7 @@ package enum MediaType {
   /// The type alone, in lower case, without parameters: `text/html`.
   static func essence(_ contentType: String) -> String {
     let end = contentType.utf8.firstIndex(of: UInt8(ascii: ";")) ?? contentType.endIndex
-    return String(contentType[..<end]).trimmed.lowercased()
+    return contentType[..<end].trimmed.lowercased()
   }
 
   /// Whether people can read it.

@@ -1,4 +1,5 @@
 import NIOCore
+import Primitives
 
 /// The body of an answer as it stands in a ``StubFile``: where it ends is for the rules here to say, because the file goes on.
 struct StubBody {
@@ -20,7 +21,7 @@ struct StubBody {
     let end = lines.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? lines.startIndex
     let text = lines[..<end]
     if text.count == 1, let line = text.first, line.hasPrefix("< ") {
-      content = .file(String(line.dropFirst(2)).trimmed)
+      content = .file(line.dropFirst(2).trimmed)
       return
     }
     let whole = ByteBuffer(string: lines.joined(separator: "\n") + (isLast ? "" : "\n"))

@@ -33,7 +33,7 @@ public struct StubFile: Interceptor {
     let file = try OpenFile(path)
     guard file.size <= Self.limit else {
       throw BywayError(
-        .invalidRequest, "\(path) is larger than 16 MiB: put large bodies into files of their own, with \"< NAME\".",
+        .unreadableFile, "\(path) is larger than 16 MiB: put large bodies into files of their own, with \"< NAME\".",
         processing: .none)
     }
     let text = file.size == 0 ? "" : String(buffer: try file.readAll())

@@ -2,6 +2,7 @@ import Byway
 import HTTPTypes
 import HTTPWire
 import NIOCore
+import Primitives
 
 /// Reads the text of a ``StubFile``.
 package struct StubFileParser {
@@ -77,7 +78,7 @@ package struct StubFileParser {
       guard let field = HTTPField.Name(String(name)), name.count < line.count else {
         throw failure(index, "\"\(line)\" is not a field: write NAME: VALUE")
       }
-      fields.append(HTTPField(name: field, value: String(line.dropFirst(name.count + 1)).trimmed))
+      fields.append(HTTPField(name: field, value: line.dropFirst(name.count + 1).trimmed))
     }
     let length = fields[.contentLength].flatMap { Int($0) }
     // What curl shows is about the connection that it came by.

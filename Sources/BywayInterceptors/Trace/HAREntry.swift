@@ -1,6 +1,7 @@
 import Byway
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// One exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
 struct HAREntry {
@@ -9,45 +10,34 @@ struct HAREntry {
   /// Whoever asked has been answered, with a failure's status, where nothing else came.
   let isAnswered: Bool
 
-  func write(to json: inout ByteBuffer) {
-    json.object { json in
-      json.member("startedDateTime") { $0.writeJSON(WallTime(sinceEpoch: exchange.started).timestamp) }
-      json.member("time") { $0.writeNumber(exchange.duration.milliseconds) }
-      json.member("request") { request(&$0) }
-      json.member("response") { response(&$0) }
-      json.member("cache") { $0.object { _ in } }
-      json.member("timings") { json in
-        json.object { json in
-          json.member("send") { $0.writeNumber(exchange.sending.milliseconds) }
-          json.member("wait") { $0.writeNumber(exchange.waiting.milliseconds) }
-          json.member("receive") { $0.writeNumber(exchange.receiving.milliseconds) }
-        }
-      }
-    }
+  var json: JSON {
+    [
+      "startedDateTime": .string(WallTime(sinceEpoch: exchange.started).timestamp),
+      "time": .number(exchange.duration.milliseconds), "request": request, "response": response, "cache": [:],
+      "timings": [
+        "send": .number(exchange.sending.milliseconds), "wait": .number(exchange.waiting.milliseconds),
+        "receive": .number(exchange.receiving.milliseconds),
+      ],
+    ]
   }
 
-  private func request(_ json: inout ByteBuffer) {
+  private var request: JSON {
     let head = exchange.request
-    json.object { json in
-      json.member("method") { $0.writeJSON(exchange.isWebSocket ? "GET" : head.method.rawValue) }
-      json.member("url") { $0.writeJSON(exchange.url) }
-      json.member("httpVersion") { $0.writeJSON(httpVersion) }
-      json.member("cookies") { $0.array([String]()) { _, _ in } }
-      json.member("headers") { Self.write(fieldsOfRequest, to: &$0) }
-      json.member("queryString") { Self.write(query: head.path ?? "", to: &$0) }
-      if exchange.requestBody.length > 0 {
-        json.member("postData") { json in
-          json.object { json in
-            json.member("mimeType") { $0.writeJSON(head.headerFields[.contentType] ?? "") }
-            json.member("params") { $0.array([String]()) { _, _ in } }
-            json.member("text") { $0.writeJSON(String(buffer: exchange.requestBody.kept)) }
-            Self.comment(on: exchange.requestBody, to: &json)
-          }
-        }
-      }
-      json.member("headersSize") { $0.writeString("-1") }
-      json.member("bodySize") { $0.writeString("\(exchange.requestBody.length)") }
-    }
+    return [
+      "method": .string(exchange.isWebSocket ? "GET" : head.method.rawValue), "url": .string(exchange.url),
+      "httpVersion": .string(httpVersion), "cookies": [], "headers": Self.pairs(fieldsOfRequest),
+      "queryString": Self.query(of: head.path ?? ""), "postData": posted, "headersSize": -1,
+      "bodySize": .number(exchange.requestBody.length),
+    ]
+  }
+
+  private var posted: JSON? {
+    let body = exchange.requestBody
+    guard body.length > 0 else { return nil }
+    return [
+      "mimeType": .string(exchange.request.headerFields[.contentType] ?? ""), "params": [],
+      "text": .string(String(buffer: body.kept)), "comment": Self.comment(on: body),
+    ]
   }
 
   /// With the host, which HTTP/2 has among its pseudo-header fields.
@@ -66,92 +56,49 @@ struct HAREntry {
     return exchange.response?.status ?? (isAnswered ? exchange.failureStatus : nil)
   }
 
-  private func response(_ json: inout ByteBuffer) {
+  private var response: JSON {
     let fields = exchange.response?.headerFields ?? [:]
-    json.object { json in
-      json.member("status") { $0.writeString("\(status?.code ?? 0)") }
-      json.member("statusText") { $0.writeJSON(status?.phrase ?? "") }
-      json.member("httpVersion") { $0.writeJSON(httpVersion) }
-      json.member("cookies") { $0.array([String]()) { _, _ in } }
-      json.member("headers") { Self.write(fields, to: &$0) }
-      json.member("content") { json in
-        json.object { content(fields[.contentType] ?? "", to: &$0) }
-      }
-      json.member("redirectURL") { $0.writeJSON(fields[.location] ?? "") }
-      json.member("headersSize") { $0.writeString("-1") }
-      json.member("bodySize") { $0.writeString("\(exchange.responseBody.length)") }
+    let length = exchange.responseBody.length
+    return [
+      "status": .number(status?.code ?? 0), "statusText": .string(status?.phrase ?? ""),
+      "httpVersion": .string(httpVersion), "cookies": [], "headers": Self.pairs(fields),
+      "content": content(fields[.contentType] ?? ""), "redirectURL": .string(fields[.location] ?? ""),
+      "headersSize": -1, "bodySize": .number(length),
       // Chromium's own, which it otherwise adds up from both sizes, the unknown one included.
-      json.member("_transferSize") { $0.writeString("\(exchange.responseBody.length)") }
-      if let failure = exchange.failure { json.member("_error") { $0.writeJSON(failure) } }
-    }
+      "_transferSize": .number(length), "_error": exchange.failure.map { .string($0) },
+    ]
   }
 
-  private func content(_ type: String, to json: inout ByteBuffer) {
+  private func content(_ type: String) -> JSON {
     let body = exchange.responseBody
-    json.member("size") { $0.writeString("\(body.length)") }
-    json.member("mimeType") { $0.writeJSON(type) }
-    if body.kept.readableBytes > 0 {
-      let text = String(validating: body.kept.readableBytesView, as: UTF8.self)
-      json.member("text") { $0.writeJSON(text ?? Base64.encode(body.kept.readableBytesView)) }
-      if text == nil { json.member("encoding") { $0.writeJSON("base64") } }
-    }
-    Self.comment(on: body, to: &json)
+    let isThere = body.kept.readableBytes > 0
+    let text = isThere ? String(validating: body.kept.readableBytesView, as: UTF8.self) : nil
+    let isCoded = isThere && text == nil
+    return [
+      "size": .number(body.length), "mimeType": .string(type),
+      "text": isCoded ? .string(Base64.encode(body.kept.readableBytesView)) : text.map { .string($0) },
+      "encoding": isCoded ? "base64" : nil, "comment": Self.comment(on: body),
+    ]
   }
 
-  private static func comment(on body: TracedExchange.Content, to json: inout ByteBuffer) {
-    guard body.keptLength < body.length else { return }
-    json.member("comment") { $0.writeJSON("\(body.keptLength) of \(body.length) bytes were kept.") }
+  private static func comment(on body: TracedExchange.Content) -> JSON? {
+    body.keptLength < body.length ? .string("\(body.keptLength) of \(body.length) bytes were kept.") : nil
   }
 
-  private static func write(_ fields: HTTPFields, to json: inout ByteBuffer) {
-    json.array(fields) { json, field in json.pair(field.name.rawName, field.value) }
+  private static func pairs(_ fields: HTTPFields) -> JSON {
+    .array(fields.map { pair($0.name.rawName, $0.value) })
   }
 
-  private static func write(query path: String, to json: inout ByteBuffer) {
+  private static func query(of path: String) -> JSON {
     let query = path.firstIndex(of: "?").map { path[path.index(after: $0)...] } ?? ""
-    json.array(query.split(separator: "&")) { json, pair in
-      let name = pair.prefix { $0 != "=" }
-      json.pair(String(name), String(pair.dropFirst(name.count + 1)))
-    }
-  }
-}
-
-// MARK: JSON
-
-extension ByteBuffer {
-  fileprivate mutating func object(_ members: (inout ByteBuffer) -> Void) {
-    writeString("{")
-    members(&self)
-    writeString("}")
+    return .array(
+      query.split(separator: "&").map { pair in
+        let name = pair.prefix { $0 != "=" }
+        return Self.pair(String(name), String(pair.dropFirst(name.count + 1)))
+      })
   }
 
-  /// A comma where this is not the first one.
-  fileprivate mutating func member(_ name: StaticString, _ value: (inout ByteBuffer) -> Void) {
-    writeStaticString(readableBytesView.last == UInt8(ascii: "{") ? "\"" : ",\"")
-    writeStaticString(name)
-    writeStaticString("\":")
-    value(&self)
-  }
-
-  fileprivate mutating func array<Element>(
-    _ elements: some Sequence<Element>, _ write: (inout ByteBuffer, Element) -> Void
-  ) {
-    writeString("[")
-    for (index, element) in elements.enumerated() {
-      if index > 0 { writeString(",") }
-      write(&self, element)
-    }
-    writeString("]")
-  }
-
-  fileprivate mutating func pair(_ name: String, _ value: String) {
-    object { json in
-      json.member("name") { $0.writeJSON(name) }
-      json.member("value") { $0.writeJSON(value) }
-    }
-  }
-
-  fileprivate mutating func writeNumber(_ number: Double) {
-    writeString("\(number)")
+  private static func pair(_ name: String, _ value: String) -> JSON {
+    ["name": .string(name), "value": .string(value)]
   }
 }

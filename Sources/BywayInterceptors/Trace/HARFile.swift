@@ -3,6 +3,7 @@ import Glibc
 public import Logging
 import NIOCore
 import NIOPosix
+import Primitives
 import Synchronization
 
 /// An HTTP Archive (HAR 1.2) that grows with each exchange and can be opened at any moment: in Chromium's and Firefox's
@@ -64,15 +65,18 @@ public final class HARFile: TraceRecorder {
     self.place = place
     self.logger = logger
     httpVersion = "HTTP/\(framing.rawValue)"
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     file = Mutex(File(position: Self.head.utf8.count))
-    guard descriptor >= 0 else { throw Self.failure(path) }
-    do throws(Descriptor.Failure) {
-      // One that was there before may be open to others.
-      guard fchmod(descriptor, 0o600) == 0 else { throw Descriptor.Failure(code: errno) }
-      try Descriptor.write(ByteBuffer(string: Self.head + Self.tail), to: descriptor, at: 0)
+    do {
+      descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
     } catch {
-      throw Self.failure(path, error)
+      throw BywayError.cannotCreate(path, error)
+    }
+    do throws(SystemError) {
+      // One that was there before may be open to others.
+      try SystemError.check(fchmod(descriptor, 0o600))
+      try Descriptor.write(Self.head + Self.tail, to: descriptor, at: 0)
+    } catch {
+      throw BywayError.cannotWrite(path, error)
     }
   }
 
@@ -120,23 +124,19 @@ public final class HARFile: TraceRecorder {
   private func append(_ exchange: TracedExchange, to file: inout File) {
     guard !file.hasFailed else { return }
     // The first has no comma in front.
-    var entry = ByteBuffer(string: file.isEmpty ? "\n" : ",\n")
-    HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).write(to: &entry)
-    let length = entry.readableBytes
-    entry.writeString(Self.tail)
+    var entry = Array((file.isEmpty ? "\n" : ",\n").utf8)
+    HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).json.write(to: &entry)
+    let length = entry.count
+    entry += Self.tail.utf8
     do {
       try Descriptor.write(entry, to: descriptor, at: file.position)
       file.position += length
       file.isEmpty = false
     } catch {
       file.hasFailed = true
-      logger.error("Recording has ended: \(Self.failure(path, error).message)")
+      logger.error("Recording has ended: \(BywayError.cannotWrite(path, error).message)")
       guard ftruncate(descriptor, file.position) == 0 else { return }
-      try? Descriptor.write(ByteBuffer(string: Self.tail), to: descriptor, at: file.position)
+      try? Descriptor.write(Self.tail, to: descriptor, at: file.position)
     }
-  }
-
-  private static func failure(_ path: String, _ failure: Descriptor.Failure = .init(code: errno)) -> BywayError {
-    BywayError(.invalidRequest, "Cannot write \(path): \(failure).", processing: .none)
   }
 }

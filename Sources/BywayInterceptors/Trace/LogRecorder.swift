@@ -1,5 +1,6 @@
 import Byway
 public import Logging
+import Primitives
 
 /// Writes one line for each exchange.
 public struct LogRecorder: TraceRecorder {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import HTTPWire
 import NIOCore
+import Primitives
 
 /// Puts ``Trace/Redaction/mark`` in the place of secrets. Made once, as it is asked about every field of every exchange.
 struct Redactor: Sendable {

@@ -1,5 +1,7 @@
 public import Byway
 public import HTTPTypes
+import HTTPWire
+import Primitives
 
 /// Rewrites the bodies of responses while they stream.
 ///

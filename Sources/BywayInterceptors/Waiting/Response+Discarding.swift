@@ -1,5 +1,6 @@
 import Byway
 import NIOCore
+import Primitives
 
 extension Response {
   /// Lets go of an answer that nobody will see, before its successor is asked for.
@@ -8,7 +9,7 @@ extension Response {
   consuming func discard() async {
     let body = body
     guard let length = body.length, length > 0, length <= 64 * 1024 else { return }
-    _ = try? await within(.now() + .seconds(1), "") {
+    _ = try? await withTimeLimit(.seconds(1), throwing: CancellationError(), waits: true) {
       for try await _ in body {}
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import Primitives
 
 /// What a `Set-Cookie` field says (RFC 6265 §5.2). Foundation's own reading knows no `Max-Age`, splits at commas and
 /// believes every domain.
@@ -21,12 +22,12 @@ struct SetCookie: Equatable {
   init?(_ text: String) {
     let parts = text.split(separator: ";", omittingEmptySubsequences: false)
     guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
-    name = Self.trimmed(pair[..<equals])
-    value = Self.trimmed(pair[pair.index(after: equals)...])
+    name = pair[..<equals].trimmed
+    value = pair[pair.index(after: equals)...].trimmed
     guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.sizeLimit else { return nil }
     for part in parts.dropFirst() {
       let key = part.prefix { $0 != "=" }
-      add(Self.trimmed(key).lowercased(), Self.trimmed(part.dropFirst(key.count + 1)))
+      add(key.trimmed.lowercased(), part.dropFirst(key.count + 1).trimmed)
     }
   }
 
@@ -46,10 +47,6 @@ struct SetCookie: Equatable {
     case "httponly": isHTTPOnly = true
     default: break
     }
-  }
-
-  private static func trimmed(_ text: Substring) -> String {
-    text.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
   }
 }
 

@@ -45,6 +45,9 @@ extension URLError {
     case .forbidden, .misdirected: .resourceUnavailable
     case .tooLarge: .dataLengthExceedsMaximum
     case .cancelled: .cancelled
+    case .unreadableFile: .cannotOpenFile
+    case .uncreatableFile: .cannotCreateFile
+    case .unwritableFile: .cannotWriteToFile
     default: .unknown
     }
   }

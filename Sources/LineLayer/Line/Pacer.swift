@@ -113,7 +113,8 @@ struct Pacer {
   private static let correctionLimit: UInt64 = 20
   /// Nanoseconds beyond noise from which a queue is longer than the model's: timers alone make an answer late by some.
   private static let certainlyLate: Int64 = 3_000_000
-  /// Nanoseconds before the model's time from which the wire was idle. Fewer: nothing makes an answer early but a faster wire.
+  /// Nanoseconds before the model's time from which the wire was idle. Fewer: nothing but a faster wire makes an answer
+  /// early.
   private static let certainlyEarly: Int64 = 1_000_000
   /// The wire is believed slower by at most a fifth at once: one wrong correction must not stop the line.
   private static let slowing: Int64 = 5

@@ -1,7 +1,8 @@
 public import Byway
-internal import Glibc
+import Glibc
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
+import Primitives
 
 /// Links inside one process: `loopback:NAME`. Real channels over a socket pair, with the kernel's back-pressure.
 public struct LoopbackTransport: Transport {
@@ -51,7 +52,7 @@ public struct LoopbackTransport: Transport {
     var pair: [CInt] = [-1, -1]
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, type, 0, &pair) == 0 else {
-      throw unavailable("Cannot make a socket pair: \(String(cString: strerror(errno))).")
+      throw unavailable("Cannot make a socket pair: \(SystemError.last).")
     }
     return (pair[0], pair[1])
   }

@@ -1,5 +1,6 @@
-@preconcurrency internal import Glibc
-internal import Synchronization
+@preconcurrency import Glibc
+import Primitives
+import Synchronization
 
 /// A child in a process group of its own, which is reaped as soon as it ends. Safe on any thread.
 final class ChildProcess: Sendable {
@@ -153,12 +154,6 @@ private func start(
 /// No descriptor of this process is that high, nor will be in a moment: those that a library opens without close-on-exec
 /// in the meantime have the lowest numbers that are free. To close one that is not open is not an error (posix_spawn(3)).
 private func descriptorLimit() -> CInt {
-  var highest: CInt = 2
-  guard let directory = opendir("/proc/self/fd") else { return 1024 }
-  defer { closedir(directory) }
-  while let entry = readdir(directory) {
-    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    highest = max(highest, CInt(name) ?? 0)
-  }
-  return highest + 256
+  guard let names = try? Folder.names(in: "/proc/self/fd") else { return 1024 }
+  return max(2, names.compactMap { CInt($0) }.max() ?? 0) + 256
 }

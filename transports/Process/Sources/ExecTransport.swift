@@ -1,7 +1,8 @@
 public import Byway
-internal import Glibc
+import Glibc
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
+import Primitives
 
 /// Links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Anything can be a transport.
 ///
@@ -79,7 +80,7 @@ public struct ExecTransport: Transport {
       case ENOENT: "Command not found: \(program). Install it, or write its full path."
       case EACCES: "\(program) is not executable: check its permissions (chmod +x), and that it is a program."
       case ENOEXEC: "\(program) is not a program of this machine; a script must begin with #!."
-      case let code: "Cannot start \(program): \(String(cString: strerror(code)))."
+      case let code: "Cannot start \(program): \(SystemError(code: code))."
       }
     return BywayError(.linkUnavailable, message, processing: .none, cause: failure)
   }

@@ -1,7 +1,8 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
-internal import Synchronization
+import Byway
+import Logging
+import NIOCore
+import Primitives
+import Synchronization
 
 /// Logs what a child writes to its standard error, line by line, and remembers the last line: it tells most often why
 /// the child ended. Safe on any thread.

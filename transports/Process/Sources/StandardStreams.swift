@@ -1,6 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import Synchronization
+import Byway
+import Glibc
+import Primitives
+import Synchronization
 
 /// The descriptors of standard input and output, which can be taken once. Safe on any thread.
 final class StandardStreams: Sendable {
@@ -30,15 +31,15 @@ final class StandardStreams: Sendable {
   /// What stays behind is /dev/null to read from, and standard error to write to: a stray `print` must not end up in
   /// the link, and the link must end when its channel does.
   func take() throws -> Taken {
-    let inputKind = try check(input, "input")
-    let outputKind = try check(output, "output")
+    let inputStatus = try check(input, "input")
+    let outputStatus = try check(output, "output")
     try isTaken.withLock { isTaken in
       guard !isTaken else {
         throw unavailable("Standard input and output are in use as a link already: stdio: can only be given once.")
       }
       isTaken = true
     }
-    let isOneSocket = inputKind.isSocket && inputKind == outputKind
+    let isOneSocket = inputStatus.kind == .socket && inputStatus.identity == outputStatus.identity
     let restorers = BlockingModeHandler.Restorers(
       input: try BlockingMode(of: input), output: isOneSocket ? nil : try BlockingMode(of: output))
     let movedInput = try duplicate(input)
@@ -54,15 +55,8 @@ final class StandardStreams: Sendable {
     return Taken(kind: .oneSocket(movedInput), restorers: restorers)
   }
 
-  private struct File: Equatable {
-    let device: dev_t
-    let inode: ino_t
-    let isSocket: Bool
-  }
-
-  private func check(_ descriptor: CInt, _ name: String) throws -> File {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
+  private func check(_ descriptor: CInt, _ name: String) throws -> FileStatus {
+    guard let status = try? FileStatus(of: descriptor) else {
       throw unavailable("Standard \(name) is closed: start this under a program that connects it, such as sshd.")
     }
     guard isatty(descriptor) == 0 else {
@@ -70,11 +64,10 @@ final class StandardStreams: Sendable {
         "Standard \(name) is a terminal, with no program at its other end: start this under sshd, inetd or exec:, or choose "
           + "another link.")
     }
-    let kind = status.st_mode & S_IFMT
-    guard kind == S_IFIFO || kind == S_IFSOCK else {
+    guard status.kind == .pipe || status.kind == .socket else {
       throw unavailable("Standard \(name) is a file or a device: a link needs a pipe or a socket there.")
     }
-    return File(device: status.st_dev, inode: status.st_ino, isSocket: kind == S_IFSOCK)
+    return status
   }
 
   private func unavailable(_ message: String) -> BywayError {
@@ -87,7 +80,7 @@ func duplicate(_ descriptor: CInt) throws -> CInt {
   let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
   guard copy >= 0 else {
     throw BywayError(
-      .linkUnavailable, "Cannot copy a standard stream: \(String(cString: strerror(errno))).", processing: .none)
+      .linkUnavailable, "Cannot copy a standard stream: \(SystemError.last).", processing: .none)
   }
   return copy
 }

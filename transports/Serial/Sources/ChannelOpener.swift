@@ -1,7 +1,8 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import Logging
+import NIOCore
+import NIOPosix
+import Primitives
 
 /// Opens one device, under whatever name it has now, as a channel.
 struct ChannelOpener: Sendable {
@@ -50,7 +51,7 @@ struct ChannelOpener: Sendable {
 
   /// Each byte goes to one reader only. Typically it is a login on the same line, which takes no lock.
   private func warnOfOthers(at path: String) {
-    guard let other = PortHolder.others(withOpen: path).first else { return }
+    guard let other = RunningProcess.others(withOpen: path).first else { return }
     advice.giveOnce("other \(path) \(other)") {
       logger.warning("\(path) is also open in \(other), which takes bytes from it: stop that program.")
     }

@@ -1,4 +1,5 @@
-internal import Byway
+import Byway
+import Primitives
 
 /// How characters look on the wire. They always have eight data bits.
 struct LineFormat: Sendable, Hashable {

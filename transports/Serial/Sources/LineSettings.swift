@@ -1,5 +1,6 @@
-internal import CSerialPort
-internal import Glibc
+import CSerialPort
+import Glibc
+import Primitives
 
 /// A terminal's settings, as termios(3) describes them, with any rate (ioctl_tty(2), TCGETS2).
 struct LineSettings: Sendable {

@@ -1,6 +1,7 @@
-internal import CSerialPort
-internal import Glibc
-internal import Logging
+import CSerialPort
+import Glibc
+import Logging
+import Primitives
 
 /// Adapters collect received bytes before they hand them up, FTDI's for 16 ms, which would be most of a round trip.
 enum LowLatency {
@@ -14,7 +15,7 @@ enum LowLatency {
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let file = "\(sysfs)/\(name)/device/latency_timer"
     guard let current = milliseconds(file), current > wanted else { return }
-    guard !SystemFiles.write("\(wanted)\n", to: file) else { return }
+    guard !KernelFile.write("\(wanted)\n", to: file) else { return }
     advice.giveOnce("latency \(path)") {
       logger.notice(
         """
@@ -33,6 +34,6 @@ enum LowLatency {
   }
 
   private static func milliseconds(_ file: String) -> Int? {
-    SystemFiles.text(of: file).flatMap { Int($0.prefix { $0.isNumber }) }
+    KernelFile.text(of: file).flatMap { Int($0.prefix { $0.isNumber }) }
   }
 }

@@ -1,5 +1,6 @@
-internal import CSerialPort
-internal import Glibc
+import CSerialPort
+import Glibc
+import Primitives
 
 /// libserialport's view of a port with control lines: its configuration, and what is known of its adapter.
 ///

@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import Primitives
 
 /// The serial ports that the system knows.
 ///
@@ -28,15 +29,15 @@ struct PortList: Sendable {
   }
 
   func names() -> [String] {
-    SystemFiles.names(in: classes).filter(isPort).sorted { Self.sortKey($0) < Self.sortKey($1) }
+    ((try? Folder.names(in: classes)) ?? []).filter(isPort).sorted { Self.sortKey($0) < Self.sortKey($1) }
   }
 
   private func isPort(_ name: String) -> Bool {
     guard access("\(devices)/\(name)", F_OK) == 0 else { return false }
     // A kernel has four 16550s whether the board has them or not; those that it lacks are of type 0, unknown.
-    if SystemFiles.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true { return false }
+    if KernelFile.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true { return false }
     // Consoles and the like have no hardware. The device side of a USB gadget and Bluetooth's lines have it elsewhere.
-    let isVirtual = SystemFiles.target(of: "\(classes)/\(name)").map { $0.contains("/virtual/") } ?? true
+    let isVirtual = (try? SymbolicLink.target(of: "\(classes)/\(name)"))?.contains("/virtual/") ?? true
     return !isVirtual || name.hasPrefix("ttyGS") || name.hasPrefix("rfcomm")
   }
 
@@ -45,9 +46,9 @@ struct PortList: Sendable {
   private func aliases() -> [String: String] {
     var aliases: [String: String] = [:]
     for folder in ["\(devices)/serial/by-path", "\(devices)/serial/by-id"] {
-      for name in SystemFiles.names(in: folder).sorted() {
+      for name in ((try? Folder.names(in: folder)) ?? []).sorted() {
         let alias = "\(folder)/\(name)"
-        guard let path = try? SystemFiles.resolved(alias) else { continue }
+        guard let path = try? SymbolicLink.resolved(alias) else { continue }
         let tellsApart = folder.hasSuffix("by-path") || ModemPort.usbIdentity(of: path)?.serial != nil
         if tellsApart || aliases[path] == nil { aliases[path] = alias }
       }

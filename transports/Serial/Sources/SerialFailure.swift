@@ -1,5 +1,6 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
+import Primitives
 
 /// Why a port is not open, and what that means for the person who reads it.
 enum SerialFailure: Error {
@@ -8,7 +9,7 @@ enum SerialFailure: Error {
   case noAdapter(USBPattern)
   case ambiguous(USBPattern, [PortDescription])
   case noPermission(String, group: DeviceGroup)
-  case inUse(String, by: PortHolder?)
+  case inUse(String, by: RunningProcess?)
   /// It stays so until somebody changes the address or the device: "/dev/null is not a terminal".
   case unusable(String, String)
 
@@ -24,7 +25,7 @@ enum SerialFailure: Error {
     switch error.code {
     case ENOENT, ENOTDIR, ENXIO, ENODEV, EIO: self = .missing(path)
     case EACCES, EPERM: self = .noPermission(path, group: DeviceGroup(of: path))
-    case EBUSY: self = .inUse(path, by: PortHolder(of: path))
+    case EBUSY: self = .inUse(path, by: RunningProcess(holding: path))
     default: self = .unusable(path, "it cannot be opened: \(error)")
     }
   }
@@ -33,7 +34,7 @@ enum SerialFailure: Error {
 extension SerialFailure {
   /// By a process that is known.
   var taken: PortTaken? {
-    if case .inUse(_, let holder?) = self { PortTaken(by: holder.processID) } else { nil }
+    if case .inUse(_, let holder?) = self { PortTaken(by: holder.id) } else { nil }
   }
 
   var message: String { message(ports: PortList().all()) }
@@ -56,7 +57,7 @@ extension SerialFailure {
     }
   }
 
-  private static func wayOut(of holder: PortHolder?) -> String {
+  private static func wayOut(of holder: RunningProcess?) -> String {
     holder?.name == "byway" ? "send requests through it if it is a proxy, stop it" : "stop that one"
   }
 
@@ -91,15 +92,15 @@ struct DeviceGroup: Sendable, Hashable {
   }
 
   init(of path: String) {
-    guard let status = try? SystemFiles.status(of: path), status.st_gid != 0, status.st_mode & 0o060 == 0o060 else {
+    guard let device = try? FileStatus(of: path), device.group != 0, device.permissions & 0o060 == 0o060 else {
       self.init(name: nil)
       return
     }
     var entry = group()
     var found: UnsafeMutablePointer<group>?
     var bytes = [CChar](repeating: 0, count: 4096)
-    getgrgid_r(status.st_gid, &entry, &bytes, bytes.count, &found)
-    self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(status.st_gid))
+    getgrgid_r(device.group, &entry, &bytes, bytes.count, &found)
+    self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(device.group))
   }
 
   var advice: String {

@@ -1,7 +1,8 @@
-internal import CSerialPort
-internal import Glibc
-internal import Logging
-internal import Synchronization
+import CSerialPort
+import Glibc
+import Logging
+import Primitives
+import Synchronization
 
 /// An open port: locked, raw, at its rate; as it was before, once released.
 ///
@@ -54,7 +55,7 @@ final class SerialPort: Sendable {
       let input = fcntl(control?.descriptor ?? -1, F_DUPFD_CLOEXEC, 3)
       let output = fcntl(control?.descriptor ?? -1, F_DUPFD_CLOEXEC, 3)
       guard input >= 0, output >= 0 else {
-        let error = SystemError(code: errno)
+        let error = SystemError.last
         for descriptor in [input, output] where descriptor >= 0 { close(descriptor) }
         throw SerialFailure.unusable(path, "it cannot be opened: \(error)")
       }
@@ -80,14 +81,12 @@ final class SerialPort: Sendable {
 
   private static func open(_ path: String) throws -> (path: String, descriptor: CInt) {
     do {
-      let resolved = try SystemFiles.resolved(path)
-      guard try SystemFiles.status(of: resolved).st_mode & S_IFMT == S_IFCHR else {
+      let resolved = try SymbolicLink.resolved(path)
+      guard try FileStatus(of: resolved).kind == .characterDevice else {
         throw SerialFailure.unusable(path, "it is not a terminal device")
       }
       // Neither wait for a carrier, nor become the process's terminal, whose hang-up would end the process.
-      let descriptor = Glibc.open(resolved, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-      try SystemError.check(descriptor)
-      return (resolved, descriptor)
+      return (resolved, try Descriptor.open(resolved, O_RDWR | O_NONBLOCK | O_NOCTTY))
     } catch let error as SystemError {
       throw SerialFailure(opening: path, error)
     }
@@ -95,9 +94,8 @@ final class SerialPort: Sendable {
 
   /// By the device numbers that Linux gives to Unix 98 pseudo-terminals.
   private static func isPseudoTerminal(_ descriptor: CInt) -> Bool {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return false }
-    return (136...143).contains((status.st_rdev >> 8) & 0xFFF)
+    guard let status = try? FileStatus(of: descriptor) else { return false }
+    return (136...143).contains((status.deviceNumber >> 8) & 0xFFF)
   }
 
   private func prepare(_ descriptor: CInt, _ format: LineFormat) throws {
@@ -105,7 +103,7 @@ final class SerialPort: Sendable {
       // A UART that the board does not have says EIO.
       throw errno == ENOTTY
         ? SerialFailure.unusable(path, "it is not a terminal device")
-        : SerialFailure(opening: path, SystemError(code: errno))
+        : SerialFailure(opening: path, SystemError.last)
     }
     guard tcgetsid(descriptor) != getsid(0) else {
       throw SerialFailure.unusable(path, "it is the terminal that this was started from; to serve a login use stdio:")

@@ -1,5 +1,6 @@
 public import Byway
-internal import Glibc
+import Glibc
+import Primitives
 
 extension SerialTransport: PortListing {
   public func ports() throws -> [LinkPort] {
@@ -11,7 +12,7 @@ extension SerialTransport: PortListing {
   }
 
   private func obstacle(at path: String) -> String? {
-    if let holder = PortHolder(of: path) { return "in use by \(holder)" }
+    if let holder = RunningProcess(holding: path) { return "in use by \(holder)" }
     guard access(path, R_OK | W_OK) != 0 else { return nil }
     return DeviceGroup(of: path).name.map { "only group \($0) may open it" } ?? "no permission"
   }

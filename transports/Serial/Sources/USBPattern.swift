@@ -1,3 +1,5 @@
+import Primitives
+
 /// What a USB adapter is recognised by, whatever name the system gives its port: `0403:6001` or `0403:6001:A50285BI`.
 struct USBPattern: Sendable, Hashable {
   let vendor: UInt16
@@ -34,11 +36,6 @@ struct USBPattern: Sendable, Hashable {
 
 extension USBPattern: CustomStringConvertible {
   var description: String {
-    "\(Self.hexadecimal(vendor)):\(Self.hexadecimal(product))" + (serial.map { ":\($0)" } ?? "")
-  }
-
-  private static func hexadecimal(_ number: UInt16) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
+    "\(Hex.text(vendor)):\(Hex.text(product))" + (serial.map { ":\($0)" } ?? "")
   }
 }

@@ -1,6 +1,8 @@
 import Byway
 import Foundation
 import NIOCore
+import Primitives
+import TestTools
 import Testing
 import TransportTestSupport
 
@@ -51,7 +53,7 @@ import TransportTestSupport
   @Test("finds who has a port open without a lock")
   func openers() throws {
     let terminal = try PseudoTerminal()
-    #expect(PortHolder.others(withOpen: terminal.path).isEmpty)
+    #expect(RunningProcess.others(withOpen: terminal.path).isEmpty)
     let reader = Process()
     reader.executableURL = URL(fileURLWithPath: "/bin/sh")
     reader.arguments = ["-c", "exec 5<>\(terminal.path); echo open; exec sleep 60"]
@@ -59,7 +61,7 @@ import TransportTestSupport
     reader.standardOutput = output
     try reader.run()
     #expect(output.fileHandleForReading.readData(ofLength: 4) == Data("open".utf8))
-    #expect(PortHolder.others(withOpen: terminal.path).map(\.processID) == [reader.processIdentifier])
+    #expect(RunningProcess.others(withOpen: terminal.path).map(\.id) == [reader.processIdentifier])
     kill(reader.processIdentifier, SIGKILL)
     reader.waitUntilExit()
   }
@@ -67,21 +69,21 @@ import TransportTestSupport
   @Test("reads the kernel's list of locks, and nothing into what is not one")
   func lockList() async throws {
     try await withTemporaryFolder { folder in
-      let status = try SystemFiles.status(of: "/dev/null")
-      let device = String(UInt64(status.st_dev) >> 8 & 0xFFF, radix: 16)
-      let minor = String(UInt64(status.st_dev) & 0xFF, radix: 16)
+      let file = try FileStatus(of: "/dev/null").identity
+      let device = String(file.device >> 8 & 0xFFF, radix: 16)
+      let minor = String(file.device & 0xFF, radix: 16)
       let text = """
-        1: POSIX  ADVISORY  WRITE 11 \(device):\(minor):\(status.st_ino) 0 EOF
-        2: FLOCK  ADVISORY  WRITE 12 \(device):\(minor):\(status.st_ino + 1) 0 EOF
+        1: POSIX  ADVISORY  WRITE 11 \(device):\(minor):\(file.inode) 0 EOF
+        2: FLOCK  ADVISORY  WRITE 12 \(device):\(minor):\(file.inode + 1) 0 EOF
         3: FLOCK
-        4: FLOCK  ADVISORY  WRITE -1 \(device):\(minor):\(status.st_ino) 0 EOF
-        5: -> FLOCK  ADVISORY  WRITE 13 \(device):\(minor):\(status.st_ino) 0 EOF
-        6: FLOCK  ADVISORY  WRITE 99999999 \(device):\(minor):\(status.st_ino) 0 EOF
+        4: FLOCK  ADVISORY  WRITE -1 \(device):\(minor):\(file.inode) 0 EOF
+        5: -> FLOCK  ADVISORY  WRITE 13 \(device):\(minor):\(file.inode) 0 EOF
+        6: FLOCK  ADVISORY  WRITE 99999999 \(device):\(minor):\(file.inode) 0 EOF
         """
       try text.write(toFile: "\(folder)/locks", atomically: true, encoding: .utf8)
-      let holder = PortHolder.ofLock(on: "/dev/null", locks: "\(folder)/locks")
+      let holder = RunningProcess.ofLock(on: "/dev/null", locks: "\(folder)/locks")
       #expect(holder?.description == "process 99999999")
-      #expect(PortHolder.ofLock(on: "/dev/null", locks: "\(folder)/missing") == nil)
+      #expect(RunningProcess.ofLock(on: "/dev/null", locks: "\(folder)/missing") == nil)
     }
   }
 }

@@ -1,6 +1,8 @@
 import Byway
 import Foundation
 import Glibc
+import Primitives
+import TestTools
 import Testing
 import TransportTestSupport
 
@@ -53,7 +55,7 @@ import TransportTestSupport
 
   @Test("who has a port is named, and ModemManager explained")
   func inUse() {
-    let holder = PortHolder(processID: getpid())
+    let holder = RunningProcess(getpid())
     let known = SerialFailure.inUse("/dev/ttyUSB0", by: holder).message(ports: [])
     #expect(known.hasPrefix("/dev/ttyUSB0 is in use by process \(getpid()) ("))
     #expect(known.hasSuffix(": stop that one, or choose another port.") && !known.contains("ModemManager"))

@@ -1,7 +1,8 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import Glibc
+import NIOCore
+import NIOPosix
+import Primitives
 
 /// What each failure means for the person who reads it.
 enum TCPFailure {
@@ -18,14 +19,14 @@ enum TCPFailure {
     case .system(EACCES):
       unavailable("Permission denied on \(address): ports below 1024 need privileges; choose a higher one.", error)
     case .system(let code):
-      unavailable("Cannot listen on \(address): \(describe(code)).", error)
+      unavailable("Cannot listen on \(address): \(SystemError(code: code)).", error)
     default:
       unavailable("Cannot listen on \(address).", error)
     }
   }
 
   private static func inUse(_ address: LinkAddress, _ error: any Error) -> BywayError {
-    let holder = (try? address.hostPort())?.port.flatMap { SocketHolder(ofPort: $0) }
+    let holder = (try? address.hostPort())?.port.flatMap { RunningProcess(listeningOn: $0) }
     let found = holder.map { " by \($0): stop that" } ?? ": stop what listens there (ss -ltnp shows it)"
     return unavailable("\(address) is already in use\(found), or choose another port (0 takes any).", error)
   }
@@ -38,5 +39,4 @@ enum TCPFailure {
     BywayError(.linkUnavailable, message, processing: .none, cause: cause)
   }
 
-  private static func describe(_ code: CInt) -> String { String(cString: strerror(code)) }
 }

@@ -1,13 +1,14 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
+import Primitives
 
 extension TCPTransport: ListenerListing {
   /// Those that a link of `tcp:` reaches, which stays on this machine.
   package func listeners(of processID: Int32) -> [String] {
-    let inodes = ProcFile.sockets(of: processID)
+    let inodes = RunningProcess.sockets(of: processID)
     let tables = ["tcp": "127.0.0.1", "tcp6": "[::1]"].sorted { $0.key < $1.key }
     return tables.flatMap { table, host in
-      ProcFile.lines(of: "/proc/net/\(table)").compactMap { line in
+      KernelFile.lines(of: "/proc/net/\(table)").compactMap { line in
         guard let socket = ListeningSocket(line), inodes.contains(socket.inode) else { return nil }
         return "tcp://\(host):\(socket.port)"
       }
@@ -20,7 +21,7 @@ struct ListeningSocket: Hashable {
   let port: Int
   let inode: String
 
-  init?(_ line: String) {
+  init?(_ line: Substring) {
     let columns = line.split(separator: " ")
     // 0A is TCP_LISTEN.
     guard columns.count > 9, columns[3] == "0A", let colon = columns[1].lastIndex(of: ":"),

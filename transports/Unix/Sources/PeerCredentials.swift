@@ -1,7 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import Logging
-internal import NIOCore
+import Byway
+import Glibc
+import Logging
+import NIOCore
 
 /// Who is at the other end of a Unix socket, as the kernel saw it when the socket was connected (unix(7), SO_PEERCRED).
 struct PeerCredentials: Sendable {
@@ -15,26 +15,6 @@ struct PeerCredentials: Sendable {
     var size = socklen_t(MemoryLayout.size(ofValue: credentials))
     guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
     (processID, userID, groupID) = credentials
-  }
-
-  /// "process 4711 (byway)"; the name is missing where the process is gone or not ours to see.
-  var process: String {
-    guard let name = ProcessName(processID)?.text else { return "process \(processID)" }
-    return "process \(processID) (\(name))"
-  }
-}
-
-private struct ProcessName {
-  let text: String
-
-  init?(_ processID: pid_t) {
-    let descriptor = open("/proc/\(processID)/comm", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = read(descriptor, &bytes, bytes.count)
-    guard count > 1 else { return nil }
-    text = String(decoding: bytes[..<(count - 1)], as: UTF8.self).visible
   }
 }
 

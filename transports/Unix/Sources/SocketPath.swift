@@ -1,6 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
+import Byway
+import Glibc
+import NIOCore
+import Primitives
 
 /// The path of a link address, checked to fit into a socket address.
 struct SocketPath {
@@ -50,15 +51,14 @@ enum FileKind {
   case missing, socket, directory, other, hidden
 
   init(of path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else {
-      self = errno == ENOENT || errno == ENOTDIR ? .missing : .hidden
-      return
-    }
-    switch status.st_mode & S_IFMT {
-    case S_IFSOCK: self = .socket
-    case S_IFDIR: self = .directory
-    default: self = .other
+    do {
+      switch try FileStatus(of: path).kind {
+      case .socket: self = .socket
+      case .folder: self = .directory
+      default: self = .other
+      }
+    } catch {
+      self = error.code == ENOENT || error.code == ENOTDIR ? .missing : .hidden
     }
   }
 }

@@ -1,6 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
+import Byway
+import Glibc
+import NIOCore
+import Primitives
 
 /// What each failure means for the person who reads it.
 enum UnixFailure {
@@ -29,7 +30,7 @@ enum UnixFailure {
     case EPROTOTYPE:
       return unavailable("\(path.text) is not a stream socket: it belongs to another kind of program.", error)
     default:
-      return unavailable("Cannot connect to \(path.text): \(describe(code)).", error)
+      return unavailable("Cannot connect to \(path.text): \(SystemError(code: code)).", error)
     }
   }
 
@@ -48,12 +49,12 @@ enum UnixFailure {
     case EROFS:
       unavailable("\(path.directory) is read-only: choose another directory, such as /run.", nil)
     default:
-      unavailable("Cannot listen on \(path.text): \(describe(code)).", nil)
+      unavailable("Cannot listen on \(path.text): \(SystemError(code: code)).", nil)
     }
   }
 
   static func inUse(_ path: SocketPath, by owner: PeerCredentials?) -> BywayError {
-    let who = owner.map { " by \($0.process), user \($0.userID)" } ?? ""
+    let who = owner.map { " by \(RunningProcess($0.processID)), user \($0.userID)" } ?? ""
     return unavailable("\(path.text) is already in use\(who): stop that one, or choose another path.", nil)
   }
 
@@ -62,7 +63,7 @@ enum UnixFailure {
   }
 
   static func system(_ action: String, _ code: CInt) -> BywayError {
-    unavailable("Cannot \(action): \(describe(code)).", nil)
+    unavailable("Cannot \(action): \(SystemError(code: code)).", nil)
   }
 
   private static func noDirectory(_ path: SocketPath, _ error: (any Error)?) -> BywayError {
@@ -73,5 +74,4 @@ enum UnixFailure {
     BywayError(.linkUnavailable, message, processing: .none, cause: cause)
   }
 
-  private static func describe(_ code: CInt) -> String { String(cString: strerror(code)) }
 }

@@ -1,11 +1,12 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
+import Primitives
 
 extension UnixTransport: ListenerListing {
   /// Those that have a path.
   package func listeners(of processID: Int32) -> [String] {
-    let inodes = ProcFile.sockets(of: processID)
-    return ProcFile.lines(of: "/proc/net/unix").compactMap { line in
+    let inodes = RunningProcess.sockets(of: processID)
+    return KernelFile.lines(of: "/proc/net/unix").compactMap { line in
       // 0000000065555c58: 00000002 00000000 00010000 0001 01 3051579 /run/app.sock
       let columns = line.split(separator: " ", maxSplits: 7)
       // 00010000 is __SO_ACCEPTCON.

@@ -1,5 +1,6 @@
 internal import Byway
 internal import Glibc
+internal import Primitives
 
 /// A private key file that has been read.
 struct KeyFile: Sendable {

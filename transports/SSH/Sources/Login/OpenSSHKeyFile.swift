@@ -1,5 +1,6 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
+import Primitives
 
 /// A private key in OpenSSH's own format (PROTOCOL.key): the public part in clear, the private part maybe encrypted.
 struct OpenSSHKeyFile: Sendable {

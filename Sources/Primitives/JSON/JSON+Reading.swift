@@ -1,38 +1,16 @@
-/// A value of JSON (RFC 8259), read without Foundation.
-enum JSONValue: Equatable {
-  case null
-  case bool(Bool)
-  /// As it is written.
-  case number(String)
-  case string(String)
-  case array([JSONValue])
-  case object([String: JSONValue])
+extension JSON {
+  /// Deeper than anything that is read here; a limit to what a hostile text can make of the stack.
+  fileprivate static let depthLimit = 32
 
-  /// `nil` where the text is not JSON, or is nested deeper than anything that the parser of arguments says of itself.
-  init?(_ text: String) {
+  /// `nil` where the text is not JSON, or is nested deeper than 32 values.
+  package init?(parsing text: String) {
     var reader = JSONReader(text)
     guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
     self = value
   }
-
-  subscript(name: String) -> JSONValue? {
-    if case .object(let members) = self { members[name] } else { nil }
-  }
-
-  var text: String? {
-    if case .string(let text) = self { text } else { nil }
-  }
-
-  var elements: [JSONValue] {
-    if case .array(let elements) = self { elements } else { [] }
-  }
-
-  var isTrue: Bool { self == .bool(true) }
 }
 
 private struct JSONReader {
-  private static let depthLimit = 32
-
   private let bytes: [UInt8]
   private var index = 0
 
@@ -47,9 +25,9 @@ private struct JSONReader {
     }
   }
 
-  mutating func value(depth: Int) -> JSONValue? {
+  mutating func value(depth: Int) -> JSON? {
     skipSpace()
-    guard index < bytes.count, depth < Self.depthLimit else { return nil }
+    guard index < bytes.count, depth < JSON.depthLimit else { return nil }
     switch bytes[index] {
     case UInt8(ascii: "{"): return object(depth)
     case UInt8(ascii: "["): return array(depth)
@@ -61,21 +39,21 @@ private struct JSONReader {
     }
   }
 
-  private mutating func object(_ depth: Int) -> JSONValue? {
+  private mutating func object(_ depth: Int) -> JSON? {
     index += 1
-    var members: [String: JSONValue] = [:]
+    var members: [JSON.Member] = []
     if take("}") { return .object(members) }
     repeat {
       skipSpace()
       guard let name = string(), take(":"), let value = value(depth: depth + 1) else { return nil }
-      members[name] = value
+      members.append(JSON.Member(name, value))
     } while take(",")
     return take("}") ? .object(members) : nil
   }
 
-  private mutating func array(_ depth: Int) -> JSONValue? {
+  private mutating func array(_ depth: Int) -> JSON? {
     index += 1
-    var elements: [JSONValue] = []
+    var elements: [JSON] = []
     if take("]") { return .array(elements) }
     repeat {
       guard let value = value(depth: depth + 1) else { return nil }
@@ -84,7 +62,7 @@ private struct JSONReader {
     return take("]") ? .array(elements) : nil
   }
 
-  private mutating func number() -> JSONValue? {
+  private mutating func number() -> JSON? {
     let start = index
     while index < bytes.count, "+-.0123456789eE".utf8.contains(bytes[index]) { index += 1 }
     return start < index ? .number(String(decoding: bytes[start..<index], as: UTF8.self)) : nil

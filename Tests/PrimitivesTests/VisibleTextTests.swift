@@ -1,5 +1,4 @@
-import Byway
-import NIOCore
+import Primitives
 import Testing
 
 @Suite struct VisibleTextTests {
@@ -17,14 +16,5 @@ import Testing
   @Test("what people write stays as it is", arguments: ["plain ~", "grün", "日本語", "👩‍👩‍👧", "é́", "שלום", ""])
   func kept(_ text: String) {
     #expect(text.visible == text)
-  }
-
-  @Test("an error's description is safe to log, and JSON safe to look at, without loss")
-  func users() {
-    let error = BywayError(.forbidden, "No \"\u{9B}31m\u{202E}\" here\n", cause: BywayError(.timedOut, "\u{7F}"))
-    #expect("\(error)" == "No \"?31m?\" here  (forbidden: ? (timedOut))")
-    var json = ByteBuffer()
-    json.writeJSON("a\u{9B}\u{202E}\"\u{1}\\ü\u{7F}")
-    #expect(String(buffer: json) == #""a\u009b\u202e\"\u0001\\ü\u007f""#)
   }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// Where a request goes, in canonical spelling: two targets are equal where they mean the same.
-package struct Target: Hashable, Sendable {
+/// Where a request goes (RFC 9110 §7.1), in canonical spelling: two targets are equal where they mean the same.
+package struct TargetURI: Hashable, Sendable {
   package let scheme: String
   package let authority: String
   /// With the query.
@@ -18,27 +18,27 @@ package struct Target: Hashable, Sendable {
   }
 
   /// What a reference means that was found in the answer to this target (RFC 3986 §5.2.2).
-  package func resolving(_ reference: URIReference) -> Target {
+  package func resolving(_ reference: URIReference) -> TargetURI {
     if let scheme = reference.scheme {
-      return Target(scheme: scheme, authority: reference.authority ?? "", path: reference.pathAndQuery)
+      return TargetURI(scheme: scheme, authority: reference.authority ?? "", path: reference.pathAndQuery)
     }
     if let authority = reference.authority {
-      return Target(scheme: scheme, authority: authority, path: reference.pathAndQuery)
+      return TargetURI(scheme: scheme, authority: authority, path: reference.pathAndQuery)
     }
     if reference.path.isEmpty {
       let query = reference.query.map { "?" + $0 } ?? ""
-      return Target(scheme: scheme, authority: authority, path: (query.isEmpty ? path : pathOnly) + query)
+      return TargetURI(scheme: scheme, authority: authority, path: (query.isEmpty ? path : pathOnly) + query)
     }
     if reference.path.utf8.first == UInt8(ascii: "/") {
-      return Target(scheme: scheme, authority: authority, path: reference.pathAndQuery)
+      return TargetURI(scheme: scheme, authority: authority, path: reference.pathAndQuery)
     }
     let slash = pathOnly.utf8.lastIndex(of: UInt8(ascii: "/"))
     let folder = slash.map { String(pathOnly[...$0]) } ?? "/"
-    return Target(scheme: scheme, authority: authority, path: folder + reference.pathAndQuery)
+    return TargetURI(scheme: scheme, authority: authority, path: folder + reference.pathAndQuery)
   }
 
   /// The same scheme, host and port (RFC 6454 §5).
-  package func hasOrigin(of other: Target) -> Bool {
+  package func hasOrigin(of other: TargetURI) -> Bool {
     scheme == other.scheme && authority == other.authority
   }
 
@@ -63,7 +63,7 @@ package struct Target: Hashable, Sendable {
 }
 
 extension HTTPRequest {
-  mutating func go(to target: Target) {
+  mutating func go(to target: TargetURI) {
     scheme = target.scheme
     authority = target.authority
     path = target.path

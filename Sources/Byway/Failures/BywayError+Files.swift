@@ -1,0 +1,18 @@
+package import Primitives
+
+extension BywayError {
+  /// - Parameter reason: follows a colon.
+  package static func cannotRead(_ path: String, _ reason: String) -> BywayError {
+    BywayError(.unreadableFile, "Cannot read \(path): \(reason).", processing: .none)
+  }
+
+  package static func cannotRead(_ path: String, _ error: SystemError) -> BywayError { cannotRead(path, "\(error)") }
+
+  package static func cannotCreate(_ path: String, _ error: SystemError) -> BywayError {
+    BywayError(.uncreatableFile, "Cannot create \(path): \(error).", processing: .none)
+  }
+
+  package static func cannotWrite(_ path: String, _ error: SystemError) -> BywayError {
+    BywayError(.unwritableFile, "Cannot write \(path): \(error).", processing: .none)
+  }
+}

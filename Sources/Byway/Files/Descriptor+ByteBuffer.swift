@@ -1,0 +1,29 @@
+package import NIOCore
+package import Primitives
+
+extension Descriptor {
+  /// What there is, at most `limit` bytes; `nil` at the end.
+  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  package static func read(
+    _ descriptor: CInt, upTo limit: Int, at position: Int? = nil
+  ) throws(SystemError) -> ByteBuffer? {
+    var buffer = ByteBufferAllocator().buffer(capacity: limit)
+    var outcome = Result<Int, SystemError>.success(0)
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: limit) { bytes in
+      outcome = Result { () throws(SystemError) in
+        try read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(limit)), at: position)
+      }
+      return (try? outcome.get()) ?? 0
+    }
+    return try outcome.get() > 0 ? buffer : nil
+  }
+
+  /// All of them.
+  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  package static func write(_ bytes: ByteBuffer, to descriptor: CInt, at position: Int? = nil) throws(SystemError) {
+    let outcome = bytes.withUnsafeReadableBytes { bytes in
+      Result { () throws(SystemError) in try write(bytes, to: descriptor, at: position) }
+    }
+    try outcome.get()
+  }
+}

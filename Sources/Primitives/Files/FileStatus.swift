@@ -1,0 +1,58 @@
+import Glibc
+
+/// What the system knows of a file (stat(2)), symbolic links followed.
+package struct FileStatus: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case regular, folder, characterDevice, socket, pipe, other
+  }
+
+  package let kind: Kind
+  package let size: Int
+  package let owner: UInt32
+  package let group: UInt32
+  /// Who may do what, as `chmod` counts it.
+  package let permissions: UInt32
+  /// When its content last changed, since 1970.
+  package let modified: Duration
+  /// Which one it is, under whatever name.
+  package let identity: Identity
+  /// The number of the device that it stands for.
+  package let deviceNumber: UInt64
+
+  package struct Identity: Sendable, Hashable {
+    package let device: UInt64
+    package let inode: UInt64
+  }
+
+  package init(of path: String) throws(SystemError) {
+    var status = stat()
+    try SystemError.check(stat(path, &status))
+    self.init(status)
+  }
+
+  /// - Parameter descriptor: of the file, open.
+  package init(of descriptor: CInt) throws(SystemError) {
+    var status = stat()
+    try SystemError.check(fstat(descriptor, &status))
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .folder
+      case S_IFCHR: .characterDevice
+      case S_IFSOCK: .socket
+      case S_IFIFO: .pipe
+      default: .other
+      }
+    size = Int(status.st_size)
+    owner = status.st_uid
+    group = status.st_gid
+    permissions = status.st_mode & 0o777
+    modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
+    identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    deviceNumber = UInt64(status.st_rdev)
+  }
+}

@@ -1,0 +1,21 @@
+import Glibc
+
+/// Where symbolic links lead.
+package enum SymbolicLink {
+  /// As written in it.
+  /// - Parameter folder: the descriptor that a relative path starts from.
+  package static func target(of path: String, in folder: CInt = AT_FDCWD) throws(SystemError) -> String {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlinkat(folder, path, &bytes, bytes.count)
+    guard count >= 0 else { throw .last }
+    guard count < bytes.count else { throw SystemError(code: ENAMETOOLONG) }
+    return String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// The path without any.
+  package static func resolved(_ path: String) throws(SystemError) -> String {
+    guard let resolved = realpath(path, nil) else { throw .last }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// What a system call says, in its words.
+package struct SystemError: Error, Sendable, Hashable {
+  package let code: CInt
+
+  package init(code: CInt) {
+    self.code = code
+  }
+
+  /// Of the last call on this thread.
+  package static var last: SystemError { SystemError(code: errno) }
+
+  /// - Parameter result: negative where the call has failed.
+  @discardableResult
+  package static func check(_ result: CInt) throws(SystemError) -> CInt {
+    if result < 0 { throw last }
+    return result
+  }
+}
+
+extension SystemError: CustomStringConvertible {
+  package var description: String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// A day of the Gregorian calendar and a time of that day, in UTC.
+package struct CalendarTime: Sendable, Hashable {
+  package let year: Int
+  /// From 1 on.
+  package let month: Int
+  package let day: Int
+  package let secondOfDay: Int
+  /// From Sunday on, which is 0.
+  package let weekday: Int
+  package let secondsSinceEpoch: Int
+
+  /// What has a year of four digits: as much as the dates of messages and files can name.
+  private static let range = -62_167_219_200...253_402_300_799
+
+  /// - Parameter secondsSinceEpoch: of 1970. What is before the year 0 is its beginning; what is after 9999, its end.
+  package init(secondsSinceEpoch: Int) {
+    self.secondsSinceEpoch = min(max(secondsSinceEpoch, Self.range.lowerBound), Self.range.upperBound)
+    var moment = time_t(self.secondsSinceEpoch)
+    var parts = tm()
+    gmtime_r(&moment, &parts)
+    year = Int(parts.tm_year) + 1900
+    month = Int(parts.tm_mon) + 1
+    day = Int(parts.tm_mday)
+    secondOfDay = (Int(parts.tm_hour) * 60 + Int(parts.tm_min)) * 60 + Int(parts.tm_sec)
+    weekday = Int(parts.tm_wday)
+  }
+
+  /// `nil` where there is no such day: the 31st of June.
+  /// - Parameter secondOfDay: one too many is the next day's first, as a leap second is.
+  package init?(year: Int, month: Int, day: Int, secondOfDay: Int) {
+    guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
+    var parts = tm()
+    parts.tm_year = CInt(year - 1900)
+    parts.tm_mon = CInt(month - 1)
+    parts.tm_mday = CInt(day)
+    let midnight = timegm(&parts)
+    guard Self(secondsSinceEpoch: midnight).day == day else { return nil }
+    self.init(secondsSinceEpoch: midnight + secondOfDay)
+  }
+
+  /// `1994-11-06`
+  package var date: String { "\(String(year, digits: 4))-\(String(month, digits: 2))-\(String(day, digits: 2))" }
+
+  /// `08:49:37`
+  package var timeOfDay: String {
+    [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { String($0, digits: 2) }.joined(separator: ":")
+  }
+}

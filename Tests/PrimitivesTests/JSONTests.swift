@@ -1,0 +1,42 @@
+import Primitives
+import Testing
+
+@Suite("JSON") struct JSONTests {
+  private static let text = #" {"a": [1, -2.5e3, true, false, null], "b\u00e9\ud83d\ude00\n": {"": "\"\\/"}} "#
+  private static let value: JSON = [
+    "a": [1, .number("-2.5e3"), .bool(true), .bool(false), .null], "b\u{E9}\u{1F600}\n": ["": "\"\\/"],
+  ]
+
+  @Test("is read as it is written")
+  func reading() {
+    #expect(JSON(parsing: Self.text) == Self.value)
+    #expect(JSON(parsing: "\(Self.value)") == Self.value)
+  }
+
+  @Test(
+    "or not at all",
+    arguments: [
+      "", "{", "[1,]", "{\"a\"}", "\"a", "\"\\", "\"\\u12\"", "nul", "[] []", String(repeating: "[", count: 1000),
+    ])
+  func broken(_ text: String) {
+    #expect(JSON(parsing: text) == nil)
+  }
+
+  @Test("keeps the order of its members, and leaves out those without a value")
+  func members() {
+    let value: JSON = ["z": 1, "a": nil, "b": .number(-0.5), "empty": [:], "none": [], "infinite": .number(.infinity)]
+    #expect("\(value)" == #"{"z":1,"b":-0.5,"empty":{},"none":[],"infinite":null}"#)
+  }
+
+  @Test("the last of two members of one name counts")
+  func twice() {
+    #expect(JSON(parsing: #"{"a":1,"a":2}"#)?["a"] == 2)
+  }
+
+  @Test("is safe to look at, without loss")
+  func visible() {
+    let text = "a\u{9B}\u{202E}\"\u{1}\\ü\u{7F}"
+    #expect("\(JSON.string(text))" == #""a\u009b\u202e\"\u0001\\ü\u007f""#)
+    #expect(JSON(parsing: "\(JSON.string(text))") == .string(text))
+  }
+}

@@ -1,0 +1,14 @@
+import Primitives
+
+extension RunningProcess {
+  /// The one that listens on a TCP port of this machine, as far as this user may see (proc_pid_fd(5)). Blocks shortly.
+  init?(listeningOn port: Int) {
+    let sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { KernelFile.lines(of: $0) }.compactMap(
+      ListeningSocket.init)
+    let inodes = Set(sockets.filter { $0.port == port }.map(\.inode))
+    guard !inodes.isEmpty, let holder = Self.all.first(where: { !Self.sockets(of: $0).isDisjoint(with: inodes) }) else {
+      return nil
+    }
+    self.init(holder)
+  }
+}
