@@ -169,7 +169,9 @@ let package = Package(
 
     .executableTarget(
       name: "interceptor-benchmark",
-      dependencies: ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "Primitives", nioCore, httpTypes],
+      dependencies: [
+        "Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "Primitives", nioCore, httpTypes,
+      ],
       path: "Benchmarks/interceptors", swiftSettings: settings),
 
     // Counts for the program that it is linked into: no test may depend on either, as tests share one.
@@ -187,14 +189,14 @@ let package = Package(
     .target(
       name: "Listings",
       dependencies: [
-        "Byway", "BywayInterceptors", "BywayTLS", "BywayTesting", "BywayURLSession", "BywayWebSocket", "LineEmulation",
+        "Byway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "BywayWebSocket", "LineDevices", "LineEmulation",
         "SerialTransport", "UnixTransport", logging,
       ],
       path: "Tests/Listings", swiftSettings: settings),
 
     // Examples that need no package of their own.
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
-    example("bad-line", ["Byway", "BywayGateway", "BywayTesting", "LineEmulation", "SerialTransport"]),
+    example("bad-line", ["Byway", "BywayGateway", "LineDevices", "LineEmulation", "SerialTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
     example("offline-first", ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("mock-in-a-test", ["Byway", "BywayInterceptors", "LoopbackTransport", httpTypes]),

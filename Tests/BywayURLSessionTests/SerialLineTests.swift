@@ -1,12 +1,13 @@
 import Byway
 import BywayGateway
-import BywayTesting
 import BywayURLSession
 import Foundation
 import FoundationNetworking
+import LineDevices
 import LineEmulation
 import SerialTransport
 import TestPeers
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SerialLineTests {

@@ -1,4 +1,4 @@
-import BywayTesting
+import LineDevices
 import LineEmulation
 
 // What texts show of emulated lines and no example or test has. Compiled, and never run.

@@ -5,7 +5,7 @@
 
 import Byway
 import BywayGateway
-import BywayTesting
+import LineDevices
 import LineEmulation
 import SerialTransport
 

@@ -1,4 +1,4 @@
-import BywayTesting
+import LineDevices
 import LineEmulation
 import NIOCore
 import Synchronization

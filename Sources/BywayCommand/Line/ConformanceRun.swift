@@ -1,6 +1,7 @@
-import BywayTesting
 import LineConformance
+import LineDevices
 import LineEmulation
+import Primitives
 
 /// Plays the checks against a program on a device, in real time, and prints what comes of them.
 struct ConformanceRun {
@@ -25,7 +26,7 @@ struct ConformanceRun {
       (arguments.tolerance ?? ConformanceOptions.usualTolerance).duration.nanoseconds + Self.frameTime(at: baud)
     options.pause = ConformanceOptions.usualTolerance.duration.nanoseconds + Self.frameTime(at: baud)
     options.seed = .random(in: 0 ... .max)
-    tester = try Conformance(Catalogue.standard(), options, at: TesterDevice.clock())
+    tester = try Conformance(Catalogue.standard(), options, at: MonotonicClock.now)
   }
 
   /// Blocks until it is over.
@@ -35,14 +36,14 @@ struct ConformanceRun {
     while true {
       try follow()
       guard !tester.isOver else { break }
-      let now = TesterDevice.clock()
+      let now = MonotonicClock.now
       let deadline = max(tester.nextDeadline ?? now, now)
       if device.wait(atMost: deadline - now) { tester.abandon("interrupted") }
       switch device.read() {
-      case .bytes(let bytes): if !bytes.isEmpty { tester.receive(bytes, at: TesterDevice.clock()) }
+      case .bytes(let bytes): if !bytes.isEmpty { tester.receive(bytes, at: MonotonicClock.now) }
       case .gone: tester.abandon("the device is gone")
       }
-      tester.handleTimeout(at: TesterDevice.clock())
+      tester.handleTimeout(at: MonotonicClock.now)
     }
     guard tester.hasPassed else { throw CommandFailure(.checkFailed, "The end under test does not conform.") }
   }

@@ -1,6 +1,6 @@
 import ArgumentParser
-import BywayTesting
 import LineConformance
+import LineDevices
 import LineEmulation
 import NIOPosix
 import UnixSignals

@@ -1,9 +1,10 @@
 import Byway
-import BywayTesting
 import Glibc
+import LineDevices
 import LineEmulation
 import NIOCore
 import NIOPosix
+import Primitives
 
 /// Reads from standard input what is to be done with a line.
 struct LineConsole: Sendable {

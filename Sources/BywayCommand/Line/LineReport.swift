@@ -1,4 +1,4 @@
-import BywayTesting
+import LineDevices
 import LineEmulation
 
 /// What has become of the bytes on a line, for people.

@@ -1,7 +1,8 @@
-import BywayTesting
 import Foundation
+import LineDevices
 import LineEmulation
 import TestPeers
+import TestTools
 
 /// An emulated line whose devices are found under names that stay, as udev's /dev/serial/by-id does it: the gateway's is
 /// end b.

@@ -1,16 +1,17 @@
-import BywayTesting
 import Foundation
+import LineDevices
 import LineEmulation
 import Synchronization
+import TestTools
 import Testing
 
 @Suite("A line between pseudo-terminals", .serialized)
 struct PseudoTerminalLineTests {
-  private let folder: Folder
+  private let folder: TemporaryFolder
   private var paths: (a: String, b: String) { (folder["a"], folder["b"]) }
 
   init() throws {
-    folder = try Folder()
+    folder = try TemporaryFolder()
   }
 
   /// Fast, so that tests are.
@@ -65,7 +66,7 @@ struct PseudoTerminalLineTests {
   }
 
   @Test("a writer is told to wait when the transmit queue is full", arguments: [4096, 20_480])
-  func transmitQueue(limit: Int) throws {
+  func transmitQueue(limit: Int) async throws {
     let line = try PseudoTerminalLine(LineConfiguration(transmitQueue: limit), paths: paths)
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
@@ -77,7 +78,7 @@ struct PseudoTerminalLineTests {
       let count = a.write(pattern(512))
       if count == 0 { break }
       taken += count
-      #expect(eventually { line.counters(from: .a).sent == taken })
+      #expect(try await eventually { line.counters(from: .a).sent == taken })
     }
     #expect(taken == limit)
     #expect(a.write([1]) == 0)
@@ -113,15 +114,15 @@ struct PseudoTerminalLineTests {
   }
 
   @Test("a reader who stops reading loses what exceeds the receive buffer, and stops nobody")
-  func slowReader() throws {
+  func slowReader() async throws {
     let line = try PseudoTerminalLine(LineConfiguration(baud: 3_000_000, receiveBuffer: 1000), paths: paths)
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
     #expect(a.writeAll(pattern(60_000)))
-    #expect(eventually { line.counters(from: .a).dropped > 0 })
+    #expect(try await eventually { line.counters(from: .a).dropped > 0 })
     let b = try OpenDevice(line.path(of: .b))
     #expect(b.read(1000) == pattern(1000))
-    #expect(eventually { line.counters(from: .a).sent == 60_000 })
+    #expect(try await eventually { line.counters(from: .a).sent == 60_000 })
   }
 
   @Test("its paths are there while it is, and nothing of others is replaced")

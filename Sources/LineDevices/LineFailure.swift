@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import Primitives
 
 /// A line between pseudo-terminals could not be made.
 public struct LineFailure: Error, Sendable, CustomStringConvertible {
@@ -11,6 +12,6 @@ public struct LineFailure: Error, Sendable, CustomStringConvertible {
 
   /// With what the system says of the last call.
   static func system(_ action: String) -> LineFailure {
-    LineFailure("\(action): \(String(cString: strerror(errno))).")
+    LineFailure("\(action): \(SystemError.last).")
   }
 }

@@ -55,37 +55,6 @@ final class OpenDevice {
   }
 }
 
-/// A folder of its own, removed with it.
-final class Folder {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/byway-line-XXXXXX".utf8CString)
-    try #require(mkdtemp(&template) != nil)
-    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
-  subscript(name: String) -> String { "\(path)/\(name)" }
-
-  var names: [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
-  }
-}
-
 func pattern(_ count: Int) -> [UInt8] {
   (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-}
-
-/// Waits for another thread; `false` after ten seconds.
-func eventually(_ condition: () -> Bool) -> Bool {
-  let deadline = ContinuousClock.now + .seconds(10)
-  while !condition() {
-    guard ContinuousClock.now < deadline else { return false }
-    usleep(200)
-  }
-  return true
 }

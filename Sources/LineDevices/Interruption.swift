@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Ends the wait of a thread that has a device, from any other thread, and for good.
 package final class Interruption: Sendable {

@@ -1,6 +1,7 @@
-internal import Glibc
+import Glibc
 public import LineEmulation
-internal import Synchronization
+import Primitives
+import Synchronization
 
 /// A serial line between two pseudo-terminals, at the rate and with the faults of a real one: for programs that open a
 /// device.
@@ -110,7 +111,7 @@ public final class PseudoTerminalLine: Sendable {
     guard status == 0 else {
       retained.release()
       pump.closeDevices()
-      throw LineFailure("Cannot start a thread: \(String(cString: strerror(status))).")
+      throw LineFailure("Cannot start a thread: \(SystemError(code: status)).")
     }
     let started = running
     thread.withLock { $0 = started }

@@ -1,6 +1,7 @@
-internal import Glibc
-internal import LineEmulation
-internal import Synchronization
+import Glibc
+import LineEmulation
+import Primitives
+import Synchronization
 
 /// The thread of a line, and what it shares with others: drives an emulated link by the clock, and moves bytes between
 /// it and the devices.
@@ -25,7 +26,7 @@ final class LinePump: @unchecked Sendable {
   private let transmitLimits: [VirtualLink.End: Int]
   private let observer: @Sendable (PseudoTerminalLine.Event) -> Void
   private let waker: Waker
-  private let start = LinePump.clock()
+  private let start = MonotonicClock.now
 
   init(
     link: VirtualLink,
@@ -146,11 +147,5 @@ final class LinePump: @unchecked Sendable {
   }
 
   /// Nanoseconds since the line began.
-  private var now: UInt64 { Self.clock() - start }
-
-  private static func clock() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
+  private var now: UInt64 { MonotonicClock.now - start }
 }

@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import Primitives
 
 /// The tester's side of a line to a program under test: a pseudo-terminal of its own, which the program opens by name, or a
 /// device that exists, whose other side the program has.
@@ -28,16 +29,16 @@ package final class TesterDevice {
   package init(path: String, baud: Int, _ interruption: Interruption) throws(LineFailure) {
     name = DeviceName(path)
     self.interruption = interruption
-    var facts = stat()
-    isOwn = stat(path, &facts) != 0
-    if isOwn {
-      line = .cut
-      try restore()
-    } else {
-      guard facts.st_mode & S_IFMT == S_IFCHR else {
+    let status = try? FileStatus(of: path)
+    isOwn = status == nil
+    if let status {
+      guard status.kind == .characterDevice else {
         throw LineFailure("\(path) exists, and is not a device: name another path.")
       }
       line = .existing(try Self.open(path, baud: baud))
+    } else {
+      line = .cut
+      try restore()
     }
   }
 
@@ -97,12 +98,6 @@ package final class TesterDevice {
     waker.wait(for: [pollfd(fd: descriptor, events: Int16(events), revents: 0)], atMost: nanoseconds)
     flush()
     return interruption.isWanted
-  }
-
-  package static func clock() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   private func flush() {

@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import Primitives
 
 /// The path under which programs find a device: a symbolic link to whatever terminal plays it now.
 struct DeviceName {
@@ -32,9 +33,5 @@ struct DeviceName {
     path = path.dropLast(digits) + String(number &+ 1)
   }
 
-  private var target: String? {
-    var text = [CChar](repeating: 0, count: 4096)
-    let count = readlink(path, &text, text.count)
-    return count > 0 ? String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
-  }
+  private var target: String? { try? SymbolicLink.target(of: path) }
 }

@@ -1,5 +1,5 @@
-internal import CPseudoTerminal
-internal import Glibc
+import CPseudoTerminal
+import Glibc
 
 /// Waits for descriptors and for a deadline, and can be woken from any thread.
 final class Waker: Sendable {

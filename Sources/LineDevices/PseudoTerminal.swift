@@ -1,5 +1,5 @@
-internal import CPseudoTerminal
-internal import Glibc
+import CPseudoTerminal
+import Glibc
 
 /// A terminal in raw mode without hardware: programs open its name, and this end plays the cable.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import LineEmulation
+import Glibc
+import LineEmulation
 
 /// One end of a line: a device that programs open, and what passes between it and the emulated line. It belongs to the
 /// line's thread.

@@ -1,16 +1,17 @@
-import BywayTesting
 import Foundation
+import LineDevices
 import LineEmulation
 import Synchronization
+import TestTools
 import Testing
 
 @Suite("Cuts between pseudo-terminals", .serialized)
 struct PseudoTerminalCutTests {
-  private let folder: Folder
+  private let folder: TemporaryFolder
   private let events = Events()
 
   init() throws {
-    folder = try Folder()
+    folder = try TemporaryFolder()
   }
 
   private func line(cuts: [Cut] = []) throws -> PseudoTerminalLine {
@@ -20,7 +21,7 @@ struct PseudoTerminalCutTests {
   }
 
   @Test("a hang-up is seen by readers, and the device comes back under its name")
-  func hangUp() throws {
+  func hangUp() async throws {
     let line = try line()
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
@@ -28,10 +29,10 @@ struct PseudoTerminalCutTests {
     line.cut(.hangUp)
     #expect(a.isHungUp())
     #expect(b.isHungUp())
-    #expect(eventually { events.all.count == 2 })
+    #expect(try await eventually { events.all.count == 2 })
     #expect(folder.names.isEmpty)
     line.restore()
-    #expect(eventually { events.all.count == 4 })
+    #expect(try await eventually { events.all.count == 4 })
     #expect(folder.names == ["ttyA0", "ttyB0"])
     let again = try OpenDevice(folder["ttyA0"])
     #expect(again.write([7]) == 1)
@@ -48,19 +49,19 @@ struct PseudoTerminalCutTests {
   }
 
   @Test("even a cut that is restored at once hangs up")
-  func brief() throws {
+  func brief() async throws {
     let line = try line()
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
     line.cut(.hangUp)
     line.restore()
     #expect(a.isHungUp())
-    #expect(eventually { events.all.count == 4 })
+    #expect(try await eventually { events.all.count == 4 })
     #expect(folder.names == ["ttyA0", "ttyB0"])
   }
 
   @Test("a device comes back under a new name, and the other end's stays")
-  func rename() throws {
+  func rename() async throws {
     let line = try line()
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
@@ -68,9 +69,9 @@ struct PseudoTerminalCutTests {
     line.cut(.rename, at: .b)
     #expect(b.isHungUp())
     #expect(a.write([1]) == 1)
-    #expect(eventually { line.counters(from: .a).dropped == 1 })
+    #expect(try await eventually { line.counters(from: .a).dropped == 1 })
     line.restore()
-    #expect(eventually { events.all.count == 2 })
+    #expect(try await eventually { events.all.count == 2 })
     #expect(line.path(of: .b) == folder["ttyB1"])
     #expect(folder.names == ["ttyA0", "ttyB1"])
     #expect(a.write([2]) == 1)
@@ -78,37 +79,37 @@ struct PseudoTerminalCutTests {
   }
 
   @Test("a scheduled cut happens by itself")
-  func scheduled() throws {
+  func scheduled() async throws {
     let line = try line(cuts: [Cut(.hangUp, at: .milliseconds(50), for: .milliseconds(50))])
     defer { line.close() }
-    #expect(eventually { events.all.count == 4 })
+    #expect(try await eventually { events.all.count == 4 })
     #expect(events.all.prefix(2).allSatisfy { if case .hungUp = $0 { true } else { false } })
     #expect(folder.names == ["ttyA0", "ttyB0"])
   }
 
   @Test("a stall holds what is written until it ends")
-  func stall() throws {
+  func stall() async throws {
     let line = try line()
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
     let b = try OpenDevice(line.path(of: .b))
     line.cut(.stall)
     #expect(a.write([1, 2, 3]) == 3)
-    #expect(eventually { line.counters(from: .a).sent == 3 })
+    #expect(try await eventually { line.counters(from: .a).sent == 3 })
     #expect(line.counters(from: .a).inFlight == 3)
     line.restore()
     #expect(b.read(3) == [1, 2, 3])
   }
 
   @Test("a loose wire loses what is written")
-  func lose() throws {
+  func lose() async throws {
     let line = try line()
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
     let b = try OpenDevice(line.path(of: .b))
     line.cut(.lose)
     #expect(a.write([1, 2, 3]) == 3)
-    #expect(eventually { line.counters(from: .a).dropped == 3 })
+    #expect(try await eventually { line.counters(from: .a).dropped == 3 })
     line.restore()
     #expect(a.write([4]) == 1)
     #expect(b.read(1) == [4])
