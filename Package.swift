@@ -182,6 +182,8 @@ let package = Package(
 
     // What several test targets share.
     .target(
+      name: "TestTools", dependencies: ["Primitives"], path: "Tests/Support/Tools", swiftSettings: settings),
+    .target(
       name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",
       swiftSettings: settings),
 
@@ -205,7 +207,7 @@ let package = Package(
 
     tests(
       "BywayTests",
-      ["Byway", "LineLayer", "HTTPWire", "TestWire", nioCore, nioEmbedded, httpTypes, logging]),
+      ["Byway", "LineLayer", "HTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
       "BywayProxyTests",
       [
@@ -217,14 +219,14 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", nioCore,
+        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", "TestTools", nioCore,
         httpTypes,
         logging,
       ]),
     tests(
       "BywayTLSTests",
       [
-        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", nioCore, nioPosix, nioSSL,
+        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", "TestTools", nioCore, nioPosix, nioSSL,
         httpTypes,
         logging,
       ]),
@@ -236,14 +238,14 @@ let package = Package(
       "BywayURLSessionTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "LineDevices", "LineEmulation",
-        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", nioCore, nioPosix,
+        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", "TestTools", nioCore, nioPosix,
         httpTypes,
       ]),
     tests(
       "BywayInspectionTests",
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", nioCore, httpTypes, logging,
+        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", "TestTools", nioCore, httpTypes, logging,
         crypto, x509,
         asn1,
       ]),
@@ -254,7 +256,7 @@ let package = Package(
     tests(
       "ClientGatewayTests",
       [
-        "Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", nioCore,
+        "Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore,
         httpTypes,
       ]),
     .testTarget(
@@ -262,7 +264,7 @@ let package = Package(
       swiftSettings: settings),
     tests("LineConformanceTests", ["LineConformance", "LineLayer"]),
     tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", nioCore, httpTypes]),
-    tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", nioCore]),
+    tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", "TestTools", nioCore]),
     // Tests of the transports.
     .target(
       name: "TransportTestSupport", dependencies: ["Byway", nioCore, nioPosix, logging],
@@ -272,19 +274,19 @@ let package = Package(
       path: "Tests/StdioEcho", swiftSettings: settings),
     tests(
       "UnixTransportTests",
-      ["Byway", "UnixTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      ["Byway", "UnixTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
       path: "transports/Unix/Tests"),
     tests(
       "TCPTransportTests",
-      ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", nioCore, nioPosix, logging],
+      ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, logging],
       path: "transports/TCP/Tests"),
     tests(
       "ProcessTransportTests",
-      ["Byway", "ProcessTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      ["Byway", "ProcessTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
       path: "transports/Process/Tests"),
     tests(
       "SerialTransportTests",
-      ["Byway", "Primitives", "SerialTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      ["Byway", "Primitives", "SerialTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
       path: "transports/Serial/Tests"),
     .executableTarget(
       name: "TerminalProbe", dependencies: ["SSHTransport", nioCore], path: "Tests/TerminalProbe",
@@ -294,7 +296,7 @@ let package = Package(
       [
         "Byway", "BywayTesting", "FuzzSupport", "Primitives", "SSHChecks", "SSHTransport", "TransportTestSupport",
         "TestPeers",
-        "TerminalProbe", nioCore, nioPosix, logging, crypto,
+        "TerminalProbe", "TestTools", nioCore, nioPosix, logging, crypto,
       ],
       path: "transports/SSH/Tests"),
     tests(
@@ -304,10 +306,10 @@ let package = Package(
       "TransportMatrixTests",
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
-        "ProcessTransport", "SSHTransport", "LoopbackTransport", nioCore, nioPosix, nioEmbedded, logging,
+        "ProcessTransport", "SSHTransport", "LoopbackTransport", "TestTools", nioCore, nioPosix, nioEmbedded, logging,
       ]),
     tests("LineEmulationTests", ["LineEmulation"]),
-    tests("LineDevicesTests", ["LineDevices", "LineEmulation"]),
+    tests("LineDevicesTests", ["LineDevices", "LineEmulation", "TestTools"]),
     tests("PrimitivesTests", ["Primitives"]),
     // What must hold for any bytes: fuzzed, and run by the tests.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
@@ -316,14 +318,14 @@ let package = Package(
     checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
     checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", nioCore, httpTypes, crypto]),
-    tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", nioCore]),
+    tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", "TestTools", nioCore]),
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
-    .target(name: "TestPeers", path: "Tests/Support/Peers", swiftSettings: settings),
-    tests("InteropTests", ["TestPeers", "byway"]),
+    .target(name: "TestPeers", dependencies: ["TestTools"], path: "Tests/Support/Peers", swiftSettings: settings),
+    tests("InteropTests", ["TestPeers", "byway", "TestTools"]),
     tests(
       "EndToEndTests",
       [
-        "Byway", "LineDevices", "LineEmulation", "SerialTransport", "TestPeers", "byway", nioCore,
+        "Byway", "LineDevices", "LineEmulation", "SerialTransport", "TestPeers", "byway", "TestTools", nioCore,
         nioPosix, logging,
       ]),
     tests(
@@ -331,7 +333,7 @@ let package = Package(
       [
         "Byway", "BywayCommand", "LineEmulation", "LineLayer", "TestPeers", "byway", "LoopbackTransport",
         "TCPTransport",
-        "UnixTransport", nioCore, httpTypes, logging, argumentParser,
+        "UnixTransport", "TestTools", nioCore, httpTypes, logging, argumentParser,
       ]),
   ]
 )

@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 /// `byway proxy --inspect-tls`, with a curl that trusts the local authority.

@@ -1,6 +1,7 @@
 import Byway
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 /// What the program tells of itself: its version, its manual, and what shells complete.

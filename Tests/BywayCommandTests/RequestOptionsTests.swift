@@ -3,6 +3,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 @testable import BywayCommand

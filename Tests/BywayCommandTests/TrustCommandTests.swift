@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 /// `byway trust`, and who uses what it keeps.

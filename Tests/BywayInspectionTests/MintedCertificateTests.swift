@@ -4,6 +4,7 @@ import Glibc
 import HTTPWire
 import SwiftASN1
 import TestPeers
+import TestTools
 import Testing
 import X509
 

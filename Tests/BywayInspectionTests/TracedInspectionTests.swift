@@ -10,6 +10,7 @@ import NIOCore
 import Synchronization
 import TCPTransport
 import TestPeers
+import TestTools
 import Testing
 
 @testable import BywayInspection
@@ -24,14 +25,6 @@ import Testing
     }
 
     var exchanges: [TracedExchange] { recorded.withLock { $0 } }
-  }
-
-  private func eventually(_ condition: () -> Bool) async throws -> Bool {
-    for _ in 0..<1500 {
-      if condition() { return true }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
   }
 
   @Test("an interceptor in the proxy sees https as it is, and may change it", arguments: ["--http2", "--http1.1"])

@@ -7,6 +7,7 @@ import Logging
 import LoopbackTransport
 import TCPTransport
 import TestPeers
+import TestTools
 import Testing
 
 /// curl, a proxy with interceptors, a link, a gateway with interceptors, and an origin that is a function.
@@ -66,7 +67,7 @@ import Testing
     for _ in 0..<2 { #expect(try await Curl.fetch("-d", "12345", url + "/private").text == "welcome, 5 bytes") }
     #expect(try await Curl.fetch("-I", url + "/files/local.txt").values("content-length") == ["10"])
 
-    #expect(try await until { lines.exchanges.count == 6 })
+    #expect(try await eventually { lines.exchanges.count == 6 })
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
     #expect(lines.statuses.sorted() == [200, 200, 200, 200, 200, 206])

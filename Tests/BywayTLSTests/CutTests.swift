@@ -2,6 +2,7 @@ import Byway
 import BywayTLS
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 /// Connections that end where they should not.

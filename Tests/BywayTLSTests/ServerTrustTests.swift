@@ -2,6 +2,7 @@ import Byway
 import BywayTLS
 import NIOSSL
 import TestPeers
+import TestTools
 import Testing
 
 /// Who is believed, and what is said of those who are not.

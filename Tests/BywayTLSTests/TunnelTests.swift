@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 /// https from a client to an nginx with a private authority, through the link.

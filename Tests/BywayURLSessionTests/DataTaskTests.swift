@@ -7,6 +7,13 @@ import NIOCore
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct DataTaskTests {
+  private static var bodyOf100Chunks: Body {
+    let (body, chunks) = streamedBody()
+    for index in 0..<100 { chunks.yield(ByteBuffer(string: "\(index),")) }
+    chunks.finish()
+    return body
+  }
+
   @Test("an async call reaches the device over the link")
   func asyncData() async throws {
     try await withRig { request in
@@ -24,10 +31,7 @@ import Testing
   @Test("a completion handler gets the body of many chunks in one piece")
   func completionHandler() async throws {
     try await withRig { _ in
-      let (body, chunks) = streamedBody()
-      for index in 0..<100 { chunks.yield(ByteBuffer(string: "\(index),")) }
-      chunks.finish()
-      return Response(status: .ok, body: body)
+      Response(status: .ok, body: Self.bodyOf100Chunks)
     } _: { rig in
       let text: String? = await withCheckedContinuation { continuation in
         rig.session().dataTask(with: .device()) { data, response, error in
@@ -88,10 +92,7 @@ import Testing
   @Test("the delegate of an async call sees the response and its data, before the call returns")
   func delegateOfCall() async throws {
     try await withRig { _ in
-      let (body, chunks) = streamedBody()
-      for index in 0..<100 { chunks.yield(ByteBuffer(string: "\(index),")) }
-      chunks.finish()
-      return Response(status: .ok, body: body)
+      Response(status: .ok, body: Self.bodyOf100Chunks)
     } _: { rig in
       let (witness, ofSession) = (Witness(), Witness())
       let session = rig.session(delegate: ofSession)

@@ -6,6 +6,7 @@ import Foundation
 import FoundationNetworking
 import LoopbackTransport
 import TestPeers
+import TestTools
 import Testing
 
 /// https from URLSession through a link, end to end: to an nginx with a private authority, which the app's client trusts for

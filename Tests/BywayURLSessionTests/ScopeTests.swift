@@ -8,6 +8,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TestPeers
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct ScopeTests {

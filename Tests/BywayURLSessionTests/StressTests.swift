@@ -5,6 +5,7 @@ import FoundationNetworking
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 /// Every form of task at once, half of them cancelled at any moment. Foundation crashes or hangs here when a protocol calls
@@ -37,7 +38,8 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         for worker in 0..<Self.workers {
           group.addTask {
-            var random = Random(state: UInt64(worker + 1))
+            // Each worker has its own, so that a run can be repeated as far as threads allow.
+            var random = SeededRandom(seed: UInt64(worker + 1))
             for _ in 0..<(Self.total / 2 / Self.workers) { await sessions.runOne(&random) }
           }
         }
@@ -56,7 +58,8 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         for worker in 0..<Self.workers {
           group.addTask {
-            var random = Random(state: UInt64(worker + 1))
+            // Each worker has its own, so that a run can be repeated as far as threads allow.
+            var random = SeededRandom(seed: UInt64(worker + 1))
             for _ in 0..<(Self.total / Self.workers) {
               let call = Task { try await session.data(from: .device()) }
               // About as long as a call takes while all workers make one.
@@ -78,7 +81,7 @@ private struct Sessions: Sendable {
   let endings: Endings
 
   /// Returns when it has ended.
-  func runOne(_ random: inout Random) async {
+  func runOne(_ random: inout SeededRandom) async {
     let path = ["/", "/slow", "/chunks", "/moved"][random.below(4)]
     var request = URLRequest(url: .device(path))
     let delay: Duration? = random.below(2) == 0 ? .microseconds(random.below(4) * random.below(1000)) : nil
@@ -151,14 +154,6 @@ private final class Endings: NSObject, URLSessionDataDelegate, Sendable {
   }
 }
 
-/// xorshift; each worker has its own, so that a run can be repeated as far as threads allow.
-private struct Random {
-  var state: UInt64
-
-  mutating func below(_ limit: Int) -> Int {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return Int(state >> 33) % limit
-  }
+extension SeededRandom {
+  fileprivate mutating func below(_ limit: Int) -> Int { .random(in: 0..<limit, using: &self) }
 }

@@ -5,6 +5,7 @@ import FoundationNetworking
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct UploadTests {

@@ -2,6 +2,7 @@ import Byway
 import BywayGateway
 import HTTPTypes
 import LoopbackTransport
+import TestTools
 import Testing
 import TransportTestSupport
 
@@ -10,7 +11,7 @@ import TransportTestSupport
   @Test("the next gateway that dials is answered, also while nobody asks for anything")
   func next() async throws {
     let name = "inbound-\(UInt64.random(in: 0 ... .max))"
-    let registry = try TransportRegistry([LoopbackTransport()])
+    let registry = TransportRegistry([LoopbackTransport()])
     let record = LogRecord()
     var configuration = BywayClient.Configuration.defaults
     configuration.logger = record.logger

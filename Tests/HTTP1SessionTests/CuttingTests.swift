@@ -1,5 +1,6 @@
 import HTTP1Checks
 import HTTP1Session
+import TestTools
 import Testing
 
 @Suite("However the bytes are cut, a parser sees the same messages")

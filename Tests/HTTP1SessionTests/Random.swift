@@ -1,28 +1,8 @@
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
+import TestTools
 
-  init(seed: UInt64) {
-    state = seed
-  }
+typealias SeededRandom = TestTools.SeededRandom
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  /// Cuts bytes into pieces of random length.
-  mutating func cut(_ bytes: [UInt8]) -> [[UInt8]] {
-    var pieces: [[UInt8]] = []
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let piece = rest.prefix(Int.random(in: 1...24, using: &self))
-      pieces.append(Array(piece))
-      rest = rest.dropFirst(piece.count)
-    }
-    return pieces
-  }
+extension SeededRandom {
+  /// Cuts bytes into pieces of random length, shorter than most lines.
+  mutating func cut(_ bytes: [UInt8]) -> [[UInt8]] { cut(bytes, upTo: 24).map(Array.init) }
 }

@@ -2,6 +2,7 @@ import HTTP1Checks
 import HTTP1Session
 import HTTPWire
 import NIOCore
+import TestTools
 import Testing
 
 @Suite("What an encoder writes, a parser reads")

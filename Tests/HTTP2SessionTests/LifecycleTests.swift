@@ -8,7 +8,7 @@ import Testing
     "says who is there instead of HTTP/2",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", #"it began with "GET / HTTP/1.1\r\nHost: a\r\n\r\n""#),
-      ("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", #"it began with "SSH-2.0-OpenSSH_9.2p1 Debian-2+d"."#),
+      ("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", #"it began with "SSH-2.0-OpenSSH_9.2p1 Debian-2+d…"."#),
       ("\u{1}\u{2}\"\\\u{7F}", #"it began with "\x01\x02\"\\\x7f"."#),
       ("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", #"it began with "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"."#),
     ])

@@ -1,11 +1,12 @@
 import HTTPWire
+import TestTools
 import Testing
 
 @testable import HTTP2Session
 
 @Suite struct StreamTableTests {
   @Test("agrees with a dictionary", arguments: 1...20 as ClosedRange<UInt64>) func random(_ seed: UInt64) {
-    var random = Random(seed: seed)
+    var random = SeededRandom(seed: seed)
     var table = StreamTable()
     var model: [StreamID: HTTP2Stream] = [:]
     // Few enough numbers to meet again, and far enough apart to collide.

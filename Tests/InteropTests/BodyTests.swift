@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 extension Interop {

@@ -1,4 +1,5 @@
 import TestPeers
+import TestTools
 import Testing
 
 extension Interop {

@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 /// The peers against each other, without Byway: what fails here is not Byway's doing.

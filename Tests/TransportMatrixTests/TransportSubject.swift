@@ -6,6 +6,7 @@ import ProcessTransport
 import SSHTransport
 import TCPTransport
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 import UnixTransport

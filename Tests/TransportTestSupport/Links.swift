@@ -1,8 +1,8 @@
 package import Byway
 package import Logging
 package import NIOCore
-internal import NIOPosix
-internal import Synchronization
+import NIOPosix
+import Synchronization
 
 extension LinkContext {
   /// What a test opens its links with.

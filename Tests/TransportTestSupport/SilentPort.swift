@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A TCP port that takes connections and never finishes opening them: its backlog is full.
 package final class SilentPort: Sendable {

@@ -3,6 +3,7 @@ import BywayInterceptors
 import HTTPTypes
 import TCPTransport
 import TestPeers
+import TestTools
 import Testing
 
 /// With Apache httpd, which checks counts, nonces and responses, and proves its own knowledge in `rspauth`.

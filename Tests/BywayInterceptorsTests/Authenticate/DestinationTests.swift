@@ -8,6 +8,7 @@ import Logging
 import LoopbackTransport
 import Synchronization
 import TestPeers
+import TestTools
 import Testing
 import UnixTransport
 

@@ -2,6 +2,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 @testable import BywayInterceptors
@@ -126,12 +127,12 @@ import Testing
       let kept = KeptBody(source, upTo: 100)
       let body = kept.body
       let reader = Task { _ = try await body.collect(upTo: 100) }
-      #expect(try await until { asked.withLock { $0 } })
+      #expect(try await eventually { asked.withLock { $0 } })
       reader.cancel()
       await #expect(throws: CancellationError.self) { try await reader.value }
       #expect(kept.isRepeatable && !left.withLock { $0 })
     }
-    #expect(try await until { left.withLock { $0 } })
+    #expect(try await eventually { left.withLock { $0 } })
   }
 
   @Test("auth-int: hashed first, then sent whole; beyond 64 KiB an error that says what to do")

@@ -2,6 +2,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 @testable import BywayInterceptors
@@ -77,7 +78,7 @@ import Testing
     let first = try await rig.get()
     #expect(first.text == "1")
     #expect(first.isHit)
-    #expect(try await until { try await rig.get().text != "1" })
+    #expect(try await eventually { try await rig.get().text != "1" })
     // Past the window it is asked for as ever.
     rig.advance(31)
     #expect(try await rig.get().isHit == false)

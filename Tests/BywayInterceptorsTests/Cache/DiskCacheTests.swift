@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 @testable import BywayInterceptors

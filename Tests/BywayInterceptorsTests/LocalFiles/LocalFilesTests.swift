@@ -3,6 +3,7 @@ import BywayInterceptors
 import Foundation
 import HTTPTypes
 import TestPeers
+import TestTools
 import Testing
 
 @Suite struct LocalFilesTests {

@@ -2,6 +2,7 @@ import Byway
 import BywayInterceptors
 import HTTPTypes
 import TestPeers
+import TestTools
 import Testing
 
 @Suite struct StubFileTests {

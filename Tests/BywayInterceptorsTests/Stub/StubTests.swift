@@ -3,6 +3,7 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 @Suite struct StubTests {

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 
 @Suite struct HARFileTests {

@@ -1,34 +1,19 @@
 import HTTPWire
 import NIOCore
 import NIOEmbedded
+import TestTools
 import Testing
 
 @testable import Byway
 
 /// Upstreams whose far end does all that can go wrong, at random, in virtual time. A failure names its seed.
 @Suite("Upstreams in chaos", .timeLimit(.minutes(2))) struct UpstreamChaosTests {
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-
-    mutating func chance(_ probability: Double) -> Bool { .random(in: 0..<1, using: &self) < probability }
-    mutating func time(_ range: ClosedRange<Int64>) -> TimeAmount { .milliseconds(.random(in: range, using: &self)) }
-  }
-
   private final class World {
-    var random: Random
+    var random: SeededRandom
     var isCalm = false
     var loop: EmbeddedEventLoop?
 
-    init(_ seed: UInt64) { random = Random(state: seed) }
+    init(_ seed: UInt64) { random = SeededRandom(seed: seed) }
 
     func opening() -> (UpstreamRig.Opening, after: TimeAmount) {
       if isCalm || random.chance(0.5) { return (.opens, random.time(0...100)) }
@@ -130,5 +115,13 @@ import Testing
     case 3: rig.setFrozen(true, index)
     default: rig.thaw()
     }
+  }
+}
+
+extension SeededRandom {
+  fileprivate mutating func chance(_ probability: Double) -> Bool { .random(in: 0..<1, using: &self) < probability }
+
+  fileprivate mutating func time(_ range: ClosedRange<Int64>) -> TimeAmount {
+    .milliseconds(.random(in: range, using: &self))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Synchronization
+import TestTools
 
 /// A delegate that writes down what it hears, in order, and answers with what a test gives it.
 final class Witness: NSObject, URLSessionDataDelegate, @unchecked Sendable {
@@ -94,11 +95,7 @@ final class Witness: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 /// Returns when a condition is true.
 /// - Throws: where it is not for twenty seconds.
 func until(_ condition: () -> Bool) async throws {
-  for _ in 0..<2000 {
-    if condition() { return }
-    try await Task.sleep(for: .milliseconds(10))
-  }
-  throw StillWaiting()
+  guard try await eventually(condition) else { throw StillWaiting() }
 }
 
 struct StillWaiting: Error {}

@@ -1,6 +1,7 @@
 import Foundation
 import LineEmulation
 import TestPeers
+import TestTools
 import Testing
 
 extension EndToEnd {

@@ -1,6 +1,7 @@
 import Foundation
 import LineEmulation
 import TestPeers
+import TestTools
 import Testing
 
 /// Origin, gateway, emulated line and proxy, all running. What is killed can be started again on the same line.

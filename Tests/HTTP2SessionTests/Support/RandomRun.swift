@@ -1,6 +1,7 @@
 import HTTP2Session
 import HTTPWire
 import NIOCore
+import TestTools
 import Testing
 
 /// One random history of two sessions: who did what, and what must come out of it.
@@ -23,7 +24,7 @@ final class RandomRun {
 
   private let seed: UInt64
   private let mayReset: Bool
-  private var random: Random
+  private var random: SeededRandom
   private let pair: Pair
   private var streams: [StreamID: Stream] = [:]
   /// Bytes under way, which arrive in pieces.
@@ -33,7 +34,7 @@ final class RandomRun {
   init(seed: UInt64, mayReset: Bool) {
     self.seed = seed
     self.mayReset = mayReset
-    var random = Random(seed: seed)
+    var random = SeededRandom(seed: seed)
     var configuration = HTTP2Configuration.defaults
     configuration.windows.initial = [1024, 20_000, 262_144].randomElement(using: &random) ?? 1024
     configuration.windows.maximum = 262_144

@@ -1,3 +1,5 @@
+import TestTools
+
 /// What every httpd of a test is told: all that it writes is in its folder, and it loads these modules and no others.
 enum ApacheConfiguration {
   /// One user, "Mufasa", with what `openssl passwd -apr1` makes of "Circle of Life".

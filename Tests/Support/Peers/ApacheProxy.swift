@@ -1,4 +1,5 @@
 import Foundation
+import TestTools
 
 /// Apache httpd as an HTTP proxy, for http and CONNECT, with a login or without.
 package final class ApacheProxy: Sendable {

@@ -1,3 +1,5 @@
+package import TestTools
+
 /// Apache httpd, one process, which asks for a login: by Digest under `/digest`, by Basic under `/basic`. Each has one
 /// file of that name to give.
 package final class ApacheServer: Sendable {

@@ -1,3 +1,5 @@
+package import TestTools
+
 /// A user of the `byway` command, with settings of their own and none at the beginning.
 package struct BywayHome: Sendable {
   package let folder: TemporaryFolder

@@ -1,3 +1,5 @@
+package import TestTools
+
 /// A throw-away certificate authority, and what it signed, made by the `openssl` command.
 package struct Certificates: Sendable {
   package struct Identity: Sendable {

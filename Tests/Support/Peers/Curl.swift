@@ -1,4 +1,5 @@
 package import Foundation
+import TestTools
 
 /// What curl got.
 package struct CurlAnswer: Sendable {

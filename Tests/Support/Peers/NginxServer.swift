@@ -1,3 +1,5 @@
+package import TestTools
+
 /// nginx, one worker, with a folder of files and a configuration of a few lines.
 package final class NginxServer: Sendable {
   package let endpoint: Endpoint

@@ -1,3 +1,5 @@
+package import TestTools
+
 /// The kinds of link that this machine can offer without hardware.
 package enum LinkKind: String, CaseIterable, Sendable {
   case unix

@@ -1,4 +1,5 @@
 package import Foundation
+package import TestTools
 
 /// OpenSSH's server on a port of loopback, with a configuration, a host key and a user's key of its own, run by and for the
 /// user who runs the test.

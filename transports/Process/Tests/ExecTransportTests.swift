@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 import TransportTestSupport
 

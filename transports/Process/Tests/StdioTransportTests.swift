@@ -1,6 +1,7 @@
 import Byway
 import Glibc
 import NIOCore
+import TestTools
 import Testing
 import TransportTestSupport
 

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import TestPeers
+import TestTools
 
 @testable import SSHTransport
 

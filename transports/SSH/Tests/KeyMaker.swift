@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 
 @testable import SSHTransport
 

@@ -1,7 +1,9 @@
 import Byway
 import Foundation
 import NIOCore
+import Primitives
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

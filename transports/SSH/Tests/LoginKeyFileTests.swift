@@ -1,6 +1,8 @@
 import Byway
 import Foundation
+import Primitives
 import TestPeers
+import TestTools
 import Testing
 
 @testable import SSHTransport

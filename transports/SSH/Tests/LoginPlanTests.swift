@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

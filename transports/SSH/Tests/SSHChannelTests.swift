@@ -3,6 +3,7 @@ import BywayTesting
 import Foundation
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

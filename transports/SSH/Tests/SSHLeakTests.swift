@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import NIOCore
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

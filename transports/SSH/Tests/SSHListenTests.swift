@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

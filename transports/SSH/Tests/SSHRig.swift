@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import TestPeers
+import TestTools
 import TransportTestSupport
 
 @testable import SSHTransport

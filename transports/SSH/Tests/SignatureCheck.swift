@@ -1,7 +1,9 @@
 import Byway
 import Crypto
 import Foundation
+import Primitives
 import TestPeers
+import TestTools
 
 @testable import SSHTransport
 

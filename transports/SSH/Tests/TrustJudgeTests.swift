@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import Logging
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

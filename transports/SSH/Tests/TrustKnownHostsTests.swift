@@ -1,7 +1,9 @@
 import Byway
 import Foundation
 import NIOPosix
+import Primitives
 import TestPeers
+import TestTools
 import Testing
 
 @testable import SSHTransport

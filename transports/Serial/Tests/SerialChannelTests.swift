@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import Glibc
 import NIOCore
+import TestTools
 import Testing
 import TransportTestSupport
 

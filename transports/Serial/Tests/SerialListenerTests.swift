@@ -1,6 +1,7 @@
 import Byway
 import Foundation
 import NIOCore
+import TestTools
 import Testing
 import TransportTestSupport
 

@@ -2,6 +2,7 @@ import Byway
 import NIOCore
 import NIOSSL
 import TestPeers
+import TestTools
 import Testing
 import TransportTestSupport
 

@@ -1,6 +1,7 @@
 import Byway
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 import TransportTestSupport
 
