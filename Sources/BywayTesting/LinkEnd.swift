@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// The kit's end of a link. It reads only when it is asked to, and waits for nothing without a limit.
 final class LinkEnd: Sendable {

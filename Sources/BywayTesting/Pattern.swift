@@ -1,5 +1,5 @@
-internal import Glibc
-internal import NIOCore
+import Glibc
+import NIOCore
 
 /// Bytes that show where in a stream they belong: a pseudo-random run of a prime length, over and over.
 ///

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// What a link carries.
 extension TransportCompatibility {

@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// What happens where no link can be had.
 extension TransportCompatibility {

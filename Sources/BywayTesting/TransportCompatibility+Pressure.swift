@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 extension TransportCompatibility {
   /// A writer is stopped once the buffers on the way are full, and goes on where it was once somebody reads.

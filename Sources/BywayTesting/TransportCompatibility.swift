@@ -1,7 +1,7 @@
 public import Byway
-internal import Logging
+import Logging
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
 
 /// What any transport must pass to carry links: the checks of its contract, `Transport`.
 ///

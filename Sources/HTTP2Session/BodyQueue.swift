@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// The body bytes of one stream that wait for their turn on the wire.
 ///

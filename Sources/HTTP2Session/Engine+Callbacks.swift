@@ -1,4 +1,4 @@
-internal import CNGHTTP2
+import CNGHTTP2
 
 extension Engine {
   static func install(_ callbacks: OpaquePointer?) {

@@ -1,5 +1,5 @@
-internal import CNGHTTP2
-internal import HTTPWire
+import CNGHTTP2
+import HTTPWire
 
 extension HTTP2Session {
   /// Lends a section to nghttp2: pseudo-header fields first, as RFC 9113 §8.3 wants them.

@@ -1,5 +1,5 @@
-internal import CNGHTTP2
-internal import HTTPWire
+import CNGHTTP2
+import HTTPWire
 
 /// nghttp2's side of a session: how it is set up, and how it calls back.
 enum Engine {

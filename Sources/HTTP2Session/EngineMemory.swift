@@ -1,5 +1,5 @@
-internal import CNGHTTP2
-internal import Glibc
+import CNGHTTP2
+import Glibc
 
 /// The memory of nghttp2's side of a session: what one stream gives back, the next one is given.
 ///

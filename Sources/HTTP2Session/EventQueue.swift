@@ -1,5 +1,5 @@
 import HTTPWire
-internal import NIOCore
+import NIOCore
 
 /// What a session has to tell its owner, oldest first. What can be told with the event before is.
 struct EventQueue {

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 extension HTTP2Configuration {
   /// A value that cannot be used.

@@ -1,6 +1,6 @@
-internal import CNGHTTP2
-internal import HTTPWire
-internal import NIOCore
+import CNGHTTP2
+import HTTPWire
+import NIOCore
 
 /// What nghttp2 reports while it receives.
 extension HTTP2Session {

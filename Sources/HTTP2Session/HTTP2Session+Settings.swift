@@ -1,4 +1,4 @@
-internal import CNGHTTP2
+import CNGHTTP2
 
 extension HTTP2Session {
   /// Our SETTINGS (RFC 9113 §6.5.2), and the connection window, which no setting can name.

@@ -1,4 +1,4 @@
-internal import CNGHTTP2
+import CNGHTTP2
 package import NIOCore
 
 extension HTTP2Session {

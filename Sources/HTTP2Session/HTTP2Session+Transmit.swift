@@ -1,5 +1,5 @@
-internal import CNGHTTP2
-internal import HTTPWire
+import CNGHTTP2
+import HTTPWire
 package import NIOCore
 
 extension HTTP2Session {

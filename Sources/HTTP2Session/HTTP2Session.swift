@@ -1,5 +1,5 @@
-internal import CNGHTTP2
-internal import HTTPWire
+import CNGHTTP2
+import HTTPWire
 package import NIOCore
 
 /// One HTTP/2 connection (RFC 9113) as a state machine: bytes and time go in, events and bytes come out.

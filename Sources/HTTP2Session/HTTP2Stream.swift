@@ -1,5 +1,5 @@
-internal import HTTPWire
-internal import NIOCore
+import HTTPWire
+import NIOCore
 
 /// What a session remembers of one open stream.
 final class HTTP2Stream {

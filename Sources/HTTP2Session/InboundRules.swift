@@ -1,5 +1,5 @@
 import HTTPWire
-internal import NIOCore
+import NIOCore
 
 /// The rules for incoming frames that nghttp2 leaves open: frames on streams that are gone (RFC 9113 §5.1, §5.1.1),
 /// priorities of RFC 7540, and floods of what costs the peer nothing (§10.5).

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// The PINGs that were sent and not answered yet.
 struct PingTracker {

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// All of a session's timers, reduced to one next deadline.
 struct TimerTable {

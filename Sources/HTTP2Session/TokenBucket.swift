@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// Counts what a peer may do only so often.
 struct TokenBucket {

@@ -1,6 +1,6 @@
-internal import Byway
-internal import NIOCore
-internal import Synchronization
+import Byway
+import NIOCore
+import Synchronization
 
 /// Who listens under which name. Safe on any thread.
 public final class LoopbackNames: Sendable {

@@ -1,6 +1,6 @@
-internal import Glibc
-internal import NIOCore
-internal import Synchronization
+import Glibc
+import NIOCore
+import Synchronization
 
 /// The status flags that a descriptor had when it was taken.
 ///

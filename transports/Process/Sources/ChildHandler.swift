@@ -1,6 +1,6 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
+import Byway
+import Glibc
+import NIOCore
 
 /// Ties a channel and a child to each other: the channel ends when the child does and says why, the child ends when
 /// the channel does.

@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// Splits a command into words as a POSIX shell does (XCU §2.2): quotes and backslashes, and nothing else of a shell.
 /// No variables, globs, pipes or substitutions, so that an address can never run more than the program that it names.

@@ -1,7 +1,7 @@
 public import Byway
-internal import Glibc
+import Glibc
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
 
 /// The link over this process's own standard input and output: `stdio:`, under sshd, inetd or another program.
 ///

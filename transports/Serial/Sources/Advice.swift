@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Remembers what has been said, so that a port that comes and goes does not fill the log. Safe on any thread.
 final class Advice: Sendable {

@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// A serial port of this machine.
 struct PortDescription: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// Ends the channel with the line, and the port with the channel.
 ///

@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// A serial link's address, checked: which device, and how characters look on the wire.
 struct SerialAddress: Sendable, Hashable {

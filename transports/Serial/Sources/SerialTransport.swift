@@ -1,7 +1,7 @@
 public import Byway
-internal import Logging
+import Logging
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
 
 /// Links over serial lines: `serial:/dev/ttyUSB0?baud=921600`, `serial:usb:0403:6001:A50285BI`.
 ///

@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// The host and port of an address that has nothing else.
 struct Endpoint {

@@ -1,6 +1,6 @@
-internal import Byway
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import NIOCore
+import NIOPosix
 
 /// What listening for TCP and for TLS have in common.
 enum TCPListener {

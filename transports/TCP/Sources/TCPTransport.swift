@@ -1,6 +1,6 @@
 public import Byway
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
 
 /// Links over TCP on this machine: `tcp://127.0.0.1:7000`.
 ///

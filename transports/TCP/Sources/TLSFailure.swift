@@ -1,5 +1,5 @@
-internal import Byway
-internal import BywayTLS
+import Byway
+import BywayTLS
 
 /// What each failure of TLS on a link means for the person who reads it.
 struct TLSFailure: TLSWords {

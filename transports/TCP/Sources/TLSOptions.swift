@@ -1,6 +1,6 @@
-internal import Byway
-internal import BywayTLS
-internal import NIOSSL
+import Byway
+import BywayTLS
+import NIOSSL
 
 /// The files that an address names, and the TLS configuration that they make.
 struct TLSOptions {

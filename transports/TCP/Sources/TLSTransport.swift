@@ -1,9 +1,9 @@
 public import Byway
-internal import BywayTLS
-internal import Logging
+import BywayTLS
+import Logging
 public import NIOCore
-internal import NIOPosix
-internal import NIOSSL
+import NIOPosix
+import NIOSSL
 
 /// Links over TCP protected by TLS, both ends known by certificate: `tls://host:port?ca=…&cert=…&key=…`.
 ///

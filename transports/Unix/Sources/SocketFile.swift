@@ -1,5 +1,5 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
 
 /// The file that a listening socket is found by, and what tells it from another of the same name.
 struct SocketFile: Sendable {

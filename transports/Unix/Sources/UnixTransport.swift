@@ -1,7 +1,7 @@
 public import Byway
-internal import Glibc
+import Glibc
 public import NIOCore
-internal import NIOPosix
+import NIOPosix
 
 /// Links over Unix domain sockets: `unix:/run/byway.sock`.
 public struct UnixTransport: Transport {
