@@ -1,7 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import Glibc
+import NIOCore
+import NIOPosix
 
 /// What each failure means for the person who reads it.
 struct SSHFailure: Sendable {

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// How long everything may take.
 struct SSHLimits: Sendable {

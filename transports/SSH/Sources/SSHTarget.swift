@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// What an `ssh:` address asks for: whom to log in to, and what to do there.
 struct SSHTarget: Sendable, Hashable {

@@ -75,7 +75,7 @@ struct ConfigResolveTests {
     #expect(settings.host == "foo")
     options.config = folder["missing"]
     let error = await bywayError { try await resolve(options) }
-    #expect(error?.message.contains("Cannot read \(folder["missing"]): no such file") == true)
+    #expect(error?.message.contains("Cannot read \(folder["missing"]): No such file or directory") == true)
   }
 
   @Test("identity=, known_hosts= and host-key-checking= replace what the files say")

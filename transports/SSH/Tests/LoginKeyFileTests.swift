@@ -102,7 +102,7 @@ struct LoginKeyFileTests {
       #expect(problem(file) == .unreadable, "\(content)")
     }
     #expect(problem(folder["missing"]) == .file(.missing))
-    #expect(problem(folder.path) == .file(.system(EISDIR)))
+    #expect(problem(folder.path) == .file(.system(SystemError(code: EISDIR))))
   }
 
   @Test("a file cannot ask for years of work")

@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOPosix
+import Byway
+import NIOPosix
 
 /// Work that waits for a disk or computes for long, away from event loops.
 enum Blocking {

@@ -1,5 +1,6 @@
-internal import Byway
-internal import Glibc
+import Byway
+import Glibc
+import Primitives
 
 /// Reads ssh_config(5) for one host: which blocks apply, which files are included, and what they say. Blocks.
 struct ConfigReader {
@@ -97,21 +98,23 @@ struct ConfigReader {
 
   /// `nil` where there is no such file and none is needed.
   private func text(of path: String, _ kind: Kind, isIncluded: Bool) throws(BywayError) -> [UInt8]? {
-    let content: SmallFile.Content
+    let file: SmallFile
     do {
-      content = try SmallFile.read(path, limit: Self.fileLimit)
+      file = try SmallFile(path, limit: Self.fileLimit)
     } catch .missing where kind != .named || isIncluded {
       return nil
-    } catch .system(EACCES) where kind == .system || isIncluded {
+    } catch .system(SystemError(code: EACCES)) where kind == .system || isIncluded {
       return nil
     } catch {
       throw problem("Cannot read \(path): \(error)", "check config= in the address, or the file.")
     }
     // Whoever can write there can make us run into anybody's arms.
-    if kind == .user, content.mode & 0o022 != 0 || (content.owner != 0 && content.owner != account.id) {
+    if kind == .user,
+      file.status.permissions & 0o022 != 0 || (file.status.owner != 0 && file.status.owner != account.id)
+    {
       throw problem("\(path) belongs to, or can be changed by, somebody else", "run chmod go-w on it, or chown.")
     }
-    return content.bytes
+    return file.bytes
   }
 
   private func problem(_ what: String, _ advice: String) -> BywayError {

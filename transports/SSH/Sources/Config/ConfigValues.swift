@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// What ssh_config says about one host, as written. The first value of each keyword counts; key files add up.
 package struct ConfigValues: Sendable, Equatable {

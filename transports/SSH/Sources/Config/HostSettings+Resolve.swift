@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 extension HostSettings {
   /// Reads the files, off the event loop, and expands what they say.

@@ -1,4 +1,5 @@
-internal import Glibc
+import Glibc
+import Primitives
 
 /// Who runs this process, and where the files are: what ssh_config's defaults and tokens depend on.
 struct LocalAccount: Sendable {
@@ -16,16 +17,14 @@ struct LocalAccount: Sendable {
     let id = getuid()
     let entry = passwordEntry(of: id)
     return LocalAccount(
-      home: entry?.home ?? variable("HOME") ?? "/", user: entry?.user ?? variable("USER") ?? "\(id)", id: id,
-      machine: machineName(), variables: variable)
+      home: entry?.home ?? Environment["HOME"] ?? "/", user: entry?.user ?? Environment["USER"] ?? "\(id)", id: id,
+      machine: machineName(), variables: { Environment[$0] })
   }
 
   /// `~/…` is in the home folder; those of others are left as they are.
   func expandingHome(_ path: String) -> String {
     path == "~" || path.hasPrefix("~/") ? home + path.dropFirst() : path
   }
-
-  private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
   private static func passwordEntry(of id: uid_t) -> (home: String, user: String)? {
     var entry = passwd()

@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// The options of an address that concern trust, configuration and login.
 struct LoginOptions: Sendable, Hashable {

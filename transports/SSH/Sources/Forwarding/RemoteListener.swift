@@ -1,6 +1,6 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
+import Byway
+import Logging
+import NIOCore
 
 /// Listens on a port of the far machine for as long as it is not closed: where the connection is lost, it is made again.
 final class RemoteListener: Sendable {

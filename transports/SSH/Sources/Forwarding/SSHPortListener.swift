@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// A port of the far machine, as one connection has it.
 ///

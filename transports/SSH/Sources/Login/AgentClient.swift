@@ -1,7 +1,7 @@
-internal import Byway
-internal import NIOCore
-internal import NIOPosix
-internal import Primitives
+import Byway
+import NIOCore
+import NIOPosix
+import Primitives
 
 /// Asks an ssh-agent (draft-ietf-sshm-ssh-agent) for its keys and for signatures. Each question has a connection of its
 /// own: an agent that dies, or goes silent over one, concerns that one only.

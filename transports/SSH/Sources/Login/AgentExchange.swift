@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// One question to an agent, and its answer: a length and a message each.
 final class AgentExchange: ChannelInboundHandler {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Turns a terminal's echo off and, however that ends, on again. One terminal at a time, from one thread; the rest of the
 /// process may end meanwhile, by a signal or by itself.

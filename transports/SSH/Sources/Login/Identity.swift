@@ -1,3 +1,5 @@
+import Primitives
+
 /// A key that the settings name by a file: the private key, or only its public half, whose other half an agent holds.
 struct Identity: Sendable {
   let path: String
@@ -29,7 +31,7 @@ struct Identity: Sendable {
   }
 
   private static func publicKey(in path: String) -> PublicKey? {
-    guard let content = try? SmallFile.read(path, limit: 64 << 10) else { return nil }
+    guard let content = try? SmallFile(path, limit: 64 << 10) else { return nil }
     let line = content.bytes.prefix { $0 != 0x0A && $0 != 0x0D }
     return PublicKey(line: String(decoding: line, as: UTF8.self))
   }

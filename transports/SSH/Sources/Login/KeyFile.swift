@@ -1,6 +1,6 @@
-internal import Byway
-internal import Glibc
-internal import Primitives
+import Byway
+import Glibc
+import Primitives
 
 /// A private key file that has been read.
 struct KeyFile: Sendable {
@@ -26,16 +26,18 @@ struct KeyFile: Sendable {
 
   /// Blocks.
   init(path: String) throws(Problem) {
-    var file: SmallFile.Content
+    var file: SmallFile
     do {
-      file = try SmallFile.read(path, limit: Self.limit)
+      file = try SmallFile(path, limit: Self.limit)
     } catch {
       throw .file(error)
     }
     defer { file.bytes.wipe() }
     // As ssh does: a file of ours that others can read is not a secret.
-    if file.owner == getuid(), file.mode & 0o077 != 0 { throw .exposed(mode: file.mode & 0o777) }
-    guard let text = String(validating: file.bytes, as: UTF8.self) else { throw .unreadable }
+    if file.status.owner == getuid(), file.status.permissions & 0o077 != 0 {
+      throw .exposed(mode: file.status.permissions)
+    }
+    guard let text = file.text else { throw .unreadable }
     self.path = path
     if let body = Self.body(of: text, label: "OPENSSH PRIVATE KEY") {
       guard var bytes = Base64.decode(body) else { throw .unreadable }

@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// Finds the passphrase of a locked key: the one in a variable, or a person's, who has three guesses.
 struct KeyUnlocking: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Answers the questions of one keyboard-interactive attempt (RFC 4256), and remembers them for the next one: libssh2 wants
 /// its answers at once, and a person takes longer.

@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// The keys to offer, in ssh's order: those that the settings name and the agent holds, the agent's others, and those that
 /// only files hold.

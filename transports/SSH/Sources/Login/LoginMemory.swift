@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// What a person has typed, so that nobody is asked again when a connection has to be made again. Lives in memory, for as
 /// long as the process.

@@ -1,6 +1,6 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
+import Byway
+import Logging
+import NIOCore
 
 /// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
 /// answers. Made for each connection.

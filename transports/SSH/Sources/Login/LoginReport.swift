@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// What was tried and what stood in the way, for the one error at the end.
 struct LoginReport: Sendable {

@@ -1,6 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
+import Byway
+import Glibc
+import NIOCore
+import Primitives
 
 /// Where a login's secrets come from, besides files.
 struct LoginSources: Sendable {
@@ -9,7 +10,7 @@ struct LoginSources: Sendable {
   var memory = LoginMemory.process
   /// How long an agent may take to list its keys, for which it asks nobody; the key files wait meanwhile.
   var agentPatience = TimeAmount.seconds(10)
-  var variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+  var variable: @Sendable (String) -> String? = { Environment[$0] }
 
   /// - Parameter option: the address's option that names the variable.
   func secret(_ source: SecretSource, for option: String) throws(BywayError) -> Secret {

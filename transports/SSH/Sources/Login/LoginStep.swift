@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// One attempt to log in, for the session to make (RFC 4252).
 enum LoginStep: Sendable {

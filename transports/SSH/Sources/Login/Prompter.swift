@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// Asks a person.
 protocol Prompter: Sendable {

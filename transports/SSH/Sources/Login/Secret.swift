@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A password, a passphrase or a key: overwritten when the last user lets go of it, and never shown.
 ///

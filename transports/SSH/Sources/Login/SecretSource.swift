@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// Where a password or a passphrase comes from, without a person.
 struct SecretSource: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import Crypto
-internal import CryptoExtras
+import Crypto
+import CryptoExtras
 
 extension SigningKey {
   /// One key of the private part of OpenSSH's format (PROTOCOL.key). `nil` for a kind that cannot sign here.

@@ -1,5 +1,5 @@
-internal import Crypto
-internal import CryptoExtras
+import Crypto
+import CryptoExtras
 
 /// A private key that signs here. libssh2 could read key files itself, but derives their keys on the event loop and signs
 /// with SHA-1 where the key is RSA; so it is only told what to send.

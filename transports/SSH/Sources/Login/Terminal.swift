@@ -1,7 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import NIOCore
-internal import Primitives
+import Byway
+import Glibc
+import NIOCore
+import Primitives
 
 /// The controlling terminal, for as long as one question takes. Blocks. One at a time.
 ///

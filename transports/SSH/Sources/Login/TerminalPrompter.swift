@@ -1,7 +1,7 @@
-internal import Byway
-internal import NIOCore
-internal import NIOPosix
-internal import Synchronization
+import Byway
+import NIOCore
+import NIOPosix
+import Synchronization
 
 /// Asks on the terminal that the process was started from, whatever its standard input is. One question at a time.
 struct TerminalPrompter: Prompter {

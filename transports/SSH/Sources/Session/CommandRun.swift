@@ -1,6 +1,6 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
+import Byway
+import Logging
+import NIOCore
 
 /// What a command on the far machine has said besides its output: lines for the log, of which the last tells most often why it
 /// ended. Lives on the connection's event loop.

@@ -1,4 +1,4 @@
-internal import CSSH2
+import CSSH2
 
 /// What this end offers in a key exchange (RFC 4253 §7.1), best first: nothing with SHA-1, MD5, CBC or RC4. What the installed
 /// libssh2 does not know is left out by itself.

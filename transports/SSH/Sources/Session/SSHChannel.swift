@@ -1,5 +1,5 @@
-internal import CSSH2
-internal import NIOCore
+import CSSH2
+import NIOCore
 
 /// What a channel of a session leads to, at the far end (RFC 4254 §6.5, §7.2, and OpenSSH's PROTOCOL file).
 enum SSHDestination: Sendable, Hashable {

@@ -1,6 +1,6 @@
-internal import Byway
-internal import LineLayer
-internal import NIOCore
+import Byway
+import LineLayer
+import NIOCore
 
 /// Carries the bytes of a `StreamChannel` over one SSH channel.
 ///

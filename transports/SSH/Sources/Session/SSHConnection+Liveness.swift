@@ -1,5 +1,5 @@
-internal import Byway
-internal import NIOCore
+import Byway
+import NIOCore
 
 /// Whether the server is still there. A connection that is used, and silent, is asked.
 extension SSHConnection {

@@ -1,6 +1,6 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
+import Byway
+import Logging
+import NIOCore
 
 /// From the first byte to the end of the login, in phases with a deadline each.
 extension SSHConnection {

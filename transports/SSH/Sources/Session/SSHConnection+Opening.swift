@@ -1,6 +1,6 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
+import Byway
+import Logging
+import NIOCore
 
 extension SSHConnection {
   /// Opens a channel to a place, made ready for its owner.

@@ -1,7 +1,7 @@
-internal import Byway
-internal import Glibc
-internal import Logging
-internal import NIOCore
+import Byway
+import Glibc
+import Logging
+import NIOCore
 
 /// One login at one server: moves bytes between a channel (TCP's, or one of another connection) and an ``SSHSession``, and
 /// lets everything happen that can: the beginning, channels, ports that are listened on.

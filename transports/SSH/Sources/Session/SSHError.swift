@@ -1,4 +1,4 @@
-internal import CSSH2
+import CSSH2
 
 /// What libssh2 says went wrong. Not for people: ``SSHFailure`` makes sentences of it.
 struct SSHError: Error, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// Something that libssh2 does one at a time for a session, and that waits for the server's answer.
 final class SSHOperation {

@@ -1,5 +1,5 @@
-internal import CSSH2
-internal import Glibc
+import CSSH2
+import Glibc
 
 /// The signature that a login needs, made elsewhere while libssh2 waits.
 final class Signer {

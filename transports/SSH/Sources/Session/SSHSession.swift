@@ -1,8 +1,8 @@
-internal import Byway
-internal import CSSH2
-internal import Glibc
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import CSSH2
+import Glibc
+import NIOCore
+import NIOPosix
 
 /// libssh2 as a state machine: bytes of the transport in and out, no I/O, no wait.
 ///

@@ -1,7 +1,7 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
-internal import Synchronization
+import Byway
+import Logging
+import NIOCore
+import Synchronization
 
 /// The sessions that links share: one for each event loop, place and way to log in. Safe on any thread.
 final class SSHSessionPool: Sendable {

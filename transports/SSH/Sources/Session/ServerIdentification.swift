@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// What a server says of itself before encryption begins (RFC 4253 §4.2, §7.1): all there is to explain a key exchange that
 /// fails, of which libssh2 tells nothing.

@@ -1,7 +1,7 @@
-internal import Byway
-internal import Logging
-internal import NIOCore
-internal import NIOPosix
+import Byway
+import Logging
+import NIOCore
+import NIOPosix
 
 /// One connection for all links that log in to the same place in the same way: made when the first is opened, closed some time
 /// after the last has ended.

@@ -1,4 +1,4 @@
-internal import Byway
+import Byway
 
 /// Decides whether the server's host key is trusted. Made for each connection, for one host and port.
 protocol HostKeyJudge: Sendable {

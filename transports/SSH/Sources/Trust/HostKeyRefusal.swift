@@ -1,4 +1,5 @@
-internal import Byway
+import Byway
+import Primitives
 
 /// Why a host key is refused, for the person who reads it: the fingerprints, and what to do.
 struct HostKeyRefusal: Sendable {

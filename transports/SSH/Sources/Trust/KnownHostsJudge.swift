@@ -1,6 +1,7 @@
-internal import Byway
-internal import Logging
-internal import Synchronization
+import Byway
+import Logging
+import Primitives
+import Synchronization
 
 /// Trusts what the files of known hosts list; with `accept-new`, writes down a host that none of them lists.
 struct KnownHostsJudge: HostKeyJudge {
@@ -81,7 +82,7 @@ extension KnownHostsJudge.Files {
     var known = KnownHosts(for: name)
     for file in user + global {
       do {
-        known.read(try SmallFile.read(file, limit: KnownHostsJudge.fileLimit).bytes, from: file)
+        known.read(try SmallFile(file, limit: KnownHostsJudge.fileLimit).bytes, from: file)
       } catch .missing {
         continue
       } catch {

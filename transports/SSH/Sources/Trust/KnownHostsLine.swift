@@ -1,6 +1,6 @@
-internal import Byway
-internal import Crypto
-internal import Primitives
+import Byway
+import Crypto
+import Primitives
 
 /// One line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
 package struct KnownHostsLine: Sendable, Hashable {

@@ -1,6 +1,6 @@
-internal import Byway
-internal import Crypto
-internal import Primitives
+import Byway
+import Crypto
+import Primitives
 
 /// A public key as SSH carries it (RFC 4253 §6.6), named as `ssh-keygen -l` names it.
 package struct PublicKey: Sendable, Hashable {

@@ -1,0 +1,25 @@
+import Glibc
+import Primitives
+
+extension SmallFile {
+  /// Adds one line in one write, so that lines of others stay whole; makes the file, and its folder, where missing.
+  /// Blocks.
+  static func append(line: String, to path: String) throws(Failure) {
+    if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      // Only the last folder, as ~/.ssh; whatever is wrong with it shows when the file is opened.
+      mkdir(String(path[..<slash]), 0o700)
+    }
+    do throws(SystemError) {
+      let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, mode: 0o600)
+      defer { close(descriptor) }
+      let size = lseek(descriptor, 0, SEEK_END)
+      var last: UInt8 = 0x0A
+      if size > 0, pread(descriptor, &last, 1, size - 1) < 0 { throw .last }
+      let text = Array("\(last == 0x0A ? "" : "\n")\(line)\n".utf8)
+      let count = write(descriptor, text, text.count)
+      guard count == text.count else { throw count < 0 ? .last : SystemError(code: ENOSPC) }
+    } catch {
+      throw error.code == ENOENT || error.code == ENOTDIR ? .missing : .system(error)
+    }
+  }
+}
