@@ -3,6 +3,7 @@ import HTTPWire
 import NIOCore
 import Synchronization
 import TestWire
+import Testing
 
 /// An upstream whose origin is spoken byte by byte.
 struct HTTP1ClientFixture {
@@ -65,13 +66,23 @@ struct HTTP1ClientFixture {
     return response
   }
 
+  /// What the origin says to a request that it has nothing to answer with.
+  static let answer = "HTTP/1.1 204 No Content\r\n\r\n"
+
+  /// The origin takes a request without a body from that connection, and answers it.
+  /// - Returns: the request's head.
+  @discardableResult
+  func answer(_ response: CollectedResponse, on connection: Int = 0) async throws -> String {
+    let origin = try await origin(connection)
+    let request = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send(Self.answer)
+    #expect(try await response.response().head.status == 204)
+    return request
+  }
+
   /// One exchange, after which its connection is idle.
   func warmUp() async throws {
-    let response = try await begin()
-    let origin = try await origin()
-    _ = try await origin.receive(through: "\r\n\r\n")
-    try await origin.send("HTTP/1.1 204 No Content\r\n\r\n")
-    _ = try await response.response()
+    try await answer(begin())
   }
 
   func shutDown() async throws {

@@ -6,15 +6,6 @@ import Testing
 
 /// What becomes of requests when the origin closes a connection that was kept, at the moment when one could leave on it.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1KeptConnectionTests {
-  private static let answer = "HTTP/1.1 204 No Content\r\n\r\n"
-
-  private func answer(_ client: HTTP1ClientFixture, _ index: Int, _ response: CollectedResponse) async throws {
-    let origin = try await client.origin(index)
-    _ = try await origin.receive(through: "\r\n\r\n")
-    try await origin.send(Self.answer)
-    #expect(try await response.response().head.status == 204)
-  }
-
   @Test("a request that meets the close of its connection is sent again, on a new one")
   func closedJustThen() async throws {
     let client = try await HTTP1ClientFixture()
@@ -23,7 +14,7 @@ import Testing
     let first = try await client.origin()
     _ = try await first.receive(through: "\r\n\r\n")
     first.close()
-    try await answer(client, 1, response)
+    try await client.answer(response, on: 1)
   }
 
   @Test("when all kept connections end at the same moment, each request is lost with one of them at most")
@@ -37,7 +28,7 @@ import Testing
       running.append((origin, response))
     }
     for (origin, response) in running {
-      try await origin.send(Self.answer)
+      try await origin.send(HTTP1ClientFixture.answer)
       _ = try await response.response()
     }
     let response = try await client.begin()
@@ -45,7 +36,7 @@ import Testing
     let origin = try await client.origin(5)
     _ = try await origin.receive(through: "\r\n\r\n")
     origin.close()
-    try await answer(client, 6, response)
+    try await client.answer(response, on: 6)
   }
 
   @Test("a connection that was opened and not needed is a kept one, too")
@@ -57,7 +48,7 @@ import Testing
     let response = try await client.begin()
     _ = try await first.receive(through: "\r\n\r\n")
     first.close()
-    try await answer(client, 1, response)
+    try await client.answer(response, on: 1)
   }
 
   @Test(
@@ -71,9 +62,9 @@ import Testing
     let response = try await client.begin(request, isComplete: isComplete)
     #expect(try await client.origin(0).receiveToEnd() == "")
     if !isComplete { try await response.end() }
-    try await answer(client, 1, response)
+    try await client.answer(response, on: 1)
     // And what can goes on with that one.
-    try await answer(client, 1, try await client.begin())
+    try await client.answer(client.begin(), on: 1)
     #expect(client.connectionCount == 2)
   }
 
@@ -99,10 +90,10 @@ import Testing
     let running = try await client.begin()
     let post = try await client.begin(.post)
     let get = try await client.begin()
-    try await answer(client, 0, running)
+    try await client.answer(running, on: 0)
     #expect(try await client.origin(0).receiveToEnd() == "")
-    try await answer(client, 1, post)
-    try await answer(client, 1, get)
+    try await client.answer(post, on: 1)
+    try await client.answer(get, on: 1)
     #expect(client.connectionCount == 2)
   }
 
@@ -114,7 +105,7 @@ import Testing
     try await client.warmUp()
     let response = try await client.begin(.post)
     #expect(try await client.origin(0).receiveToEnd() == "")
-    try await answer(client, 1, response)
+    try await client.answer(response, on: 1)
   }
 
   @Test("on a line, where another session would cost time, everything goes over the one that is open")
@@ -123,7 +114,7 @@ import Testing
     configuration.reuse = .forAll
     let client = try await HTTP1ClientFixture(configuration)
     try await client.warmUp()
-    for _ in 0..<3 { try await answer(client, 0, try await client.begin(.post)) }
+    for _ in 0..<3 { try await client.answer(client.begin(.post), on: 0) }
     #expect(client.connectionCount == 1)
   }
 }

@@ -143,7 +143,7 @@ import Testing
     try await client.watch.until("300 ms passed") { NIODeadline.now() - start > .milliseconds(300) }
     try await response.send("b")
     _ = try await origin.receive(through: "1\r\nb\r\n")
-    try await origin.send("HTTP/1.1 204 No Content\r\n\r\n")
+    try await origin.send(HTTP1ClientFixture.answer)
     #expect(try await response.response().head.status == 204)
   }
 
