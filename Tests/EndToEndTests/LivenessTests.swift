@@ -2,7 +2,7 @@ import Foundation
 import TestPeers
 import Testing
 
-extension EndToEnd {
+extension Waiting {
   /// A far end that is there and does nothing: no reset, no end of file, only silence.
   @Suite("Liveness") struct LivenessTests {
     @Test("a gateway that hangs fails what cannot be sent twice, and what can is answered when it is back")

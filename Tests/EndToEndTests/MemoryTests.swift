@@ -16,18 +16,18 @@ extension EndToEnd {
     func slowReader(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Script.http1.run(
-        "crawl", passage.host, "/bytes?size=\(MarkedFile.gibibyte)", "--host", passage.host, "--ms", "5000",
+        "crawl", passage.host, "/bytes?size=\(MarkedFile.Bulk.gibibyte.size)", "--host", passage.host, "--ms", "5000",
         as: CrawlAnswer.self, within: .seconds(180))
-      #expect(answer.sha256 == MarkedFile.gibibyteDigest)
+      #expect(answer.sha256 == MarkedFile.Bulk.gibibyte.digest)
       try expectSmall(passage)
       await passage.stop()
     }
 
     @Test("a gibibyte up takes 48 MiB at most in each process") func upload() async throws {
       let passage = try await Passage(over: .unix)
-      let file = try MarkedFile(at: passage.folder["f"], size: MarkedFile.gibibyte)
+      let file = try MarkedFile(at: passage.folder["f"], .gibibyte)
       let answer = try await Curl.fetch("-T", file.path, passage.url + "/digest", within: .seconds(180))
-      #expect(try answer.json(Upload.self).sha256 == MarkedFile.gibibyteDigest)
+      #expect(try answer.json(Upload.self).sha256 == MarkedFile.Bulk.gibibyte.digest)
       try expectSmall(passage)
       await passage.stop()
     }

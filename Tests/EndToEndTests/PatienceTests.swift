@@ -34,7 +34,22 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("on a line as well: with its gateway stopped in good order, and killed under a request")
+    /// In seconds.
+    private func processorTime(of id: pid_t) throws -> Double {
+      let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+      let fields = text.components(separatedBy: ") ").last?.split(separator: " ") ?? []
+      guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+        throw PeerFailure("no times in \(text)")
+      }
+      return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+  }
+}
+
+extension Waiting {
+  /// The same over a line, whose sessions outlive much.
+  @Suite("Patience with a line") struct LinePatienceTests {
+    @Test("over a line: with its gateway stopped in good order, and killed under a request")
     func line() async throws {
       let line = try SerialLine(LineConfiguration(baud: 921_600))
       let folder = try TemporaryFolder()
@@ -62,16 +77,6 @@ extension EndToEnd {
       #expect(answer.total < 30, "\(answer.total)")
       await proxy.process.stop()
       await origin.stop()
-    }
-
-    /// In seconds.
-    private func processorTime(of id: pid_t) throws -> Double {
-      let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
-      let fields = text.components(separatedBy: ") ").last?.split(separator: " ") ?? []
-      guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-        throw PeerFailure("no times in \(text)")
-      }
-      return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
   }
 }

@@ -61,6 +61,27 @@ extension Interop {
       await bare.stop()
     }
 
+    private func withstand(_ attack: Case) async throws {
+      let bare = try await BareGateway()
+      let answer = try await Script.raw.run(
+        ["unix:\(bare.socket)", attack.attack, "--deadline", "5"] + attack.options, as: RawAnswer.self)
+      #expect(attack.ends(answer), "\(answer)")
+      #expect(try await bare.curl("http://device/").status == 200)
+      #expect(try bare.gateway.memory().peak < 64 * ProcessMemory.mebibyte)
+      await bare.stop()
+    }
+
+    private static let isCutOff: @Sendable (RawAnswer) -> Bool = { $0.closed }
+
+    private static let isRefused: @Sendable (RawAnswer) -> Bool = { answer in
+      answer.closed || !answer.resets.isEmpty || answer.statuses.contains { (400..<500).contains($0) }
+    }
+  }
+}
+
+extension Waiting {
+  /// Clients of the gateway that take their time.
+  @Suite("Slow clients at the gateway") struct SlowClientTests {
     @Test("clients that stop half-way are let go in the end, others are served meanwhile") func stalls() async throws {
       let bare = try await BareGateway()
       let attacks = ["mute", "half-frame", "half-block"]
@@ -82,22 +103,6 @@ extension Interop {
       let answer: RawAnswer = try await Script.raw.run("unix:\(bare.socket)", "slow-preface", "--deadline", "12")
       #expect(answer.statuses == [200])
       await bare.stop()
-    }
-
-    private func withstand(_ attack: Case) async throws {
-      let bare = try await BareGateway()
-      let answer = try await Script.raw.run(
-        ["unix:\(bare.socket)", attack.attack, "--deadline", "5"] + attack.options, as: RawAnswer.self)
-      #expect(attack.ends(answer), "\(answer)")
-      #expect(try await bare.curl("http://device/").status == 200)
-      #expect(try bare.gateway.memory().peak < 64 * ProcessMemory.mebibyte)
-      await bare.stop()
-    }
-
-    private static let isCutOff: @Sendable (RawAnswer) -> Bool = { $0.closed }
-
-    private static let isRefused: @Sendable (RawAnswer) -> Bool = { answer in
-      answer.closed || !answer.resets.isEmpty || answer.statuses.contains { (400..<500).contains($0) }
     }
   }
 }

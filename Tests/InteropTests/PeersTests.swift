@@ -37,13 +37,14 @@ extension Interop {
       #expect(try await Curl.fetch(url).exitCode == 60)
     }
 
-    @Test("the origin and the file send the same gibibyte") func gibibyte() async throws {
+    @Test("the origin and the file send the same bulk", arguments: MarkedFile.Bulk.allCases)
+    func bulk(_ bulk: MarkedFile.Bulk) async throws {
       let folder = try TemporaryFolder()
-      let file = try MarkedFile(at: folder["g"], size: MarkedFile.gibibyte)
+      let file = try MarkedFile(at: folder["g"], bulk)
       let origin = try await OriginServer()
-      #expect(try await Curl.digest(origin.url + "/bytes?size=\(MarkedFile.gibibyte)") == MarkedFile.gibibyteDigest)
+      #expect(try await Curl.digest(origin.url + "/bytes?size=\(bulk.size)") == bulk.digest)
       let upload = try await Curl.fetch("-T", file.path, origin.url + "/digest").json(Upload.self)
-      #expect(upload == Upload(length: MarkedFile.gibibyte, sha256: MarkedFile.gibibyteDigest))
+      #expect(upload == Upload(length: bulk.size, sha256: bulk.digest))
     }
 
     @Test("haproxy, nghttp and the scripts reach an HTTP/2 server") func http2() async throws {

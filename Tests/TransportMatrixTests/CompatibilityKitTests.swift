@@ -6,44 +6,46 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// The kit is only worth something if it finds what is wrong.
-@Suite(.serialized) struct CompatibilityKitTests {
-  @Test(
-    "finds each fault by the check that is there for it",
-    arguments: [
-      (Fault.readsByItself, TransportCompatibility.Check.opens),
-      (.deafToHalfClose, .opens),
-      (.corrupts, .exchanges),
-      (.swallows, .keepsEarlyBytes),
-      (.endsEverything, .answersAfterEnd),
-      (.takesAll, .pushesBack),
-      (.corrupts, .carriesBulk),
-      (.hangs, .exchanges),
-      (.leaks, .releases),
-      (.namelessError, .refuses),
-      (.hangs, .keepsDeadline),
-    ])
-  func finds(_ fault: Fault, _ check: TransportCompatibility.Check) async throws {
-    let transport = FaultyTransport(fault: fault)
-    var kit = TransportCompatibility(transport, farEnd: .listener { try LinkAddress("loopback:faulty") })
-    kit.refusing = try LinkAddress("loopback:nobody")
-    kit.silent = try LinkAddress("loopback:nobody")
-    kit.bulkByteCount = 1 << 20
-    kit.bufferedByteLimit = 4 << 20
-    kit.stepLimit = .milliseconds(500)
-    #expect(kit.checks.contains(check))
-    await #expect(throws: CompatibilityFailure.self) { try await kit.run(check) }
-    transport.cleanUp()
-  }
+extension TransportMatrixTests {
+  /// The kit is only worth something if it finds what is wrong. Not at the same time as the matrix, which counts descriptors.
+  @Suite(.serialized) struct CompatibilityKitTests {
+    @Test(
+      "finds each fault by the check that is there for it",
+      arguments: [
+        (Fault.readsByItself, TransportCompatibility.Check.opens),
+        (.deafToHalfClose, .opens),
+        (.corrupts, .exchanges),
+        (.swallows, .keepsEarlyBytes),
+        (.endsEverything, .answersAfterEnd),
+        (.takesAll, .pushesBack),
+        (.corrupts, .carriesBulk),
+        (.hangs, .exchanges),
+        (.leaks, .releases),
+        (.namelessError, .refuses),
+        (.hangs, .keepsDeadline),
+      ])
+    func finds(_ fault: Fault, _ check: TransportCompatibility.Check) async throws {
+      let transport = FaultyTransport(fault: fault)
+      var kit = TransportCompatibility(transport, farEnd: .listener { try LinkAddress("loopback:faulty") })
+      kit.refusing = try LinkAddress("loopback:nobody")
+      kit.silent = try LinkAddress("loopback:nobody")
+      kit.bulkByteCount = 1 << 20
+      kit.bufferedByteLimit = 4 << 20
+      kit.stepLimit = .milliseconds(500)
+      #expect(kit.checks.contains(check))
+      await #expect(throws: CompatibilityFailure.self) { try await kit.run(check) }
+      transport.cleanUp()
+    }
 
-  @Test("names the transport and the property in what it throws")
-  func message() async throws {
-    let kit = TransportCompatibility(
-      FaultyTransport(fault: .readsByItself), farEnd: .listener { try LinkAddress("loopback:faulty") })
-    let failure = await #expect(throws: CompatibilityFailure.self) { try await kit.run(.opens) }
-    #expect(
-      failure?.description
-        == "loopback: \"opens a channel as the contract describes it\": autoRead is on before there is an owner")
+    @Test("names the transport and the property in what it throws")
+    func message() async throws {
+      let kit = TransportCompatibility(
+        FaultyTransport(fault: .readsByItself), farEnd: .listener { try LinkAddress("loopback:faulty") })
+      let failure = await #expect(throws: CompatibilityFailure.self) { try await kit.run(.opens) }
+      #expect(
+        failure?.description
+          == "loopback: \"opens a channel as the contract describes it\": autoRead is on before there is an owner")
+    }
   }
 }
 

@@ -34,7 +34,6 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     var kit = TransportCompatibility(TCPTransport(), farEnd: .listener { try LinkAddress("tcp://127.0.0.1:0") })
     kit.refusing = try LinkAddress("tcp://127.0.0.1:\(refusing.port)")
     kit.silent = try LinkAddress("tcp://127.0.0.1:\(silent.port)")
-    kit.bulkByteCount = 1 << 30
     try await body(kit)
     withExtendedLifetime((silent, refusing)) {}
   }
@@ -50,7 +49,6 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.dialOptions = keys
     kit.refusing = try LinkAddress("tls://127.0.0.1:\(refusing.port)?\(keys)")
     kit.silent = try LinkAddress("tls://127.0.0.1:\(silent.port)?\(keys)")
-    kit.bulkByteCount = 1 << 30
     try await body(kit)
     withExtendedLifetime((authority, silent, refusing)) {}
   }
@@ -59,7 +57,6 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     var kit = TransportCompatibility(
       LoopbackTransport(names: LoopbackNames()), farEnd: .listener { try LinkAddress("loopback:matrix") })
     kit.refusing = try LinkAddress("loopback:nobody")
-    kit.bulkByteCount = 1 << 30
     try await body(kit)
   }
 
@@ -86,7 +83,6 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:cat")))
     kit.refusing = try LinkAddress("exec:/no/such/program")
     kit.dying = try LinkAddress("exec:sh -c 'head -c 1 >/dev/null; kill -9 $$'")
-    kit.bulkByteCount = 1 << 30
     try await body(kit)
   }
 
@@ -94,7 +90,6 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   static let stdio = TransportSubject(testDescription: "stdio") { body in
     let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/StdioEcho"
     var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:'\(program)'")))
-    kit.bulkByteCount = 1 << 30
     try await body(kit)
   }
 

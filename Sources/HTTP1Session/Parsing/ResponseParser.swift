@@ -4,8 +4,8 @@ package import NIOCore
 /// Reads the responses on one connection to a server (RFC 9112), strictly and in place.
 ///
 /// This module exists in addition to NIOHTTP1 for two reasons. A gateway runs thousands of short exchanges over one HTTP/2
-/// connection, and a channel pipeline for each costs four times what a head parsed in place and handed on costs. And
-/// both ends of Byway read HTTP/1.1, so both must refuse the same things: what one hop overlooks, the next obeys.
+/// connection, and a head that is parsed in place is handed on without becoming strings. And both ends of Byway read
+/// HTTP/1.1, so both must refuse the same things: what one hop overlooks, the next obeys.
 ///
 /// Pull style: ``receive(_:)``, then ``nextEvent()`` until it answers nil. Not pulling is how a caller pushes back.
 package struct ResponseParser: ~Copyable, Sendable {

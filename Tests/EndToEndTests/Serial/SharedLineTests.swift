@@ -46,7 +46,12 @@ extension EndToEnd {
       #expect(times.sorted()[times.count / 2] < 1, "\(times)")
       await passage.stop()
     }
+  }
+}
 
+extension Waiting {
+  /// Nobody asks for anything.
+  @Suite("An idle line") struct IdleLineTests {
     @Test("an idle line carries at most 30 bytes in 10 s each way") func idle() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       #expect(try await Curl.fetch(passage.url + "/").status == 200)

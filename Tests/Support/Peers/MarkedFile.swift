@@ -3,14 +3,31 @@ import Foundation
 /// A large body that costs little and still shows a lost, doubled or swapped block: zeros, each 64 KiB headed by its
 /// number. origin.py's /bytes sends the same.
 package struct MarkedFile: Sendable {
+  /// How much of it goes somewhere.
+  package enum Bulk: String, CaseIterable, Sendable {
+    /// Enough to see memory that grows with a body.
+    case gibibyte = "179193c8bc5c3de72f274d727f3c07288c359d71994e480e71e1f85b58fa691b"
+    /// Enough to see bytes that are lost, and quick.
+    case eighth = "9db5451d19ef78f9f9c266a23df2b4a693513a3830e0167022964015f41da2d7"
+
+    package var size: Int {
+      switch self {
+      case .gibibyte: 1 << 30
+      case .eighth: 1 << 27
+      }
+    }
+    /// The SHA-256 of as much.
+    package var digest: String { rawValue }
+  }
+
   package let path: String
   package let size: Int
 
-  package static let gibibyte = 1 << 30
-  /// SHA-256 of a gibibyte of it.
-  package static let gibibyteDigest = "179193c8bc5c3de72f274d727f3c07288c359d71994e480e71e1f85b58fa691b"
-
   private static let blockSize = 1 << 16
+
+  package init(at path: String, _ bulk: Bulk) throws {
+    try self.init(at: path, size: bulk.size)
+  }
 
   /// A sparse file; `size` is a multiple of 64 KiB.
   package init(at path: String, size: Int) throws {

@@ -10,6 +10,9 @@ package enum LinkKind: String, CaseIterable, Sendable {
   case sshSocket, sshPort
   /// The SSH server starts the gateway, whose standard input and output are the link.
   case sshCommand
+
+  /// A gibibyte over one kind of link shows what grows with a body; over the others there is the same code but the transport's.
+  package var bulk: MarkedFile.Bulk { self == .unix ? .gibibyte : .eighth }
 }
 
 /// Origin, gateway, link and proxy, all running: what a user has in front of them.
