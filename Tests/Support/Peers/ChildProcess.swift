@@ -73,8 +73,8 @@ package final class ChildProcess: Sendable {
 
   private func line(of output: CapturedOutput, containing text: String, within limit: Duration) async throws -> String {
     @Sendable func find(in all: String) -> String? {
-      all.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first { $0.contains(text) }.map(
-        String.init)
+      all.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).dropLast().first { $0.contains(text) }
+        .map(String.init)
     }
     await output.wait(within: limit) { find(in: $0) != nil }
     guard let line = find(in: output.text) else {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Where a peer listens.
 package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
@@ -28,8 +29,19 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     if case .tcp(let port) = self { port } else { nil }
   }
 
-  /// A port that nobody listens on at this moment; another process may still take it first.
+  /// The kernel gives a port that was let go of to the next who asks, and tests run side by side.
+  private static let given = Mutex<Set<Int>>([])
+
+  /// A port that nobody listens on at this moment, and another one each time; another process may still take it first.
   package static func freePort() throws -> Int {
+    for _ in 0..<1000 {
+      let port = try unboundPort()
+      if given.withLock({ $0.insert(port).inserted }) { return port }
+    }
+    throw PeerFailure("no port is free that was not given before")
+  }
+
+  private static func unboundPort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }
     var address = loopback(port: 0)
