@@ -49,7 +49,7 @@ def main():
         folder.chmod(0o755)
         rig = Rig(options, folder, running)
         print("| measure | target | ratio to `ssh -L` | byway | ssh -L |\n|---|---|---|---|---|")
-        throughput(options, rig, "64 MiB down on loopback, MiB/s", "≥ 0.8", rig.direct, "down")
+        throughput(options, rig, "64 MiB down on loopback, MiB/s", "", rig.direct, "down")
         throughput(options, rig, "64 MiB up on loopback, MiB/s", "", rig.direct, "up")
         throughput(options, rig, "64 MiB down with 100 ms of round trip, MiB/s", "> 1.5", rig.delayed, "down")
         throughput(options, rig, "64 MiB up with 100 ms of round trip, MiB/s", "", rig.delayed, "up")

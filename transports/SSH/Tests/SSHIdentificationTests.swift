@@ -49,6 +49,11 @@ import Testing
     #expect(mismatch?.hasPrefix("\(name): it offers rot13, ?[2J; this end knows ") == true, "\(mismatch ?? "none")")
   }
 
+  @Test("of two ciphers that both ends know, this end asks for the one that was measured to cost less") func cipher() {
+    let offered = SSHAlgorithms.encryption
+    #expect(offered.first == "aes128-ctr" && offered.last == "aes256-gcm@openssh.com")
+  }
+
   @Test("bears what no server would send")
   func hostile() {
     for bytes in [[UInt8](repeating: 0xFF, count: 1_000), [0, 0, 0, 0], [0, 0, 0, 1, 20], [0, 0, 0, 2, 0, 20]] {
