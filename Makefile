@@ -1,18 +1,23 @@
 # What people do with this repository. Swift 6.3 and Debian 12 or newer, or what is like it.
 
 # Here warnings of this package are errors; Package.swift looks at this.
-check release: export WARNINGS_AS_ERRORS := 1
+check release size: export WARNINGS_AS_ERRORS := 1
+release size test test-device soak bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
-# A small command: the Swift libraries inside, what nobody calls left out, relocations packed where the C library can
-# read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
+# A small command (docs/size.md): the Swift libraries inside, what nobody calls left out, no unwind tables, relocations packed
+# where the C library can read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
 GLIBC := $(lastword $(shell getconf GNU_LIBC_VERSION))
 RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -Xlinker pack-relative-relocs)
-RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product byway -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -use-ld=lld -Xlinker --gc-sections \
-  -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s $(RELR)
+# What nobody calls can be left out only where each function has a section of its own, and no public one counts as used.
+SECTIONS := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
+  $(foreach compiler,cc cxx,-X$(compiler) -ffunction-sections -X$(compiler) -fdata-sections)
+RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product byway -Xswiftc -enforce-exclusivity=unchecked $(SECTIONS) \
+  -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
+  -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build test test-device soak demo docs format lint files check release bench bench-serial examples dependencies peers clean
+.PHONY: build size test test-device soak demo docs format lint files check release bench bench-serial examples dependencies peers clean
 
 build: dependencies
 	swift build
@@ -61,6 +66,12 @@ check: lint files dependencies
 release: dependencies
 	swift build $(RELEASE)
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# What the command consists of.
+size: dependencies
+	swift build $(RELEASE) -Xlinker -Map=.build/byway.map
+	scripts/size-of-parts .build/byway.map
+	@stat -c '%n: %s bytes' "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
 # make bench ARGUMENTS='--seconds 5'
 bench: release peers

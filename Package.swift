@@ -14,6 +14,11 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("InternalImportsByDefault"),
   ]
 
+// Set by the Makefile for the command: what is not on the way of every request is made small rather than fast.
+let small: [SwiftSetting] =
+  settings
+  + (Context.environment["SMALL_COMMAND"] == nil ? [] : [.unsafeFlags(["-Osize"], .when(configuration: .release))])
+
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioConcurrencyHelpers: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -28,15 +33,13 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
-func source(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func source(_ name: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = settings) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func transport(_ folder: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "transports/\(folder)/Sources", swiftSettings: settings)
+  .target(name: name, dependencies: dependencies, path: "transports/\(folder)/Sources", swiftSettings: small)
 }
 
 func example(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -76,13 +79,13 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    // Without its URL, which needs Foundation.
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // What every module may use: files, texts and times without Foundation.
@@ -126,7 +129,8 @@ let package = Package(
       "BywayInterceptors",
       ["Byway", "HTTPWire", "Primitives", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
-      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1]),
+      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
+      small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
@@ -157,8 +161,8 @@ let package = Package(
         httpTypes, logging,
         crypto,
         x509, asn1,
-        argumentParser, lifecycle, unixSignals,
-      ]),
+        argumentParser,
+      ], small),
     .executableTarget(
       name: "byway",
       dependencies: [

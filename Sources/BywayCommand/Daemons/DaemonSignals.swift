@@ -1,13 +1,12 @@
 import Glibc
-import UnixSignals
 
 /// What signals mean to a daemon.
 struct DaemonSignals: Sendable {
   /// Stop gracefully; the second one at once.
-  let stopping: [UnixSignal]
+  let stopping: [Signal]
   /// Others send them to make a program reload, rotate its log or report. Here they mean nothing yet, and must not end a
   /// daemon in the middle of its requests, as the system would.
-  let ignored: [UnixSignal]
+  let ignored: [Signal]
 
   /// A daemon that was started by hand ends with its terminal; one without a terminal is told SIGHUP by somebody who wants it to
   /// go on, and so is one under nohup.
@@ -16,8 +15,8 @@ struct DaemonSignals: Sendable {
     if terminal >= 0 { close(terminal) }
     let hangUpStops = terminal >= 0 && !isIgnored(SIGHUP)
     return DaemonSignals(
-      stopping: [.sigterm, .sigint] + (hangUpStops ? [.sighup] : []),
-      ignored: [.sigusr1, .sigusr2] + (hangUpStops ? [] : [.sighup]))
+      stopping: [.terminate, .interrupt] + (hangUpStops ? [.hangUp] : []),
+      ignored: [.user1, .user2] + (hangUpStops ? [] : [.hangUp]))
   }
 
   private static func isIgnored(_ signal: CInt) -> Bool {

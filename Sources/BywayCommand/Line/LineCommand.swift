@@ -3,7 +3,6 @@ import LineConformance
 import LineDevices
 import LineEmulation
 import NIOPosix
-import UnixSignals
 
 /// `byway line`
 struct LineCommand: AsyncParsableCommand {
@@ -54,7 +53,7 @@ struct LineCommand: AsyncParsableCommand {
   }
 
   private func conform(_ role: Script.Role) async throws {
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let signals = await Signal.arrivals(of: [.terminate, .interrupt, .hangUp])
     let interruption = try Interruption()
     let task = Task {
       for await _ in signals { interruption.want() }
@@ -68,7 +67,7 @@ struct LineCommand: AsyncParsableCommand {
   }
 
   private func emulate(_ pathB: String) async throws {
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let signals = await Signal.arrivals(of: [.terminate, .interrupt, .hangUp])
     let line = try open(pathB)
     defer { line.close() }
     StandardStream.error.writeLine(

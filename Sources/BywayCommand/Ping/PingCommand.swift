@@ -1,7 +1,6 @@
 import ArgumentParser
 import Byway
 import NIOCore
-import UnixSignals
 
 /// `byway ping`
 struct PingCommand: AsyncParsableCommand {
@@ -38,7 +37,7 @@ struct PingCommand: AsyncParsableCommand {
     let pings = Task { [count, interval] in
       try await PingSeries(pinger: pinger, name: link.address.text, count: count, interval: interval.amount).run()
     }
-    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    let signals = await Signal.arrivals(of: [.interrupt, .terminate])
     let interrupt = Task { for await _ in signals { pings.cancel() } }
     defer { interrupt.cancel() }
 

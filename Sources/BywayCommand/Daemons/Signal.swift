@@ -1,0 +1,37 @@
+@preconcurrency import Dispatch
+import Glibc
+
+/// A signal to this process.
+struct Signal: Sendable, Hashable, CustomStringConvertible {
+  let number: CInt
+  let description: String
+
+  static let hangUp = Signal(number: SIGHUP, description: "SIGHUP")
+  static let interrupt = Signal(number: SIGINT, description: "SIGINT")
+  static let terminate = Signal(number: SIGTERM, description: "SIGTERM")
+  static let user1 = Signal(number: SIGUSR1, description: "SIGUSR1")
+  static let user2 = Signal(number: SIGUSR2, description: "SIGUSR2")
+
+  /// More than that in a row tell nothing new.
+  private static let limit = 8
+  private static let queue = DispatchQueue(label: "byway.signals")
+
+  /// Those that arrive once this has returned, until the stream is let go of. They do nothing else to the process.
+  static func arrivals(of signals: [Signal]) async -> AsyncStream<Signal> {
+    let (arrivals, arrival) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingOldest(limit))
+    var sources: [any DispatchSourceSignal] = []
+    for signal in signals {
+      let source = DispatchSource.makeSignalSource(signal: signal.number, queue: queue)
+      source.setEventHandler { arrival.yield(signal) }
+      await withCheckedContinuation { registered in
+        source.setRegistrationHandler { registered.resume() }
+        source.resume()
+      }
+      sources.append(source)
+    }
+    arrival.onTermination = { [sources] _ in
+      for source in sources { source.cancel() }
+    }
+    return arrivals
+  }
+}
