@@ -1,5 +1,6 @@
 package import HTTP1Session
 import HTTPWire
+package import Logging
 package import NIOCore
 
 /// Sends exchanges to an HTTP/1.1 server over a pool of kept-alive connections.
@@ -54,6 +55,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   let dialer: Dialer
   let configuration: Configuration
   let rules: UpstreamRules
+  /// Of a link; what befalls an origin is its gateway's to tell.
+  private var log: LinkLog?
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
   private var idle: [HTTP1ClientConnection] = []
   private let waiting: WaitingLine<UpstreamExchange>
@@ -66,10 +69,14 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private var lastFailure: BywayError?
   private var isShutDown = false
 
-  package init(dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults) {
+  package init(
+    dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
+    logger: Logger? = nil
+  ) {
     self.dialer = dialer
     self.eventLoop = eventLoop
     self.configuration = configuration
+    log = logger.map { LinkLog($0, name: dialer.name) }
     connectionConfiguration = HTTP1ClientConnection.Configuration(
       name: dialer.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
@@ -251,6 +258,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       error as? BywayError ?? BywayError(.originUnavailable, "\(dialer.name) cannot be reached.", cause: error)
     failure.processing = .none
     lastFailure = failure
+    log?.unavailable(failure, at: eventLoop.now)
     if configuration.patience > .zero {
       backOff()
     } else if dialCount < waiting.count {

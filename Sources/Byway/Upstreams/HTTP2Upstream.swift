@@ -41,7 +41,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   let dialer: Dialer
   let configuration: Configuration
   let rules: UpstreamRules
-  private let logger: Logger
+  private var log: LinkLog
   private var state = State.idle
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
@@ -57,7 +57,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     self.dialer = dialer
     self.eventLoop = eventLoop
     self.configuration = configuration
-    self.logger = logger
+    log = LinkLog(logger, name: dialer.name)
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" })
   }
@@ -197,13 +197,13 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     lastEnd = eventLoop.now
     connectionRefusesStreams(connection)
     if let error {
-      logger.warning("Link lost", metadata: ["link": "\(dialer.name)", "reason": "\(error)"])
+      log.lost(error)
       // Who waits after that is told why there is no link now.
       lastFailure = error
       if let code = configuration.unavailable { lastFailure?.code = code }
       lastFailure?.processing = .none
     } else {
-      logger.info("Link closed", metadata: ["link": "\(dialer.name)"])
+      log.closed()
     }
     // One that took no more streams ends while another lives.
     if case .connected = state { return }
@@ -263,7 +263,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     state = .connected(connection)
     // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
     backoff.fail()
-    logger.info("Link open", metadata: ["link": "\(dialer.name)"])
+    log.opened()
     connection.start()
     guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
@@ -282,7 +282,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     if let code = configuration.unavailable { failure.code = code }
     failure.processing = .none
     lastFailure = failure
-    logger.warning("Link unavailable", metadata: ["link": "\(dialer.name)", "reason": "\(failure)"])
+    log.unavailable(failure, at: lastEnd)
     failPings(failure)
     tryAgain(after: failure)
   }

@@ -55,7 +55,7 @@ extension Link {
         configuration.reuse = .forAll
         configuration.queueing = configuration.responseTimeout
       }
-      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)
+      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience

@@ -1,0 +1,38 @@
+import Logging
+import NIOCore
+
+/// What the log tells of a link. Why it cannot be opened is told once, and again when ten seconds have passed or the reason is
+/// another one: each try to open it fails, and requests cause many.
+struct LinkLog {
+  private let logger: Logger
+  private let name: String
+  private var reason: String?
+  private var failures = SparseLog()
+
+  init(_ logger: Logger, name: String) {
+    self.logger = logger
+    self.name = name
+  }
+
+  mutating func opened() {
+    reason = nil
+    logger.info("Link open", metadata: ["link": "\(name)"])
+  }
+
+  func closed() {
+    logger.info("Link closed", metadata: ["link": "\(name)"])
+  }
+
+  func lost(_ error: BywayError) {
+    logger.warning("Link lost", metadata: ["link": "\(name)", "reason": "\(error)"])
+  }
+
+  mutating func unavailable(_ error: BywayError, at now: NIODeadline) {
+    if reason != "\(error)" { failures = SparseLog() }
+    reason = "\(error)"
+    guard let keptBack = failures.admit(at: now) else { return }
+    var metadata: Logger.Metadata = ["link": "\(name)", "reason": "\(error)"]
+    if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
+    logger.warning("Link unavailable", metadata: metadata)
+  }
+}

@@ -1,0 +1,55 @@
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import Byway
+
+/// What a log is told of a link that cannot be opened, in virtual time.
+@Suite struct LinkLogTests {
+  private final class Lines: Sendable {
+    let all = Mutex<[String]>([])
+    var list: [String] { all.withLock { $0 } }
+  }
+
+  private struct Handler: LogHandler {
+    let lines: Lines
+    var metadata = Logger.Metadata()
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      lines.all.withLock { $0.append("\(event.message) \(event.metadata?["repeated"] ?? "")") }
+    }
+  }
+
+  private let lines = Lines()
+  private var log: LinkLog
+  private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+  private let refused = BywayError(.linkUnavailable, "Nobody listens.")
+
+  init() {
+    log = LinkLog(Logger(label: "test") { [lines] _ in Handler(lines: lines) }, name: "unix:/s")
+  }
+
+  @Test("the same reason is told once in ten seconds, with how often it came meanwhile")
+  mutating func once() {
+    for second in 0...9 { log.unavailable(refused, at: start + .seconds(Int64(second))) }
+    #expect(lines.list == ["Link unavailable "])
+    log.unavailable(refused, at: start + .seconds(10))
+    #expect(lines.list == ["Link unavailable ", "Link unavailable 9"])
+  }
+
+  @Test("another reason is told at once, and so is the same after the link was open")
+  mutating func another() {
+    log.unavailable(refused, at: start)
+    log.unavailable(BywayError(.linkUnavailable, "Permission denied."), at: start)
+    log.opened()
+    log.unavailable(refused, at: start)
+    #expect(lines.list.filter { $0.hasPrefix("Link unavailable") }.count == 3)
+  }
+}
