@@ -165,7 +165,8 @@ public struct Authenticate: Interceptor {
       hidesPassword: challenge.scheme == "digest" || target.scheme == "https",
       isDigest: challenge.scheme == "digest")
     let timedOut = BywayError(.timedOut, "No login for \(realm.origin) was given before the request's deadline.")
-    return try await withTimeLimit(request.deadline.map { Duration($0 - NIODeadline.now()) }, throwing: timedOut, waits: true) {
+    let limit = request.deadline.map { Duration($0 - NIODeadline.now()) }
+    return try await withTimeLimit(limit, throwing: timedOut, waits: true) {
       try await turnstile.pass {
         // Whoever was here before may have got it meanwhile, or for another path of the same realm.
         if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {
