@@ -100,6 +100,7 @@ final class ServedExchange: ResponseSink {
 
   /// - Parameter trailers: `nil` where there are none, and at the end of a tunnel.
   func requestEnded(trailers: FieldSection?) {
+    guard case .coming = request else { return }
     request = .whole
     upstream?.finish(trailers: trailers)
   }

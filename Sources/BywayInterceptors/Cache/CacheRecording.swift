@@ -49,8 +49,9 @@ final class CacheRecording: BodyRecorder {
     if state.withLock({ $0.isComplete }) { await ended() }
   }
 
-  func fail(_ error: any Error) {
-    abandon()
+  func fail(_ error: any Error) async {
+    // Who has the last byte need not ask for the end.
+    if state.withLock({ $0.isComplete }) { await ended() } else { abandon() }
   }
 
   private func complete() async {

@@ -64,7 +64,7 @@ final class DiskStorage: CacheStorage {
   func save(_ response: StoredResponse, in kind: Cache.Kind) async throws {
     let (id, folder) = (response.id, folder)
     let bytes = response.encoded(in: kind)
-    try await NIOThreadPool.singleton.runIfActive {
+    try await Self.toTheEnd {
       try NewFile.synchronize(file(id, "body"), in: folder)
       let head = try NewFile(file(id, "new"), in: folder)
       try head.append(bytes)
@@ -78,9 +78,14 @@ final class DiskStorage: CacheStorage {
     let folder = folder
     // The head first: without one a body does not count.
     let names = ids.flatMap { [file($0, "head"), file($0, "body")] }
-    try? await NIOThreadPool.singleton.runIfActive {
+    try? await Self.toTheEnd {
       for name in names { try? folder.remove(name) }
     }
+  }
+
+  /// In a task of its own: the exchange's may be cancelled as soon as its client has the last byte.
+  private static func toTheEnd(_ work: @escaping @Sendable () throws -> Void) async throws {
+    try await Task { try await NIOThreadPool.singleton.runIfActive(work) }.value
   }
 
   private func head(of id: UInt64, in kind: Cache.Kind) throws -> StoredResponse? {

@@ -52,6 +52,21 @@ import Testing
     #expect(try await rig.get("/a", [.accept: "x", .cacheControl: "max-stale"]).isHit)
   }
 
+  @Test("who has the last byte may go: the response is stored")
+  func gone() async throws {
+    let rig = try rig()
+    let chain = rig.chain
+    let caller = Task {
+      var chunks = try await chain(Request(.get, url: "http://a/a")).body.makeAsyncIterator()
+      _ = try await chunks.next()
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = try? await chunks.next()
+    }
+    try await caller.value
+    #expect(try files.filter { $0.hasSuffix(".head") }.count == 1)
+    #expect(try await rig.get("/a").isHit)
+  }
+
   @Test("a reader that has the last byte finds the response in the cache, before it has asked for the end")
   func lastByte() async throws {
     let rig = try rig()

@@ -345,7 +345,7 @@ struct LoginPlanTests {
     let named = self.plan(settings)
     #expect(try await named.next(serverOffers: ["publickey"]) == nil)
     let message = await named.failure(serverOffers: ["publickey"]).message
-    #expect(message.contains("\(folder["missing"]): no such file."))
+    #expect(message.contains("\(folder["missing"]): No such file or directory."))
     #expect(message.contains("\(folder["garbage"]): it is not a private key, or damaged."))
   }
 }
