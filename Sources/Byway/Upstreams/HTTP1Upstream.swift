@@ -144,14 +144,11 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       error = .noResponse(from: dialer.name)
     case .waited(for: .turn):
       error = BywayError(.timedOut, "All connections to \(dialer.name) were in use for too long.")
+    case .waited(for: .connection) where connectionCount > 0:
+      // It had one, on trust.
+      error = BywayError(.linkUnavailable, "The line of \(dialer.name) is gone, and has not come back in time.")
     case .deadline, .waited(for: .connection):
-      error =
-        lastFailure
-        ?? BywayError(
-          connectionCount > 0 ? .linkUnavailable : .timedOut,
-          connectionCount > 0
-            ? "The line of \(dialer.name) is gone, and has not come back in time."
-            : "\(dialer.name) did not open in time.")
+      error = lastFailure ?? BywayError(.timedOut, "\(dialer.name) did not open in time.")
     }
     error.processing = processing
     return error

@@ -96,6 +96,19 @@ import Testing
     #expect(next.status == "200")
   }
 
+  @Test("a deadline that passes while all connections are in use is not put down to a line")
+  func deadlineInTheQueue() throws {
+    let rig = rig(.http1, maximumConnections: 1)
+    box.answer = .hangs
+    let first = try rig.begin()
+    try rig.run(for: .milliseconds(500))
+    let second = try rig.begin(deadline: .seconds(1))
+    try rig.run(for: .seconds(2))
+    #expect(!first.isOver && second.end == second.deadline)
+    #expect(second.error?.code == .timedOut)
+    #expect(second.error?.message.contains("line") == false)
+  }
+
   @Test(
     "a link that takes longer to open than a request waits is open for those that follow",
     arguments: UpstreamRig.Framing.allCases)
