@@ -43,16 +43,19 @@ private struct Ledger {
   }
 
   /// Lets time pass; a deadline that has passed must not stand still.
-  mutating func pass(_ session: some ConnectionSession, _ seconds: Int, _ drain: () throws(Violation) -> Void)
-    throws(Violation)
-  {
+  /// - Returns: what was told meanwhile.
+  mutating func pass<Session: ConnectionSession>(
+    _ session: Session, _ seconds: UInt8
+  ) throws(Violation) -> [Session.Event] {
     now = now + .seconds(Int64(seconds))
+    var events: [Session.Event] = []
     for _ in 0..<8 {
-      guard let deadline = session.nextDeadline, deadline <= now else { return }
+      guard let deadline = session.nextDeadline, deadline <= now else { return events }
       session.handleTimeout(at: now)
-      try drain()
+      while let event = session.nextEvent() { events.append(event) }
     }
     try expect(session.nextDeadline.map { $0 > now } ?? true, "a deadline stands still")
+    return events
   }
 
   /// Once a connection ends at once, it says nothing more.
@@ -63,7 +66,7 @@ private struct Ledger {
 }
 
 private struct ServerRun {
-  private enum Phase { case idle, exchanging(hasHead: Bool), refused }
+  private enum Phase { case idle, exchanging, refused }
 
   private let session = HTTP1ServerSession(at: .uptimeNanoseconds(1_000_000_000))
   private var ledger = Ledger()
@@ -78,19 +81,11 @@ private struct ServerRun {
     case 3: write(Int(order) * 40)
     case 4: try finish(order)
     case 5: try ledger.transmit(session, maximum: order & 8 == 0 ? 50 : 100_000)
-    case 6: try pass(order)
+    case 6: for event in try ledger.pass(session, order) { try handle(event) }
     default: try other(order)
     }
     try drain()
     try Ledger.expectOver(session)
-  }
-
-  private mutating func pass(_ order: UInt8) throws(Violation) {
-    var events: [HTTP1ServerEvent] = []
-    try ledger.pass(session, Int(order)) { () throws(Violation) in
-      while let event = session.nextEvent() { events.append(event) }
-    }
-    for event in events { try handle(event) }
   }
 
   private mutating func other(_ order: UInt8) throws(Violation) {
@@ -131,7 +126,7 @@ private struct ServerRun {
   private mutating func handle(_ event: HTTP1ServerEvent) throws(Violation) {
     switch (event, phase) {
     case (.head, .idle):
-      phase = .exchanging(hasHead: true)
+      phase = .exchanging
       (ledger.written, ledger.drained, unconsumed) = (0, 0, 0)
     case (.refused, .idle), (.refused, .exchanging): phase = .refused
     case (.content(let bytes), .exchanging):
@@ -172,7 +167,7 @@ private struct ClientRun {
       }
     case 4: session.finish(trailers: order & 8 == 0 ? nil : ["trailer": "x"], at: ledger.now)
     case 5: try ledger.transmit(session, maximum: order & 8 == 0 ? 50 : 100_000)
-    case 6: try pass(order)
+    case 6: for event in try ledger.pass(session, order) { try handle(event) }
     default:
       switch order >> 3 & 7 {
       case 0: session.receiveEnd(at: ledger.now)
@@ -203,14 +198,6 @@ private struct ClientRun {
     }
     phase = .waiting
     (ledger.written, ledger.drained, unconsumed) = (0, 0, 0)
-  }
-
-  private mutating func pass(_ order: UInt8) throws(Violation) {
-    var events: [HTTP1ClientEvent] = []
-    try ledger.pass(session, Int(order)) { () throws(Violation) in
-      while let event = session.nextEvent() { events.append(event) }
-    }
-    for event in events { try handle(event) }
   }
 
   private mutating func drain() throws(Violation) {

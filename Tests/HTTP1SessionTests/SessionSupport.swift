@@ -2,24 +2,19 @@ import HTTP1Session
 import HTTPWire
 import NIOCore
 
-/// A client's session, and what it said, in virtual time.
-final class ClientEnd {
-  let session: HTTP1ClientSession
-  var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-  private(set) var events: [String] = []
+/// One end of a connection in virtual time, and what its session said.
+class SessionEnd<Session: ConnectionSession> {
+  let session: Session
+  var now: NIODeadline
+  private var events: [String] = []
 
-  init(_ configuration: HTTP1ClientSession.Configuration = .init()) {
-    session = HTTP1ClientSession(configuration: configuration, at: now)
+  init(_ session: (NIODeadline) -> Session) {
+    now = .uptimeNanoseconds(1_000_000_000)
+    self.session = session(now)
   }
 
-  func begin(
-    _ method: String = "GET", _ fields: [(String, String)] = [], isComplete: Bool = true
-  ) throws {
-    var head: FieldSection = [":method": "\(method)", ":authority": method == "CONNECT" ? "here:1" : "here"]
-    if method != "CONNECT" { head.append(.path, "/") }
-    for (name, value) in fields { head.append(name: name, value: value) }
-    try session.begin(head, isComplete: isComplete, readAhead: nil, at: now)
-  }
+  /// How an event reads in an expectation.
+  func text(of event: Session.Event) -> String { "" }
 
   func receive(_ text: String) {
     session.receive(ByteBuffer(string: text), at: now)
@@ -28,13 +23,6 @@ final class ClientEnd {
 
   func receiveEnd() {
     session.receiveEnd(at: now)
-    drain()
-  }
-
-  func write(_ text: String) { session.write(ByteBuffer(string: text), at: now) }
-
-  func finish() {
-    session.finish(trailers: nil, at: now)
     drain()
   }
 
@@ -59,19 +47,7 @@ final class ClientEnd {
   }
 
   func drain() {
-    while let event = session.nextEvent() {
-      let text =
-        switch event {
-        case .informational(let fields): "informational \(fields.status ?? 0)"
-        case .head(let fields, let isComplete): "head \(fields.status ?? 0)\(isComplete ? " complete" : "")"
-        case .upgraded(let head): "upgraded \(head.status)"
-        case .data(let bytes): "data \(String(buffer: bytes))"
-        case .end(let trailers): "end\(trailers == nil ? "" : " trailers")"
-        case .drained(let bytes): "drained \(bytes)"
-        case .failed(let failure): "failed \(failure)"
-        }
-      events.append(text)
-    }
+    while let event = session.nextEvent() { events.append(text(of: event)) }
   }
 
   func take() -> [String] {
@@ -80,24 +56,41 @@ final class ClientEnd {
   }
 }
 
-/// A server's session, and what it said, in virtual time.
-final class ServerEnd {
-  let session: HTTP1ServerSession
-  var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-  private(set) var events: [String] = []
+final class ClientEnd: SessionEnd<HTTP1ClientSession> {
+  init(_ configuration: HTTP1ClientSession.Configuration = .init()) {
+    super.init { HTTP1ClientSession(configuration: configuration, at: $0) }
+  }
 
+  func begin(_ method: String = "GET", _ fields: [(String, String)] = [], isComplete: Bool = true) throws {
+    var head: FieldSection = [":method": "\(method)", ":authority": method == "CONNECT" ? "here:1" : "here"]
+    if method != "CONNECT" { head.append(.path, "/") }
+    for (name, value) in fields { head.append(name: name, value: value) }
+    try session.begin(head, isComplete: isComplete, readAhead: nil, at: now)
+  }
+
+  func write(_ text: String) { session.write(ByteBuffer(string: text), at: now) }
+
+  func finish() {
+    session.finish(trailers: nil, at: now)
+    drain()
+  }
+
+  override func text(of event: HTTP1ClientEvent) -> String {
+    switch event {
+    case .informational(let fields): "informational \(fields.status ?? 0)"
+    case .head(let fields, let isComplete): "head \(fields.status ?? 0)\(isComplete ? " complete" : "")"
+    case .upgraded(let head): "upgraded \(head.status)"
+    case .data(let bytes): "data \(String(buffer: bytes))"
+    case .end(let trailers): "end\(trailers == nil ? "" : " trailers")"
+    case .drained(let bytes): "drained \(bytes)"
+    case .failed(let failure): "failed \(failure)"
+    }
+  }
+}
+
+final class ServerEnd: SessionEnd<HTTP1ServerSession> {
   init(_ timeouts: HTTP1ServerSession.Timeouts = .init()) {
-    session = HTTP1ServerSession(timeouts: timeouts, at: now)
-  }
-
-  func receive(_ text: String) {
-    session.receive(ByteBuffer(string: text), at: now)
-    drain()
-  }
-
-  func receiveEnd() {
-    session.receiveEnd(at: now)
-    drain()
+    super.init { HTTP1ServerSession(timeouts: timeouts, at: $0) }
   }
 
   func respond(_ status: Int = 204, _ body: String? = nil) throws {
@@ -109,41 +102,14 @@ final class ServerEnd {
     drain()
   }
 
-  func sent() -> String {
-    var text = ""
-    while let bytes = session.nextTransmit(maximum: .max, at: now) { text += String(buffer: bytes) }
-    drain()
-    return text
-  }
-
-  func pass(_ time: TimeAmount) {
-    let end = now + time
-    while let deadline = session.nextDeadline, deadline <= end {
-      now = max(now, deadline)
-      session.handleTimeout(at: now)
-      drain()
-      if let next = session.nextDeadline, next <= deadline { break }
+  override func text(of event: HTTP1ServerEvent) -> String {
+    switch event {
+    case .head(let head): "head \(head.fields.value(of: .path) ?? "-")"
+    case .content(let bytes): "content \(String(buffer: bytes))"
+    case .end(let trailers): "end\(trailers == nil ? "" : " trailers")"
+    case .drained(let bytes): "drained \(bytes)"
+    case .refused(let failure): "refused \(failure.status)"
+    case .closed: "closed"
     }
-    now = end
-  }
-
-  func drain() {
-    while let event = session.nextEvent() {
-      let text =
-        switch event {
-        case .head(let head): "head \(head.fields.value(of: .path) ?? "-")"
-        case .content(let bytes): "content \(String(buffer: bytes))"
-        case .end(let trailers): "end\(trailers == nil ? "" : " trailers")"
-        case .drained(let bytes): "drained \(bytes)"
-        case .refused(let failure): "refused \(failure.status)"
-        case .closed: "closed"
-        }
-      events.append(text)
-    }
-  }
-
-  func take() -> [String] {
-    defer { events = [] }
-    return events
   }
 }
