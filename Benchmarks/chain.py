@@ -21,16 +21,7 @@ import contenders
 CLIENTS = 32
 MEBIBYTE = 1 << 20
 
-HAPROXY_PROXY = """
-global
-  nbthread 1
-defaults
-  mode http
-  option http-keep-alive
-  http-reuse always
-  timeout connect 5s
-  timeout client 60s
-  timeout server 60s
+HAPROXY_PROXY = contenders.HAPROXY_DEFAULTS + """\
 frontend front
   bind unix@{socket}
   # h2load takes no status line without a reason, and HTTP/2 brings none.

@@ -53,7 +53,7 @@ NGINX_GATEWAY = """
   }}
 """
 
-HAPROXY = """
+HAPROXY_DEFAULTS = """
 global
   nbthread 1
 defaults
@@ -63,6 +63,9 @@ defaults
   timeout connect 5s
   timeout client 60s
   timeout server 60s
+"""
+
+HAPROXY = HAPROXY_DEFAULTS + """\
 frontend front
   bind unix@{socket} proto h2
   default_backend origin
