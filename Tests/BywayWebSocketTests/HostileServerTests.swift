@@ -165,12 +165,14 @@ import Testing
   func pings() async throws {
     let count = 40_000
     let pongs = Mutex<(count: Int, last: [UInt8])>((0, []))
+    let (pingsRead, readAll) = AsyncStream<Void>.makeStream()
     let server = SocketServer.handler { server in
       for number in 0..<count {
         let content = [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 0, count: 123)
         server.send([0x89, 125] + content)
       }
       server.send([0x81, 2] + Array("hi".utf8))
+      for await _ in pingsRead {}
       while let frame = try await server.receive(), frame.opcode == 10 {
         pongs.withLock { $0 = ($0.count + 1, Array(frame.content.prefix(2))) }
       }
@@ -181,6 +183,7 @@ import Testing
         var messages = socket.messages.makeAsyncIterator()
         let message = try await messages.next()
         #expect(message == .text("hi"))
+        readAll.finish()
         // Once it reads, the answer to its last ping comes as well.
         while pongs.withLock({ $0.last }) != [UInt8((count - 1) & 0xFF), UInt8((count - 1) >> 8)] {
           try await Task.sleep(for: .milliseconds(5))
