@@ -28,6 +28,7 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
@@ -64,6 +65,7 @@ let package = Package(
     .library(name: "BywayGateway", targets: ["BywayGateway"]),
     .library(name: "BywayProxy", targets: ["BywayProxy"]),
     .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
+    .library(name: "BywayMetrics", targets: ["BywayMetrics"]),
     .library(name: "BywayWebSocket", targets: ["BywayWebSocket"]),
     .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineDevices", "LineEmulation"]),
@@ -82,6 +84,7 @@ let package = Package(
     // Without its URL, which needs Foundation.
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -135,6 +138,9 @@ let package = Package(
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
     source("BywayURLSession", ["Byway", "BywayInterceptors", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
+    // What is observed, as metrics of whatever backend; and the backend of the command.
+    source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
+    source("PrometheusText", [coreMetrics], small),
     source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     // An emulated line between devices that programs open.
     .systemLibrary(name: "CPseudoTerminal"),
@@ -156,12 +162,9 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
-        "LineConformance", "LineDevices", "LineEmulation", "LineLayer", "Primitives", nioCore, nioPosix, nioSSL,
-        httpTypes, logging,
-        crypto,
-        x509, asn1,
-        argumentParser,
+        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayMetrics", "BywayProxy", "BywayTLS",
+        "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer", "Primitives", "PrometheusText",
+        nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
       ], small),
     .executableTarget(
       name: "byway",
@@ -256,6 +259,13 @@ let package = Package(
     tests(
       "BywayWebSocketTests",
       ["Byway", "BywayGateway", "BywayTLS", "BywayWebSocket", "LoopbackTransport", "TestPeers", nioCore, httpTypes]),
+    tests(
+      "BywayMetricsTests",
+      [
+        "Byway", "BywayGateway", "BywayMetrics", "HTTPWire", "LineLayer", "LoopbackTransport", "PrometheusText",
+        "TestTools",
+        coreMetrics, nioCore, httpTypes, logging,
+      ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(
       "ClientGatewayTests",

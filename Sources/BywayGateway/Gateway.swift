@@ -27,6 +27,7 @@ public final class Gateway: Sendable {
     _ = try GatewayRouter(configuration, access: access, hop: "", on: group.any())
     let hop = Hop.pseudonym("gateway")
     let routers = GatewayRouters(configuration, access: access, hop: hop)
+    let traces = TraceSource()
     let failures = FailureLog(configuration.logger, on: group.any())
     let acceptor = try await Acceptor.start(
       on: configuration.links, group: group, limit: ConnectionLimit(configuration.maximumConnections),
@@ -36,7 +37,8 @@ public final class Gateway: Sendable {
       // The origin is near: two exchanges at full speed need no more.
       server.readAhead = 512 << 10
       server.trustsTargetForm = true
-      server.failed = { failures.add($0) }
+      server.failed = { failures.add($0, in: $1) }
+      server.observation = Observation(configuration.observers, listener: link.address.text, traces: traces)
       return try HTTP2ServerConnection.start(
         on: channel, handler: routers.handler(on: channel.eventLoop), configuration: server)
     }

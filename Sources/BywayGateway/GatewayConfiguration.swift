@@ -33,6 +33,8 @@ public struct GatewayConfiguration: Sendable {
   public var liveness: Liveness? = .ofClient
   /// The same of an origin that speaks HTTP/2.
   public var originLiveness: Liveness? = .ofOrigin
+  /// Told of each exchange, for metrics and an access log.
+  public var observers: [any ExchangeObserver] = []
   /// Takes what happens to links and origins, and no content of messages.
   public var logger = Logger(label: "byway.gateway")
 

@@ -28,6 +28,7 @@ public final class Proxy: Sendable {
       hosts: HostRules(names: configuration.names), pages: PageRules(allowed: configuration.allowedPages))
     let audience = configuration.listen.transport.audience(of: configuration.listen.address)
     let hop = Hop.pseudonym("proxy")
+    let traces = TraceSource()
     let leadsToGateway = configuration.link.framing == .http2
     let eventLoop = group.next()
     let dialer = Dialer(configuration.link, logger: configuration.logger)
@@ -36,8 +37,9 @@ public final class Proxy: Sendable {
     let acceptor = try await Acceptor.start(
       on: [configuration.listen], group: wayOut.eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
       logger: configuration.logger
-    ) { channel, _, logger in
-      let server = ServerConfiguration(hop: hop, logger: logger)
+    ) { channel, listen, logger in
+      var server = ServerConfiguration(hop: hop, logger: logger)
+      server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
       let inspection = configuration.termination.map {
         ProxyHandler.Inspection(termination: $0, configuration: server)
       }

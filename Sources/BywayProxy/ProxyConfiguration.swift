@@ -24,6 +24,8 @@ public struct ProxyConfiguration: Sendable {
   public var patience = TimeAmount.seconds(5)
   /// When the link counts as dead while requests run; `nil`: not before the transport says so.
   public var liveness: Liveness? = .ofServer
+  /// Told of each exchange, for metrics and an access log.
+  public var observers: [any ExchangeObserver] = []
   /// Takes what happens to the link and its clients, and no content of messages.
   public var logger = Logger(label: "byway.proxy")
 

@@ -18,6 +18,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
   case origin, referer, secFetchSite, secFetchDest
+  /// W3C Trace Context.
+  case traceparent, tracestate
 
   /// Marks a request that a local client sent in absolute form (RFC 9112 §3.2.2): docs/architecture.md says why.
   case targetForm
@@ -72,6 +74,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .referer: "referer"
     case .secFetchSite: "sec-fetch-site"
     case .secFetchDest: "sec-fetch-dest"
+    case .traceparent: "traceparent"
+    case .tracestate: "tracestate"
     case .targetForm: "byway-target-form"
     }
   }
@@ -105,6 +109,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case (10, UInt8(ascii: ":")): self = Self.match(name, .authority)
     case (10, UInt8(ascii: "c")): self = Self.match(name, .connection)
     case (10, UInt8(ascii: "k")): self = Self.match(name, .keepAlive)
+    case (10, UInt8(ascii: "t")): self = Self.match(name, .tracestate)
+    case (11, UInt8(ascii: "t")): self = Self.match(name, .traceparent)
     case (12, UInt8(ascii: "c")): self = Self.match(name, .contentType)
     case (12, UInt8(ascii: "m")): self = Self.match(name, .maxForwards)
     case (12, UInt8(ascii: "p")): self = Self.match(name, .proxyStatus)

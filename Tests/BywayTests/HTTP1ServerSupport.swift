@@ -14,7 +14,7 @@ struct HTTP1ServerFixture {
   /// - Parameter first: sent before anybody serves the connection, so that it comes within the shortest of timeouts.
   init(
     _ first: String? = nil, timeouts: ServerConfiguration.Timeouts = .init(),
-    answer: (@Sendable (ScriptedExchange) -> Void)? = nil
+    observers: [any ExchangeObserver] = [], answer: (@Sendable (ScriptedExchange) -> Void)? = nil
   ) async throws {
     let eventLoop = TestLoops.next()
     watch = Watch(eventLoop)
@@ -24,6 +24,7 @@ struct HTTP1ServerFixture {
     if let first { try await client.send(first) }
     var configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     configuration.timeouts = timeouts
+    configuration.observation = Observation(observers, listener: "unix:/listener", traces: TraceSource())
     connection = try await watch.run { [handler, configuration] in
       Unshared(HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))
     }

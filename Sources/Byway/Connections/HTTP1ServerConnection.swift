@@ -75,16 +75,18 @@ extension HTTP1ServerConnection: ConnectionOwner {
     let isComplete = (head.framing == .none || head.framing == .length(0)) && !isTunnel
     let exchange = add(asked: fields, isComplete: isComplete)
     let via = head.version == .v1_1 ? via : "1.0 \(configuration.hop)"
-    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
-      exchange.fail(rejection)
-      return
-    }
+    let rejection = RequestRules.admit(&fields, configuration, via: via)
     if head.targetForm == .absolute {
       fields.append(.targetForm, "absolute")
     } else if head.kind != .connect {
       fields.append(.scheme, "http")
     }
     if head.acceptsTrailers { fields.append(.te, "trailers") }
+    exchange.observe(&fields, head.version == .v1_1 ? .http1_1 : .http1_0)
+    if let rejection {
+      exchange.fail(rejection)
+      return
+    }
     handshake = nil
     if head.kind == .upgrade {
       handshake = WebSocketHandshake(answering: &fields)
@@ -110,7 +112,13 @@ extension HTTP1ServerConnection: ConnectionOwner {
     configuration.logger.debug("Request refused", metadata: ["reason": "\(failure)"])
     let error = BywayError(
       failure.code == .tooLarge ? .tooLarge : .invalidRequest, failure.message, processing: .none)
-    (exchange?.1 ?? add(asked: nil, isComplete: true)).refuse(error, status: failure.status)
+    (exchange?.1 ?? addUnreadable()).refuse(error, status: failure.status)
+  }
+
+  private func addUnreadable() -> ServedExchange {
+    let exchange = add(asked: nil, isComplete: true)
+    exchange.observe(.http1_1)
+    return exchange
   }
 
   func inputEnded(isClosed: Bool) {

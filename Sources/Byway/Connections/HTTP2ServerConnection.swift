@@ -95,7 +95,9 @@ extension HTTP2ServerConnection: ConnectionOwner {
     let exchange = ServedExchange(
       id, on: self, asked: fields, isComplete: isComplete, terms: terms)
     exchanges[id] = exchange
-    if let rejection = RequestRules.admit(&fields, configuration, via: via) {
+    let rejection = RequestRules.admit(&fields, configuration, via: via)
+    exchange.observe(&fields, .http2)
+    if let rejection {
       exchange.fail(rejection)
     } else {
       exchange.begin(fields, with: handler)

@@ -22,13 +22,15 @@ final class ServingTerms {
   /// Names this hop in what it answers itself.
   let hop: String
   let responseTimeout: TimeAmount?
-  let failed: (@Sendable (BywayError) -> Void)?
+  let failed: (@Sendable (BywayError, TraceID?) -> Void)?
+  let observation: Observation?
   let readAhead: ReadAhead
 
   init(_ configuration: ServerConfiguration, readAhead: ReadAhead) {
     hop = configuration.hop
     responseTimeout = configuration.responseTimeout
     failed = configuration.failed
+    observation = configuration.observation
     self.readAhead = readAhead
   }
 }
@@ -55,6 +57,7 @@ final class ServedExchange: ResponseSink {
   private let isHead: Bool
   private let form: FailureResponse.Form
   private var upstream: (any RequestSink)?
+  private var observed: ObservedExchange?
   private var request: Request
   private var response = Response.awaited
   /// Bytes that wait for the client.
@@ -78,12 +81,23 @@ final class ServedExchange: ResponseSink {
     terms.readAhead.sent(unsent)
   }
 
+  /// - Parameter fields: what its client has asked for, as far as it is a request.
+  func observe(_ fields: inout FieldSection, _ version: ExchangeRecord.Version) {
+    observed = terms.observation?.begin(&fields, version)
+    if case .whole = request { observed?.requestEnded() }
+  }
+
+  /// What came is not even the head of a request.
+  func observe(_ version: ExchangeRecord.Version) {
+    observed = terms.observation?.begin(version)
+  }
+
   func begin(_ fields: FieldSection, with handler: any ExchangeHandler) {
     let isComplete = if case .whole = request { true } else { false }
     let upstream = handler.begin(
       ExchangeHead(
         fields: fields, isComplete: isComplete, deadline: terms.responseTimeout.map { .now() + $0 },
-        readAhead: terms.readAhead),
+        readAhead: terms.readAhead, observed: observed),
       respondingTo: self)
     if !isEnded { self.upstream = upstream }
   }
@@ -95,6 +109,7 @@ final class ServedExchange: ResponseSink {
   // MARK: From the connection
 
   func requestBody(_ bytes: ByteBuffer) {
+    observed?.moved(requestBytes: bytes.readableBytes)
     if let upstream { upstream.write(bytes) } else { connection.consume(id, bytes.readableBytes) }
   }
 
@@ -102,6 +117,7 @@ final class ServedExchange: ResponseSink {
   func requestEnded(trailers: FieldSection?) {
     guard case .coming = request else { return }
     request = .whole
+    observed?.requestEnded()
     upstream?.finish(trailers: trailers)
   }
 
@@ -110,6 +126,7 @@ final class ServedExchange: ResponseSink {
     guard case .coming = request else { return }
     // The other side of the exchange has not failed, and would go on: a tunnel for ever.
     let upstream = upstream.take()
+    observed?.failed(error.code, by: .client)
     fail(error)
     upstream?.cancel(error)
   }
@@ -118,6 +135,7 @@ final class ServedExchange: ResponseSink {
   func refuse(_ error: BywayError, status: Int) {
     upstream.take()?.cancel(error)
     request = .whole
+    observed?.failed(error.code, by: .client)
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, status: status, form: form))
     case .begun: cutShort(error)
@@ -136,6 +154,10 @@ final class ServedExchange: ResponseSink {
 
   /// Its connection, or its stream, is gone or through.
   func closed(_ reason: @autoclosure () -> BywayError) {
+    if let observed {
+      if !isEnded { observed.failed(reason().code, by: .client) }
+      observed.ended()
+    }
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
   }
@@ -152,9 +174,11 @@ final class ServedExchange: ResponseSink {
       try connection.respond(id, head, isComplete: isComplete)
     } catch {
       upstream.take()?.cancel(error)
+      observed?.failed(error.code)
       answer(FailureResponse(error, hop: terms.hop, form: form))
       return
     }
+    observed?.responseBegan(status: head.status)
     response = .begun
     if isComplete { ended() }
   }
@@ -162,6 +186,7 @@ final class ServedExchange: ResponseSink {
   func write(_ bytes: ByteBuffer) {
     guard case .begun = response, bytes.readableBytes > 0 else { return }
     unsent += bytes.readableBytes
+    observed?.moved(responseBytes: bytes.readableBytes)
     terms.readAhead.received(bytes.readableBytes)
     attempt { connection throws(BywayError) in try connection.write(id, bytes) }
   }
@@ -174,7 +199,8 @@ final class ServedExchange: ResponseSink {
 
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
-    terms.failed?(error)
+    terms.failed?(error, observed?.record.trace)
+    observed?.failed(error.code)
     upstream = nil
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
@@ -193,10 +219,12 @@ final class ServedExchange: ResponseSink {
   private func answer(_ failure: FailureResponse) {
     let isBodiless = isHead || failure.body.readableBytes == 0
     response = .begun
+    observed?.responseBegan(status: failure.head.status)
     attempt { connection throws(BywayError) in
       try connection.respond(id, failure.head, isComplete: isBodiless)
       guard !isBodiless else { return }
       try connection.write(id, failure.body)
+      observed?.moved(responseBytes: failure.body.readableBytes)
       try connection.finish(id, trailers: nil)
     }
     if !isEnded { ended() }
@@ -214,12 +242,15 @@ final class ServedExchange: ResponseSink {
   private func cutShort(_ error: BywayError) {
     response = .ended
     upstream = nil
+    observed?.failed(error.code)
+    observed?.ended()
     connection.cutShort(id, error)
   }
 
   private func ended() {
     response = .ended
     upstream = nil
+    observed?.ended()
     if case .coming = request { connection.stopReceiving(id) }
   }
 }

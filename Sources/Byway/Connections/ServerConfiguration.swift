@@ -21,8 +21,10 @@ package struct ServerConfiguration: Sendable {
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
-  /// Told of each exchange that failed, on the event loop.
-  package var failed: (@Sendable (BywayError) -> Void)?
+  /// Told of each exchange that failed, on the event loop; of which one, where they are observed.
+  package var failed: (@Sendable (BywayError, TraceID?) -> Void)?
+  /// Who observes the exchanges; `nil`: nobody.
+  package var observation: Observation?
 
   package init(
     hop: String, responseTimeout: TimeAmount? = nil, http1: HTTP1Configuration = .defaults,

@@ -78,6 +78,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
     request.onInformational = { [self] response in
       executor.eventLoop.runNowOrSoon { self.sink?.informational(FieldSection(response)) }
     }
+    request.observed = head.observed
     let sent = request
     task = Task(executorPreference: executor) { [self] in
       do {

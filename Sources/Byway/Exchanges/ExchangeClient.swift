@@ -60,7 +60,8 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
       self.deadline = executor.eventLoop.scheduleTask(deadline: deadline) { self.deadlinePassed() }
     }
     let isComplete = request.body.isKnownEmpty && request.head.method != .connect
-    let head = ExchangeHead(fields: fields(), isComplete: isComplete, deadline: request.deadline)
+    let head = ExchangeHead(
+      fields: fields(), isComplete: isComplete, deadline: request.deadline, observed: request.observed)
     let upstream = handler.begin(head, respondingTo: self)
     if isEnded { return }
     self.upstream = upstream

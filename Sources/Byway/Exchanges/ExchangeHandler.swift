@@ -26,14 +26,18 @@ package struct ExchangeHead {
   /// Of the connection that the response is for: how much of it may be received before it can go on. `nil`: as much as is
   /// usual.
   package var readAhead: ReadAhead?
+  /// Where to tell what becomes of it; `nil` where nobody wants to know.
+  package var observed: ObservedExchange?
 
   package init(
-    fields: FieldSection, isComplete: Bool, deadline: NIODeadline? = nil, readAhead: ReadAhead? = nil
+    fields: FieldSection, isComplete: Bool, deadline: NIODeadline? = nil, readAhead: ReadAhead? = nil,
+    observed: ObservedExchange? = nil
   ) {
     self.fields = fields
     self.isComplete = isComplete
     self.deadline = deadline
     self.readAhead = readAhead
+    self.observed = observed
   }
 }
 

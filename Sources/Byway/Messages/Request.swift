@@ -15,6 +15,8 @@ public struct Request: Sendable {
   public var onInformational: (@Sendable (HTTPResponse) -> Void)?
   /// It goes to a host that an answer has named, and not the sender.
   package var isLedElsewhere = false
+  /// Of the exchange that it belongs to.
+  var observed: ObservedExchange?
 
   /// A request with any head, CONNECT for example.
   /// - Parameters:

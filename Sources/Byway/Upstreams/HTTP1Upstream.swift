@@ -53,6 +53,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   let eventLoop: any EventLoop
   let dialer: Dialer
+  var name: String { dialer.name }
   let configuration: Configuration
   let rules: UpstreamRules
   /// Of a link; what befalls an origin is its gateway's to tell.

@@ -39,6 +39,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   let eventLoop: any EventLoop
   let dialer: Dialer
+  var name: String { dialer.name }
   let configuration: Configuration
   let rules: UpstreamRules
   private var log: LinkLog

@@ -3,6 +3,8 @@ import NIOCore
 
 /// What has connections for exchanges.
 protocol ExchangeUpstream: AnyObject {
+  /// What messages call the place that its connections lead to.
+  var name: String { get }
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
   /// Puts an exchange on a connection, or lets it wait for one.
@@ -67,6 +69,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// - Parameter provingTakes: how long the far end needs at least to say that it is there; `nil`: it is known to be.
   func opened(_ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil) {
     place = .on(connection, id)
+    head.observed?.sent(to: upstream.name)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
     handle(.sent(isWhole: isAwaited, provingTakes: proof))
@@ -140,6 +143,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
     handle(.responseBegan)
+    head.observed?.answered()
     request.responseBegan()
     if let rejection = upstream.rules.admit(&fields) {
       let sink = sink

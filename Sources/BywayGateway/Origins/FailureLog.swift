@@ -19,10 +19,11 @@ final class FailureLog: Sendable {
     self.eventLoop = eventLoop
   }
 
-  func add(_ error: BywayError) {
+  /// - Parameter trace: of the exchange, where it has one.
+  func add(_ error: BywayError, in trace: TraceID? = nil) {
     guard Self.isOfOrigin(error.code) else { return }
     let notice = state.withLock { state in
-      let notice = state.tally.add(error, at: .now())
+      let notice = state.tally.add(error, in: trace, at: .now())
       schedule(&state)
       return notice
     }
@@ -58,6 +59,7 @@ final class FailureLog: Sendable {
   private func write(_ notice: FailureTally.Notice) {
     var metadata: Logger.Metadata = ["reason": "\(notice.message)"]
     if notice.count > 1 { metadata["count"] = "\(notice.count)" }
+    if let trace = notice.trace { metadata["trace"] = "\(trace)" }
     logger.warning("A request failed", metadata: metadata)
   }
 }

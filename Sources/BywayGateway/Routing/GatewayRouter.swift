@@ -30,7 +30,9 @@ final class GatewayRouter: ExchangeHandler {
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do {
-      let handler = try handler(for: rules.target(of: request.fields))
+      let target = try rules.target(of: request.fields)
+      if case .origin = target {} else { request.observed?.clientChoosesUpstream() }
+      let handler = try handler(for: target)
       guard configuration.addsForwarded || request.fields.contains(.targetForm) else {
         return handler.begin(request, respondingTo: sink)
       }

@@ -1,0 +1,68 @@
+import HTTPWire
+import NIOCore
+
+/// Writes down what becomes of one exchange, and tells those who observe it.
+///
+/// Made where the exchange is served, and travels with its request's head: whoever takes the request on tells here when it left
+/// and when it was answered.
+///
+/// `@unchecked Sendable`: touched on the event loop of the exchange only.
+package final class ObservedExchange: @unchecked Sendable {
+  private let observers: [any ExchangeObserver]
+  package private(set) var record: ExchangeRecord
+
+  init(_ record: ExchangeRecord, observers: [any ExchangeObserver]) {
+    self.record = record
+    self.observers = observers
+    for observer in observers { observer.exchangeBegan(record) }
+  }
+
+  // MARK: From the one who takes it on
+
+  /// It goes to a place that the client has named.
+  package func clientChoosesUpstream() {
+    record.isClientsChoice = true
+  }
+
+  /// The request leaves, perhaps for the second time.
+  package func sent(to upstream: String) {
+    record.sent = .now()
+    record.attempts += 1
+    record.upstream = upstream
+    guard record.attempts == 1 else { return }
+    for observer in observers { observer.exchangeSent(record) }
+  }
+
+  package func answered() {
+    if record.answered == nil { record.answered = .now() }
+  }
+
+  // MARK: From the one who serves it
+
+  func requestEnded() {
+    if record.requestEnded == nil { record.requestEnded = .now() }
+  }
+
+  func responseBegan(status: Int?) {
+    answered()
+    record.status = status
+  }
+
+  func moved(requestBytes: Int = 0, responseBytes: Int = 0) {
+    record.requestBytes += requestBytes
+    record.responseBytes += responseBytes
+    for observer in observers { observer.exchangeMoved(requestBytes: requestBytes, responseBytes: responseBytes) }
+  }
+
+  /// The first failure is the cause of the others.
+  func failed(_ code: BywayError.Code, by party: ExchangeRecord.Party? = nil) {
+    guard record.failure == nil, record.ended == nil else { return }
+    record.failure = party.map { .init(code: code, party: $0) } ?? .init(code)
+  }
+
+  func ended() {
+    guard record.ended == nil else { return }
+    record.ended = .now()
+    for observer in observers { observer.exchangeEnded(record) }
+  }
+}

@@ -1,0 +1,58 @@
+import HTTPWire
+
+/// `traceparent` (W3C Trace Context, §3.2): what makes one exchange recognizable at every hop.
+enum TraceContext {
+  /// `00-<32 digits>-<16 digits>-<2 digits>`
+  private static let length = 55
+
+  /// Leaves a valid one as it is: this hop has no spans of its own. Where there is none, or one that cannot be read, the request
+  /// gets a new one, and whatever belonged to the old one goes (§2.3).
+  static func settle(_ fields: inout FieldSection, _ source: TraceSource) -> TraceID {
+    if let trace = fields.withValue(of: .traceparent, read) ?? nil { return trace }
+    fields.remove(.traceparent)
+    fields.remove(.tracestate)
+    let trace = TraceID(high: source.next(), low: source.next())
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
+      write(trace, parent: source.next(), into: text)
+      fields.append(.traceparent, UnsafeRawBufferPointer(text))
+    }
+    return trace
+  }
+
+  /// - Returns: `nil` where it is not one (§3.2.2).
+  static func read(_ text: UnsafeRawBufferPointer) -> TraceID? {
+    guard text.count >= length, text[2] == dash, text[35] == dash, text[52] == dash,
+      let version = number(text[0..<2]), version != 0xFF,
+      version == 0 ? text.count == length : text.count == length || text[length] == dash,
+      let high = number(text[3..<19]), let low = number(text[19..<35]), high | low != 0,
+      let parent = number(text[36..<52]), parent != 0, number(text[53..<55]) != nil
+    else { return nil }
+    return TraceID(high: high, low: low)
+  }
+
+  private static let dash = UInt8(ascii: "-")
+
+  /// In lower case, as it has to be.
+  private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
+    var value: UInt64 = 0
+    for digit in digits {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt64(digit - 0x30)
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt64(digit - 0x57)
+      default: return nil
+      }
+    }
+    return value
+  }
+
+  /// The flag says that this exchange is recorded, which it is: here (§3.2.2.5).
+  private static func write(_ trace: TraceID, parent: UInt64, into text: UnsafeMutableBufferPointer<UInt8>) {
+    for place in 0..<16 {
+      text[3 + place] = TraceID.digit(trace.high, at: place)
+      text[19 + place] = TraceID.digit(trace.low, at: place)
+      text[36 + place] = TraceID.digit(parent, at: place)
+    }
+    for dashPlace in [2, 35, 52] { text[dashPlace] = dash }
+    (text[0], text[1], text[53], text[54]) = (0x30, 0x30, 0x30, 0x31)
+  }
+}

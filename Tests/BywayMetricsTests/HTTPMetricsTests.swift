@@ -1,0 +1,103 @@
+import Byway
+import BywayGateway
+import BywayMetrics
+import HTTPTypes
+import LoopbackTransport
+import NIOCore
+import PrometheusText
+import Testing
+
+/// What is counted of the exchanges of a gateway.
+@Suite(.timeLimit(.minutes(1))) struct HTTPMetricsTests {
+  private let registry = PrometheusRegistry.of(MetricName.all)
+
+  /// Lines that begin with one of these, without their values where those vary.
+  private func lines(_ beginnings: String...) -> [String] {
+    String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").map(String.init)
+      .filter { line in beginnings.contains { line.hasPrefix($0) } }
+  }
+
+  /// A gateway whose origin is a function.
+  private func withGateway(
+    _ respond: @escaping @Sendable (Request) async throws -> Response, _ body: (BywayClient) async throws -> Void
+  ) async throws {
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
+    var configuration = GatewayConfiguration(links: [link], origin: .handler(respond))
+    configuration.observers = [HTTPMetrics(factory: registry)]
+    let gateway = try await Gateway.start(configuration)
+    let client = BywayClient(link)
+    try await body(client)
+    await client.shutDown()
+    await gateway.stop(within: .seconds(1))
+  }
+
+  @Test("exchanges are counted by method and outcome, with their bytes and the time that they took")
+  func exchanges() async throws {
+    try await withGateway({ Response(status: .ok, body: Body("<\($0.head.path ?? "")>")) }) { client in
+      for _ in 0..<2 {
+        _ = try await client.execute(Request(.post, url: "http://x/a", body: Body("12345"))).body.collect(upTo: 100)
+      }
+    }
+    let labels =
+      #"http_request_method="POST",url_scheme="http",network_protocol_version="2",http_response_status_code="200",error_type="""#
+    #expect(
+      lines("http_server_request_duration_seconds_count") == ["http_server_request_duration_seconds_count{\(labels)} 2"]
+    )
+    #expect(
+      lines("http_server_request_body_size_bytes_sum") == ["http_server_request_body_size_bytes_sum{\(labels)} 10"])
+    #expect(
+      lines("http_server_response_body_size_bytes_sum") == ["http_server_response_body_size_bytes_sum{\(labels)} 8"])
+    #expect(
+      lines("http_server_active") == [#"http_server_active_requests{http_request_method="POST",url_scheme="http"} 0"#])
+    #expect(
+      lines("byway_http_re") == ["byway_http_request_body_bytes_total 10", "byway_http_response_body_bytes_total 8"])
+  }
+
+  @Test("what clients and origins make up is counted as other, and takes no memory")
+  func bounded() async throws {
+    try await withGateway({ _ in Response(status: .init(code: 799)) }) { client in
+      for index in 0..<20 {
+        let method = try #require(HTTPRequest.Method("BREW\(index)"))
+        _ = try await client.execute(Request(method, url: "http://x/"))
+      }
+    }
+    let counts = lines("http_server_request_duration_seconds_count")
+    #expect(counts.count == 1)
+    #expect(counts.first?.contains(#"http_request_method="_OTHER""#) == true, "\(counts)")
+    #expect(
+      counts.first?.contains(#"http_response_status_code="_OTHER""#) == true && counts.first?.hasSuffix(" 20") == true)
+  }
+
+  @Test("a stream is active, and its bytes are counted, while it runs")
+  func running() async throws {
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+    try await withGateway({ _ in Response(status: .ok, body: Body(stream, length: nil)) }) { client in
+      continuation.yield(ByteBuffer(string: "event"))
+      let response = try await client.execute(Request(url: "http://x/"))
+      var chunks = response.body.makeAsyncIterator()
+      #expect(try await chunks.next().map(String.init(buffer:)) == "event")
+      #expect(lines("http_server_active").first?.hasSuffix(" 1") == true)
+      #expect(lines("byway_http_response_body").first?.hasSuffix(" 5") == true)
+      #expect(lines("http_server_request_duration_seconds_count").isEmpty)
+      continuation.finish()
+      #expect(try await chunks.next() == nil)
+    }
+    #expect(lines("http_server_active").first?.hasSuffix(" 0") == true)
+  }
+}
+
+extension PrometheusRegistry {
+  static func of(_ metrics: [MetricName]) -> PrometheusRegistry {
+    PrometheusRegistry(
+      Dictionary(
+        uniqueKeysWithValues: metrics.map {
+          let unit: MetricDescription.Unit =
+            switch $0.unit {
+            case .none: .none
+            case .bytes: .bytes
+            case .seconds: .seconds
+            }
+          return ($0.label, MetricDescription(unit: unit, help: $0.meaning, buckets: $0.buckets))
+        }))
+  }
+}

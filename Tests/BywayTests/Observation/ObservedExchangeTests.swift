@@ -1,0 +1,112 @@
+import HTTPWire
+import TestTools
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// What those are told who observe the exchanges of a listener.
+@Suite(.timeLimit(.minutes(1))) struct ObservedExchangeTests {
+  private let observer = RecordingObserver()
+
+  private func server(answer: (@Sendable (ScriptedExchange) -> Void)? = nil) async throws -> HTTP1ServerFixture {
+    try await HTTP1ServerFixture(observers: [observer], answer: answer)
+  }
+
+  /// The only one, once it has ended.
+  private func ended() async throws -> ExchangeRecord {
+    #expect(try await eventually { observer.heard.ended.count == 1 })
+    let heard = observer.heard
+    #expect(heard.begun.count == 1)
+    return try #require(heard.ended.first)
+  }
+
+  @Test("an exchange is told when it begins and when it has ended, with what was asked and answered")
+  func exchange() async throws {
+    let server = try await server()
+    try await server.client.send("POST /a?b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello")
+    let exchange = try await server.handler.exchange()
+    _ = try await exchange.requestBody()
+    let begun = try #require(observer.heard.begun.first)
+    #expect(begun.status == nil && begun.ended == nil && observer.heard.requestBytes == 5)
+    try await exchange.answer([":status": "201"], "created")
+    let record = try await ended()
+    #expect(record.method == "POST" && record.path == "/a?b" && record.authority == "here" && record.scheme == "http")
+    #expect(record.version == .http1_1 && record.listener == "unix:/listener")
+    #expect(record.status == 201 && record.failure == nil)
+    #expect(record.requestBytes == 5 && record.responseBytes == 7 && observer.heard.responseBytes == 7)
+    #expect(record.upstream == nil && record.sent == nil)
+    let times = [record.begun, record.requestEnded, record.answered, record.ended].compactMap(\.self)
+    #expect(times.count == 4 && times == times.sorted())
+  }
+
+  @Test("bytes of a stream are told while it runs")
+  func stream() async throws {
+    let server = try await server()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    try await exchange.send("event")
+    #expect(observer.heard.responseBytes == 5 && observer.heard.ended.isEmpty)
+    try await exchange.end()
+    #expect(try await ended().responseBytes == 5)
+  }
+
+  @Test("of a failure it is told what it was and whose, and what the client was answered")
+  func failure() async throws {
+    let server = try await server { $0.failNow(BywayError(.originUnavailable, "Nobody is there.")) }
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let record = try await ended()
+    #expect(record.failure == .init(code: .originUnavailable, party: .origin))
+    #expect(record.status == 503 && record.responseBytes > 0)
+  }
+
+  @Test("a client that goes away has ended the exchange, and nobody else has failed")
+  func clientLeaves() async throws {
+    let server = try await server()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    _ = try await server.client.receive(through: "200 OK")
+    try await server.client.reset()
+    let record = try await ended()
+    #expect(record.failure == .init(code: .cancelled, party: .client) && record.status == 200)
+  }
+
+  @Test("a response that stops in the middle has failed, though its status was good")
+  func cutShort() async throws {
+    let server = try await server()
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    try await exchange.fail(BywayError(.incompleteResponse, "The origin has left."))
+    let record = try await ended()
+    #expect(record.failure == .init(code: .incompleteResponse, party: .origin) && record.status == 200)
+  }
+
+  @Test("what is no request is told as well, and so is one that is refused at once")
+  func refused() async throws {
+    let server = try await server()
+    try await server.client.send("nonsense\r\n\r\n")
+    let record = try await ended()
+    #expect(record.method == nil && record.status == 400 && record.trace == nil)
+    #expect(record.failure == .init(code: .invalidRequest, party: .client))
+
+    let other = try await HTTP1ServerFixture(observers: [observer])
+    try await other.client.send("GET /x HTTP/1.1\r\nHost: here\r\nVia: 1.1 hop\r\n\r\n")
+    #expect(try await eventually { observer.heard.ended.count == 2 })
+    let looping = try #require(observer.heard.ended.last)
+    #expect(looping.path == "/x" && looping.status == 508 && looping.failure?.code == .loopDetected)
+  }
+
+  @Test("each exchange of a connection is one of its own")
+  func several() async throws {
+    let server = try await server { $0.answerNow([":status": "200", "content-length": "1"], "x") }
+    for path in ["/1", "/2"] {
+      try await server.client.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+      _ = try await server.client.receive(through: "x")
+    }
+    #expect(observer.heard.ended.map(\.path) == ["/1", "/2"])
+    #expect(Set(observer.heard.ended.map(\.trace)).count == 2)
+  }
+}

@@ -1,0 +1,52 @@
+import HTTPWire
+import Testing
+
+@testable import Byway
+
+/// `traceparent` (W3C Trace Context).
+@Suite struct TraceContextTests {
+  private let source = TraceSource()
+  private static let known = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+  @Test("one that is valid goes on as it is, with what belongs to it")
+  func kept() {
+    var fields: FieldSection = ["traceparent": Self.known, "tracestate": "a=b"]
+    let trace = TraceContext.settle(&fields, source)
+    #expect("\(trace)" == "4bf92f3577b34da6a3ce929d0e0e4736")
+    #expect(fields == ["traceparent": Self.known, "tracestate": "a=b"])
+  }
+
+  @Test("where there is none, the request gets one, which the next hop reads alike")
+  func made() throws {
+    var fields: FieldSection = [":method": "GET"]
+    let trace = TraceContext.settle(&fields, source)
+    let text = try #require(fields.value(of: .traceparent))
+    #expect(text.wholeMatch(of: /00-([0-9a-f]{32})-[0-9a-f]{16}-01/)?.1.description == "\(trace)")
+    let before = fields
+    #expect(TraceContext.settle(&fields, source) == trace && fields == before)
+    var others: FieldSection = [":method": "GET"]
+    #expect(TraceContext.settle(&others, source) != trace)
+  }
+
+  @Test(
+    "one that cannot be read is replaced, and its state goes",
+    arguments: [
+      "", "x", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0", known + "-00", known.uppercased(),
+      "ff" + known.dropFirst(2), "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+      "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      "01" + known.dropFirst(2) + "x",
+    ])
+  func replaced(value: String) throws {
+    var fields: FieldSection = ["traceparent": value, "tracestate": "a=b"]
+    let trace = TraceContext.settle(&fields, source)
+    #expect(!fields.contains(.tracestate) && fields.value(of: .traceparent)?.contains("\(trace)") == true)
+    #expect(fields.value(of: .traceparent)?.count == 55)
+  }
+
+  @Test("a later version may say more behind it")
+  func later() {
+    var fields: FieldSection = ["traceparent": "01" + Self.known.dropFirst(2) + "-what-comes"]
+    #expect("\(TraceContext.settle(&fields, source))" == "4bf92f3577b34da6a3ce929d0e0e4736")
+  }
+}
