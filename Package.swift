@@ -164,6 +164,7 @@ let package = Package(
       [
         "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayMetrics", "BywayProxy", "BywayTLS",
         "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer", "Primitives", "PrometheusText",
+        coreMetrics,
         nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
       ], small),
     .executableTarget(

@@ -18,6 +18,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
   case origin, referer, secFetchSite, secFetchDest
+  case userAgent
   /// W3C Trace Context.
   case traceparent, tracestate
 
@@ -74,6 +75,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .referer: "referer"
     case .secFetchSite: "sec-fetch-site"
     case .secFetchDest: "sec-fetch-dest"
+    case .userAgent: "user-agent"
     case .traceparent: "traceparent"
     case .tracestate: "tracestate"
     case .targetForm: "byway-target-form"
@@ -109,6 +111,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case (10, UInt8(ascii: ":")): self = Self.match(name, .authority)
     case (10, UInt8(ascii: "c")): self = Self.match(name, .connection)
     case (10, UInt8(ascii: "k")): self = Self.match(name, .keepAlive)
+    case (10, UInt8(ascii: "u")): self = Self.match(name, .userAgent)
     case (10, UInt8(ascii: "t")): self = Self.match(name, .tracestate)
     case (11, UInt8(ascii: "t")): self = Self.match(name, .traceparent)
     case (12, UInt8(ascii: "c")): self = Self.match(name, .contentType)

@@ -65,11 +65,11 @@ import Testing
   @Test("the demo's lines are aligned, and requests cannot write to the terminal")
   func records() {
     let plain = TextStyle(isColourful: false)
-    var record = ExchangeRecord(
+    var record = PrintedExchange(
       method: "GET", path: "/status", status: 200, bytes: 87, time: .microseconds(1234), isComplete: true)
     let line = record.line(plain)
     #expect(line == "GET     /status                           200           87 B      1.2 ms")
-    #expect(ExchangeRecord.heading.count == line.count)
+    #expect(PrintedExchange.heading.count == line.count)
     record.method = "G\u{9B}31m"
     #expect(!record.line(plain).unicodeScalars.contains("\u{9B}"))
     record.method = "GET"
@@ -81,27 +81,12 @@ import Testing
 
   @Test("a log has its own lines only, and nothing that a terminal obeys")
   func logs() {
-    final class Lines: Sendable {
-      let all = Mutex<[String]>([])
-    }
-    struct Handler: LogHandler {
-      let lines: Lines
-      var metadata: Logger.Metadata = [:]
-      var logLevel = Logger.Level.info
-      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-      }
-      func log(event: LogEvent) {
-        lines.all.withLock { $0.append("\(event.message) \((event.metadata ?? [:]).merging(metadata) { a, _ in a })") }
-      }
-    }
-    let lines = Lines()
-    var logger = Logger(label: "test") { _ in VisibleLogHandler(Handler(lines: lines)) }
+    let lines = LogLines()
+    var logger = lines.logger()
     logger[metadataKey: "link"] = "x\u{9B}2J"
-    logger.info("a\nb\u{85}", metadata: ["error": ["\u{202E}c", .stringConvertible("d\u{1B}")]])
-    let line = lines.all.withLock { $0.joined() }
-    #expect(line.hasPrefix("a b? ") && line.contains("?c") && line.contains("d?") && line.contains("x?2J"), "\(line)")
+    logger.critical("a\nb\u{85}", metadata: ["error": ["\u{202E}c", .stringConvertible("d\u{1B}")]])
+    let line = lines.text.dropLast()
+    #expect(line.contains("a b? ") && line.contains("?c") && line.contains("x?2J"), "\(line)")
     #expect(line.unicodeScalars.allSatisfy { !$0.isObeyed })
   }
 

@@ -7,8 +7,9 @@ enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
 
   /// To standard error: standard output may be the link.
   func logger(_ label: String) -> Logger {
-    var logger = Logger(label: label, factory: { VisibleLogHandler(StreamLogHandler.standardError(label: $0)) })
-    logger.logLevel = Logger.Level(rawValue: rawValue) ?? .info
-    return logger
+    LogLevels.set(self)
+    return Logger(label: label, factory: { DaemonLogHandler(label: $0) })
   }
+
+  var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }
 }

@@ -85,7 +85,7 @@ struct DemoStage: Daemon {
       style.faint("Every request as it passes. The last line is the serial one: what it carries of"),
       style.faint("what it could, its delay, bits that arrived wrong, frames that were sent again."),
       "",
-      style.faint(ExchangeRecord.heading),
+      style.faint(PrintedExchange.heading),
     ]
   }
 }

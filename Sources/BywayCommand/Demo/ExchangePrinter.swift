@@ -4,7 +4,7 @@ import NIOCore
 
 /// Reports every exchange when it has ended, the response's body included. Bodies pass through as they are.
 struct ExchangePrinter: Interceptor {
-  let report: @Sendable (ExchangeRecord) -> Void
+  let report: @Sendable (PrintedExchange) -> Void
 
   func intercept(_ request: Request, next: Next) async throws -> Response {
     let start = NIODeadline.now()
@@ -25,9 +25,9 @@ private final class ExchangeWatch: @unchecked Sendable {
   private var isComplete = false
   private let head: HTTPRequest
   private let start: NIODeadline
-  private let report: @Sendable (ExchangeRecord) -> Void
+  private let report: @Sendable (PrintedExchange) -> Void
 
-  init(_ head: HTTPRequest, start: NIODeadline, report: @escaping @Sendable (ExchangeRecord) -> Void) {
+  init(_ head: HTTPRequest, start: NIODeadline, report: @escaping @Sendable (PrintedExchange) -> Void) {
     self.head = head
     self.start = start
     self.report = report
@@ -35,7 +35,7 @@ private final class ExchangeWatch: @unchecked Sendable {
 
   deinit {
     report(
-      ExchangeRecord(
+      PrintedExchange(
         method: head.method.rawValue, path: head.path ?? "*", status: status, bytes: bytes, time: .now() - start,
         isComplete: isComplete))
   }

@@ -4,8 +4,8 @@ import NIOCore
 import Primitives
 
 /// Puts ``Trace/Redaction/mark`` in the place of secrets. Made once, as it is asked about every field of every exchange.
-struct Redactor: Sendable {
-  static let defaults = Redactor(.defaults)
+package struct Redactor: Sendable {
+  package static let defaults = Redactor(.defaults)
 
   private let words: WordFinder
   private let parts: Set<String>
@@ -40,7 +40,7 @@ struct Redactor: Sendable {
   }
 
   /// Without credentials in front of the host, and secrets among the parameters of query and fragment.
-  func redactedURL(_ url: String) -> String {
+  package func redactedURL(_ url: String) -> String {
     changedURL(url) ?? url
   }
 

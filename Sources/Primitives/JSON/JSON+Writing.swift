@@ -33,7 +33,8 @@ extension JSON: CustomStringConvertible {
   }
 
   /// RFC 8259 §7. What a terminal would obey is escaped: people look at JSON too.
-  private static func write(_ text: String, to bytes: inout [UInt8]) {
+  /// A string, with its quotation marks.
+  package static func write(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     // Most often nothing needs an escape.
     let isPlain = text.utf8.allSatisfy {

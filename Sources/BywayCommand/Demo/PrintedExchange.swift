@@ -3,7 +3,7 @@ import NIOCore
 import Primitives
 
 /// One exchange as the demo shows it.
-struct ExchangeRecord: Sendable {
+struct PrintedExchange: Sendable {
   var method: String
   var path: String
   /// `nil` where there was no response.

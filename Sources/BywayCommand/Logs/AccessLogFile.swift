@@ -1,0 +1,62 @@
+import Glibc
+import Primitives
+
+/// Where an access log goes: a file, to which lines are only added, or standard output.
+struct AccessLogFile {
+  /// `nil`: standard output.
+  private let path: String?
+  private var descriptor: CInt
+  /// A line was begun and could not be ended.
+  private var isWithinLine = false
+
+  /// - Throws: ``CommandFailure`` where it cannot be opened.
+  init(_ path: String) throws {
+    self.path = path == "-" ? nil : path
+    do throws(SystemError) {
+      descriptor = try self.path.map(Self.open) ?? STDOUT_FILENO
+    } catch {
+      throw CommandFailure(.cannotCreate, "--access-log \(path): it cannot be opened: \(error).")
+    }
+  }
+
+  /// - Throws: where it cannot be opened; lines go on to the old one.
+  mutating func reopen() throws(SystemError) {
+    guard let path else { return }
+    let opened = try Self.open(path)
+    close(descriptor)
+    descriptor = opened
+    isWithinLine = false
+  }
+
+  /// - Parameter lines: each with its end.
+  /// - Returns: how many of them have not been written whole, and why.
+  mutating func write(_ lines: [UInt8]) -> (lost: Int, reason: SystemError?) {
+    // What follows half a line would be read as its rest.
+    var bytes = isWithinLine ? [Self.newline] + lines : lines
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeMutableBytes { bytes in
+        Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EINTR {
+        let reason = SystemError.last
+        if written > 0 { isWithinLine = bytes[written - 1] != Self.newline }
+        return (bytes[written...].count { $0 == Self.newline }, reason)
+      }
+    }
+    if written > 0 { isWithinLine = false }
+    return (0, nil)
+  }
+
+  private static let newline = UInt8(ascii: "\n")
+
+  private static func open(_ path: String) throws(SystemError) -> CInt {
+    // A pipe that nobody reads is an error, and not something to wait for; afterwards a reader is waited for.
+    let descriptor = try Descriptor.open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, mode: 0o640)
+    let flags = fcntl(descriptor, F_GETFL)
+    if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) }
+    return descriptor
+  }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import Logging
+import Primitives
+
+/// Writes a daemon's log to standard error, one line for each event: standard output may be the link.
+struct DaemonLogHandler: LogHandler {
+  private let label: String
+  private let write: @Sendable ([UInt8]) -> Void
+  var metadata: Logger.Metadata = [:]
+
+  init(label: String) {
+    self.init(label: label) { try? Descriptor.write($0, to: STDERR_FILENO) }
+  }
+
+  /// - Parameter write: gets whole lines.
+  init(label: String, write: @escaping @Sendable ([UInt8]) -> Void) {
+    self.label = label
+    self.write = write
+  }
+
+  /// Of the whole process: it can be changed while this runs.
+  var logLevel: Logger.Level {
+    get { LogLevels.current }
+    set {}
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let all = event.metadata.map { metadata.merging($0) { $1 } } ?? metadata
+    let line = LogLine(
+      time: .sinceEpoch, level: event.level, label: label, message: event.message.description,
+      metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value.description) })
+    write(line.bytes(LogLevels.currentFormat))
+  }
+}

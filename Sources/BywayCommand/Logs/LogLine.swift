@@ -1,0 +1,73 @@
+import Glibc
+import Logging
+import Primitives
+
+/// A line of a daemon's log. What comes from outside stays on its line, and steers no terminal that shows it.
+struct LogLine {
+  /// Since the beginning of 1970.
+  let time: Duration
+  let level: Logger.Level
+  let label: String
+  let message: String
+  let metadata: [(name: String, value: String)]
+
+  func bytes(_ format: LogFormat) -> [UInt8] {
+    switch format {
+    case .text: Array("\(time.timestamp) \(level.rawValue) \(text)\n".utf8)
+    case .journal: Array("<\(priority)>\(text)\n".utf8)
+    case .json: json
+    }
+  }
+
+  private var text: String {
+    metadata.reduce("\(label): \(message.visible)") { $0 + " \($1.name.visible)=\(Self.quoted($1.value))" }
+  }
+
+  /// Plain words stand as they are.
+  private static func quoted(_ value: String) -> String {
+    let text = value.visible
+    let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 == " " || $0 == "\"" || $0 == "=" || $0 == "\\" }
+    if isPlain { return text }
+    return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+  }
+
+  /// Of syslog (RFC 5424 §6.2.1).
+  private var priority: Int {
+    switch level {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+
+  private var json: [UInt8] {
+    let object: JSON = [
+      "time": .string(time.timestamp), "level": .string(level.rawValue), "logger": .string(label),
+      "message": .string(message),
+      "metadata": .object(metadata.map { JSON.Member($0.name, .string($0.value)) }),
+    ]
+    var bytes: [UInt8] = []
+    object.write(to: &bytes)
+    bytes.append(UInt8(ascii: "\n"))
+    return bytes
+  }
+}
+
+extension Duration {
+  /// Of the system's clock, since the beginning of 1970.
+  static var sinceEpoch: Duration {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
+  }
+
+  /// A moment since the beginning of 1970 in UTC, to a thousandth of a second (RFC 3339).
+  var timestamp: String {
+    let time = CalendarTime(secondsSinceEpoch: Int(components.seconds))
+    let thousandth = Int(components.attoseconds / 1_000_000_000_000_000)
+    return "\(time.date)T\(time.timeOfDay).\(String(thousandth, digits: 3))Z"
+  }
+}

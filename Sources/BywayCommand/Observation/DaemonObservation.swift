@@ -1,0 +1,71 @@
+import Byway
+import BywayMetrics
+import CoreMetrics
+import LineLayer
+import Logging
+import PrometheusText
+
+/// What a daemon knows of itself: metrics, and an access log where one was asked for. Safe on any thread.
+final class DaemonObservation: Sendable {
+  /// A link, and how it is now.
+  struct LinkState: Sendable {
+    /// Its address, without what only opens it.
+    let name: String
+    let isUp: Bool
+    /// `nil` where it has none, or has none now.
+    let line: LineStatistics?
+  }
+
+  /// For the configuration of each gateway and proxy.
+  let observers: [any ExchangeObserver]
+  private let registry: PrometheusRegistry
+  private let process: ProcessMetrics
+  private let lines: LineMetrics
+  private let accessLog: AccessLog?
+
+  /// - Throws: ``CommandFailure`` where the access log cannot be opened.
+  init(_ options: ObservationOptions, logger: Logger) throws {
+    LogLevels.set(options.logFormat ?? .usual)
+    let registry = PrometheusRegistry(describing: MetricName.all)
+    let lost = Counter(label: MetricName.lostLines.label, factory: registry)
+    accessLog = try options.accessLog.map { path in
+      try AccessLog(path, options.accessLogFormat ?? .combined, logger: logger) { lost.increment(by: $0) }
+    }
+    self.registry = registry
+    process = ProcessMetrics(factory: registry)
+    lines = LineMetrics(factory: registry)
+    observers = [HTTPMetrics(factory: registry)] + (accessLog.map { [$0] } ?? [])
+  }
+
+  /// For Prometheus. What nobody counts is looked up now.
+  func metricsText(of links: [LinkState]) -> [UInt8] {
+    process.update()
+    for link in links { lines.update(link.name, isUp: link.isUp, line: link.line) }
+    return registry.text()
+  }
+
+  /// The access log was renamed: it goes on in a new file.
+  func reopen() {
+    accessLog?.reopen()
+  }
+
+  /// Writes what is left.
+  func finish() async {
+    await accessLog?.finish()
+  }
+}
+
+extension PrometheusRegistry {
+  convenience init(describing metrics: [MetricName]) {
+    let descriptions = metrics.map { metric in
+      let unit: MetricDescription.Unit =
+        switch metric.unit {
+        case .none: .none
+        case .bytes: .bytes
+        case .seconds: .seconds
+        }
+      return (metric.label, MetricDescription(unit: unit, help: metric.meaning, buckets: metric.buckets))
+    }
+    self.init(Dictionary(descriptions) { first, _ in first })
+  }
+}

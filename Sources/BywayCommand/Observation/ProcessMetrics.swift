@@ -1,0 +1,77 @@
+import Byway
+import BywayMetrics
+import CoreMetrics
+import Glibc
+import Primitives
+import Synchronization
+
+/// What Prometheus wants to know of every process. Looked up when somebody asks.
+final class ProcessMetrics: Sendable {
+  private let memory: Meter
+  private let descriptors: Meter
+  private let processorTime: FloatingPointCounter
+  /// What the counter has got.
+  private let seen = Mutex(0.0)
+
+  init(factory: any MetricsFactory) {
+    memory = Meter(label: MetricName.residentMemory.label, factory: factory)
+    descriptors = Meter(label: MetricName.openDescriptors.label, factory: factory)
+    processorTime = FloatingPointCounter(label: MetricName.processorTime.label, factory: factory)
+    Meter(label: MetricName.build.label, dimensions: [("version", Release.version)], factory: factory).set(1)
+    if let start = ProcessFacts.start { Meter(label: MetricName.startTime.label, factory: factory).set(start) }
+  }
+
+  func update() {
+    if let bytes = ProcessFacts.residentBytes { memory.set(bytes) }
+    if let count = ProcessFacts.openDescriptors { descriptors.set(count) }
+    let time = ProcessFacts.processorSeconds
+    let more = seen.withLock { seen in
+      defer { seen = time }
+      return time - seen
+    }
+    processorTime.increment(by: more)
+  }
+}
+
+/// Of this process, by proc(5).
+enum ProcessFacts {
+  static var residentBytes: Int? {
+    // Pages: in all, and resident.
+    let columns = text(of: "/proc/self/statm")?.split(separator: " ")
+    guard let columns, columns.count > 1, let pages = Int(columns[1]) else { return nil }
+    return pages * Int(sysconf(CInt(_SC_PAGESIZE)))
+  }
+
+  static var openDescriptors: Int? {
+    guard let folder = opendir("/proc/self/fd") else { return nil }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    // Without "." and "..", and the one that looks.
+    return count - 3
+  }
+
+  /// In the kernel and out of it.
+  static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+  }
+
+  /// Seconds since the beginning of 1970.
+  static var start: Double? {
+    // The name, which may have anything in it, ends with the last parenthesis; 20 columns after it the start stands, in ticks
+    // since the system's.
+    let columns = text(of: "/proc/self/stat")?.split(separator: ")").last?.split(separator: " ")
+    let boot = text(of: "/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
+      .flatMap { Double($0.dropFirst("btime ".count)) }
+    guard let columns, columns.count > 19, let ticks = Double(columns[19]), let boot else { return nil }
+    return boot + ticks / Double(sysconf(CInt(_SC_CLK_TCK)))
+  }
+
+  private static func text(of path: String) -> String? {
+    guard let descriptor = try? Descriptor.open(path, O_RDONLY) else { return nil }
+    defer { close(descriptor) }
+    return (try? Descriptor.read(descriptor, upTo: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,195 @@
+import BywayGateway
+import Foundation
+import Glibc
+import HTTPTypes
+import HTTPWire
+import LoopbackTransport
+import NIOCore
+import Synchronization
+import TestTools
+import Testing
+
+@testable import Byway
+@testable import BywayCommand
+
+/// What an administrator finds in an access log.
+@Suite(.timeLimit(.minutes(1))) struct AccessLogTests {
+  private let folder: TemporaryFolder
+  private let log = LogLines()
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private var path: String { folder["access.log"] }
+
+  private func accessLog(
+    _ format: AccessLogFormat = .combined, at path: String? = nil, lost: @escaping @Sendable (Int) -> Void = { _ in }
+  ) throws -> AccessLog {
+    try AccessLog(path ?? self.path, format, logger: log.logger(), lost: lost)
+  }
+
+  private func lines(_ path: String? = nil) throws -> [String] {
+    try String(contentsOfFile: path ?? self.path, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  private func record(_ head: FieldSection, status: Int? = 200, bytes: Int = 5) -> ExchangeRecord {
+    var record = ExchangeRecord(
+      listener: "unix:/l", version: .http1_1, head: head, trace: TraceID(high: 1, low: 0xAB), begun: .now())
+    record.status = status
+    record.responseBytes = bytes
+    record.ended = .now()
+    return record
+  }
+
+  /// As Apache's documentation has it, and the id.
+  private nonisolated(unsafe) static let combined =
+    /(\S+) (\S+) (\S+) \[(\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000)\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" "([0-9a-f]{32}|-)"/
+
+  @Test("the combined form is Apache's, with the id behind it; what comes from outside is escaped")
+  func combined() async throws {
+    let log = try accessLog()
+    log.exchangeEnded(record([":method": "GET", ":path": "/a", "referer": "http://x/", "user-agent": "curl/8"]))
+    log.exchangeEnded(record([":method": "GET", ":path": "/\"\\\u{1B}\n\u{E9}"], status: 404, bytes: 0))
+    log.exchangeEnded(record([":method": "CONNECT", ":authority": "user:word@host:443"], status: nil))
+    log.exchangeEnded(record([:], status: 400))
+    await log.finish()
+    let found = try lines().map { try #require($0.wholeMatch(of: Self.combined), "\($0)").output }
+    #expect(
+      found.map { "\($0.5)|\($0.6)|\($0.7)|\($0.8)|\($0.9)" } == [
+        "GET /a HTTP/1.1|200|5|http://x/|curl/8",
+        #"GET /\"\\\x1b\x0a\xc3\xa9 HTTP/1.1|404|-|-|-"#,
+        "CONNECT host:443 HTTP/1.1|-|5|-|-",
+        "-|400|5|-|-",
+      ])
+    #expect(found.first?.10 == "000000000000000100000000000000ab")
+  }
+
+  @Test("secrets of requests are in neither form", arguments: AccessLogFormat.allCases)
+  func secrets(_ format: AccessLogFormat) async throws {
+    let log = try accessLog(format)
+    log.exchangeEnded(
+      record([
+        ":method": "GET", ":path": "/p;jsessionid=hidden?a=1&token=hidden&password=hidden#access_token=hidden",
+        "referer": "http://me:hidden@x/?key=hidden", "authorization": "Basic hidden", "cookie": "hidden=hidden",
+      ]))
+    log.exchangeEnded(record([":method": "GET", ":path": "/", ":authority": "me:hidden@x"]))
+    await log.finish()
+    let text = try lines().joined()
+    #expect(!text.contains("hidden") && text.contains("a=1"), "\(text)")
+  }
+
+  @Test("JSON has everything that is known, phases in seconds")
+  func json() async throws {
+    let log = try accessLog(.json)
+    var record = record([":method": "GET", ":path": "/a", ":scheme": "http", ":authority": "here"], status: 502)
+    record.sent = record.begun + .milliseconds(20)
+    record.requestEnded = record.begun
+    record.answered = record.begun + .milliseconds(25)
+    record.ended = record.begun + .milliseconds(125)
+    record.attempts = 2
+    record.upstream = "http://origin"
+    record.requestBytes = 3
+    record.failure = .init(code: .originLost, party: .origin)
+    log.exchangeEnded(record)
+    await log.finish()
+    let line = try #require(lines().first)
+    let object = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    let texts = [
+      "trace": "000000000000000100000000000000ab", "listener": "unix:/l", "version": "1.1", "method": "GET",
+      "scheme": "http", "authority": "here", "path": "/a", "failure": "originLost", "failedBy": "origin",
+      "upstream": "http://origin",
+    ]
+    for (name, text) in texts { #expect(object[name] as? String == text, "\(name)") }
+    let numbers = [
+      "status": 502, "attempts": 2, "requestBytes": 3, "responseBytes": 5, "wait": 0.02, "send": 0, "origin": 0.005,
+      "receive": 0.1, "duration": 0.125,
+    ]
+    for (name, number) in numbers { #expect(object[name] as? Double == number, "\(name)") }
+    #expect(object.count == texts.count + numbers.count + 1)
+    let time = try #require(object["time"] as? String)
+    #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+    let now = Duration.sinceEpoch
+    #expect(time <= now.timestamp && time > (now - .seconds(60)).timestamp)
+  }
+
+  @Test("a line is there within a second, without an end")
+  func flushed() async throws {
+    let log = try accessLog()
+    log.exchangeEnded(record([":method": "GET", ":path": "/"]))
+    #expect(try await eventually { try lines().count == 1 })
+    _ = log
+  }
+
+  @Test("no line is lost when the file is renamed and opened again")
+  func rotation() async throws {
+    let log = try accessLog()
+    for index in 0..<3000 {
+      log.exchangeEnded(record([":method": "GET", ":path": "/\(index)"]))
+      if index % 1000 == 500 {
+        #expect(rename(path, "\(path).\(index)") == 0)
+        log.reopen()
+        #expect(try await eventually { FileManager.default.fileExists(atPath: path) })
+      }
+    }
+    await log.finish()
+    var numbers: [Int?] = []
+    for file in ["\(path).500", "\(path).1500", "\(path).2500", path] {
+      numbers += try lines(file).map { $0.firstMatch(of: #/GET /(\d+) HTTP/#).flatMap { Int($0.1) } }
+    }
+    #expect(numbers == Array(0..<3000))
+  }
+
+  @Test("a full disk loses lines, which are counted and told of")
+  func fullDisk() async throws {
+    let lost = Mutex(0)
+    let log = try accessLog(at: "/dev/full") { count in lost.withLock { $0 += count } }
+    for _ in 0..<7 { log.exchangeEnded(record([":method": "GET", ":path": "/"])) }
+    await log.finish()
+    #expect(lost.withLock { $0 } == 7)
+    #expect(self.log.text.contains("The access log has lost lines count=7"), "\(self.log.text)")
+  }
+
+  @Test("a reader that does not read loses lines beyond a bound, and holds nobody up")
+  func slowReader() async throws {
+    let pipe = folder["pipe"]
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(throws: CommandFailure.self) { try accessLog(at: pipe) }
+    let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let lost = Mutex(0)
+    let log = try accessLog(at: pipe) { count in lost.withLock { $0 += count } }
+    let start = ContinuousClock.now
+    let long = String(repeating: "x", count: 4000)
+    for _ in 0..<5000 { log.exchangeEnded(record([":method": "GET", ":path": "/\(long)"])) }
+    #expect(ContinuousClock.now - start < .seconds(10))
+    // Nobody reads any more: the writer is told so, and counts.
+    close(reader)
+    #expect(try await eventually { lost.withLock { $0 } > 2000 })
+    await log.finish()
+  }
+
+  @Test("a gateway's exchanges are in it, whoever has failed")
+  func gateway() async throws {
+    let log = try accessLog(.json)
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:access-\(UInt64.random(in: 0 ... .max))")
+    var configuration = GatewayConfiguration(
+      links: [link],
+      origin: .handler { request in
+        if request.head.path == "/fails" { throw BywayError(.originLost, "It is gone.") }
+        return Response(status: .ok, body: Body("hello"))
+      })
+    configuration.observers = [log]
+    let gateway = try await Gateway.start(configuration)
+    let client = BywayClient(link)
+    for path in ["/works", "/fails"] {
+      _ = try await client.execute(Request(url: "http://x\(path)")).body.collect(upTo: 1000)
+    }
+    await client.shutDown()
+    await gateway.stop(within: .seconds(1))
+    await log.finish()
+    let objects = try lines().map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+    #expect(
+      objects.map { $0["status"] as? Int } == [200, 502]
+        && objects.map { $0["failure"] as? String } == [nil, "originLost"])
+  }
+}
