@@ -219,8 +219,8 @@ let package = Package(
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineLayer", "TestWire", "LoopbackTransport", "TCPTransport",
-        "UnixTransport",
+        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineLayer", "TestTools", "TestWire", "LoopbackTransport",
+        "TCPTransport", "UnixTransport",
         nioCore, nioPosix, nioEmbedded, httpTypes, logging,
       ]),
     tests(

@@ -1,6 +1,5 @@
 public import Byway
 package import LineLayer
-import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
 
@@ -9,8 +8,11 @@ public import NIOPosix
 /// Safe on any thread. Owns its listeners and every connection until ``stop(within:)`` returns.
 public final class Gateway: Sendable {
   private let acceptor: Acceptor
-  private let routers: GatewayRouters
+  private let rules: GatewayRules
+  private let group: any EventLoopGroup
 
+  /// The links of its configuration.
+  package var links: [Link] { rules.links }
   /// The addresses at which it listens, in the order of the configuration's links.
   public var addresses: [LinkAddress] { acceptor.addresses }
 
@@ -22,32 +24,32 @@ public final class Gateway: Sendable {
   public static func start(
     _ configuration: GatewayConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton.any()
   ) async throws -> Gateway {
-    // A bad origin is told now, not with the first request.
-    let access = try OriginAccess(configuration)
-    _ = try GatewayRouter(configuration, access: access, hop: "", on: group.any())
-    let hop = Hop.pseudonym("gateway")
-    let routers = GatewayRouters(configuration, access: access, hop: hop)
-    let traces = TraceSource()
-    let failures = FailureLog(configuration.logger, on: group.any())
+    let rules = try GatewayRules(configuration, hop: Hop.pseudonym("gateway"), on: group.any())
     let acceptor = try await Acceptor.start(
       on: configuration.links, group: group, limit: ConnectionLimit(configuration.maximumConnections),
       logger: configuration.logger
     ) { channel, link, logger in
-      var server = ServerConfiguration(hop: hop, http2: .init(liveness: configuration.liveness), logger: logger)
-      // The origin is near: two exchanges at full speed need no more.
-      server.readAhead = 512 << 10
-      server.trustsTargetForm = true
-      server.failed = { failures.add($0, in: $1) }
-      server.observation = Observation(configuration.observers, listener: link.address.text, traces: traces)
-      return try HTTP2ServerConnection.start(
-        on: channel, handler: routers.handler(on: channel.eventLoop), configuration: server)
+      try HTTP2ServerConnection.start(
+        on: channel, handler: rules.handler(on: channel.eventLoop), configuration: rules.server(link, logger))
     }
-    return Gateway(acceptor, routers)
+    return Gateway(acceptor, rules, group)
   }
 
-  private init(_ acceptor: Acceptor, _ routers: GatewayRouters) {
+  private init(_ acceptor: Acceptor, _ rules: GatewayRules, _ group: any EventLoopGroup) {
     self.acceptor = acceptor
-    self.routers = routers
+    self.rules = rules
+    self.group = group
+  }
+
+  /// Goes over to another configuration without an outage. One call at a time.
+  ///
+  /// Links that are in both stay open, and what is running goes on as it began; every request that begins afterwards goes by the
+  /// new configuration. `maximumConnections` stays as it was.
+  /// - Parameter patience: how long requests may go on that came by a link which is no longer there.
+  /// - Throws: `BywayError` where a link cannot be listened on or the origin cannot be used. Then nothing has changed.
+  public func reload(_ configuration: GatewayConfiguration, within patience: TimeAmount) async throws {
+    let next = try GatewayRules.Generation(configuration, hop: rules.hop, on: group.any())
+    try await acceptor.reload(configuration.links, within: patience) { try await self.rules.replace(by: next) }
   }
 
   /// Returns when every link has come to its end: `stdio:` has one, and ``stop(within:)`` makes one.
@@ -56,57 +58,15 @@ public final class Gateway: Sendable {
     try await acceptor.waitUntilEnded()
   }
 
+  /// The links that are open now.
+  package func openLinks() async -> [ServedLink] { await acceptor.connections() }
+
   /// What the lines do over which its links go.
   package func lineStatistics() async -> [LineStatistics] { await acceptor.lineStatistics() }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left.
   public func stop(within patience: TimeAmount) async {
     await acceptor.stop(within: patience)
-    await routers.shutDown()
-  }
-}
-
-/// The ways to the origin, one from each event loop, made when the first link there opens. Safe on any thread.
-private final class GatewayRouters: Sendable {
-  /// `@unchecked Sendable`: router and handler are touched on their event loop only.
-  private struct Entry: @unchecked Sendable {
-    let router: GatewayRouter
-    let handler: any ExchangeHandler
-    let eventLoop: any EventLoop
-  }
-
-  private let configuration: GatewayConfiguration
-  private let access: OriginAccess
-  private let hop: String
-  private let entries = NIOLockedValueBox<[ObjectIdentifier: Entry]>([:])
-
-  init(_ configuration: GatewayConfiguration, access: OriginAccess, hop: String) {
-    self.configuration = configuration
-    self.access = access
-    self.hop = hop
-  }
-
-  /// On that event loop.
-  func handler(on eventLoop: any EventLoop) throws -> any ExchangeHandler {
-    let key = ObjectIdentifier(eventLoop)
-    if let entry = entries.withLockedValue({ $0[key] }) { return entry.handler }
-    let router = try GatewayRouter(configuration, access: access, hop: hop, on: eventLoop)
-    let rules = RoutingRules(configuration)
-    let handler: any ExchangeHandler =
-      configuration.interceptors.isEmpty
-      ? router
-      : InterceptingHandler(
-        configuration.interceptors, before: router, on: LoopExecutor(eventLoop),
-        destination: { rules.destination(of: $0) })
-    let entry = Entry(router: router, handler: handler, eventLoop: eventLoop)
-    entries.withLockedValue { $0[key] = entry }
-    return handler
-  }
-
-  func shutDown() async {
-    for interceptor in configuration.interceptors { await interceptor.shutDown() }
-    for entry in entries.withLockedValue({ Array($0.values) }) {
-      try? await entry.eventLoop.submit { entry.router.shutDown() }.get()
-    }
+    await rules.shutDown()
   }
 }

@@ -11,65 +11,76 @@ public import NIOPosix
 /// The link and every connection that uses it live on one event loop. Safe on any thread.
 public final class Proxy: Sendable {
   private let acceptor: Acceptor
-  private let wayOut: WayOut
-  private let interceptors: [any Interceptor]
+  private let way: ProxyWay
 
   /// The address at which it listens, as bound.
-  public let address: LinkAddress
+  public var address: LinkAddress { acceptor.addresses[0] }
   /// The link's; as bound where the gateway dials it.
-  public let linkAddress: LinkAddress
+  public var linkAddress: LinkAddress { way.road.address }
 
   /// Listens. The link is opened by the first request, or by the gateway.
   /// - Throws: `BywayError` where the address cannot be listened on, or a name is none.
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {
-    let rules = try IngressRules(
-      hosts: HostRules(names: configuration.names), pages: PageRules(allowed: configuration.allowedPages))
-    let audience = configuration.listen.transport.audience(of: configuration.listen.address)
+    let rules = try IngressRules(configuration)
     let hop = Hop.pseudonym("proxy")
-    let traces = TraceSource()
-    let leadsToGateway = configuration.link.framing == .http2
     let eventLoop = group.next()
-    let dialer = Dialer(configuration.link, logger: configuration.logger)
-    let linkAddress = try await dialer.inbound?.listen(on: eventLoop) ?? configuration.link.address
-    let wayOut = WayOut(configuration, rules.hosts, over: dialer, hop: hop, on: eventLoop)
-    let acceptor = try await Acceptor.start(
-      on: [configuration.listen], group: wayOut.eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
-      logger: configuration.logger
-    ) { channel, listen, logger in
-      var server = ServerConfiguration(hop: hop, logger: logger)
-      server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
-      let inspection = configuration.termination.map {
-        ProxyHandler.Inspection(termination: $0, configuration: server)
+    let road = try await ProxyWay.Road(configuration, hop: hop, on: eventLoop)
+    let way = ProxyWay(configuration, rules, road, hop: hop, on: eventLoop)
+    do {
+      let acceptor = try await Acceptor.start(
+        on: [configuration.listen], group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
+        logger: configuration.logger
+      ) { channel, listen, logger in
+        let handler = ProxyHandler(
+          way, for: listen.transport.audience(of: listen.address), port: channel.localAddress?.port)
+        return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
       }
-      let handler = ProxyHandler(
-        audience == .programs ? nil : rules, port: channel.localAddress?.port, leadsToGateway: leadsToGateway,
-        inspection: inspection, on: channel.eventLoop, before: wayOut.handler)
-      return try IngressConnection.start(on: channel, handler: handler, configuration: server)
+      let proxy = Proxy(acceptor, way)
+      proxy.warnIfOpen(configuration)
+      road.open()
+      return proxy
+    } catch {
+      await road.shutDown()
+      throw error
     }
-    let address = acceptor.addresses.first ?? configuration.listen.address
+  }
+
+  private init(_ acceptor: Acceptor, _ way: ProxyWay) {
+    self.acceptor = acceptor
+    self.way = way
+  }
+
+  private func warnIfOpen(_ configuration: ProxyConfiguration) {
     if configuration.listen.isOpen(at: address) {
       configuration.logger.warning(
         "Anyone who can reach this address can use the link", metadata: ["address": "\(address)"])
     }
-    if dialer.inbound != nil, configuration.link.isOpen(at: linkAddress) {
+    if way.road.dialer.inbound != nil, configuration.link.isOpen(at: linkAddress) {
       configuration.logger.warning(
         "Anyone who can reach this address can answer in the gateway's place", metadata: ["address": "\(linkAddress)"])
     }
-    wayOut.open()
-    return Proxy(acceptor, wayOut, address, linkAddress, configuration.interceptors)
   }
 
-  private init(
-    _ acceptor: Acceptor, _ wayOut: WayOut, _ address: LinkAddress, _ linkAddress: LinkAddress,
-    _ interceptors: [any Interceptor]
-  ) {
-    self.acceptor = acceptor
-    self.wayOut = wayOut
-    self.interceptors = interceptors
-    self.address = address
-    self.linkAddress = linkAddress
+  /// Goes over to another configuration without an outage. One call at a time.
+  ///
+  /// An address and a link that stay the same keep their connections, and what is running goes on as it began; every request
+  /// that begins afterwards goes by the new configuration. `maximumConnections` stays as it was.
+  /// - Parameter patience: how long clients of an address that is no longer listened on may go on.
+  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
+  public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
+    let rules = try IngressRules(configuration)
+    let road = try await way.road(for: configuration)
+    do {
+      try await acceptor.reload([configuration.listen], within: patience) {
+        try await self.way.replace(by: configuration, rules, road)
+      }
+    } catch {
+      if road.upstream !== way.road.upstream { await road.shutDown() }
+      throw error
+    }
+    warnIfOpen(configuration)
   }
 
   /// Returns after ``stop(within:)``.
@@ -79,16 +90,21 @@ public final class Proxy: Sendable {
   }
 
   /// Measures a round trip over the link.
-  package func ping() async throws -> TimeAmount { try await wayOut.upstream.ping() }
+  package func ping() async throws -> TimeAmount { try await way.road.owned.ping() }
 
   /// What the line of its link does; `nil` where it has none, or is down.
-  package func lineStatistics() async -> LineStatistics? { await wayOut.upstream.lineStatistics() }
+  package func lineStatistics() async -> LineStatistics? { await way.road.owned.lineStatistics() }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
   public func stop(within patience: TimeAmount) async {
     await acceptor.stop(within: patience)
-    for interceptor in interceptors { await interceptor.shutDown() }
-    await wayOut.shutDown()
+    await way.shutDown()
+  }
+}
+
+extension IngressRules {
+  fileprivate init(_ configuration: ProxyConfiguration) throws {
+    try self.init(hosts: HostRules(names: configuration.names), pages: PageRules(allowed: configuration.allowedPages))
   }
 }
 
@@ -97,45 +113,5 @@ extension Link {
   fileprivate func isOpen(at address: LinkAddress) -> Bool {
     guard transport.audience(of: address) == .anyone, let host = try? address.hostPort().host else { return false }
     return (try? Host(host))?.isLoopback != true
-  }
-}
-
-/// The way to the gateway that all connections of a proxy share.
-///
-/// `@unchecked Sendable`: what is not Sendable is touched on `eventLoop` only.
-private final class WayOut: @unchecked Sendable {
-  let eventLoop: any EventLoop
-  let handler: any ExchangeHandler
-  let upstream: OwnedUpstream
-  private let dialer: Dialer
-
-  init(
-    _ configuration: ProxyConfiguration, _ rules: HostRules, over dialer: Dialer, hop: String,
-    on eventLoop: any EventLoop
-  ) {
-    self.eventLoop = eventLoop
-    self.dialer = dialer
-    let upstream = configuration.link.makeUpstream(
-      over: dialer, on: eventLoop, hop: hop, patience: configuration.patience, liveness: configuration.liveness,
-      logger: configuration.logger)
-    self.upstream = OwnedUpstream(upstream, on: eventLoop)
-    let link: any ExchangeHandler = configuration.termination == nil ? upstream : SealedHandler(before: upstream)
-    let intercepting =
-      configuration.interceptors.isEmpty
-      ? link
-      : InterceptingHandler(
-        configuration.interceptors, before: link, on: LoopExecutor(eventLoop),
-        destination: { rules.destination(of: $0) })
-    handler = LastRecipient(of: upstream, before: intercepting)
-  }
-
-  /// A gateway that dials is answered at once.
-  func open() {
-    if dialer.inbound != nil { upstream.open() }
-  }
-
-  func shutDown() async {
-    await upstream.shutDown()
-    await dialer.inbound?.close()
   }
 }

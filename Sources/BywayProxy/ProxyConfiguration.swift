@@ -38,3 +38,11 @@ public struct ProxyConfiguration: Sendable {
     self.listen = listen
   }
 }
+
+extension ProxyConfiguration {
+  /// - Throws: `BywayError` where one of these is not what ``names`` or ``allowedPages`` may have.
+  package static func check(names: [String] = [], pages: [String] = []) throws {
+    _ = try HostRules(names: names)
+    _ = try PageRules(allowed: pages)
+  }
+}

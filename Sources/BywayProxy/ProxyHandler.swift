@@ -4,37 +4,23 @@ import NIOCore
 
 /// Lets through what may use the link; the rest is answered here.
 final class ProxyHandler: ExchangeHandler {
-  private let rules: IngressRules?
+  private let way: ProxyWay
+  private let audience: Audience
   private let port: Int?
-  private let leadsToGateway: Bool
-  private let eventLoop: any EventLoop
-  private let next: any ExchangeHandler
-  private let inspection: Inspection?
-
-  /// Where tunnels may be ended, and how what comes out of them is served.
-  struct Inspection {
-    let termination: any TLSTermination
-    let configuration: ServerConfiguration
-  }
 
   /// - Parameters:
-  ///   - rules: `nil` where no web page can be among the clients: they may name any host.
+  ///   - audience: where it is programs, no web page can be among the clients: they may name any host.
   ///   - port: where clients connect over TCP.
-  ///   - leadsToGateway: the far end judges which targets besides its own may be reached.
-  init(
-    _ rules: IngressRules?, port: Int?, leadsToGateway: Bool, inspection: Inspection?, on eventLoop: any EventLoop,
-    before next: any ExchangeHandler
-  ) {
-    self.rules = rules
+  init(_ way: ProxyWay, for audience: Audience, port: Int?) {
+    self.way = way
+    self.audience = audience
     self.port = port
-    self.leadsToGateway = leadsToGateway
-    self.inspection = inspection
-    self.eventLoop = eventLoop
-    self.next = next
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
+    let terms = way.terms
+    let rules = audience == .programs ? nil : terms.rules
     let isTunnel = request.fields.asksForTunnel
     do throws(BywayError) {
       if let rules {
@@ -43,26 +29,30 @@ final class ProxyHandler: ExchangeHandler {
         // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
         request.fields.append(.authority, "localhost")
       }
-      if !leadsToGateway, isTunnel || request.fields.contains(.targetForm) { throw Self.noGateway }
+      if !terms.leadsToGateway, isTunnel || request.fields.contains(.targetForm) { throw Self.noGateway }
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    return isTunnel ? tunnel(request, respondingTo: sink) : next.begin(request, respondingTo: sink)
+    return isTunnel
+      ? tunnel(request, by: terms, rules, respondingTo: sink) : terms.next.begin(request, respondingTo: sink)
   }
 
-  private func tunnel(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  private func tunnel(
+    _ request: ExchangeHead, by terms: ProxyTerms, _ rules: IngressRules?, respondingTo sink: any ResponseSink
+  ) -> any RequestSink {
+    let next = terms.next
     guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
       return next.begin(request, respondingTo: sink)
     }
-    if let inspection, inspection.termination.terminates(target.host) {
+    if let inspection = terms.inspection, inspection.termination.terminates(target.host) {
       let tunnel = TerminatedTunnel(
-        request, to: target, by: inspection, pages: rules?.pages, on: eventLoop, before: next, respondingTo: sink)
+        request, to: target, by: inspection, pages: rules?.pages, on: way.eventLoop, before: next, respondingTo: sink)
       tunnel.begin()
       return tunnel
     }
     guard let rules else { return next.begin(request, respondingTo: sink) }
-    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), rules.pages, on: eventLoop)
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), rules.pages, on: way.eventLoop)
     tunnel.begin(request, before: next, respondingTo: sink)
     return tunnel
   }

@@ -22,7 +22,7 @@ final class TerminatedTunnel: RequestSink {
 
   private let request: ExchangeHead
   private let target: Authority
-  private let inspection: ProxyHandler.Inspection
+  private let inspection: ProxyTerms.Inspection
   private let pages: PageRules?
   private let eventLoop: any EventLoop
   private let next: any ExchangeHandler
@@ -37,7 +37,7 @@ final class TerminatedTunnel: RequestSink {
   ///   - pages: judge what comes for a web page.
   ///   - next: takes the requests, or the tunnel.
   init(
-    _ request: ExchangeHead, to target: Authority, by inspection: ProxyHandler.Inspection, pages: PageRules?,
+    _ request: ExchangeHead, to target: Authority, by inspection: ProxyTerms.Inspection, pages: PageRules?,
     on eventLoop: any EventLoop, before next: any ExchangeHandler, respondingTo sink: any ResponseSink
   ) {
     self.request = request

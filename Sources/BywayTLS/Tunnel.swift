@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The last of a chain: what stands behind it does not see these requests. Connections are kept for each origin. Safe on
 /// any thread.
-public final class Tunnel: Interceptor, Forwarder {
+public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
   /// Origins whose connections are kept.
   private static let limit = 64
   private static let targetForm = HTTPField.Name("byway-target-form")
@@ -48,12 +48,20 @@ public final class Tunnel: Interceptor, Forwarder {
   /// Who answers has shown a certificate for the name in the request.
   package func destination(of request: HTTPRequest) -> Destination { .asNamed }
 
-  /// Closes what is idle; the rest when its exchanges have ended.
-  public func shutDown() async {
-    let origins = origins.withLock { origins in
+  package func retire() {
+    for origin in takeOrigins() { origin.retire() }
+  }
+
+  private func takeOrigins() -> [TunnelledOrigin] {
+    origins.withLock { origins in
       defer { origins.removeAll() }
       return origins.values
     }
+  }
+
+  /// Closes what is idle; the rest when its exchanges have ended.
+  public func shutDown() async {
+    let origins = takeOrigins()
     await withTaskGroup(of: Void.self) { group in
       for origin in origins { group.addTask { await origin.shutDown() } }
     }
@@ -78,7 +86,7 @@ public final class Tunnel: Interceptor, Forwarder {
         host: key.host, port: key.port, protocols: protocols, contexts: contexts, over: link)
       return (origin, origins.insert(origin, for: key))
     }
-    if let evicted { Task { await evicted.shutDown() } }
+    evicted?.retire()
     return origin
   }
 }

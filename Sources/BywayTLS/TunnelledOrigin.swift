@@ -30,7 +30,7 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     if case .known(let upstream) = state {
       if !connector.hasChanged { return upstream.begin(request, respondingTo: sink) }
-      upstream.shutDown()
+      upstream.retire()
       state = .unknown
     }
     guard waiting.count < Self.maximumWaiting else {
@@ -41,6 +41,13 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
     waiting.append(exchange)
     if case .unknown = state { ask() }
     return exchange
+  }
+
+  /// Who waits is still served; nothing stays open that nobody uses.
+  func retire() {
+    eventLoop.execute {
+      if case .known(let upstream) = self.state { upstream.retire() }
+    }
   }
 
   func shutDown() async {

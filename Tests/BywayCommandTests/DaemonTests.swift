@@ -31,7 +31,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
   }
 
-  @Test("go on after a signal that means nothing to them, and say so", arguments: [SIGHUP, SIGUSR1, SIGUSR2])
+  @Test("go on after a signal that means nothing to them, and say so", arguments: [SIGUSR2])
   func otherSignals(_ signal: Int32) async throws {
     let folder = try TemporaryFolder()
     let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"])
@@ -40,6 +40,29 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: folder["l"]))
     #expect(await gateway.process.stop() == .code(0))
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
+  }
+
+  @Test("on SIGHUP a daemon goes over to what its file says, and says why not where it is wrong")
+  func reload() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("origin = http://127.0.0.1:1\n[gateway a]\nlink = unix:\(folder["a"])\n", to: "g.conf")
+    let gateway = try await BywayProcess.gateway(["--config", file])
+    #expect(gateway.ready == "a ready on unix:\(folder["a"])")
+
+    try folder.write("origin = http://127.0.0.1:1\n[gateway b]\nlink = unix:\(folder["b"])\n", to: "g.conf")
+    gateway.process.send(SIGHUP)
+    _ = try await gateway.process.errorLine(containing: "Reloaded", within: .seconds(10))
+    #expect(FileManager.default.fileExists(atPath: folder["b"]))
+    #expect(!FileManager.default.fileExists(atPath: folder["a"]))
+
+    try folder.write("orign = http://127.0.0.1:1\n[gateway c]\nlink = unix:\(folder["c"])\n", to: "g.conf")
+    gateway.process.send(SIGHUP)
+    let line = try await gateway.process.errorLine(containing: "the one before stays in force", within: .seconds(10))
+    #expect(line.contains("\(file), line 1: \"orign\""), "\(line)")
+    #expect(FileManager.default.fileExists(atPath: folder["b"]))
+    #expect(!FileManager.default.fileExists(atPath: folder["c"]))
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(!FileManager.default.fileExists(atPath: folder["b"]))
   }
 
   @Test("a gateway that only dials does not say that it is ready, and says which link it dials")

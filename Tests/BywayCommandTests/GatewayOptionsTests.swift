@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import Logging
 import LoopbackTransport
 import Testing
 
@@ -7,18 +8,22 @@ import Testing
 
 @Suite("Gateway options") struct GatewayOptionsTests {
   private let transports = TransportRegistry([LoopbackTransport()])
+  private let logger = Logger(label: "test")
 
   private func options(_ arguments: String...) throws -> GatewayOptions {
     try GatewayOptions.parse(arguments)
   }
 
-  private func options(file text: String, beneath arguments: String...) throws -> GatewayOptions {
-    try GatewayOptions(ConfigurationFile(text, path: "g.conf"), beneath: arguments, transports: transports)
+  private func command(file text: String, beneath arguments: String...) throws -> GatewayCommand {
+    let file = ConfigurationFile(text, path: "g.conf", sections: ["gateway"])
+    var reader = ConfigurationReader<GatewayCommand>(file, beneath: arguments, transports: transports)
+    guard let command = reader.command(of: nil) else { throw try #require(reader.failures.first) }
+    return command
   }
 
   @Test("every long option can stand in the file")
   func everyName() throws {
-    let file = try options(
+    let file = try command(
       file: """
         # the device
         link = loopback:a
@@ -47,26 +52,26 @@ import Testing
         peer-name = site.example
         peer-address = 203.0.113.7
         """)
-    #expect(file.upstreamProxy == "http://127.0.0.1:3128")
-    #expect(file.peer.trust == ["/a.pem", "/b.pem"])
-    #expect(file.peer.clientCert == "/me.pem" && file.peer.clientKey == "/me.key")
-    #expect(file.peer.peerName == "site.example" && file.peer.peerAddress == "203.0.113.7")
-    #expect(file.interceptors.trace == "/t.har")
-    #expect(file.interceptors.stub == "/stubs")
-    #expect(file.interceptors.record == "/record")
-    #expect(file.interceptors.replay == "/replay")
-    #expect(file.interceptors.auth == "/netrc")
-    #expect(file.interceptors.compress)
-    #expect(file.link == ["loopback:a", "loopback:b?http=2"])
-    #expect(file.origin == "http://127.0.0.1:80")
-    #expect(file.allow == ["*.example.com:443"])
-    #expect(file.forwarded)
-    #expect(file.drain?.amount == .milliseconds(2500))
-    #expect(file.connectTimeout?.amount == .seconds(3))
-    #expect(file.responseTimeout?.amount == .seconds(4))
-    #expect(file.bodyTimeout?.amount == .seconds(5))
-    #expect(file.maxConnections == 6)
-    #expect(file.logLevel == .debug)
+    #expect(file.member.upstreamProxy == "http://127.0.0.1:3128")
+    #expect(file.member.peer.trust == ["/a.pem", "/b.pem"])
+    #expect(file.member.peer.clientCert == "/me.pem" && file.member.peer.clientKey == "/me.key")
+    #expect(file.member.peer.peerName == "site.example" && file.member.peer.peerAddress == "203.0.113.7")
+    #expect(file.member.interceptors.trace == "/t.har")
+    #expect(file.member.interceptors.stub == "/stubs")
+    #expect(file.member.interceptors.record == "/record")
+    #expect(file.member.interceptors.replay == "/replay")
+    #expect(file.member.interceptors.auth == "/netrc")
+    #expect(file.member.interceptors.compress)
+    #expect(file.member.link == ["loopback:a", "loopback:b?http=2"])
+    #expect(file.member.origin == "http://127.0.0.1:80")
+    #expect(file.member.allow == ["*.example.com:443"])
+    #expect(file.member.forwarded)
+    #expect(file.daemon.drain?.amount == .milliseconds(2500))
+    #expect(file.member.connectTimeout?.amount == .seconds(3))
+    #expect(file.member.responseTimeout?.amount == .seconds(4))
+    #expect(file.member.bodyTimeout?.amount == .seconds(5))
+    #expect(file.member.maxConnections == 6)
+    #expect(file.daemon.logLevel == .debug)
   }
 
   @Test("the command line counts more than the file, option by option")
@@ -81,29 +86,29 @@ import Testing
       body-timeout = 1
       log-level = error
       """
-    let file = try options(file: text)
-    let merged = try options(
+    let file = try command(file: text)
+    let merged = try command(
       file: text, beneath: "--config", "g.conf", "--link", "loopback:flag", "--origin=unix:/flag", "--allow", "flag:1",
       "--drain", "2", "--connect-timeout", "2", "--response-timeout=2", "--body-timeout", "2", "--log-level", "trace")
-    #expect(merged.link == ["loopback:flag"])
-    #expect(merged.origin == "unix:/flag")
-    #expect(merged.allow == ["flag:1"])
-    let mergedTimes = [merged.drain, merged.connectTimeout, merged.responseTimeout, merged.bodyTimeout]
+    #expect(merged.member.link == ["loopback:flag"])
+    #expect(merged.member.origin == "unix:/flag")
+    #expect(merged.member.allow == ["flag:1"])
+    let mergedTimes = [merged.daemon.drain, merged.member.connectTimeout, merged.member.responseTimeout, merged.member.bodyTimeout]
     #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
-    #expect(merged.logLevel == .trace)
+    #expect(merged.daemon.logLevel == .trace)
 
-    let silent = try options(file: text, beneath: "--config=g.conf", "--forwarded")
-    #expect(silent.forwarded)
-    #expect(silent.link == file.link && silent.origin == file.origin && silent.allow == file.allow)
-    let silentTimes = [silent.drain, silent.connectTimeout, silent.responseTimeout, silent.bodyTimeout]
+    let silent = try command(file: text, beneath: "--config=g.conf", "--forwarded")
+    #expect(silent.member.forwarded)
+    #expect(silent.member.link == file.member.link && silent.member.origin == file.member.origin && silent.member.allow == file.member.allow)
+    let silentTimes = [silent.daemon.drain, silent.member.connectTimeout, silent.member.responseTimeout, silent.member.bodyTimeout]
     #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
-    #expect(silent.logLevel == .error)
+    #expect(silent.daemon.logLevel == .error)
   }
 
   @Test(
     "a wrong line is named, with what may have been meant",
     arguments: [
-      ("link = loopback:x\norgin = y", "g.conf, line 2: Unknown option '--orgin'. Did you mean '--origin'?"),
+      ("link = loopback:x\norgin = y", "g.conf, line 2: \"orgin\" is not an option that may stand here. Did you mean \"origin\"?"),
       ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
       ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
       ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
@@ -122,20 +127,20 @@ import Testing
         "origin = unix:a\nlink = loopback:x\norigin = unix:b",
         "g.conf, line 3: origin is already set on line 1: leave one of them out."
       ),
-      ("config = other", "g.conf, line 1: Unknown option '--config'"),
-      ("help = x", "g.conf, line 1: Unknown option '--help'"),
+      ("config = other", "g.conf, line 1: \"config\" is not an option that may stand here."),
+      ("help = x", "g.conf, line 1: \"help\" is not an option that may stand here."),
     ])
   func wrongLines(_ text: String, _ message: String) throws {
-    let failure = try #require(throws: CommandFailure.self) { try options(file: text) }
+    let failure = try #require(throws: CommandFailure.self) { try command(file: text) }
     #expect(failure.status == .usage)
     #expect(failure.message.hasPrefix(message))
   }
 
   @Test("no stands for a flag that is not given, and line ends of other systems do no harm")
   func forwardedOff() throws {
-    let file = try options(file: "forwarded = no\r\ndrain = 7\r\n")
-    #expect(!file.forwarded)
-    #expect(file.drain == Seconds(7))
+    let file = try command(file: "forwarded = no\r\ndrain = 7\r\n")
+    #expect(!file.member.forwarded)
+    #expect(file.daemon.drain == Seconds(7))
   }
 
   @Test("options become the gateway's configuration")
@@ -144,7 +149,7 @@ import Testing
       "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
       "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
       "0.25"
-    ).configuration(transports: transports)
+    ).configuration(transports: transports, logger: logger)
     #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
     #expect(configuration.origin.text == "http://127.0.0.1:80")
     #expect(configuration.allowed.map(\.description) == ["printer:631"])
@@ -164,7 +169,7 @@ import Testing
     ])
   func unusable(_ arguments: [String]) throws {
     #expect {
-      _ = try GatewayOptions.parse(arguments).configuration(transports: transports)
+      _ = try GatewayOptions.parse(arguments).configuration(transports: transports, logger: logger)
     } throws: { error in
       let status = (error as? CommandFailure)?.status ?? (error as? BywayError).map { ExitStatus($0.code) }
       return status == .usage
@@ -193,22 +198,22 @@ import Testing
       ("upstream-proxy = ftp://x", "g.conf, line 1: --upstream-proxy: "),
     ])
   func valueOfLine(_ file: String, _ place: String) throws {
-    let failure = try #require(throws: CommandFailure.self) { try options(file: file) }
+    let failure = try #require(throws: CommandFailure.self) { try command(file: file) }
     #expect(failure.status == .usage)
     #expect(failure.message.hasPrefix(place), "\(failure.message)")
   }
 
   @Test("what the command line overrules in the file is not read there")
   func overruled() throws {
-    let file = try options(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
-    #expect(file.origin == "http://127.0.0.1:80")
+    let file = try command(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
+    #expect(file.member.origin == "http://127.0.0.1:80")
   }
 
   @Test("on the command line the option is named", arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
   func namedOption(_ option: String, _ value: String) throws {
     let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
     let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)
-    let failure = try #require(throws: CommandFailure.self) { try options.configuration(transports: transports) }
+    let failure = try #require(throws: CommandFailure.self) { try options.configuration(transports: transports, logger: logger) }
     #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
   }
 }

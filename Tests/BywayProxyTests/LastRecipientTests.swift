@@ -81,7 +81,10 @@ private final class SilentLink: Upstream {
 
   init(on loop: EmbeddedEventLoop) { self.loop = loop }
 
+  var patience = TimeAmount.zero
+
   func open() {}
+  func retire() {}
   func shutDown() -> EventLoopFuture<Void> { loop.makeSucceededVoidFuture() }
   var lineStatistics: LineStatistics? { nil }
 

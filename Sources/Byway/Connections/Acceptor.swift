@@ -10,21 +10,35 @@ package final class Acceptor: Sendable {
   /// Puts a connection on a channel; called on the channel's event loop.
   package typealias Serve = @Sendable (any Channel, Link, Logger) throws -> any ServedConnection
 
-  private struct State {
-    var connections: [ObjectIdentifier: ConnectionBox] = [:]
+  /// A listener, and the task that takes what comes to it.
+  final class Entrance: Sendable {
+    /// That it was made for.
+    let link: Link
+    let listener: any Listener
+
+    init(_ link: Link, _ listener: any Listener) {
+      self.link = link
+      self.listener = listener
+    }
+  }
+
+  struct State {
+    /// In the order of the links.
+    var entrances: [Entrance]
+    var accepting: [ObjectIdentifier: Task<(any Error)?, Never>] = [:]
+    var connections: [ObjectIdentifier: (box: ConnectionBox, entrance: Entrance)] = [:]
     var isStopping = false
     var run: Task<Void, any Error>?
   }
 
-  /// Each with the link that it was made for.
-  private let listeners: [(link: Link, listener: any Listener)]
+  let group: any EventLoopGroup
   private let limit: ConnectionLimit
-  private let logger: Logger
+  let logger: Logger
   private let serve: Serve
-  private let state = Mutex(State())
+  let state: Mutex<State>
 
   /// As bound, in the order of the links.
-  package var addresses: [LinkAddress] { listeners.map(\.listener.address) }
+  package var addresses: [LinkAddress] { state.withLock { $0.entrances.map(\.listener.address) } }
 
   /// Listens on every link.
   /// - Parameter limit: of the connections that have a descriptor.
@@ -32,31 +46,21 @@ package final class Acceptor: Sendable {
   package static func start(
     on links: [Link], group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve
   ) async throws -> Acceptor {
-    var listeners: [(link: Link, listener: any Listener)] = []
-    do {
-      for link in links {
-        let context = LinkContext(
-          group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
-        listeners.append((link, try await link.accept(context)))
-      }
-    } catch {
-      for (_, listener) in listeners { await listener.close() }
-      throw error
-    }
-    let acceptor = Acceptor(listeners, limit: limit, logger: logger, serve: serve)
+    let acceptor = Acceptor(group: group, limit: limit, logger: logger, serve: serve)
+    let entrances = try await acceptor.open(links)
     limit.onFull { [weak acceptor] in acceptor?.makeRoom() }
+    acceptor.state.withLock { $0.entrances = entrances }
+    for entrance in entrances { acceptor.accept(from: entrance) }
     acceptor.run()
     return acceptor
   }
 
-  private init(
-    _ listeners: [(link: Link, listener: any Listener)], limit: ConnectionLimit, logger: Logger,
-    serve: @escaping Serve
-  ) {
-    self.listeners = listeners
+  private init(group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve) {
+    self.group = group
     self.limit = limit
     self.logger = logger
     self.serve = serve
+    state = Mutex(State(entrances: []))
   }
 
   /// Returns when no listener gives channels any more, `stdio:` after its one, and every connection has ended.
@@ -65,63 +69,91 @@ package final class Acceptor: Sendable {
     try await state.withLock(\.run)?.value
   }
 
-  /// What the lines do over which its connections go.
-  package func lineStatistics() async -> [LineStatistics] {
-    var lines: [LineStatistics] = []
-    for connection in state.withLock({ Array($0.connections.values) }) {
-      if let line = await connection.lineStatistics() { lines.append(line) }
+  /// What is open now, each with its link.
+  package func connections() async -> [ServedLink] {
+    var links: [ServedLink] = []
+    for (box, entrance) in state.withLock({ Array($0.connections.values) }) {
+      links.append(
+        ServedLink(address: entrance.listener.address, since: box.start, line: await box.lineStatistics()))
     }
-    return lines
+    return links.sorted { $0.since < $1.since }
   }
+
+  /// What the lines do over which its connections go.
+  package func lineStatistics() async -> [LineStatistics] { await connections().compactMap(\.line) }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left.
   package func stop(within patience: TimeAmount) async {
-    let deadline = NIODeadline.now() + patience
-    let connections = state.withLock { state in
+    let (entrances, connections) = state.withLock { state in
       state.isStopping = true
-      return Array(state.connections.values)
+      return (state.entrances, state.connections.values.map(\.box))
     }
-    for (_, listener) in listeners { await listener.close() }
+    for entrance in entrances { await entrance.listener.close() }
+    await drain(connections, by: .now() + patience)
+    try? await waitUntilEnded()
+  }
+
+  func drain(_ connections: [ConnectionBox], by deadline: NIODeadline) async {
     let cut = await withTaskGroup(of: Int.self) { group in
       for connection in connections { group.addTask { await connection.drain(by: deadline) } }
       return await group.reduce(0, +)
     }
     if cut > 0 { logger.warning("Stopped before every request had ended", metadata: ["requests": "\(cut)"]) }
-    try? await waitUntilEnded()
+  }
+
+  private func open(_ links: [Link]) async throws -> [Entrance] {
+    var entrances: [Entrance] = []
+    do {
+      for link in links { entrances.append(try await open(link)) }
+    } catch {
+      for entrance in entrances { await entrance.listener.close() }
+      throw error
+    }
+    return entrances
+  }
+
+  func open(_ link: Link) async throws -> Entrance {
+    let context = LinkContext(group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
+    return Entrance(link, try await link.accept(context))
   }
 
   // MARK: Accepting
 
   private func run() {
     let run = Task {
-      let failures = await withTaskGroup(of: (any Error)?.self) { group in
-        for (link, listener) in self.listeners { group.addTask { await self.accept(from: listener, of: link) } }
-        return await group.reduce(into: [] as [any Error]) { failures, failure in
-          if let failure { failures.append(failure) }
-        }
+      var failure: (any Error)?
+      // Each listener is there before the one that it replaces has gone.
+      while let (key, accepting) = self.state.withLock({ $0.accepting.first }) {
+        let error = await accepting.value
+        failure = failure ?? error
+        _ = self.state.withLock { $0.accepting.removeValue(forKey: key) }
       }
-      for connection in self.state.withLock({ Array($0.connections.values) }) { await connection.ended() }
-      if let failure = failures.first { throw failure }
+      for connection in self.state.withLock({ $0.connections.values.map(\.box) }) { await connection.ended() }
+      if let failure { throw failure }
     }
     state.withLock { $0.run = run }
   }
 
-  private func accept(from listener: any Listener, of link: Link) async -> (any Error)? {
-    do {
-      for try await channel in listener.channels { take(channel, from: listener.address, of: link) }
-      return nil
-    } catch {
-      logger.error(
-        "Accepting connections has stopped", metadata: ["address": "\(listener.address)", "reason": "\(error)"])
-      return error
+  func accept(from entrance: Entrance) {
+    let accepting = Task<(any Error)?, Never> {
+      do {
+        for try await channel in entrance.listener.channels { self.take(channel, from: entrance) }
+        return nil
+      } catch {
+        self.logger.error(
+          "Accepting connections has stopped",
+          metadata: ["address": "\(entrance.listener.address)", "reason": "\(error)"])
+        return error
+      }
     }
+    state.withLock { $0.accepting[ObjectIdentifier(entrance)] = accepting }
   }
 
-  private func take(_ channel: any Channel, from address: LinkAddress, of link: Link) {
+  private func take(_ channel: any Channel, from entrance: Entrance) {
     let box = ConnectionBox(channel)
     let key = ObjectIdentifier(box)
     let isTaken = state.withLock { state in
-      if !state.isStopping { state.connections[key] = box }
+      if !state.isStopping { state.connections[key] = (box, entrance) }
       return !state.isStopping
     }
     guard isTaken else {
@@ -131,7 +163,7 @@ package final class Acceptor: Sendable {
     channel.closeFuture.whenComplete { _ in
       _ = self.state.withLock { $0.connections.removeValue(forKey: key) }
     }
-    channel.eventLoop.execute { self.start(box, from: address, of: link) }
+    channel.eventLoop.execute { self.start(box, from: entrance) }
   }
 
   // MARK: Making room
@@ -140,7 +172,7 @@ package final class Acceptor: Sendable {
   /// is let be: its request may be there and not have been read yet.
   private func makeRoom() {
     // What goes over a line has no descriptor to give back.
-    let boxes = state.withLock { state in state.connections.values.filter { !($0.channel is StreamChannel) } }
+    let boxes = state.withLock { state in state.connections.values.map(\.box).filter { !($0.channel is StreamChannel) } }
     // Looking costs as much as there are connections, so that it should pay.
     let share = max(1, limit.maximum / 32)
     for boxes in Dictionary(grouping: boxes, by: { ObjectIdentifier($0.channel.eventLoop) }).values {
@@ -159,11 +191,11 @@ package final class Acceptor: Sendable {
     }
   }
 
-  private func start(_ box: ConnectionBox, from address: LinkAddress, of link: Link) {
+  private func start(_ box: ConnectionBox, from entrance: Entrance) {
     var logger = logger
-    logger[metadataKey: "link"] = "\(address)"
+    logger[metadataKey: "link"] = "\(entrance.listener.address)"
     do {
-      box.hold(try serve(box.channel, link, logger))
+      box.hold(try serve(box.channel, entrance.link, logger))
     } catch {
       logger.error("A connection cannot be served", metadata: ["reason": "\(error)"])
       box.channel.close(promise: nil)

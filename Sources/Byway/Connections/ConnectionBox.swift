@@ -6,6 +6,7 @@ import NIOCore
 /// `@unchecked Sendable`: `connection` is touched on the channel's event loop only.
 final class ConnectionBox: @unchecked Sendable {
   let channel: any Channel
+  let start = NIODeadline.now()
   private var connection: (any ServedConnection)?
 
   init(_ channel: any Channel) {

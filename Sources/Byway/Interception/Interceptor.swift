@@ -21,7 +21,7 @@ public protocol Interceptor: Sendable {
   func intercept(_ request: Request, next: Next) async throws -> Response
 
   /// Lets go of what it keeps between requests, connections for example. Called when the client, proxy or gateway that it
-  /// stands in is shut down.
+  /// stands in is shut down, or goes over to a configuration without it; requests that came before may still be under way then.
   func shutDown() async
 }
 
@@ -31,6 +31,29 @@ extension Interceptor {
 
   /// Nothing to let go of.
   public func shutDown() async {}
+}
+
+/// Keeps connections of its own, and can go on serving who has begun while others take its place.
+package protocol RetiringInterceptor: Interceptor {
+  /// Keeps nothing open from now on that nobody uses.
+  func retire()
+}
+
+extension [any Interceptor] {
+  /// Tells those that are not among their successors that they are not needed any more.
+  package func retire(except successors: [any Interceptor]) async {
+    func identity(_ interceptor: any Interceptor) -> ObjectIdentifier? {
+      type(of: interceptor) is AnyObject.Type ? ObjectIdentifier(interceptor as AnyObject) : nil
+    }
+    let kept = Set(successors.compactMap(identity))
+    for interceptor in self where !(identity(interceptor).map(kept.contains) ?? false) {
+      if let retiring = interceptor as? any RetiringInterceptor {
+        retiring.retire()
+      } else {
+        await interceptor.shutDown()
+      }
+    }
+  }
 }
 
 /// The rest of a chain, the origin or the link at its end included.

@@ -58,6 +58,11 @@ public struct LinkAddress: Sendable, Hashable {
     }
   }
 
+  /// Without its options: a device, a file, a port.
+  package var place: String {
+    authority.map { "\(scheme)://\($0)\(path)" } ?? "\(scheme):\(path)"
+  }
+
   private init(_ address: LinkAddress, options: [Option]) {
     (scheme, authority, path, text) = (address.scheme, address.authority, address.path, address.text)
     self.options = options

@@ -137,6 +137,15 @@ public protocol Listener: Sendable {
   /// transport has no more to give (`stdio:` has one); it throws where accepting cannot go on.
   var channels: AsyncThrowingStream<any Channel, any Error> { get }
 
+  /// Reads anew the files that its address names, certificates for example; for who comes from now on. Others have none.
+  /// - Throws: ``BywayError`` where they cannot be used. Those read before stay in use.
+  func reload() async throws
+
   /// Stops accepting and removes what was made, a socket file for example. Accepted channels live on.
   func close() async
+}
+
+extension Listener {
+  /// Nothing to read.
+  public func reload() async throws {}
 }

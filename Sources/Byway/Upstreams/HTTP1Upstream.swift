@@ -51,10 +51,17 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     }
   }
 
+  private enum Life {
+    case serving
+    /// Serves on, and keeps nothing idle.
+    case retired
+    case shutDown
+  }
+
   let eventLoop: any EventLoop
   let dialer: Dialer
   var name: String { dialer.name }
-  let configuration: Configuration
+  private(set) var configuration: Configuration
   let rules: UpstreamRules
   /// Of a link; what befalls an origin is its gateway's to tell.
   private var log: LinkLog?
@@ -68,7 +75,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private var backoff = Backoff()
   private var isBackingOff = false
   private var lastFailure: BywayError?
-  private var isShutDown = false
+  private var life = Life.serving
 
   package init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
@@ -103,11 +110,29 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   /// Closes the idle connections, whose end it reports; the others when their exchanges end.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
-    isShutDown = true
+    life = .shutDown
     waiting.tell { $0.turnedAway(Self.wasShutDown) }
-    let closed = idle.map { $0.close() }
-    idle = []
-    return .andAllComplete(closed, on: eventLoop)
+    return .andAllComplete(closeIdle(), on: eventLoop)
+  }
+
+  package func retire() {
+    guard case .serving = life else { return }
+    life = .retired
+    _ = closeIdle()
+  }
+
+  private func closeIdle() -> [EventLoopFuture<Void>] {
+    defer { idle = [] }
+    return idle.map { $0.close() }
+  }
+
+  package var patience: TimeAmount {
+    get { configuration.patience }
+    set { configuration.patience = newValue }
+  }
+
+  private var isShutDown: Bool {
+    if case .shutDown = life { true } else { false }
   }
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
@@ -193,12 +218,12 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     backoff.reset()
     if let exchange = takeWaiting(for: connection) {
       put(exchange, on: connection)
-    } else if isShutDown {
-      connection.close()
-    } else {
+    } else if case .serving = life {
       connection.keep()
       idle.append(connection)
       serve()
+    } else {
+      connection.close()
     }
   }
 

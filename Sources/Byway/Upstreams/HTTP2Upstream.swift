@@ -40,7 +40,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   let eventLoop: any EventLoop
   let dialer: Dialer
   var name: String { dialer.name }
-  let configuration: Configuration
+  private(set) var configuration: Configuration
   let rules: UpstreamRules
   private var log: LinkLog
   private var state = State.idle
@@ -51,6 +51,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   private var lastEnd = NIODeadline.uptimeNanoseconds(0)
   private var lastFailure: BywayError?
   private var pings: [EventLoopPromise<TimeAmount>] = []
+  /// No connection outlives its exchanges.
+  private var isRetired = false
 
   package init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
@@ -108,6 +110,23 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     if let inbound = dialer.inbound { Task { await inbound.close() } }
     waiting.tell { $0.turnedAway(Self.wasShutDown) }
     return closed
+  }
+
+  package func retire() {
+    isRetired = true
+    if let inbound = dialer.inbound { Task { await inbound.close() } }
+    leaveConnection()
+  }
+
+  package var patience: TimeAmount {
+    get { configuration.patience }
+    set { configuration.patience = newValue }
+  }
+
+  private func leaveConnection() {
+    guard isRetired, case .connected(let connection) = state else { return }
+    state = .idle
+    connection.drain()
   }
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
@@ -271,6 +290,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     while case .connected(let current) = state, current === connection, let exchange = waiting.popFirst() {
       put(exchange, on: connection)
     }
+    leaveConnection()
   }
 
   private func connectFailed(_ error: any Error) {

@@ -13,6 +13,10 @@ package struct OwnedUpstream: @unchecked Sendable {
     self.eventLoop = eventLoop
   }
 
+  package func retire() {
+    eventLoop.execute { upstream.retire() }
+  }
+
   package func open() {
     eventLoop.execute { upstream.open() }
   }

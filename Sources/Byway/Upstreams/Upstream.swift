@@ -14,6 +14,13 @@ package protocol Upstream: ExchangeHandler {
   /// What the line does over which its connection goes; `nil` where there is neither. On its event loop.
   var lineStatistics: LineStatistics? { get }
 
+  /// Keeps nothing open from now on that nobody uses. Who waits is still served, and so is who comes late: an interceptor
+  /// may ask again.
+  func retire()
+
+  /// How long exchanges that begin from now on wait while its link is down.
+  var patience: TimeAmount { get set }
+
   /// Opens nothing more; what is idle closes now, the rest when its exchanges have ended. Succeeds when all has closed.
   @discardableResult
   func shutDown() -> EventLoopFuture<Void>

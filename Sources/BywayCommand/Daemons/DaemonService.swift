@@ -1,65 +1,58 @@
 import Glibc
 import Logging
-import NIOCore
 
-/// What serves until it is stopped.
-protocol Daemon: Sendable {
-  func waitUntilEnded() async throws
-  func stop(within patience: TimeAmount) async
-}
+/// Runs a service as a process: says when it is ready, and does what signals ask for.
+struct DaemonService<Served: Service>: Sendable {
+  private let start: @Sendable () async throws -> Served
 
-/// Runs a daemon: says when it is ready, and stops it gracefully when a signal asks for that.
-struct DaemonService<Served: Daemon>: Sendable {
-  private let drain: Seconds
-  private let start: @Sendable () async throws -> (Served, readyLine: String)
-
-  /// - Parameter start: gives the daemon, and the line that says so.
-  init(drain: Seconds, start: @escaping @Sendable () async throws -> (Served, readyLine: String)) {
-    self.drain = drain
+  /// - Parameter start: what a signal may end as well.
+  init(start: @escaping @Sendable () async throws -> Served) {
     self.start = start
   }
 
   /// Returns when it has ended by itself, as a gateway on `stdio:` does, or was stopped by a signal.
   func runToEnd(logger: Logger) async throws {
-    let plan = DaemonSignals.ofThisProcess()
-    let stopping = await Signal.arrivals(of: plan.stopping)
-    let ignored = await Signal.arrivals(of: plan.ignored)
-    let (stop, end) = AsyncStream<Void>.makeStream()
+    // What SIGHUP did before this process takes it is a part of it.
+    let terminal = ControllingTerminal()
+    let arrivals = await Signal.arrivals(of: DaemonSignals.all)
+    let (requests, request) = AsyncStream<DaemonSignals.Meaning>.makeStream(bufferingPolicy: .bufferingOldest(8))
     let watching = Task {
       var isFirst = true
-      for await signal in stopping {
-        // A user who asks twice does not want to wait.
-        if !isFirst { exit(128 + signal.number) }
-        isFirst = false
-        end.finish()
+      for await signal in arrivals {
+        switch DaemonSignals.meaning(of: signal, terminal: terminal) {
+        case .stop:
+          // A user who asks twice does not want to wait.
+          if !isFirst { exit(128 + signal.number) }
+          isFirst = false
+          request.finish()
+        case let meaning:
+          request.yield(meaning)
+        }
       }
     }
-    let ignoring = Task {
-      for await signal in ignored {
-        logger.notice(
-          "\(signal) is ignored: nothing is reloaded while this runs. Start it again to read its configuration.")
-      }
-    }
-    defer {
-      watching.cancel()
-      ignoring.cancel()
-    }
-    try await run(until: stop)
+    defer { watching.cancel() }
+    try await run(requests, logger: logger)
   }
 
-  /// - Parameter stop: has no elements; it ends.
-  private func run(until stop: AsyncStream<Void>) async throws {
-    let (daemon, readyLine) = try await start()
+  /// - Parameter requests: end when it is to stop.
+  private func run(_ requests: AsyncStream<DaemonSignals.Meaning>, logger: Logger) async throws {
+    let service = try await start()
     ResidentMemory.releaseStartUp()
-    StandardStream.error.writeLine(readyLine)
+    for line in await service.readyLines { StandardStream.error.writeLine(line) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        // Ends with a signal, or because the daemon did: stopping is right for both.
-        for await _ in stop {}
-        await daemon.stop(within: drain.amount)
+        for await request in requests {
+          switch request {
+          case .reload: _ = await service.reload()
+          case .nothing(let signal): logger.notice("\(signal) is ignored: it means nothing to this program.")
+          case .stop: break
+          }
+        }
+        // Ends with a signal, or because the service did: stopping is right for both.
+        await service.stop()
       }
       defer { group.cancelAll() }
-      try await daemon.waitUntilEnded()
+      try await service.waitUntilEnded()
     }
   }
 }

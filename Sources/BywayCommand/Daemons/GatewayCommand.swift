@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayGateway
+import NIOPosix
 
 /// `byway gateway`
 struct GatewayCommand: AsyncParsableCommand {
@@ -12,53 +13,35 @@ struct GatewayCommand: AsyncParsableCommand {
       signal stops it at once.
       """)
 
-  @OptionGroup var options: GatewayOptions
-
-  @Option(
-    help: ArgumentHelp(
-      "Read options from a file of \"name = value\" lines. Options on the command line override those in the file.",
-      valueName: "file"), completion: .file())
-  var config: String?
+  @OptionGroup var member: GatewayOptions
+  @OptionGroup var daemon: DaemonOptions
+  @OptionGroup var file: DaemonFileOptions
 
   init() {}
 
-  func run() async throws {
-    let options =
-      try config.map {
-        try GatewayOptions(
-          ConfigurationFile(path: $0), beneath: CommandContext.arguments, transports: CommandContext.transports)
-      } ?? options
-    var configuration = try options.configuration(transports: CommandContext.transports)
-    let interception = try options.interceptors.interception(at: .gateway, logger: configuration.logger)
-    configuration.interceptors = interception.before(configuration.interceptors)
-    let service = DaemonService(drain: options.drain ?? Seconds(10)) { [configuration] in
-      let gateway = try await Gateway.start(configuration)
-      return (gateway, Self.readyLine(configuration.links, gateway.addresses))
-    }
-    try await service.runToEnd(logger: configuration.logger)
-    await interception.finish()
-  }
+  func run() async throws { try await serve() }
 }
 
-extension GatewayCommand {
+extension GatewayCommand: DaemonCommand {
+  typealias Member = Gateway
+}
+
+extension Gateway: DaemonMember {
+  typealias Options = GatewayOptions
+
+  static let kind = "gateway"
+
+  static func start(_ configuration: GatewayConfiguration) async throws -> Gateway {
+    try await start(configuration, group: MultiThreadedEventLoopGroup.singleton.any())
+  }
+
   /// Where it listens it is ready; where it dials, that is for the log to say, because the far end may not be there.
-  static func readyLine(_ links: [Link], _ addresses: [LinkAddress]) -> String {
+  var readiness: String {
     func places(_ dials: Bool) -> String {
       zip(links, addresses).filter { ($0.0.opening == .dial) == dials }.map(\.1.text).joined(separator: " ")
     }
     let (listening, dialing) = (places(false), places(true))
-    if dialing.isEmpty { return "byway: gateway ready on \(listening)" }
-    return "byway: gateway \(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialing)"
-  }
-}
-
-extension Gateway: Daemon {}
-
-extension GatewayOptions {
-  /// - Parameter arguments: of the same `byway gateway`, which count more than the file, option by option.
-  /// - Throws: ``CommandFailure``, which names the line.
-  init(_ file: ConfigurationFile, beneath arguments: [String] = [], transports: TransportRegistry) throws {
-    let read = try file.arguments(for: Self.self, besides: arguments) { try $0.check(transports: transports) }
-    self = try GatewayCommand.parse(read + arguments).options
+    if dialing.isEmpty { return "ready on \(listening)" }
+    return "\(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialing)"
   }
 }

@@ -2,9 +2,10 @@ import ArgumentParser
 import Byway
 import BywayGateway
 import BywayTLS
+import Logging
 
 /// What a gateway is told, on the command line or in a file.
-struct GatewayOptions: ParsableArguments {
+struct GatewayOptions: MemberOptions {
   @Option(help: "Accept HTTP on this link, an address or a name; may be repeated.", completion: .links)
   var link: [String] = []
 
@@ -36,9 +37,6 @@ struct GatewayOptions: ParsableArguments {
   )
   var maxConnections: Int?
 
-  @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
-  var drain: Seconds?
-
   @Option(help: ArgumentHelp("How long a connection to the origin may take. (default: 10)", valueName: "seconds"))
   var connectTimeout: Seconds?
 
@@ -50,13 +48,10 @@ struct GatewayOptions: ParsableArguments {
       "How long the origin may pause within a body of declared length. (default: 300)", valueName: "seconds"))
   var bodyTimeout: Seconds?
 
-  @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
-  var logLevel: LogLevel?
-
   init() {}
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
-  func configuration(transports: TransportRegistry) throws -> GatewayConfiguration {
+  func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {
     guard !link.isEmpty else {
       throw CommandFailure(.usage, "A gateway needs a link: add --link, for example --link unix:/run/byway.sock.")
     }
@@ -75,9 +70,21 @@ struct GatewayOptions: ParsableArguments {
     if let connectTimeout { configuration.connectTimeout = connectTimeout.amount }
     if let responseTimeout { configuration.responseTimeout = responseTimeout.amount }
     if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.amount }
-    configuration.logger = (logLevel ?? .info).logger("byway.gateway")
+    configuration.logger = logger
     return configuration
   }
+
+  func interception(of configuration: GatewayConfiguration, keeping before: Interception?) throws -> Interception {
+    try interceptors.interception(at: .gateway, keeping: before, logger: configuration.logger)
+  }
+
+  func adding(_ interception: Interception, to configuration: GatewayConfiguration) -> GatewayConfiguration {
+    var configuration = configuration
+    configuration.interceptors = interception.before(configuration.interceptors)
+    return configuration
+  }
+
+  func checkInterception() throws { try interceptors.check() }
 
   private func tlsPolicy(for origin: Origin) throws -> TLSPolicy {
     guard peer.isEmpty || origin.speaksTLS else {

@@ -52,13 +52,11 @@ struct DemoCommand: AsyncParsableCommand {
     let display = StatusLine(on: .output)
     let keys = display.stream.isTerminal ? KeyInput() : nil
     defer { keys?.close() }
-    // A terminal window that is closed ends the demo in good order.
-    signal(SIGHUP) { _ in kill(getpid(), SIGTERM) }
-    let service = DaemonService(drain: Seconds(1)) {
+    let service = DaemonService {
       let stage = try await stage(transports, observer: ExchangePrinter { display.writeLine($0.line(style)) })
       for line in stage.introduction(style) { display.writeLine(line) }
       let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
-      return (DemoShow(stage: stage, console: console), "byway: demo ready on \(stage.url)")
+      return DemoShow(stage: stage, console: console)
     }
     try await service.runToEnd(logger: logLevel.logger("byway.demo"))
   }

@@ -1,11 +1,13 @@
 import NIOCore
 
 /// The demo as it goes on until its user has seen enough.
-struct DemoShow: Daemon {
+struct DemoShow: Service {
   private static let patience = TimeAmount.seconds(1)
 
   let stage: DemoStage
   let console: DemoConsole
+
+  var readyLines: [String] { ["byway: demo ready on \(stage.url)"] }
 
   func waitUntilEnded() async throws {
     let watching = Task {
@@ -16,7 +18,7 @@ struct DemoShow: Daemon {
     try await stage.waitUntilEnded()
   }
 
-  func stop(within patience: TimeAmount) async {
-    await stage.stop(within: patience)
+  func stop() async {
+    await stage.stop(within: Self.patience)
   }
 }

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 
 /// Everything that the demo runs: an origin without a port, a gateway, a bad serial line, and a proxy.
-struct DemoStage: Daemon {
+struct DemoStage {
   let line: DemoLine
   /// Where the proxy answers, without a slash at the end.
   let url: String

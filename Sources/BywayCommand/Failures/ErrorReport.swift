@@ -4,8 +4,8 @@ import Byway
 /// What a user hears of an error: one line, and an exit status.
 struct ErrorReport {
   private enum Text {
-    /// A line on standard error.
-    case failure(String)
+    /// Lines on standard error.
+    case failures([String])
     /// Text that was asked for, such as help.
     case answer(String)
     case none
@@ -18,10 +18,13 @@ struct ErrorReport {
     switch error {
     case let error as CommandFailure:
       status = error.status
-      text = .failure(error.message)
+      text = .failures([error.message])
+    case let error as ConfigurationErrors:
+      status = error.failures.first?.status ?? .usage
+      text = .failures(error.failures.map(\.message))
     case let error as BywayError:
       status = ExitStatus(error.code)
-      text = .failure(error.message)
+      text = .failures([error.message])
     case is BrokenPipe:
       status = .success
       text = .none
@@ -32,7 +35,7 @@ struct ErrorReport {
 
   func print() -> ExitStatus {
     switch text {
-    case .failure(let message): StandardStream.error.writeLine("byway: \(message)")
+    case .failures(let messages): for message in messages { StandardStream.error.writeLine("byway: \(message)") }
     case .answer(let answer): try? StandardStream.output.write(answer + "\n")
     case .none: break
     }
@@ -46,9 +49,9 @@ struct ErrorReport {
       return (.success, .answer(RootCommand.fullMessage(for: error)))
     case .validationFailure:
       let message = RootCommand.message(for: error)
-      return (.usage, .failure(message.asSentence + ValueHint.text(for: message) + " Try: \(help)"))
+      return (.usage, .failures([message.asSentence + ValueHint.text(for: message) + " Try: \(help)"]))
     default:
-      return (.software, .failure("Internal error: \(error)"))
+      return (.software, .failures(["Internal error: \(error)"]))
     }
   }
 

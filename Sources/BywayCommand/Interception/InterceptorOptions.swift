@@ -38,20 +38,26 @@ struct InterceptorOptions: ParsableArguments {
   /// Opens what they need.
   /// - Parameters:
   ///   - cache: its folder, whose requests it answers, and over which link.
+  ///   - before: whose open files are used again where they are meant.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
-    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil,
+    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil, keeping before: Interception? = nil,
     logger: Logger
   ) throws -> Interception {
-    if record != nil, replay != nil {
-      throw CommandFailure(
-        .usage, "--record and --replay exclude each other: leave one of them out.")
-    }
-    let file = try trace.map { try HARFile($0, at: .hop, framing: framing, logger: logger) }
+    try checkExclusion()
+    var opened = Interception.Opened()
     var interceptors: [any Interceptor] = []
-    if let file { interceptors.append(Trace(to: file)) }
-    if let record { interceptors.append(try Recorder(into: record, logger: logger)) }
+    if let trace {
+      let file = try before?.opened.trace[trace] ?? HARFile(trace, at: .hop, framing: framing, logger: logger)
+      opened.trace[trace] = file
+      interceptors.append(Trace(to: file))
+    }
+    if let record {
+      let recorder = try before?.opened.record[record] ?? Recorder(into: record, logger: logger)
+      opened.record[record] = recorder
+      interceptors.append(recorder)
+    }
     if let stub { interceptors.append(try StubFile(stub)) }
     if let replay { interceptors.append(try Replay(from: replay)) }
     if let cache {
@@ -59,12 +65,28 @@ struct InterceptorOptions: ParsableArguments {
       configuration.kind = cache.kind
       configuration.link = cache.link.text
       configuration.logger = logger
-      interceptors.append(try Cache(folder: cache.folder, configuration: configuration))
+      let key = Interception.Opened.CacheKey(folder: cache.folder, kind: cache.kind, link: cache.link.text)
+      let cache = try before?.opened.cache[key] ?? Cache(folder: cache.folder, configuration: configuration)
+      opened.cache[key] = cache
+      interceptors.append(cache)
     }
     if let auth { interceptors.append(try Authenticate(netrc: auth)) }
     return Interception(
       interceptors: interceptors, compress: compress ? Compress(at: end) : nil, isAtGateway: end == .gateway,
-      trace: file)
+      opened: opened)
+  }
+
+  /// Reads the files that are only read, so that what is wrong with them is known.
+  func check() throws {
+    try checkExclusion()
+    if let stub { _ = try StubFile(stub) }
+    if let replay { _ = try Replay(from: replay) }
+    if let auth { _ = try Authenticate(netrc: auth) }
+  }
+
+  private func checkExclusion() throws(CommandFailure) {
+    guard record != nil, replay != nil else { return }
+    throw CommandFailure(.usage, "--record and --replay exclude each other: leave one of them out.")
   }
 }
 
@@ -73,7 +95,20 @@ struct Interception: Sendable {
   fileprivate let interceptors: [any Interceptor]
   fileprivate let compress: Compress?
   fileprivate let isAtGateway: Bool
-  fileprivate let trace: HARFile?
+  fileprivate let opened: Opened
+
+  /// What can be open only once, by what the user has asked for.
+  fileprivate struct Opened {
+    struct CacheKey: Hashable {
+      let folder: String
+      let kind: Cache.Kind
+      let link: String
+    }
+
+    var trace: [String: HARFile] = [:]
+    var record: [String: Recorder] = [:]
+    var cache: [CacheKey: Cache] = [:]
+  }
 
   /// With others that stand behind them, nearer to the origin. Compression is nearest to the link.
   func before(_ others: [any Interceptor]) -> [any Interceptor] {
@@ -84,6 +119,6 @@ struct Interception: Sendable {
 
   /// Returns when all that was recorded is in its file.
   func finish() async {
-    await trace?.flush()
+    for file in opened.trace.values { await file.flush() }
   }
 }

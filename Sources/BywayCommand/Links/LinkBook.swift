@@ -29,7 +29,8 @@ struct LinkBook: Sendable {
   init(files: [String]) throws {
     var known: [String: Entry] = [:]
     for path in files {
-      let file = try ConfigurationFile(TextFile.read(path, ofUser: true), path: path)
+      let file = ConfigurationFile(try TextFile.read(path, ofUser: true), path: path)
+      if let flaw = file.failures.first { throw flaw.failure }
       var lines: [String: Int] = [:]
       for line in file.entries {
         let place = "\(path), line \(line.line)"

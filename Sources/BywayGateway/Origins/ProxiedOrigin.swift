@@ -31,6 +31,13 @@ final class ProxiedOrigin: Upstream {
   func open() {}
   func ping() -> EventLoopFuture<TimeAmount> { upstream.ping() }
   var lineStatistics: LineStatistics? { nil }
+  func retire() { upstream.retire() }
+
+  var patience: TimeAmount {
+    get { upstream.patience }
+    set { upstream.patience = newValue }
+  }
+
   func shutDown() -> EventLoopFuture<Void> { upstream.shutDown() }
 }
 

@@ -46,6 +46,12 @@ final class GatewayRouter: ExchangeHandler {
     }
   }
 
+  /// Others have its place: it serves those that it has, and keeps nothing open that nobody uses.
+  func retire() {
+    (origin as? any Upstream)?.retire()
+    for server in servers.values { server.retire() }
+  }
+
   func shutDown() {
     (origin as? any Upstream)?.shutDown()
     for server in servers.values { server.shutDown() }
@@ -69,7 +75,7 @@ final class GatewayRouter: ExchangeHandler {
         }
       let name = NamedServer(name: "\(scheme)://\(Authority(host, port: port))", source: .client)
       let server = try Self.http1(address, as: name, configuration, access, hop: hop, on: eventLoop)
-      servers.insert(server, for: target)?.shutDown()
+      servers.insert(server, for: target)?.retire()
       return server
     }
   }

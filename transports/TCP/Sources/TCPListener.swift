@@ -6,6 +6,7 @@ import NIOPosix
 enum TCPListener {
   static func listen(
     on address: LinkAddress, at endpoint: SocketAddress, queue: ChannelQueue, context: LinkContext,
+    reload: @escaping @Sendable () throws -> Void = {},
     initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
   ) async throws -> any Listener {
     let server: any Channel
@@ -21,7 +22,7 @@ enum TCPListener {
     }
     server.closeFuture.whenComplete { _ in queue.end() }
     let bound = try server.localAddress?.port.map(address.replacingPort) ?? address
-    return QueueListener(address: bound, queue: queue) { try? await server.close() }
+    return QueueListener(address: bound, queue: queue, reload: reload) { try? await server.close() }
   }
 }
 

@@ -4,6 +4,7 @@ import Logging
 public import NIOCore
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 /// Links over TCP protected by TLS, both ends known by certificate: `tls://host:port?ca=…&cert=…&key=…`.
 ///
@@ -78,14 +79,18 @@ public struct TLSTransport: Transport {
       throw BywayError(
         .invalidAddress, "\(address) names a host: listen on an address of this machine, such as 0.0.0.0 or [::].")
     }
-    let tls = try options.serverContext()
+    let tls = Mutex(try options.serverContext())
     let queue = ChannelQueue()
     let logger = context.logger
-    return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context) {
+    let renew: @Sendable () throws -> Void = {
+      let renewed = try options.serverContext()
+      tls.withLock { $0 = renewed }
+    }
+    return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context, reload: renew) {
       [handshakeLimit] channel in
       channel.eventLoop.makeCompletedFuture {
         _ = try TLSHandshake.add(
-          to: channel, NIOSSLServerHandler(context: tls),
+          to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
           words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, logger: logger)
       }
       .flatMap { channel.prepareForHandover(to: queue) }

@@ -1,0 +1,107 @@
+import Primitives
+
+/// A file of `name = value` lines with the same names as the long options; `#` begins a comment line, and `[kind name]` a section.
+struct ConfigurationFile: Sendable {
+  struct Entry: Sendable, Hashable {
+    let line: Int
+    let name: String
+    let value: String
+  }
+
+  struct Section: Sendable, Hashable {
+    let line: Int
+    let kind: String
+    let name: String
+    var entries: [Entry] = []
+  }
+
+  let path: String
+  /// Before the first section.
+  private(set) var entries: [Entry] = []
+  private(set) var sections: [Section] = []
+  /// What is not a setting.
+  private(set) var failures: [ConfigurationFlaw] = []
+
+  /// - Parameter kinds: of sections that it may have.
+  /// - Throws: ``CommandFailure`` where it cannot be read; what is wrong in it is among ``failures``.
+  init(path: String, sections kinds: [String] = []) throws(CommandFailure) {
+    self.init(try TextFile.read(path), path: path, sections: kinds)
+  }
+
+  init(_ text: String, path: String, sections kinds: [String] = []) {
+    self.path = path
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+      let content = line.trimmed()
+      if content.isEmpty || content.hasPrefix("#") { continue }
+      do throws(Flaw) {
+        if content.hasPrefix("[") {
+          sections.append(try section(content, line: index + 1, kinds))
+        } else {
+          let entry = try Self.entry(content, line: index + 1)
+          if sections.isEmpty { entries.append(entry) } else { sections[sections.count - 1].entries.append(entry) }
+        }
+      } catch {
+        failures.append(failure(index + 1, error.message))
+      }
+    }
+  }
+
+  func place(of entry: Entry) -> String { "\(path), line \(entry.line)" }
+
+  func failure(_ line: Int, _ message: String) -> ConfigurationFlaw {
+    ConfigurationFlaw(line: line, failure: CommandFailure(.usage, "\(path), line \(line): \(message)"))
+  }
+
+  // MARK: Lines
+
+  private struct Flaw: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+  }
+
+  private static func entry(_ content: Substring, line: Int) throws(Flaw) -> Entry {
+    guard let equals = content.firstIndex(of: "=") else {
+      throw Flaw("\"\(content)\" is not a setting: write name = value.")
+    }
+    let name = content[..<equals].trimmed()
+    let value = content[content.index(after: equals)...].trimmed()
+    guard !name.isEmpty, !value.isEmpty else {
+      throw Flaw("\"\(content)\" is not a setting: write name = value.")
+    }
+    if let quote = value.first, "\"'".contains(quote), value.count > 1, value.last == quote {
+      throw Flaw(
+        "the value of \(name) is in quotation marks: leave them out and write \(name) = \(value.dropFirst().dropLast()).")
+    }
+    if value.contains(" #") || value.contains("\t#") {
+      throw Flaw("the value of \(name) has a # in it: a comment must be on a line of its own.")
+    }
+    return Entry(line: line, name: String(name), value: String(value))
+  }
+
+  private func section(_ content: Substring, line: Int, _ kinds: [String]) throws(Flaw) -> Section {
+    guard let kind = kinds.first else { throw Flaw("this file has no sections: leave \(content) out.") }
+    let words = content.dropFirst().prefix { $0 != "]" }.split(whereSeparator: \.isWhitespace)
+    guard content.last == "]", words.count == 2, LinkBook.isName(words[1]) else {
+      throw Flaw(
+        "\(content) is not the beginning of a section: write [\(kind) NAME], with letters, digits, -, _ and dots.")
+    }
+    guard kinds.contains(String(words[0])) else {
+      throw Flaw("\"\(words[0])\" is not a kind of section here: write [\(kind) \(words[1])].")
+    }
+    if let before = sections.first(where: { $0.name == words[1] }) {
+      throw Flaw("\(words[1]) is already the name of the section on line \(before.line): choose another.")
+    }
+    return Section(line: line, kind: String(words[0]), name: String(words[1]))
+  }
+}
+
+extension Substring {
+  /// Without white space at both ends.
+  fileprivate func trimmed() -> Substring {
+    var text = self
+    while text.first?.isWhitespace ?? false { text.removeFirst() }
+    while text.last?.isWhitespace ?? false { text.removeLast() }
+    return text
+  }
+}

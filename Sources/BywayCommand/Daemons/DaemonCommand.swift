@@ -1,0 +1,65 @@
+import ArgumentParser
+import Byway
+import Logging
+import NIOCore
+
+/// What a daemon has one or several of: a gateway, or a proxy.
+protocol DaemonMember: Sendable {
+  associatedtype Options: MemberOptions
+
+  /// What its sections begin with: `[gateway NAME]`.
+  static var kind: String { get }
+
+  static func start(_ configuration: Options.Configuration) async throws -> Self
+  /// - Throws: where it cannot. It goes on as before then.
+  func reload(_ configuration: Options.Configuration, within patience: TimeAmount) async throws
+  func waitUntilEnded() async throws
+  func stop(within patience: TimeAmount) async
+  /// As in "byway: gateway …".
+  var readiness: String { get }
+}
+
+/// What one of them is told.
+protocol MemberOptions: ParsableArguments, Sendable {
+  associatedtype Configuration: Sendable
+
+  /// Reads what is given of the values that the parser leaves as text.
+  func check(transports: TransportRegistry) throws
+
+  /// Reads the files that are named, and changes nothing.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
+  func configuration(transports: TransportRegistry, logger: Logger) throws -> Configuration
+
+  /// Opens what the interceptors need. Files that `before` has open are not opened again.
+  func interception(of configuration: Configuration, keeping before: Interception?) throws -> Interception
+  /// The same configuration with those interceptors.
+  func adding(_ interception: Interception, to configuration: Configuration) -> Configuration
+  /// Reads the files that ``interception(of:keeping:)`` would, and writes none.
+  func checkInterception() throws
+}
+
+/// The command that runs a daemon.
+protocol DaemonCommand: ParsableCommand {
+  associatedtype Member: DaemonMember
+
+  var member: Member.Options { get }
+  var daemon: DaemonOptions { get }
+  var file: DaemonFileOptions { get }
+}
+
+extension DaemonCommand {
+  /// Until it ends or is stopped.
+  func serve() async throws {
+    let source = DaemonPlan<Self>.Source(
+      file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
+    let plan = try source.read(given: self)
+    if file.check {
+      try plan.check()
+      try StandardStream.output.write("\(file.config ?? "What the options say") is valid.\n")
+      return
+    }
+    LogLevels.set(plan.daemon.logLevel ?? .info)
+    let service = DaemonService { try await Daemon.start(plan, from: source) }
+    try await service.runToEnd(logger: plan.logger)
+  }
+}

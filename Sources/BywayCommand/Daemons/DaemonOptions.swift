@@ -1,0 +1,32 @@
+import ArgumentParser
+
+/// What concerns the whole process of a daemon, on the command line or in a file before its first section.
+struct DaemonOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
+  var drain: Seconds?
+
+  @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
+  var logLevel: LogLevel?
+
+  init() {}
+}
+
+/// What a file cannot say of itself.
+struct DaemonFileOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Read options from a file of \"name = value\" lines. Options on the command line override those in the file.",
+      valueName: "file"), completion: .file())
+  var config: String?
+
+  @Flag(help: "Say what is wrong with the options and the file, and end.")
+  var check = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Its name in byway status. (default: that of the configuration file, or of the command with its process id)",
+      valueName: "name"))
+  var instance: String?
+
+  init() {}
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Byway
+import BywayInterceptors
+import BywayProxy
+import Logging
+
+/// What a proxy is told, on the command line or in a file.
+struct ProxyOptions: MemberOptions {
+  @OptionGroup var link: LinkOptions
+
+  @Option(help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT or unix:PATH. (required)", valueName: "address"))
+  var listen: String?
+
+  @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")
+  var listenAnywhere = false
+
+  @Option(
+    help: ArgumentHelp(
+      "A name by which users reach the proxy, besides localhost; any other Host is refused. May be repeated.",
+      valueName: "host[:port]"))
+  var name: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Web pages of this origin may use the proxy; those of others are refused. May be repeated.",
+      valueName: "http://host[:port]"))
+  var allowPage: [String] = []
+
+  @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Cache responses in this folder: for one user if --listen is a Unix socket of theirs, "
+        + "otherwise only what is meant for everybody.", valueName: "folder"), completion: .directory)
+  var cache: String?
+
+  @OptionGroup(title: "Decrypting https") var inspection: InspectionOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "How many clients may be connected at once. (default: 1024, or what the limit of open files allows)",
+      valueName: "count"))
+  var maxConnections: Int?
+
+  @Option(help: ArgumentHelp("How long a request waits for a link that is down. (default: 5)", valueName: "seconds"))
+  var linkTimeout: Seconds?
+
+  init() {}
+
+  /// Reads what is given of the values that the parser leaves as text.
+  func check(transports: TransportRegistry) throws {
+    if link.link != nil { _ = try link.link(in: transports) }
+    if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
+    if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
+    if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
+  }
+
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
+  func configuration(transports: TransportRegistry, logger: Logger) throws -> ProxyConfiguration {
+    let link = try link.link(in: transports)
+    guard let listen else {
+      throw CommandFailure(
+        .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
+    }
+    var configuration = ProxyConfiguration(
+      link: link,
+      listen: try ListenAddress(listen).link(in: transports, anywhere: listenAnywhere))
+    if configuration.listen.opening == .dial {
+      throw CommandFailure(
+        .usage, "--listen \(listen): open=dial is for links, and a proxy has to wait for its clients.")
+    }
+    configuration.names = name
+    configuration.allowedPages = allowPage
+    configuration.maximumConnections = try DescriptorBudget(accepting: maxConnections).accepted
+    configuration.patience = (linkTimeout ?? Seconds(5)).amount
+    configuration.logger = logger
+    try inspection.apply(to: &configuration)
+    return configuration
+  }
+
+  func interception(of configuration: ProxyConfiguration, keeping before: Interception?) throws -> Interception {
+    let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
+    return try interceptors.interception(
+      at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind, configuration.link.address) },
+      keeping: before, logger: configuration.logger)
+  }
+
+  func adding(_ interception: Interception, to configuration: ProxyConfiguration) -> ProxyConfiguration {
+    var configuration = configuration
+    configuration.interceptors = interception.before(configuration.interceptors)
+    return configuration
+  }
+
+  func checkInterception() throws { try interceptors.check() }
+}

@@ -1,0 +1,118 @@
+import Byway
+import Logging
+import NIOCore
+import Synchronization
+
+/// By which configuration a gateway serves, and what has been made of it on each event loop. Safe on any thread.
+final class GatewayRules: Sendable {
+  /// One configuration, and the ways to its origin: one from each event loop, made when the first link there opens.
+  final class Generation: Sendable {
+    let configuration: GatewayConfiguration
+    fileprivate let access: OriginAccess
+
+    /// - Throws: `BywayError` where the origin cannot be used: that is told now, not with the first request.
+    init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
+      self.configuration = configuration
+      access = try OriginAccess(configuration)
+      _ = try GatewayRouter(configuration, access: access, hop: hop, on: eventLoop)
+    }
+  }
+
+  /// What serves the connections of one event loop.
+  ///
+  /// `@unchecked Sendable`: touched on that loop only.
+  private final class Place: @unchecked Sendable {
+    let eventLoop: any EventLoop
+    let current: CurrentHandler
+    private var router: GatewayRouter
+
+    init(_ generation: Generation, hop: String, on eventLoop: any EventLoop) throws {
+      self.eventLoop = eventLoop
+      router = try GatewayRouter(generation.configuration, access: generation.access, hop: hop, on: eventLoop)
+      current = CurrentHandler(Self.chain(before: router, generation.configuration, on: eventLoop))
+    }
+
+    func replace(by generation: Generation, hop: String) throws {
+      let next = try GatewayRouter(generation.configuration, access: generation.access, hop: hop, on: eventLoop)
+      router.retire()
+      router = next
+      current.handler = Self.chain(before: next, generation.configuration, on: eventLoop)
+    }
+
+    func shutDown() {
+      router.shutDown()
+    }
+
+    private static func chain(
+      before router: GatewayRouter, _ configuration: GatewayConfiguration, on eventLoop: any EventLoop
+    ) -> any ExchangeHandler {
+      guard !configuration.interceptors.isEmpty else { return router }
+      let rules = RoutingRules(configuration)
+      return InterceptingHandler(
+        configuration.interceptors, before: router, on: LoopExecutor(eventLoop),
+        destination: { rules.destination(of: $0) })
+    }
+  }
+
+  private struct State {
+    var generation: Generation
+    var places: [ObjectIdentifier: Place] = [:]
+  }
+
+  let hop: String
+  private let failures: FailureLog
+  private let traces = TraceSource()
+  private let state: Mutex<State>
+
+  init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
+    self.hop = hop
+    failures = FailureLog(configuration.logger, on: eventLoop)
+    state = Mutex(State(generation: try Generation(configuration, hop: hop, on: eventLoop)))
+  }
+
+  var links: [Link] { state.withLock(\.generation).configuration.links }
+
+  /// For a connection that opens now.
+  func server(_ link: Link, _ logger: Logger) -> ServerConfiguration {
+    let generation = state.withLock(\.generation)
+    var server = ServerConfiguration(
+      hop: hop, http2: .init(liveness: generation.configuration.liveness), logger: logger)
+    // The origin is near: two exchanges at full speed need no more.
+    server.readAhead = 512 << 10
+    server.trustsTargetForm = true
+    server.failed = { [failures] in failures.add($0, in: $1) }
+    server.observation = Observation(
+      generation.configuration.observers, listener: link.address.text, traces: traces)
+    return server
+  }
+
+  /// On that event loop.
+  func handler(on eventLoop: any EventLoop) throws -> any ExchangeHandler {
+    let key = ObjectIdentifier(eventLoop)
+    let place: Place = try state.withLock { state in
+      if let place = state.places[key] { return place }
+      let place = try Place(state.generation, hop: hop, on: eventLoop)
+      state.places[key] = place
+      return place
+    }
+    return place.current
+  }
+
+  /// What has begun goes on as it began.
+  func replace(by next: Generation) async throws {
+    let (before, places) = state.withLock { state in
+      defer { state.generation = next }
+      return (state.generation, Array(state.places.values))
+    }
+    for place in places {
+      try await place.eventLoop.submit { try place.replace(by: next, hop: self.hop) }.get()
+    }
+    await before.configuration.interceptors.retire(except: next.configuration.interceptors)
+  }
+
+  func shutDown() async {
+    let (generation, places) = state.withLock { ($0.generation, Array($0.places.values)) }
+    for interceptor in generation.configuration.interceptors { await interceptor.shutDown() }
+    for place in places { try? await place.eventLoop.submit { place.shutDown() }.get() }
+  }
+}

@@ -1,0 +1,142 @@
+import Byway
+import BywayGateway
+import HTTPTypes
+import LoopbackTransport
+import NIOCore
+import Testing
+
+/// A gateway that goes over to another configuration while it serves.
+@Suite("Reload of a gateway", .timeLimit(.minutes(1))) struct GatewayReloadTests {
+  private let transports = TransportRegistry([LoopbackTransport()])
+
+  private func link() throws -> Link { try transports.link("loopback:reload-\(UInt64.random(in: 0 ... .max))") }
+
+  private func impatient(_ link: Link) -> BywayClient {
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .milliseconds(100)
+    return BywayClient(link, configuration: configuration)
+  }
+
+  private func text(_ client: BywayClient) async throws -> String {
+    String(buffer: try await client.get("http://device/").body.collect(upTo: 100))
+  }
+
+  @Test("new requests go by the new rules over the link that was open; what has begun ends as it began")
+  func handlers() async throws {
+    let link = try link()
+    let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(
+        links: [link], origin: .handler { _ in Response(status: .ok, body: Body(chunks)) }))
+    let client = BywayClient(link)
+    let running = try await client.get("http://device/")
+    sender.yield(ByteBuffer(string: "old"))
+    var body = running.body.makeAsyncIterator()
+    #expect(try await body.next().map { String(buffer: $0) } == "old")
+    let open = try #require(await gateway.openLinks().first)
+
+    let next = GatewayConfiguration(
+      links: [link], origin: .handler { _ in Response(status: .ok, body: Body("new")) })
+    try await gateway.reload(next, within: .seconds(10))
+    #expect(try await text(client) == "new")
+    sender.yield(ByteBuffer(string: "still old"))
+    #expect(try await body.next().map { String(buffer: $0) } == "still old")
+    sender.finish()
+    #expect(try await body.next() == nil)
+    #expect(await gateway.openLinks().map(\.since) == [open.since])
+    await client.shutDown()
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("a link that is new is listened on; one that is gone lets its requests end, and is gone")
+  func links() async throws {
+    let (first, second, third) = (try link(), try link(), try link())
+    let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let origin = Origin.handler { request in
+      request.head.path == "/slow"
+        ? Response(status: .ok, body: Body(chunks)) : Response(status: .ok, body: Body("here"))
+    }
+    let gateway = try await Gateway.start(GatewayConfiguration(links: [first, second], origin: origin))
+    let (leaving, staying) = (BywayClient(first), BywayClient(second))
+    let running = try await leaving.get("http://device/slow")
+    #expect(try await text(staying) == "here")
+    let stays = await gateway.openLinks().first { $0.address == second.address }
+
+    async let reload: Void = gateway.reload(
+      GatewayConfiguration(links: [second, third], origin: origin), within: .seconds(20))
+    let arriving = BywayClient(third)
+    #expect(try await text(arriving) == "here")
+    sender.yield(ByteBuffer(string: "end"))
+    sender.finish()
+    #expect(String(buffer: try await running.body.collect(upTo: 10)) == "end")
+    try await reload
+    #expect(gateway.addresses == [second.address, third.address])
+    let refused = impatient(first)
+    await #expect(throws: BywayError.self) { try await self.text(refused) }
+    #expect(await gateway.openLinks().first { $0.address == second.address }?.since == stays?.since)
+    for client in [leaving, staying, arriving, refused] { await client.shutDown() }
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("a configuration that cannot be used changes nothing, and opens nothing")
+  func refused() async throws {
+    let (first, fresh, taken) = (try link(), try link(), try link())
+    func origin(_ text: String) -> Origin { .handler { _ in Response(status: .ok, body: Body(text)) } }
+    let other = try await Gateway.start(GatewayConfiguration(links: [taken], origin: origin("other")))
+    let gateway = try await Gateway.start(GatewayConfiguration(links: [first], origin: origin("old")))
+    let client = BywayClient(first)
+    #expect(try await text(client) == "old")
+    let error = await #expect(throws: BywayError.self) {
+      try await gateway.reload(
+        GatewayConfiguration(links: [fresh, taken], origin: origin("new")), within: .seconds(1))
+    }
+    #expect(error?.code == .linkUnavailable)
+    #expect(gateway.addresses == [first.address])
+    #expect(try await text(client) == "old")
+    let closed = impatient(fresh)
+    await #expect(throws: BywayError.self) { try await self.text(closed) }
+    for client in [client, closed] { await client.shutDown() }
+    await gateway.stop(within: .zero)
+    await other.stop(within: .zero)
+  }
+
+  @Test("a link whose options change is opened again, although no other was there meanwhile")
+  func options() async throws {
+    let first = try link()
+    let other = try transports.link("\(first.address)?http=2")
+    let origin = Origin.handler { _ in Response(status: .ok, body: Body("here")) }
+    let gateway = try await Gateway.start(GatewayConfiguration(links: [first], origin: origin))
+    let client = BywayClient(first)
+    #expect(try await text(client) == "here")
+    try await gateway.reload(GatewayConfiguration(links: [other], origin: origin), within: .seconds(1))
+    #expect(gateway.addresses == [other.address])
+    #expect(try await text(client) == "here")
+    let ending = Task { try await gateway.waitUntilEnded() }
+    #expect(try await text(client) == "here")
+    await client.shutDown()
+    await gateway.stop(within: .zero)
+    try await ending.value
+  }
+
+  @Test("interceptors that are not in the new configuration are shut down, those that stay are not")
+  func interceptors() async throws {
+    let link = try link()
+    let (stays, goes) = (Counting(), Counting())
+    let origin = Origin.handler { _ in Response(status: .ok) }
+    var configuration = GatewayConfiguration(links: [link], origin: origin)
+    configuration.interceptors = [stays, goes]
+    let gateway = try await Gateway.start(configuration)
+    configuration.interceptors = [stays]
+    try await gateway.reload(configuration, within: .zero)
+    #expect(await (stays.count, goes.count) == (0, 1))
+    await gateway.stop(within: .zero)
+    #expect(await (stays.count, goes.count) == (1, 1))
+  }
+
+  private actor Counting: Interceptor {
+    var count = 0
+
+    func intercept(_ request: Request, next: Next) async throws -> Response { try await next(request) }
+    func shutDown() async { count += 1 }
+  }
+}
