@@ -69,8 +69,9 @@ final class ProxyWay: @unchecked Sendable {
 
   var road: Road { state.withLock(\.road) }
 
-  init(_ configuration: ProxyConfiguration, _ rules: IngressRules, _ road: Road, hop: String, on eventLoop: any EventLoop)
-  {
+  init(
+    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ road: Road, hop: String, on eventLoop: any EventLoop
+  ) {
     self.eventLoop = eventLoop
     self.hop = hop
     terms = Self.terms(configuration, rules, road, hop: hop, traces: traces, on: eventLoop)

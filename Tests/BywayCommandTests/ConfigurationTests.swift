@@ -91,7 +91,8 @@ import Testing
   func whole() throws {
     #expect(
       try messages("[proxy a]\nlink = loopback:a\n[proxy b]\nlisten = loopback:p\nlink = loopback:b\ninspect-tls = x.y")
-        .first == "p.conf, [proxy a]: No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
+        .first
+        == "p.conf, [proxy a]: No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
     #expect(
       try messages("[proxy a]\nlink = loopback:a\nlisten = loopback:p\nstub = /nonexistent/stub").first?
         .contains("/nonexistent/stub") == true)

@@ -93,14 +93,20 @@ import Testing
     #expect(merged.member.link == ["loopback:flag"])
     #expect(merged.member.origin == "unix:/flag")
     #expect(merged.member.allow == ["flag:1"])
-    let mergedTimes = [merged.daemon.drain, merged.member.connectTimeout, merged.member.responseTimeout, merged.member.bodyTimeout]
+    let mergedTimes = [
+      merged.daemon.drain, merged.member.connectTimeout, merged.member.responseTimeout, merged.member.bodyTimeout,
+    ]
     #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
     #expect(merged.daemon.logLevel == .trace)
 
     let silent = try command(file: text, beneath: "--config=g.conf", "--forwarded")
     #expect(silent.member.forwarded)
-    #expect(silent.member.link == file.member.link && silent.member.origin == file.member.origin && silent.member.allow == file.member.allow)
-    let silentTimes = [silent.daemon.drain, silent.member.connectTimeout, silent.member.responseTimeout, silent.member.bodyTimeout]
+    #expect(
+      silent.member.link == file.member.link && silent.member.origin == file.member.origin
+        && silent.member.allow == file.member.allow)
+    let silentTimes = [
+      silent.daemon.drain, silent.member.connectTimeout, silent.member.responseTimeout, silent.member.bodyTimeout,
+    ]
     #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
     #expect(silent.daemon.logLevel == .error)
   }
@@ -108,7 +114,10 @@ import Testing
   @Test(
     "a wrong line is named, with what may have been meant",
     arguments: [
-      ("link = loopback:x\norgin = y", "g.conf, line 2: \"orgin\" is not an option that may stand here. Did you mean \"origin\"?"),
+      (
+        "link = loopback:x\norgin = y",
+        "g.conf, line 2: \"orgin\" is not an option that may stand here. Did you mean \"origin\"?"
+      ),
       ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
       ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
       ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
@@ -213,7 +222,9 @@ import Testing
   func namedOption(_ option: String, _ value: String) throws {
     let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
     let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)
-    let failure = try #require(throws: CommandFailure.self) { try options.configuration(transports: transports, logger: logger) }
+    let failure = try #require(throws: CommandFailure.self) {
+      try options.configuration(transports: transports, logger: logger)
+    }
     #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
   }
 }

@@ -24,7 +24,9 @@ import Testing
     func status(of host: String) async throws -> String {
       try await open.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
       let head = try await open.receive(through: "\r\n\r\n")
-      let length = head.lowercased().split(separator: "content-length: ").last.flatMap { Int($0.prefix { $0.isNumber }) }
+      let length = head.lowercased().split(separator: "content-length: ").last.flatMap {
+        Int($0.prefix { $0.isNumber })
+      }
       _ = try await open.receive(count: length ?? 0)
       return String(head.dropFirst(9).prefix(3))
     }

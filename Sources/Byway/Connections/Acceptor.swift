@@ -172,7 +172,8 @@ package final class Acceptor: Sendable {
   /// is let be: its request may be there and not have been read yet.
   private func makeRoom() {
     // What goes over a line has no descriptor to give back.
-    let boxes = state.withLock { state in state.connections.values.map(\.box).filter { !($0.channel is StreamChannel) } }
+    let boxes = state.withLock { state in state.connections.values.map(\.box).filter { !($0.channel is StreamChannel) }
+    }
     // Looking costs as much as there are connections, so that it should pay.
     let share = max(1, limit.maximum / 32)
     for boxes in Dictionary(grouping: boxes, by: { ObjectIdentifier($0.channel.eventLoop) }).values {

@@ -71,7 +71,8 @@ struct ConfigurationFile: Sendable {
     }
     if let quote = value.first, "\"'".contains(quote), value.count > 1, value.last == quote {
       throw Flaw(
-        "the value of \(name) is in quotation marks: leave them out and write \(name) = \(value.dropFirst().dropLast()).")
+        "the value of \(name) is in quotation marks: leave them out and write \(name) = \(value.dropFirst().dropLast())."
+      )
     }
     if value.contains(" #") || value.contains("\t#") {
       throw Flaw("the value of \(name) has a # in it: a comment must be on a line of its own.")

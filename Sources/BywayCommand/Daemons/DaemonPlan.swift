@@ -35,7 +35,8 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
     var failures: [CommandFailure] = []
     for (name, member) in members {
       do { try member.options.checkInterception() } catch {
-        failures.append(OptionValue.failure(error, at: name.isEmpty ? "" : "[\(Command.Member.kind) \(name)]") ?? error.asFailure)
+        failures.append(
+          OptionValue.failure(error, at: name.isEmpty ? "" : "[\(Command.Member.kind) \(name)]") ?? error.asFailure)
       }
     }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
