@@ -76,6 +76,7 @@ let package = Package(
     .library(name: "SerialTransport", targets: ["SerialTransport"]),
     .library(name: "SSHTransport", targets: ["SSHTransport"]),
     .library(name: "LoopbackTransport", targets: ["LoopbackTransport"]),
+    .library(name: "DescriptorTransport", targets: ["DescriptorTransport"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
   dependencies: [
@@ -147,7 +148,7 @@ let package = Package(
     source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix]),
     transport("TCP", "TCPTransport", ["Byway", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
     transport("Process", "ProcessTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(
@@ -157,6 +158,7 @@ let package = Package(
     transport(
       "SSH", "SSHTransport", ["Byway", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
+    transport("Descriptor", "DescriptorTransport", ["Byway", "Primitives", nioCore, nioPosix]),
 
     // Composition root.
     source(
@@ -171,7 +173,7 @@ let package = Package(
       name: "byway",
       dependencies: [
         "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
-        "LoopbackTransport",
+        "LoopbackTransport", "DescriptorTransport",
       ],
       swiftSettings: settings),
 
@@ -318,6 +320,13 @@ let package = Package(
       "LoopbackTransportTests", ["Byway", "LoopbackTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/Loopback/Tests"),
     tests(
+      "DescriptorTransportTests",
+      [
+        "Byway", "BywayTesting", "DescriptorTransport", "TCPTransport", "UnixTransport", "TransportTestSupport",
+        "TestTools", nioCore, nioPosix, logging,
+      ],
+      path: "transports/Descriptor/Tests"),
+    tests(
       "TransportMatrixTests",
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
@@ -348,7 +357,7 @@ let package = Package(
       [
         "Byway", "BywayCommand", "LineEmulation", "LineLayer", "TestPeers", "byway", "LoopbackTransport",
         "TCPTransport",
-        "UnixTransport", "TestTools", nioCore, httpTypes, logging, argumentParser,
+        "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),
   ]
 )

@@ -1,4 +1,5 @@
 import BywayCommand
+import DescriptorTransport
 import LoopbackTransport
 import ProcessTransport
 import SSHTransport
@@ -11,7 +12,7 @@ import UnixTransport
   static func main() async {
     await BywayCommand.run(transports: [
       UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
-      ExecTransport(), LoopbackTransport(),
+      ExecTransport(), LoopbackTransport(), DescriptorTransport(),
     ])
   }
 }

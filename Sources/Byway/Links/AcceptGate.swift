@@ -12,6 +12,19 @@ extension Channel {
   }
 }
 
+extension Channel {
+  /// Ends a listening socket. What it has accepted by then gets to its queue first: closed at once, NIO would drop what is between
+  /// two event loops, and clients that had connected would be turned away.
+  package func stopAccepting(on group: any EventLoopGroup) async {
+    try? await setOption(.autoRead, value: false).get()
+    // From the listener's loop to the connection's, back when that is set up, and there again to become active.
+    for _ in 0..<3 {
+      for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    }
+    try? await close()
+  }
+}
+
 /// Opens and shuts a listening socket by its `autoRead`. NIO's own back-off holds reads back, but a socket whose accept
 /// has failed is read on without one.
 private final class AcceptGate: ChannelInboundHandler {

@@ -1,13 +1,13 @@
 import Byway
 
-/// Where a proxy listens, as people write it: `HOST:PORT`, `unix:PATH`, or a whole link address.
+/// Where a proxy listens, as people write it: `HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole link address.
 struct ListenAddress: Sendable, Hashable {
   private let text: String
 
   /// - Throws: ``CommandFailure`` where it is neither.
   init(_ text: String) throws {
-    // "localhost:80" is a host and a port, though it looks like a scheme and a path.
-    if LinkAddress.HostPort(text)?.port != nil {
+    // "localhost:80" is a host and a port, though it looks like a scheme and a path; "fd:3" is not, though it looks like both.
+    if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
     } else if let mistake = Self.mistake(in: text) {
       throw CommandFailure(.usage, "--listen \(text): \(mistake)")
@@ -15,6 +15,8 @@ struct ListenAddress: Sendable, Hashable {
       self.text = text
     }
   }
+
+  private static func isDescriptor(_ text: String) -> Bool { text.hasPrefix("fd:") }
 
   /// What is wrong with something that was meant to be a host and a port; `nil` where it may be a link address.
   private static func mistake(in text: String) -> String? {
@@ -32,10 +34,12 @@ struct ListenAddress: Sendable, Hashable {
   /// - Parameter anywhere: the user has said that an address may be meant that other machines reach.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(in transports: TransportRegistry, anywhere: Bool = false) throws -> Link {
-    guard text.hasPrefix("tcp:") else { return try transports.link(text) }
+    guard text.hasPrefix("tcp:") || Self.isDescriptor(text) else { return try transports.link(text) }
     // Which is for --listen-anywhere to say; messages show the address as it was given.
     let open = try transports.link(LinkAddress(text).adding(.init(name: "insecure", value: "yes")))
     if anywhere { return open }
+    // Where a socket is that is handed over shows when it is used.
+    if Self.isDescriptor(text) { return try transports.link(text) }
     do {
       return try transports.link(text)
     } catch {

@@ -71,6 +71,8 @@ actor Daemon<Command: DaemonCommand>: Service {
     if let entry = running.removeValue(forKey: name) { ended.append(entry.interception) }
   }
 
+  var patience: TimeAmount { drain }
+
   func stop() async {
     isStopping = true
     await withTaskGroup(of: Void.self) { group in

@@ -36,23 +36,35 @@ struct DaemonService<Served: Service>: Sendable {
 
   /// - Parameter requests: end when it is to stop.
   private func run(_ requests: AsyncStream<DaemonSignals.Meaning>, logger: Logger) async throws {
+    let manager = ServiceManager.ofThisProcess(logger: logger)
     let service = try await start()
     ResidentMemory.releaseStartUp()
-    for line in await service.readyLines { StandardStream.error.writeLine(line) }
+    let lines = await service.readyLines
+    for line in lines { StandardStream.error.writeLine(line) }
+    manager.ready(status: Self.status(lines))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         for await request in requests {
           switch request {
-          case .reload: _ = await service.reload()
+          case .reload:
+            manager.reloading()
+            _ = await service.reload()
+            manager.ready(status: Self.status(await service.readyLines))
           case .nothing(let signal): logger.notice("\(signal) is ignored: it means nothing to this program.")
           case .stop: break
           }
         }
         // Ends with a signal, or because the service did: stopping is right for both.
+        manager.stopping(within: await service.patience)
         await service.stop()
       }
+      group.addTask { await manager.giveSigns() }
       defer { group.cancelAll() }
       try await service.waitUntilEnded()
     }
+  }
+
+  private static func status(_ readyLines: [String]) -> String {
+    readyLines.map { $0.hasPrefix("byway: ") ? String($0.dropFirst("byway: ".count)) : $0 }.joined(separator: "; ")
   }
 }

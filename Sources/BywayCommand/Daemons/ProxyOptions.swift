@@ -8,7 +8,8 @@ import Logging
 struct ProxyOptions: MemberOptions {
   @OptionGroup var link: LinkOptions
 
-  @Option(help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT or unix:PATH. (required)", valueName: "address"))
+  @Option(
+    help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT, unix:PATH or fd:NAME. (required)", valueName: "address"))
   var listen: String?
 
   @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")

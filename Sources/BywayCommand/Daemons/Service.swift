@@ -1,9 +1,13 @@
+import NIOCore
+
 /// What serves until it is stopped.
 protocol Service: Sendable {
   /// Said on standard error when it serves.
   var readyLines: [String] { get async }
   func waitUntilEnded() async throws
-  /// Lets what is running finish, for as long as the user has given it.
+  /// What requests that run are given when it stops.
+  var patience: TimeAmount { get async }
+  /// Lets what is running finish, for as long as that.
   func stop() async
   /// Reads its configuration anew.
   func reload() async -> ReloadResult

@@ -2,23 +2,23 @@ import NIOCore
 
 /// The demo as it goes on until its user has seen enough.
 struct DemoShow: Service {
-  private static let patience = TimeAmount.seconds(1)
-
   let stage: DemoStage
   let console: DemoConsole
+
+  var patience: TimeAmount { .seconds(1) }
 
   var readyLines: [String] { ["byway: demo ready on \(stage.url)"] }
 
   func waitUntilEnded() async throws {
     let watching = Task {
       await console.run()
-      await stage.stop(within: Self.patience)
+      await stage.stop(within: patience)
     }
     defer { watching.cancel() }
     try await stage.waitUntilEnded()
   }
 
   func stop() async {
-    await stage.stop(within: Self.patience)
+    await stage.stop(within: patience)
   }
 }

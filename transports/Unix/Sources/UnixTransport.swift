@@ -51,7 +51,7 @@ public struct UnixTransport: Transport {
       return QueueListener(address: address, queue: queue) {
         // First the name, then the socket: nobody finds a file that no longer answers.
         file.removeIfOurs()
-        try? await server.close()
+        await server.stopAccepting(on: context.group)
       }
     } catch {
       file.removeIfOurs()

@@ -1,16 +1,15 @@
-import Byway
 import Glibc
-import Logging
-import NIOCore
+package import Logging
+package import NIOCore
 
 /// Who is at the other end of a Unix socket, as the kernel saw it when the socket was connected (unix(7), SO_PEERCRED).
-struct PeerCredentials: Sendable {
+package struct PeerCredentials: Sendable {
   // The layout of the kernel's `struct ucred`.
-  let processID: pid_t
-  let userID: uid_t
-  let groupID: gid_t
+  package let processID: Int32
+  package let userID: UInt32
+  package let groupID: UInt32
 
-  init?(ofSocket descriptor: CInt) {
+  package init?(ofSocket descriptor: Int32) {
     var credentials = (pid_t(0), uid_t(0), gid_t(0))
     var size = socklen_t(MemoryLayout.size(ofValue: credentials))
     guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
@@ -20,7 +19,7 @@ struct PeerCredentials: Sendable {
 
 extension Channel {
   /// One line for each peer, so that the log tells who used a socket that several may open.
-  func logPeerCredentials(of address: LinkAddress, to logger: Logger) {
+  package func logPeerCredentials(of address: LinkAddress, to logger: Logger) {
     guard let provider = self as? any SocketOptionProvider else { return }
     let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
       level: SocketOptionLevel(SOL_SOCKET), name: SocketOptionName(SO_PEERCRED))

@@ -1,0 +1,41 @@
+import Glibc
+import Logging
+import NIOCore
+import Primitives
+
+/// Says that a daemon is alive for as long as it is: each sign has gone through every event loop and a task before it is given.
+///
+/// It has no limit of its own. Where one of them is stuck no more signs come, and the service manager has the limit.
+struct Watchdog: Sendable {
+  private let loops: [any EventLoop]
+  /// From one sign to the next.
+  private let period: Duration
+  private let logger: Logger
+
+  /// - Parameter limit: the longest that the service manager waits for a sign.
+  init(over loops: [any EventLoop], limit: Duration, logger: Logger) {
+    self.loops = loops
+    // As sd_watchdog_enabled(3) recommends.
+    period = limit / 2
+    self.logger = logger
+  }
+
+  /// Until its task is cancelled.
+  func run(sign: () -> Void) async {
+    while !Task.isCancelled {
+      await hearAll()
+      sign()
+      try? await Task.sleep(for: period)
+    }
+  }
+
+  private func hearAll() async {
+    let late = Task {
+      try await Task.sleep(for: period)
+      logger.error(
+        "An event loop does not answer; the service manager may end this process", metadata: ["for": "\(period)"])
+    }
+    defer { late.cancel() }
+    for loop in loops { try? await loop.submit {}.get() }
+  }
+}

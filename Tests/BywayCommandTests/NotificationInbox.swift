@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+import Logging
+import Synchronization
+import TestPeers
+
+/// The service manager's end: what it is told, in order. It reads all the time, because a full socket would hold its sender up.
+final class NotificationInbox: Sendable {
+  /// As NOTIFY_SOCKET has it.
+  let name: String
+  private let descriptor: CInt
+  private let waiting: Waiting
+
+  private final class Waiting: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    func append(_ text: String) { texts.withLock { $0.append(text) } }
+    func take() -> String? { texts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+  }
+
+  /// - Parameter name: a path, or behind an @ the name of an abstract socket.
+  init(_ name: String) throws {
+    self.name = name
+    let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(name.utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { path in
+      path.copyBytes(from: bytes)
+      if bytes.first == UInt8(ascii: "@") { path[0] = 0 }
+    }
+    let length = socklen_t(2 + bytes.count)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+    }
+    let waiting = Waiting()
+    self.waiting = waiting
+    guard result == 0 else { throw PeerFailure("no socket for notices: \(String(cString: strerror(errno)))") }
+    Thread.detachNewThread {
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      while case let count = recv(descriptor, &bytes, bytes.count, 0), count > 0 || count < 0 && errno == EINTR {
+        if count > 0 { waiting.append(String(decoding: bytes[..<count], as: UTF8.self)) }
+      }
+      close(descriptor)
+    }
+  }
+
+  deinit {
+    shutdown(descriptor, CInt(SHUT_RDWR))
+  }
+
+  /// The next notice of which that is true; those before are dropped.
+  func next(where isMeant: @escaping (String) -> Bool = { _ in true }) async throws -> String {
+    for _ in 0..<2000 {
+      while let text = waiting.take() {
+        if isMeant(text) { return text }
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw PeerFailure("no notice came in time")
+  }
+}
+
+/// Keeps what is logged.
+final class Messages: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  var all: [String] { lines.withLock { $0 } }
+
+  var logger: Logger { Logger(label: "test") { _ in Handler(messages: self) } }
+
+  private struct Handler: LogHandler {
+    let messages: Messages
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      messages.lines.withLock { $0.append("\(event.message)") }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Dispatch
+import Foundation
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestPeers
+import TestTools
+import Testing
+
+@testable import BywayCommand
+
+/// What daemons tell the service manager that has started them.
+@Suite("Service manager") struct ServiceManagerTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test(
+    "a daemon says when it is ready and where, that it lives, and that it stops, in this order",
+    arguments: [false, true])
+  func life(isAbstract: Bool) async throws {
+    let inbox = try NotificationInbox(isAbstract ? "@\(folder.path)" : folder["notify"])
+    let link = "unix:\(folder["l"])"
+    let gateway = try await BywayProcess.gateway(
+      ["--link", link, "--origin", "http://127.0.0.1:1", "--drain", "2"],
+      environment: ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "200000"])
+    #expect(try await inbox.next() == "READY=1\nSTATUS=gateway ready on \(link)")
+    for _ in 0..<3 { #expect(try await inbox.next() == "WATCHDOG=1") }
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(try await inbox.next { $0 != "WATCHDOG=1" } == "STOPPING=1\nEXTEND_TIMEOUT_USEC=7000000")
+  }
+
+  @Test("signs of life are for the process that they were asked of")
+  func anotherProcess() async throws {
+    let inbox = try NotificationInbox(folder["notify"])
+    let gateway = try await BywayProcess.gateway(
+      ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
+      environment: ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"])
+    #expect(try await inbox.next().hasPrefix("READY=1"))
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(try await inbox.next().hasPrefix("STOPPING=1"))
+  }
+
+  @Test("no child of a daemon finds the service manager's variables")
+  func environment() async throws {
+    let inbox = try NotificationInbox(folder["notify"])
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "exec:sh -c 'env >\(folder["env"]); exec cat'", "--listen", "unix:\(folder["p"])"],
+      environment: ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "9000000", "LISTEN_FDS": "0", "LISTEN_PID": "1"])
+    _ = try await Curl.fetch("--unix-socket", folder["p"], "--max-time", "2", "http://device/")
+    let variables = try String(contentsOfFile: folder["env"], encoding: .utf8)
+    #expect(variables.contains("PATH="))
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] { #expect(!variables.contains(name)) }
+    await proxy.process.stop()
+  }
+
+  @Test("a daemon whose service manager is gone serves all the same, and says so")
+  func gone() async throws {
+    let gateway = try await BywayProcess.gateway(
+      ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
+      environment: ["NOTIFY_SOCKET": folder["nobody"]])
+    _ = try await gateway.process.errorLine(containing: "service manager cannot be told", within: .seconds(5))
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
+  @Test("an event loop that is stuck ends the signs of life, and the log says so")
+  func stuck() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    let loops = Array(group.makeIterator())
+    let signs = Mutex(0)
+    let log = Messages()
+    let watchdog = Watchdog(over: loops, limit: .milliseconds(40), logger: log.logger)
+    let running = Task { await watchdog.run { signs.withLock { $0 += 1 } } }
+    #expect(try await eventually { signs.withLock(\.self) >= 3 })
+    let (stuck, isStuck) = AsyncStream.makeStream(of: Void.self)
+    let release = DispatchSemaphore(value: 0)
+    loops[1].execute {
+      isStuck.finish()
+      release.wait()
+    }
+    for await _ in stuck {}
+    #expect(try await eventually { log.all.contains { $0.contains("does not answer") } })
+    let before = signs.withLock(\.self)
+    // Many periods of another loop: none of them brings a sign.
+    for _ in 0..<10 { try await loops[0].scheduleTask(in: .milliseconds(20)) {}.futureResult.get() }
+    #expect(signs.withLock(\.self) <= before + 1)
+    release.signal()
+    #expect(try await eventually { signs.withLock(\.self) > before + 1 })
+    running.cancel()
+    await running.value
+    try await group.shutdownGracefully()
+  }
+
+  @Test("a text stays within its line")
+  func lines() {
+    #expect(ServiceNotice.status("3 links up\nMAINPID=1").text == "STATUS=3 links up MAINPID=1")
+    #expect(ServiceNotice.reloading(since: 1_234_567).text == "RELOADING=1\nMONOTONIC_USEC=1234")
+  }
+
+  @Test("an address that is neither a path nor abstract is none", arguments: ["", "@", "notify", "vsock:2:1234"])
+  func addresses(_ name: String) {
+    #expect(NotificationSocket(name) == nil)
+    #expect(NotificationSocket("/" + String(repeating: "x", count: 200)) == nil)
+  }
+}
