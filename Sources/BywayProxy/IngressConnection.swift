@@ -15,6 +15,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
   private var received = ByteBuffer()
   private var connection: (any ServedConnection)?
   private var timer: Scheduled<Void>?
+  private var isDraining = false
   private let beginning = NIODeadline.now()
 
   static func start(
@@ -45,7 +46,13 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
   }
 
   func drain() {
-    if let connection { connection.drain() } else { channel.close(promise: nil) }
+    guard connection == nil else { return connection?.drain() ?? () }
+    // Its first request may be on its way, and nobody would send it again.
+    isDraining = true
+    timer?.cancel()
+    timer = channel.eventLoop.scheduleTask(in: configuration.timeouts.lastCall) { [channel] in
+      channel.close(promise: nil)
+    }
   }
 
   // MARK: ChannelInboundHandler
@@ -90,6 +97,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
       : HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration)
     if received.readableBytes > 0 { context.fireChannelRead(NIOAny(received)) }
     received = ByteBuffer()
+    if isDraining { connection?.drain() }
   }
 
   private func stepAside(_ context: ChannelHandlerContext) {

@@ -20,6 +20,8 @@ package final class HTTP1ServerSession: ConnectionSession {
     package var unread = TimeAmount.minutes(5)
     /// For the client to close, after the last response.
     package var linger = TimeAmount.seconds(2)
+    /// For a request that is on its way when no more are accepted.
+    package var lastCall = TimeAmount.seconds(1)
 
     package init() {}
   }
@@ -60,6 +62,14 @@ package final class HTTP1ServerSession: ConnectionSession {
     var response = Response.awaited
   }
 
+  /// Which requests are served.
+  private enum Acceptance {
+    case all
+    /// One more, that its client sent before it could know: nobody would send it again.
+    case one(until: NIODeadline)
+    case none
+  }
+
   /// So many bytes may wait for the client before the next request is read.
   private static let unreadLimit = 16 * 1024
 
@@ -71,7 +81,8 @@ package final class HTTP1ServerSession: ConnectionSession {
   private var state: State
   private var pending: HTTP1ServerEvent?
   private var isInputEnded = false
-  private var isDraining = false
+  private var hasServed = false
+  private var acceptance = Acceptance.all
   /// As it was told last.
   private var now: NIODeadline
   package private(set) var ending: ConnectionEnding?
@@ -169,11 +180,19 @@ package final class HTTP1ServerSession: ConnectionSession {
   /// Accepts no more requests; the one that runs may end.
   package func drain(at now: NIODeadline) {
     self.now = now
-    isDraining = true
+    guard case .all = acceptance else { return }
+    acceptance = .none
     switch state {
-    case .idle, .inHead, .unread: close()
+    // Between requests clients expect an end, and have to try again (RFC 9112 §9.3.1). In front of the first they do not.
+    case .idle where hasServed: close()
+    case .idle, .inHead: acceptance = .one(until: now + timeouts.lastCall)
+    case .unread: close()
     case .exchanging, .closing, .lingering, .ended: break
     }
+  }
+
+  private var isDraining: Bool {
+    if case .all = acceptance { false } else { true }
   }
 
   // MARK: Input
@@ -231,6 +250,7 @@ package final class HTTP1ServerSession: ConnectionSession {
     switch consume event {
     case .head(let head):
       gate.begin()
+      hasServed = true
       let hasContent = head.framing != .none && head.framing != .length(0)
       state = .exchanging(
         Exchange(context: ResponseEncoder.Context(head), request: .coming(hasContent: hasContent)))
@@ -362,12 +382,13 @@ package final class HTTP1ServerSession: ConnectionSession {
   }
 
   package var nextDeadline: NIODeadline? {
-    switch state {
-    case .idle(let start): start + timeouts.idle
-    case .inHead(let start): start + timeouts.head
-    case .unread(let start): start + timeouts.unread
-    case .closing(let end), .lingering(let end): end
-    case .exchanging, .ended: nil
+    switch (state, acceptance) {
+    case (.idle, .one(let end)), (.inHead, .one(let end)): end
+    case (.idle(let start), _): start + timeouts.idle
+    case (.inHead(let start), _): start + timeouts.head
+    case (.unread(let start), _): start + timeouts.unread
+    case (.closing(let end), _), (.lingering(let end), _): end
+    case (.exchanging, _), (.ended, _): nil
     }
   }
 

@@ -171,6 +171,9 @@ import Testing
   @Test("drained, it serves what runs and nothing more")
   func draining() throws {
     let idle = ServerEnd()
+    idle.receive(Self.get)
+    _ = idle.take()
+    try idle.respond()
     idle.session.drain(at: idle.now)
     #expect(idle.session.ending == .endOutput)
     let busy = ServerEnd()
@@ -181,6 +184,25 @@ import Testing
     #expect(busy.sent().contains("Connection: close"))
     #expect(busy.take() == ["head /1", "end", "closed"])
     #expect(busy.session.ending == .endOutput)
+  }
+
+  @Test("drained before its first request, which may be on its way, it serves that one", arguments: ["", "GET /1 HT"])
+  func lastCall(_ beginning: String) throws {
+    let used = ServerEnd()
+    used.receive(beginning)
+    used.session.drain(at: used.now)
+    used.pass(.milliseconds(900))
+    #expect(used.session.ending == nil)
+    used.receive(String(Self.get.dropFirst(beginning.count)))
+    #expect(used.take() == ["head /1", "end"])
+    used.pass(.seconds(20))
+    try used.respond()
+    #expect(used.sent().contains("Connection: close"))
+    #expect(used.session.ending == .endOutput)
+    let unused = ServerEnd()
+    unused.session.drain(at: unused.now)
+    unused.pass(.seconds(1))
+    #expect(unused.session.ending == .endOutput)
   }
 
   @Test("what its reader has not consumed holds the client back")

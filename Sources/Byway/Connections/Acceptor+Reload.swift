@@ -29,7 +29,7 @@ extension Acceptor {
       for index in fresh where !occupied.contains(index) { made[index] = try await open(links[index]) }
       for index in occupied {
         for entrance in leaving where entrance.link.address.place == links[index].address.place {
-          await leave(entrance, by: .now() + patience)
+          await leave([entrance], by: .now() + patience)
           vacated.append(entrance)
         }
         made[index] = try await open(links[index])
@@ -41,18 +41,13 @@ extension Acceptor {
       throw error
     }
     let entrances = links.indices.compactMap { kept[$0] ?? made[$0] }
+    for entrance in made.values { accept(from: entrance) }
     let isStopping = state.withLock { state in
       if !state.isStopping { state.entrances = entrances }
       return state.isStopping
     }
-    guard !isStopping else {
-      for entrance in made.values { await entrance.listener.close() }
-      return
-    }
-    for entrance in made.values { accept(from: entrance) }
-    await withTaskGroup(of: Void.self) { group in
-      for entrance in leaving { group.addTask { await self.leave(entrance, by: .now() + patience) } }
-    }
+    if isStopping { leaving = Array(made.values) }
+    await leave(leaving, by: .now() + patience)
   }
 
   /// Keeps the whole from ending while its only listener is replaced.
@@ -82,11 +77,5 @@ extension Acceptor {
           metadata: ["link": "\(entrance.link.address)", "reason": "\(error)"])
       }
     }
-  }
-
-  private func leave(_ entrance: Entrance, by deadline: NIODeadline) async {
-    await entrance.listener.close()
-    let connections = state.withLock { $0.connections.values.filter { $0.entrance === entrance }.map(\.box) }
-    await drain(connections, by: deadline)
   }
 }

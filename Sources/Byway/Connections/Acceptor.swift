@@ -84,16 +84,29 @@ package final class Acceptor: Sendable {
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left.
   package func stop(within patience: TimeAmount) async {
-    let (entrances, connections) = state.withLock { state in
+    let entrances = state.withLock { state in
       state.isStopping = true
-      return (state.entrances, state.connections.values.map(\.box))
+      return state.entrances
     }
-    for entrance in entrances { await entrance.listener.close() }
-    await drain(connections, by: .now() + patience)
+    await leave(entrances, by: .now() + patience)
     try? await waitUntilEnded()
   }
 
-  func drain(_ connections: [ConnectionBox], by deadline: NIODeadline) async {
+  func leave(_ entrances: [Entrance], by deadline: NIODeadline) async {
+    await withTaskGroup(of: Void.self) { group in
+      for entrance in entrances { group.addTask { await self.leave(entrance, by: deadline) } }
+    }
+  }
+
+  private func leave(_ entrance: Entrance, by deadline: NIODeadline) async {
+    await entrance.listener.close()
+    // What was accepted before is taken: who has connected is not told that nobody is here.
+    _ = await state.withLock { $0.accepting[ObjectIdentifier(entrance)] }?.value
+    let connections = state.withLock { $0.connections.values.filter { $0.entrance === entrance }.map(\.box) }
+    await drain(connections, by: deadline)
+  }
+
+  private func drain(_ connections: [ConnectionBox], by deadline: NIODeadline) async {
     let cut = await withTaskGroup(of: Int.self) { group in
       for connection in connections { group.addTask { await connection.drain(by: deadline) } }
       return await group.reduce(0, +)
@@ -152,14 +165,7 @@ package final class Acceptor: Sendable {
   private func take(_ channel: any Channel, from entrance: Entrance) {
     let box = ConnectionBox(channel)
     let key = ObjectIdentifier(box)
-    let isTaken = state.withLock { state in
-      if !state.isStopping { state.connections[key] = (box, entrance) }
-      return !state.isStopping
-    }
-    guard isTaken else {
-      channel.close(promise: nil)
-      return
-    }
+    state.withLock { $0.connections[key] = (box, entrance) }
     channel.closeFuture.whenComplete { _ in
       _ = self.state.withLock { $0.connections.removeValue(forKey: key) }
     }

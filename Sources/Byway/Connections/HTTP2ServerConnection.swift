@@ -13,9 +13,20 @@ package final class HTTP2ServerConnection: ServedConnection {
   private let configuration: ServerConfiguration
   private let via: String
   private var exchanges: [StreamID: ServedExchange] = [:]
-  private var isDraining = false
+  private var phase = Phase.serving
   private let terms: ServingTerms
   private var lastEnd = NIODeadline.now()
+
+  private enum Phase {
+    case serving
+    /// The client has been asked to send no more requests; those that it has sent before it heard of that are served.
+    case askingToStop(atMost: Scheduled<Void>)
+    /// The last request is known.
+    case draining
+  }
+
+  /// For the client to hear that no more requests are accepted.
+  private static let lastCall = TimeAmount.seconds(1)
 
   package var runningExchanges: Int { exchanges.count }
 
@@ -39,11 +50,19 @@ package final class HTTP2ServerConnection: ServedConnection {
 
   /// Accepts no more requests, lets the running ones finish, then closes.
   package func drain() {
-    guard !isDraining else { return }
-    isDraining = true
+    guard case .serving = phase else { return }
     session.shutdownNotice()
-    closeIfDrained()
+    // A round trip later it has heard (RFC 9113 §6.8).
+    session.ping()
+    phase = .askingToStop(
+      atMost: driver.eventLoop.assumeIsolated().scheduleTask(in: Self.lastCall) { self.stopAccepting() })
     driver.scheduleTransmit()
+  }
+
+  private func stopAccepting() {
+    if case .askingToStop(let timer) = phase { timer.cancel() }
+    phase = .draining
+    closeIfDrained()
   }
 
   package var idleSince: NIODeadline? { exchanges.isEmpty ? lastEnd : nil }
@@ -58,7 +77,7 @@ package final class HTTP2ServerConnection: ServedConnection {
   }
 
   private func closeIfDrained() {
-    guard isDraining, exchanges.isEmpty else { return }
+    guard case .draining = phase, exchanges.isEmpty else { return }
     session.goAway(.noError)
     driver.scheduleTransmit()
   }
@@ -86,7 +105,9 @@ extension HTTP2ServerConnection: ConnectionOwner {
       configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
       driver.note(BywayError(failure))
       driver.scheduleTransmit()
-    case .informational, .goAway, .settingsReceived, .pong:
+    case .pong:
+      if case .askingToStop = phase { stopAccepting() }
+    case .informational, .goAway, .settingsReceived:
       break
     }
   }
@@ -109,14 +130,14 @@ extension HTTP2ServerConnection: ConnectionOwner {
     // No request can be completed any more, but an answer may still be read.
     let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")
     for exchange in Array(exchanges.values) { exchange.requestLost(error) }
-    isDraining = true
+    stopAccepting()
     // Where that was the end of both directions, only a write tells: without it a stream whose window is shut would wait for ever.
     session.ping()
     driver.scheduleTransmit()
-    closeIfDrained()
   }
 
   func connectionEnded(_ error: BywayError?) {
+    if case .askingToStop(let timer) = phase { timer.cancel() }
     let running = exchanges.values
     exchanges.removeAll()
     let reason = error ?? BywayError(.linkLost, "The client closed the connection.")

@@ -29,6 +29,10 @@ public final class ChannelQueue: Sendable {
     self.limit = limit
   }
 
+  deinit {
+    for channel in state.withLock(\.waiting) { channel.close(promise: nil) }
+  }
+
   /// The taking end. One consumer at a time.
   public var channels: AsyncThrowingStream<any Channel, any Error> {
     AsyncThrowingStream { try await self.next() }

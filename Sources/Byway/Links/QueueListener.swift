@@ -10,7 +10,7 @@ public struct QueueListener: Listener {
   /// A listener for what the queue is given.
   /// - Parameters:
   ///   - address: as bound.
-  ///   - queue: filled by the transport; closed with the listener, after `stop`.
+  ///   - queue: filled by the transport; ended with the listener, after `stop`. What it holds can still be taken.
   ///   - reload: reads anew the files that the address names.
   ///   - stop: stops accepting, and removes what was made for it. Called at each ``close()``.
   public init(
@@ -29,6 +29,6 @@ public struct QueueListener: Listener {
 
   public func close() async {
     await stop()
-    queue.close()
+    queue.end()
   }
 }

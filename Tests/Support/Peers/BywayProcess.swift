@@ -38,15 +38,34 @@ package final class BywayProcess: Sendable {
     try await BywayProcess("proxy", arguments, environment, descriptors: descriptors)
   }
 
-  private init(
+  /// A gateway or a proxy as systemd starts it by a socket.
+  /// - Parameters:
+  ///   - role: `gateway` or `proxy`.
+  ///   - socket: listens already, and goes on after this process.
+  ///   - name: by which the command knows it.
+  package static func activated(
+    _ role: String, _ arguments: [String], socket: Int32, name: String
+  ) async throws -> BywayProcess {
+    // The number of a process is known to itself only.
+    let announced = ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", try command(), role] + arguments
+    let process = try ChildProcess(
+      Program.bash.path(), announced, environment: ["LISTEN_FDS": "1", "LISTEN_FDNAMES": name], socket: socket)
+    return try await BywayProcess(role, process)
+  }
+
+  private convenience init(
     _ role: String, _ arguments: [String], _ environment: [String: String], descriptors: Int? = nil
   ) async throws {
     if let descriptors {
       let limited = ["-c", "ulimit -n \(descriptors) && exec \"$0\" \"$@\"", try Self.command(), role] + arguments
-      process = try ChildProcess(Program.bash.path(), limited, environment: environment)
+      try await self.init(role, ChildProcess(Program.bash.path(), limited, environment: environment))
     } else {
-      process = try ChildProcess(Self.command(), [role] + arguments, environment: environment)
+      try await self.init(role, ChildProcess(Self.command(), [role] + arguments, environment: environment))
     }
+  }
+
+  private init(_ role: String, _ process: ChildProcess) async throws {
+    self.process = process
     // A gateway that only dials has started, and is ready when the far end is.
     let mark = "byway: \(role) "
     let line = try await process.errorLine(containing: mark, within: .seconds(10))

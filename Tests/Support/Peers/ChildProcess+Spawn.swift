@@ -16,8 +16,10 @@ extension ChildProcess {
   private static let setsid: Int16 = 0x80
 
   /// Not Foundation's `Process`, which offers no session: a child would have the terminal that the tests were started at, if any.
+  /// - Parameter socket: what it finds as descriptor 3.
   static func spawn(
-    _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32
+    _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32,
+    socket: Int32? = nil
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
@@ -32,8 +34,14 @@ extension ChildProcess {
     posix_spawn_file_actions_adddup2(&actions, error, 2)
     // Listening sockets of other tests in this process, for example: NIO's are not closed on exec.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-      guard let descriptor = Int32(name), descriptor > 2, fcntl(descriptor, F_GETFD) == 0 else { continue }
+      guard let descriptor = Int32(name), descriptor > 2, descriptor != socket, fcntl(descriptor, F_GETFD) >= 0 else {
+        continue
+      }
       posix_spawn_file_actions_addclose(&actions, descriptor)
+    }
+    if let socket {
+      posix_spawn_file_actions_adddup2(&actions, socket, 3)
+      if socket != 3 { posix_spawn_file_actions_addclose(&actions, socket) }
     }
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | setsid)
     var noSignals = sigset_t()

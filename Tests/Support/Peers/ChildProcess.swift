@@ -14,7 +14,10 @@ package final class ChildProcess: Sendable {
   private let standardError: CapturedOutput
 
   /// Starts a program with nothing on its standard input.
-  package init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+  /// - Parameter socket: what it finds as descriptor 3; still open here.
+  package init(
+    _ path: String, _ arguments: [String], environment: [String: String] = [:], socket: Int32? = nil
+  ) throws {
     name = URL(filePath: path).lastPathComponent
     let output = try Self.pipe()
     let error = try Self.pipe()
@@ -25,7 +28,7 @@ package final class ChildProcess: Sendable {
     standardOutput = CapturedOutput(reading: output.read)
     standardError = CapturedOutput(reading: error.read)
     life = try ProcessLife(
-      of: Self.spawn(path, arguments, environment, output: output.write, error: error.write))
+      of: Self.spawn(path, arguments, environment, output: output.write, error: error.write, socket: socket))
   }
 
   deinit {

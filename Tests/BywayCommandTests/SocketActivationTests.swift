@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+import TestPeers
+import TestTools
+import Testing
+
+/// Daemons on sockets that somebody else holds, as systemd does.
+@Suite("Socket activation") struct SocketActivationTests {
+  @Test(
+    "a restart refuses nobody: who connects between two generations is served by the second",
+    arguments: ["gateway", "proxy"])
+  func restart(_ role: String) async throws {
+    let folder = try TemporaryFolder()
+    let origin = try await OriginServer(on: .unix(folder["o"]))
+    let gateway =
+      role == "proxy"
+      ? try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "\(origin.endpoint)"]) : nil
+    let arguments =
+      role == "proxy"
+      ? ["--link", "unix:\(folder["l"])", "--listen", "fd:here"]
+      : ["--link", "fd:here", "--origin", "\(origin.endpoint)"]
+    let socket = try HeldSocket(folder["s"])
+    func start() async throws -> BywayProcess {
+      try await .activated(role, arguments, socket: socket.descriptor, name: "here")
+    }
+
+    let crowd = Crowd(role == "gateway" ? ["--http2-prior-knowledge"] : [], at: folder["s"])
+    let clients = Task { try await crowd.run() }
+    var generation = try await start()
+    for _ in 0..<4 {
+      let before = crowd.answered
+      #expect(try await eventually { crowd.answered > before + 8 })
+      #expect(await generation.process.stop() == .code(0))
+      // While nobody is there, clients come.
+      try await Task.sleep(for: .milliseconds(50))
+      generation = try await start()
+    }
+    let before = crowd.answered
+    #expect(try await eventually { crowd.answered > before + 8 })
+    crowd.end()
+    let failed = try await clients.value
+    #expect(failed.isEmpty, "\(failed.map { "\($0.exitCode) \($0.status) \($0.errorText)" })")
+    #expect(generation.ready.hasPrefix("unix:\(folder["s"])"))
+    await generation.process.stop()
+    await gateway?.process.stop()
+    await origin.stop()
+  }
+
+  @Test("a socket that nobody hands over is an error that says what to do")
+  func missing() async throws {
+    let folder = try TemporaryFolder()
+    let result = try await BywayProcess.run(["proxy", "--link", "unix:\(folder["l"])", "--listen", "fd:web"])
+    #expect(result.exitCode == 69)
+    #expect(result.errorText.contains("start the .socket unit"), "\(result.errorText)")
+  }
+
+  /// Clients that come one after another, each with a connection of its own.
+  private final class Crowd: Sendable {
+    private let options: [String]
+    private let count = Mutex(0)
+    private let isOver = Mutex(false)
+
+    init(_ options: [String], at socket: String) {
+      self.options = options + ["--unix-socket", socket, "http://localhost/echo"]
+    }
+
+    var answered: Int { count.withLock(\.self) }
+
+    func end() { isOver.withLock { $0 = true } }
+
+    /// Until they are told to end.
+    /// - Returns: what was not answered.
+    func run() async throws -> [CurlAnswer] {
+      try await withThrowingTaskGroup(of: [CurlAnswer].self) { group in
+        for _ in 0..<4 { group.addTask { try await self.comeAgain() } }
+        return try await group.reduce([], +)
+      }
+    }
+
+    private func comeAgain() async throws -> [CurlAnswer] {
+      var failed: [CurlAnswer] = []
+      while !isOver.withLock(\.self) {
+        let answer = try await Curl.fetch(options)
+        if answer.status == 200 { count.withLock { $0 += 1 } } else { failed.append(answer) }
+      }
+      return failed
+    }
+  }
+
+  /// A socket that listens for whoever is started with it.
+  private final class HeldSocket {
+    let descriptor: Int32
+
+    init(_ path: String) throws {
+      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      guard result == 0, listen(descriptor, 64) == 0 else { throw PeerFailure("no socket at \(path)") }
+    }
+
+    deinit {
+      close(descriptor)
+    }
+  }
+}
