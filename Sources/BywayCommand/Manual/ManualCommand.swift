@@ -8,27 +8,38 @@ import Primitives
 struct ManualCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "manual",
-    abstract: "Writes the manual pages of this program into a folder, below man1 and man5.",
+    abstract: "Writes the manual pages of this program into a folder, below man1 and man5; or what its files may say.",
     shouldDisplay: false)
 
   @Argument(help: ArgumentHelp("For example /usr/local/share/man.", valueName: "folder"), completion: .directory)
   var folder: String
 
+  @Flag(
+    help: "Write gateway.conf and proxy.conf instead: each option as a comment, with what it means and its default.")
+  var examples = false
+
   init() {}
 
   func run() throws {
+    mkdir(folder, 0o755)
+    if examples {
+      for example in ConfigurationExample.all { try write(example.text, to: "\(folder)/\(example.fileName)") }
+      return
+    }
     for page in Manual.pages() {
       let section = "\(folder)/man\(page.section)"
-      mkdir(folder, 0o755)
       mkdir(section, 0o755)
-      let path = "\(section)/\(page.fileName)"
-      do {
-        let descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
-        defer { close(descriptor) }
-        try Descriptor.write(ByteBuffer(string: page.text), to: descriptor)
-      } catch {
-        throw CommandFailure(.cannotCreate, "Cannot write \(path): \(error).")
-      }
+      try write(page.text, to: "\(section)/\(page.fileName)")
+    }
+  }
+
+  private func write(_ text: String, to path: String) throws(CommandFailure) {
+    do {
+      let descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+      defer { close(descriptor) }
+      try Descriptor.write(ByteBuffer(string: text), to: descriptor)
+    } catch {
+      throw CommandFailure(.cannotCreate, "Cannot write \(path): \(error).")
     }
   }
 }
