@@ -21,9 +21,9 @@ import Testing
       #expect(text.split(separator: "\n").allSatisfy { $0.hasPrefix("#") && $0.count <= 100 }, "\(text)")
       // A setting has no space behind its #.
       let uncommented = text.split(separator: "\n").filter { !$0.hasPrefix("# ") }.map { $0.dropFirst() }
-      let entries = try ConfigurationFile(uncommented.joined(separator: "\n"), path: "\(name).conf").entries
+      let entries = ConfigurationFile(uncommented.joined(separator: "\n"), path: "\(name).conf").entries
       let known = ArgumentFacts.all(of: command).flatMap(\.names).filter { $0.hasPrefix("--") }
-      let others: Set = ["--help", "--version", "--config", "--check"]
+      let others: Set = ["--help", "--version", "--config", "--check", "--instance"]
       #expect(Set(entries.map { "--\($0.name)" }) == Set(known).subtracting(others))
       #expect(entries.count == Set(entries.map(\.name)).count)
     }

@@ -44,9 +44,10 @@ extension ArgumentFacts {
 
   fileprivate var isForFiles: Bool {
     guard let fileName, isShown else { return false }
-    // What leads to the file, or away from running.
-    return !["help", "version", "config", "check"].contains(fileName)
+    return !["help", "version"].contains(fileName) && !Self.notForFiles.contains(names)
   }
+
+  private static let notForFiles = ArgumentFacts.all(of: DaemonFileOptions.self).map(\.names)
 
   fileprivate var explanation: String {
     let choice = values.isEmpty ? [] : ["One of \(values.joined(separator: ", "))."]
