@@ -355,9 +355,8 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "LineEmulation", "LineLayer", "TestPeers", "byway", "LoopbackTransport",
-        "TCPTransport",
-        "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
+        "Byway", "BywayCommand", "LineEmulation", "LineLayer", "Primitives", "TestPeers", "byway", "LoopbackTransport",
+        "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),
   ]
 )

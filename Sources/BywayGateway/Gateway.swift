@@ -61,6 +61,12 @@ public final class Gateway: Sendable {
   /// The links that are open now.
   package func openLinks() async -> [ServedLink] { await acceptor.connections() }
 
+  /// Where requests go.
+  package var origin: Origin { rules.origin }
+
+  /// How the way to the origin is; `nil` where nobody has asked for it yet.
+  package func originStatus() async -> UpstreamStatus? { await rules.originStatus() }
+
   /// What the lines do over which its links go.
   package func lineStatistics() async -> [LineStatistics] { await acceptor.lineStatistics() }
 

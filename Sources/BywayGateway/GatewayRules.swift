@@ -39,6 +39,8 @@ final class GatewayRules: Sendable {
       current.handler = Self.chain(before: next, generation.configuration, on: eventLoop)
     }
 
+    var originStatus: UpstreamStatus? { router.originStatus }
+
     func shutDown() {
       router.shutDown()
     }
@@ -71,6 +73,16 @@ final class GatewayRules: Sendable {
   }
 
   var links: [Link] { state.withLock(\.generation).configuration.links }
+
+  /// From the event loop that has it; `nil` where nobody has asked for it yet.
+  func originStatus() async -> UpstreamStatus? {
+    for place in state.withLock({ Array($0.places.values) }) {
+      if let status = try? await place.eventLoop.submit({ place.originStatus }).get() { return status }
+    }
+    return nil
+  }
+
+  var origin: Origin { state.withLock(\.generation).configuration.origin }
 
   /// For a connection that opens now.
   func server(_ link: Link, _ logger: Logger) -> ServerConfiguration {

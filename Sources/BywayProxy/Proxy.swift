@@ -92,6 +92,12 @@ public final class Proxy: Sendable {
   /// Measures a round trip over the link.
   package func ping() async throws -> TimeAmount { try await way.road.owned.ping() }
 
+  /// How its link is now.
+  package func linkStatus() async -> UpstreamStatus { await way.road.owned.status() }
+
+  /// The gateway dials.
+  package var isDialed: Bool { way.road.dialer.inbound != nil }
+
   /// What the line of its link does; `nil` where it has none, or is down.
   package func lineStatistics() async -> LineStatistics? { await way.road.owned.lineStatistics() }
 

@@ -58,7 +58,7 @@ import Testing
     try folder.write("orign = http://127.0.0.1:1\n[gateway c]\nlink = unix:\(folder["c"])\n", to: "g.conf")
     gateway.process.send(SIGHUP)
     let line = try await gateway.process.errorLine(containing: "the one before stays in force", within: .seconds(10))
-    #expect(line.contains("\(file), line 1: \"orign\""), "\(line)")
+    #expect(line.contains("\(file), line 1: ") && line.contains("orign"), "\(line)")
     #expect(FileManager.default.fileExists(atPath: folder["b"]))
     #expect(!FileManager.default.fileExists(atPath: folder["c"]))
     #expect(await gateway.process.stop() == .code(0))

@@ -82,6 +82,7 @@ private final class SilentLink: Upstream {
   init(on loop: EmbeddedEventLoop) { self.loop = loop }
 
   var patience = TimeAmount.zero
+  var status: UpstreamStatus { UpstreamStatus(.idle) }
 
   func open() {}
   func retire() {}

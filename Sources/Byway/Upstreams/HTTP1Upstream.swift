@@ -70,11 +70,13 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
-  private var connectionCount = 0
-  private var dialCount = 0
+  private(set) var connectionCount = 0
+  private(set) var dialCount = 0
   private var backoff = Backoff()
   private var isBackingOff = false
-  private var lastFailure: BywayError?
+  /// A connection was good for an exchange at least.
+  private(set) var hasServed = false
+  private(set) var lastFailure: BywayError?
   private var life = Life.serving
 
   package init(
@@ -215,6 +217,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
     lastFailure = nil
+    hasServed = true
     backoff.reset()
     if let exchange = takeWaiting(for: connection) {
       put(exchange, on: connection)
@@ -240,6 +243,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     connectionCount -= 1
     idle.removeAll { $0 === connection }
     if connectionCount == 0 { wantChanged() }
+    if wasUsable { hasServed = true }
     if wasUsable { serve() } else { connectFailed(error) }
   }
 

@@ -47,6 +47,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   private var backoff = Backoff()
+  private var openedAt = NIODeadline.uptimeNanoseconds(0)
   /// When a connection, or a try to open one, last came to nothing.
   private var lastEnd = NIODeadline.uptimeNanoseconds(0)
   private var lastFailure: BywayError?
@@ -110,6 +111,28 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     if let inbound = dialer.inbound { Task { await inbound.close() } }
     waiting.tell { $0.turnedAway(Self.wasShutDown) }
     return closed
+  }
+
+  package var status: UpstreamStatus {
+    switch state {
+    case .connected: UpstreamStatus(.open(since: openedAt), line: lineStatistics)
+    case .idle, .connecting, .backingOff, .shutDown:
+      if let lastFailure {
+        UpstreamStatus(.down(lastFailure))
+      } else {
+        UpstreamStatus(isOpening ? .opening : hasServed ? .closed : .idle)
+      }
+    }
+  }
+
+  /// A connection was open before.
+  private var hasServed: Bool { openedAt != .uptimeNanoseconds(0) }
+
+  private var isOpening: Bool {
+    switch state {
+    case .connecting, .backingOff: true
+    case .idle, .connected, .shutDown: false
+    }
   }
 
   package func retire() {
@@ -283,6 +306,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     state = .connected(connection)
     // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
     backoff.fail()
+    openedAt = eventLoop.now
     log.opened()
     connection.start()
     guard case .connected(let current) = state, current === connection else { return }

@@ -13,6 +13,10 @@ package struct OwnedUpstream: @unchecked Sendable {
     self.eventLoop = eventLoop
   }
 
+  package func status() async -> UpstreamStatus {
+    (try? await eventLoop.submit { upstream.status }.get()) ?? UpstreamStatus(.idle)
+  }
+
   package func retire() {
     eventLoop.execute { upstream.retire() }
   }

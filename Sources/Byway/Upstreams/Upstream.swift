@@ -14,6 +14,9 @@ package protocol Upstream: ExchangeHandler {
   /// What the line does over which its connection goes; `nil` where there is neither. On its event loop.
   var lineStatistics: LineStatistics? { get }
 
+  /// How its connection is now. On its event loop.
+  var status: UpstreamStatus { get }
+
   /// Keeps nothing open from now on that nobody uses. Who waits is still served, and so is who comes late: an interceptor
   /// may ask again.
   func retire()
@@ -36,6 +39,12 @@ extension HTTP1Upstream: Upstream {
   }
 
   package var lineStatistics: LineStatistics? { nil }
+
+  package var status: UpstreamStatus {
+    if connectionCount > 0 { return UpstreamStatus(.open(since: nil)) }
+    if let lastFailure { return UpstreamStatus(.down(lastFailure)) }
+    return UpstreamStatus(dialCount > 0 ? .opening : hasServed ? .closed : .idle)
+  }
 }
 
 extension HTTP2Upstream: Upstream {}

@@ -3,14 +3,16 @@ import Byway
 /// Where a proxy listens, as people write it: `HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole link address.
 struct ListenAddress: Sendable, Hashable {
   private let text: String
+  private let option: String
 
   /// - Throws: ``CommandFailure`` where it is neither.
-  init(_ text: String) throws {
+  init(_ text: String, of option: String = "--listen") throws {
+    self.option = option
     // "localhost:80" is a host and a port, though it looks like a scheme and a path; "fd:3" is not, though it looks like both.
     if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
-    } else if let mistake = Self.mistake(in: text) {
-      throw CommandFailure(.usage, "--listen \(text): \(mistake)")
+    } else if let mistake = Self.mistake(in: text, of: option) {
+      throw CommandFailure(.usage, "\(option) \(text): \(mistake)")
     } else {
       self.text = text
     }
@@ -19,13 +21,13 @@ struct ListenAddress: Sendable, Hashable {
   private static func isDescriptor(_ text: String) -> Bool { text.hasPrefix("fd:") }
 
   /// What is wrong with something that was meant to be a host and a port; `nil` where it may be a link address.
-  private static func mistake(in text: String) -> String? {
+  private static func mistake(in text: String, of option: String) -> String? {
     guard let colon = text.lastIndex(of: ":") else {
       let isPort = UInt16(text) != nil
       return isPort ? "write 127.0.0.1:\(text)." : "write HOST:PORT or unix:PATH, for example 127.0.0.1:8080."
     }
     let (host, port) = (text[..<colon], text[text.index(after: colon)...])
-    if host.isEmpty { return "write 127.0.0.1:\(port) for this machine, or 0.0.0.0:\(port) with --listen-anywhere." }
+    if host.isEmpty { return "write 127.0.0.1:\(port) for this machine, or 0.0.0.0:\(port) with \(option)-anywhere." }
     let isScheme = host.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) } && UInt8(port.prefix(1)) == nil
     guard !isScheme, !text.contains("/") else { return nil }
     return "\"\(port)\" is not a port: write a number from 0 to 65535, for example 127.0.0.1:8080."
@@ -44,7 +46,7 @@ struct ListenAddress: Sendable, Hashable {
       return try transports.link(text)
     } catch {
       throw CommandFailure(
-        .usage, "Other machines can reach \(text): add --listen-anywhere if they should, or listen on 127.0.0.1.")
+        .usage, "Other machines can reach \(text): add \(option)-anywhere if they should, or listen on 127.0.0.1.")
     }
   }
 

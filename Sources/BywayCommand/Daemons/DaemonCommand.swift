@@ -15,6 +15,11 @@ protocol DaemonMember: Sendable {
   func reload(_ configuration: Options.Configuration, within patience: TimeAmount) async throws
   func waitUntilEnded() async throws
   func stop(within patience: TimeAmount) async
+  /// Its links and origins.
+  /// - Parameters:
+  ///   - name: of its section.
+  ///   - measures: asks the far end for a round trip, which may take a second.
+  func status(named name: String, measures: Bool) async -> DaemonStatus.Member
   /// As in "byway: gateway …".
   var readiness: String { get }
 }
@@ -32,8 +37,10 @@ protocol MemberOptions: ParsableArguments, Sendable {
 
   /// Opens what the interceptors need. Files that `before` has open are not opened again.
   func interception(of configuration: Configuration, keeping before: Interception?) throws -> Interception
-  /// The same configuration with those interceptors.
-  func adding(_ interception: Interception, to configuration: Configuration) -> Configuration
+  /// The same configuration with those interceptors, and told of to those observers.
+  func adding(
+    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: Configuration
+  ) -> Configuration
   /// Reads the files that ``interception(of:keeping:)`` would, and writes none.
   func checkInterception() throws
 }
@@ -59,7 +66,8 @@ extension DaemonCommand {
       return
     }
     LogLevels.set(plan.daemon.logLevel ?? .info)
-    let service = DaemonService { try await Daemon.start(plan, from: source) }
+    let name = try file.name(of: Member.kind)
+    let service = DaemonService { try await Daemon.start(plan, from: source, named: name, under: $0) }
     try await service.runToEnd(logger: plan.logger)
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// What concerns the whole process of a daemon, on the command line or in a file before its first section.
 struct DaemonOptions: ParsableArguments {
@@ -7,6 +8,8 @@ struct DaemonOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
   var logLevel: LogLevel?
+
+  @OptionGroup var observation: ObservationOptions
 
   init() {}
 }
@@ -29,4 +32,18 @@ struct DaemonFileOptions: ParsableArguments {
   var instance: String?
 
   init() {}
+
+  /// - Parameter kind: `gateway` or `proxy`.
+  /// - Throws: ``CommandFailure`` where the name cannot be that of a folder.
+  func name(of kind: String) throws(CommandFailure) -> String {
+    if let instance {
+      guard LinkBook.isName(instance), instance.first != "." else {
+        throw CommandFailure(.usage, "--instance \(instance): use letters, digits, -, _ and dots.")
+      }
+      return instance
+    }
+    let file = config?.split(separator: "/").last.map { $0.hasSuffix(".conf") ? $0.dropLast(5) : $0 }
+    if let file, LinkBook.isName(file), file.first != "." { return String(file) }
+    return "\(kind)-\(getpid())"
+  }
 }

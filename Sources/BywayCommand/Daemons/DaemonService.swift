@@ -3,10 +3,10 @@ import Logging
 
 /// Runs a service as a process: says when it is ready, and does what signals ask for.
 struct DaemonService<Served: Service>: Sendable {
-  private let start: @Sendable () async throws -> Served
+  private let start: @Sendable (ServiceManager) async throws -> Served
 
-  /// - Parameter start: what a signal may end as well.
-  init(start: @escaping @Sendable () async throws -> Served) {
+  /// - Parameter start: what a signal may end as well. The service tells the manager of its reloads, and of its end.
+  init(start: @escaping @Sendable (ServiceManager) async throws -> Served) {
     self.start = start
   }
 
@@ -16,6 +16,7 @@ struct DaemonService<Served: Service>: Sendable {
     let terminal = ControllingTerminal()
     let arrivals = await Signal.arrivals(of: DaemonSignals.all)
     let (requests, request) = AsyncStream<DaemonSignals.Meaning>.makeStream(bufferingPolicy: .bufferingOldest(8))
+    let (stop, end) = AsyncStream<Void>.makeStream()
     let watching = Task {
       var isFirst = true
       for await signal in arrivals {
@@ -24,47 +25,44 @@ struct DaemonService<Served: Service>: Sendable {
           // A user who asks twice does not want to wait.
           if !isFirst { exit(128 + signal.number) }
           isFirst = false
-          request.finish()
+          end.finish()
         case let meaning:
           request.yield(meaning)
         }
       }
     }
     defer { watching.cancel() }
-    try await run(requests, logger: logger)
+    try await run(requests, until: stop, logger: logger)
   }
 
-  /// - Parameter requests: end when it is to stop.
-  private func run(_ requests: AsyncStream<DaemonSignals.Meaning>, logger: Logger) async throws {
+  /// - Parameter stop: has no elements; it ends.
+  private func run(
+    _ requests: AsyncStream<DaemonSignals.Meaning>, until stop: AsyncStream<Void>, logger: Logger
+  ) async throws {
     let manager = ServiceManager.ofThisProcess(logger: logger)
-    let service = try await start()
+    let service = try await start(manager)
     ResidentMemory.releaseStartUp()
-    let lines = await service.readyLines
-    for line in lines { StandardStream.error.writeLine(line) }
-    manager.ready(status: Self.status(lines))
+    for line in await service.readyLines { StandardStream.error.writeLine(line) }
+    manager.ready(status: await service.statusLine)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         for await request in requests {
           switch request {
-          case .reload:
-            manager.reloading()
-            _ = await service.reload()
-            manager.ready(status: Self.status(await service.readyLines))
+          case .reload: _ = await service.reload()
+          case .reopenFiles: await service.reopenFiles()
           case .nothing(let signal): logger.notice("\(signal) is ignored: it means nothing to this program.")
           case .stop: break
           }
         }
-        // Ends with a signal, or because the service did: stopping is right for both.
-        manager.stopping(within: await service.patience)
+      }
+      group.addTask {
+        // Ends with a signal, or because the service did: stopping is right for both. A reload need not have come to its end.
+        for await _ in stop {}
         await service.stop()
       }
-      group.addTask { await manager.giveSigns() }
+      group.addTask { await manager.giveSigns { await service.statusLine } }
       defer { group.cancelAll() }
       try await service.waitUntilEnded()
     }
-  }
-
-  private static func status(_ readyLines: [String]) -> String {
-    readyLines.map { $0.hasPrefix("byway: ") ? String($0.dropFirst("byway: ".count)) : $0 }.joined(separator: "; ")
   }
 }

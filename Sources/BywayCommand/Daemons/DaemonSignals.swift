@@ -6,6 +6,7 @@ enum DaemonSignals {
     /// Gracefully; the second one at once.
     case stop
     case reload
+    case reopenFiles
     /// Others send them to make a program report or rotate. They must not end a daemon in the middle of its requests, as the
     /// system would.
     case nothing(Signal)
@@ -18,6 +19,7 @@ enum DaemonSignals {
     switch signal {
     case .terminate, .interrupt: .stop
     case .hangUp: terminal.isGone ? .stop : .reload
+    case .user1: .reopenFiles
     default: .nothing(signal)
     }
   }

@@ -35,6 +35,21 @@ extension Gateway: DaemonMember {
     try await start(configuration, group: MultiThreadedEventLoopGroup.singleton.any())
   }
 
+  func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
+    let open = await openLinks()
+    let roads = zip(links, addresses).map { link, address in
+      let connections = open.filter { $0.address == address }
+      let state: DaemonStatus.Road.State =
+        connections.isEmpty ? (link.opening == .dial ? .opening : .waiting) : .up
+      return DaemonStatus.Road(
+        name: address.publicName, state: state, since: connections.first.map { .secondsSinceEpoch(of: $0.since) },
+        line: connections.lazy.compactMap(\.line).first)
+    }
+    let origin = DaemonStatus.Road(origin: origin.text, await originStatus() ?? UpstreamStatus(.idle))
+    return DaemonStatus.Member(
+      name: name, listens: [], links: roads, origins: [origin])
+  }
+
   /// Where it listens it is ready; where it dials, that is for the log to say, because the far end may not be there.
   var readiness: String {
     func places(_ dials: Bool) -> String {

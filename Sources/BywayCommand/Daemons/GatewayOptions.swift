@@ -78,8 +78,11 @@ struct GatewayOptions: MemberOptions {
     try interceptors.interception(at: .gateway, keeping: before, logger: configuration.logger)
   }
 
-  func adding(_ interception: Interception, to configuration: GatewayConfiguration) -> GatewayConfiguration {
+  func adding(
+    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: GatewayConfiguration
+  ) -> GatewayConfiguration {
     var configuration = configuration
+    configuration.observers = observers
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }

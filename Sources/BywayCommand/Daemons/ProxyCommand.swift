@@ -1,7 +1,9 @@
 import ArgumentParser
 import Byway
 import BywayProxy
+import NIOCore
 import NIOPosix
+import Primitives
 
 /// `byway proxy`
 struct ProxyCommand: AsyncParsableCommand {
@@ -33,6 +35,18 @@ extension Proxy: DaemonMember {
 
   static func start(_ configuration: ProxyConfiguration) async throws -> Proxy {
     try await start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+  }
+
+  func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
+    let status = await linkStatus()
+    var roundTrip: TimeAmount?
+    // A line knows its own, and a PING would have to wait behind what it carries.
+    if measures, case .open = status.state, status.line == nil {
+      roundTrip = try? await withTimeLimit(.seconds(1), throwing: CancellationError()) { try await self.ping() }
+    }
+    let road = DaemonStatus.Road(
+      link: linkAddress.publicName, status, isInbound: isDialed, roundTrip: roundTrip)
+    return DaemonStatus.Member(name: name, listens: [ListenAddress.url(address)], links: [road], origins: [])
   }
 
   var readiness: String { "ready on \(ListenAddress.url(address)) → \(linkAddress)" }

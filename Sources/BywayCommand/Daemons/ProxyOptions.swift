@@ -86,8 +86,11 @@ struct ProxyOptions: MemberOptions {
       keeping: before, logger: configuration.logger)
   }
 
-  func adding(_ interception: Interception, to configuration: ProxyConfiguration) -> ProxyConfiguration {
+  func adding(
+    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: ProxyConfiguration
+  ) -> ProxyConfiguration {
     var configuration = configuration
+    configuration.observers = observers
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }

@@ -1,16 +1,16 @@
-import NIOCore
-
 /// What serves until it is stopped.
 protocol Service: Sendable {
   /// Said on standard error when it serves.
   var readyLines: [String] { get async }
   func waitUntilEnded() async throws
-  /// What requests that run are given when it stops.
-  var patience: TimeAmount { get async }
-  /// Lets what is running finish, for as long as that.
+  /// How it is, in a line.
+  var statusLine: String { get async }
+  /// Lets what is running finish, for as long as the user has given it.
   func stop() async
   /// Reads its configuration anew.
   func reload() async -> ReloadResult
+  /// Opens again what it writes: who rotates logs has renamed it.
+  func reopenFiles() async
 }
 
 /// What became of a reload.
@@ -22,4 +22,5 @@ enum ReloadResult: Sendable, Hashable {
 
 extension Service {
   func reload() async -> ReloadResult { .refused("There is nothing to reload.") }
+  func reopenFiles() async {}
 }

@@ -5,20 +5,22 @@ struct DemoShow: Service {
   let stage: DemoStage
   let console: DemoConsole
 
-  var patience: TimeAmount { .seconds(1) }
+  private static let patience = TimeAmount.seconds(1)
 
+
+  var statusLine: String { "The demo is at \(stage.url)" }
   var readyLines: [String] { ["byway: demo ready on \(stage.url)"] }
 
   func waitUntilEnded() async throws {
     let watching = Task {
       await console.run()
-      await stage.stop(within: patience)
+      await stage.stop(within: Self.patience)
     }
     defer { watching.cancel() }
     try await stage.waitUntilEnded()
   }
 
   func stop() async {
-    await stage.stop(within: patience)
+    await stage.stop(within: Self.patience)
   }
 }

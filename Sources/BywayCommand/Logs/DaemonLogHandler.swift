@@ -18,10 +18,12 @@ struct DaemonLogHandler: LogHandler {
     self.write = write
   }
 
-  /// Of the whole process: it can be changed while this runs.
+  private var minimum = Logger.Level.trace
+
+  /// That of the whole process, which can be changed while this runs; or its own, where that says less.
   var logLevel: Logger.Level {
-    get { LogLevels.current }
-    set {}
+    get { max(LogLevels.current, minimum) }
+    set { minimum = newValue }
   }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {

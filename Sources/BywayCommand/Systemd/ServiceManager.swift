@@ -38,15 +38,20 @@ struct ServiceManager: Sendable {
     tell(.stopping(within: (patience + .seconds(5)).nanoseconds / 1000))
   }
 
-  /// One line for `systemctl status`.
-  func status(_ text: String) { tell(.status(text)) }
-
-  /// Gives the signs of life that were asked for, until its task is cancelled; returns at once where none were.
+  /// Gives the signs of life that were asked for, and the status where it has changed, until its task is cancelled; returns at
+  /// once where none were.
   func giveSigns(
-    over loops: [any EventLoop] = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
+    over loops: [any EventLoop] = Array(MultiThreadedEventLoopGroup.singleton.makeIterator()),
+    status: () async -> String
   ) async {
     guard socket != nil, let watchdogLimit else { return }
-    await Watchdog(over: loops, limit: watchdogLimit, logger: logger).run { tell(.alive) }
+    var last = ""
+    await Watchdog(over: loops, limit: watchdogLimit, logger: logger).run {
+      tell(.alive)
+      let now = await status()
+      if now != last { tell(.status(now)) }
+      last = now
+    }
   }
 
   private func tell(_ notice: ServiceNotice) {

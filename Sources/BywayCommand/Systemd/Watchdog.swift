@@ -21,10 +21,10 @@ struct Watchdog: Sendable {
   }
 
   /// Until its task is cancelled.
-  func run(sign: () -> Void) async {
+  func run(sign: () async -> Void) async {
     while !Task.isCancelled {
       await hearAll()
-      sign()
+      await sign()
       try? await Task.sleep(for: period)
     }
   }

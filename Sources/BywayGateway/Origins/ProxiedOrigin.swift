@@ -31,6 +31,8 @@ final class ProxiedOrigin: Upstream {
   func open() {}
   func ping() -> EventLoopFuture<TimeAmount> { upstream.ping() }
   var lineStatistics: LineStatistics? { nil }
+  var status: UpstreamStatus { upstream.status }
+
   func retire() { upstream.retire() }
 
   var patience: TimeAmount {

@@ -46,6 +46,9 @@ final class GatewayRouter: ExchangeHandler {
     }
   }
 
+  /// `nil` where the origin is a function.
+  var originStatus: UpstreamStatus? { (origin as? any Upstream)?.status }
+
   /// Others have its place: it serves those that it has, and keeps nothing open that nobody uses.
   func retire() {
     (origin as? any Upstream)?.retire()

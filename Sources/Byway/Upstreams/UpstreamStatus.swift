@@ -1,0 +1,27 @@
+package import LineLayer
+package import NIOCore
+
+/// How an upstream's connection is now, for those who look after it.
+package struct UpstreamStatus: Sendable {
+  package enum State: Sendable {
+    /// Nobody has asked for it yet.
+    case idle
+    /// It was open, and nobody has needed it since.
+    case closed
+    /// Being opened for the first time, or again.
+    case opening
+    /// - Parameter since: `nil` where there are several.
+    case open(since: NIODeadline?)
+    /// The last connection, or the last try to open one, came to nothing.
+    case down(BywayError)
+  }
+
+  package let state: State
+  /// `nil` where there is none, or no connection over it.
+  package let line: LineStatistics?
+
+  package init(_ state: State, line: LineStatistics? = nil) {
+    self.state = state
+    self.line = line
+  }
+}

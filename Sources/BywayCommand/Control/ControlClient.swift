@@ -1,0 +1,72 @@
+import Byway
+import HTTPTypes
+import NIOCore
+import Primitives
+
+/// Speaks with a daemon over its control socket.
+struct ControlClient: Sendable {
+  private let place: ControlFolders.Place
+  private let link: Link
+
+  /// - Throws: ``BywayError`` where this command has no Unix sockets.
+  init(_ place: ControlFolders.Place, transports: TransportRegistry) throws {
+    self.place = place
+    link = try transports.link("unix:\(place.socket)?http=1.1")
+  }
+
+  /// The one that is meant.
+  /// - Parameter name: `nil`: there is only one.
+  /// - Throws: ``CommandFailure``
+  static func named(_ name: String?, transports: TransportRegistry) throws -> ControlClient {
+    let all = ControlFolders.all()
+    let known = all.map(\.name)
+    if let name {
+      guard let place = all.first(where: { $0.name == name }) else {
+        throw CommandFailure(.unavailable, "No daemon is called \"\(name)\".\(Spelling.hint(for: name, among: known))")
+      }
+      return try ControlClient(place, transports: transports)
+    }
+    guard let place = all.first else { throw CommandFailure(.unavailable, none) }
+    guard all.count == 1 else {
+      throw CommandFailure(.usage, "Several daemons run: name one of \(known.joined(separator: ", ")).")
+    }
+    return try ControlClient(place, transports: transports)
+  }
+
+  static let none =
+    "No gateway or proxy of this user runs, and none of the system that this user may ask: sudo may be needed for those."
+
+  /// - Returns: the body of an answer of success.
+  /// - Throws: ``CommandFailure`` with what the daemon said, or why it could not be asked.
+  func send(_ method: HTTPRequest.Method, _ path: String, _ body: String = "") async throws -> String {
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .zero
+    let client = BywayClient(link, configuration: configuration)
+    do {
+      let text = try await answer(of: client, method, path, body)
+      await client.shutDown()
+      return text
+    } catch {
+      await client.shutDown()
+      throw error
+    }
+  }
+
+  private func answer(
+    of client: BywayClient, _ method: HTTPRequest.Method, _ path: String, _ body: String
+  ) async throws -> String {
+    let response: Response
+    let text: String
+    do {
+      let request = try Request(method, url: "http://localhost\(path)", body: body.isEmpty ? .empty : Body(body))
+      response = try await client.execute(request)
+      text = String(buffer: try await response.body.collect(upTo: 16 << 20))
+    } catch {
+      throw CommandFailure(.unavailable, "\(place.name) does not answer: \(BywayError(error).message)")
+    }
+    guard response.status.kind == .successful else {
+      throw CommandFailure(.unavailable, "\(place.name): \(text.isEmpty ? "\(response.status)" : text.asSentence)")
+    }
+    return text
+  }
+}

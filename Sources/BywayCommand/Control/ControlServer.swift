@@ -1,0 +1,68 @@
+import Byway
+import BywayProxy
+import HTTPTypes
+import Logging
+import NIOCore
+import Primitives
+
+/// What a daemon can be asked and told while it runs.
+protocol Controllable: Sendable {
+  func status() async -> DaemonStatus
+  func metrics() async -> [UInt8]
+  func reload() async -> ReloadResult
+  /// Returns at once.
+  func requestStop() async
+}
+
+/// Answers what comes to a daemon's control socket: docs/daemon.md has the requests.
+struct ControlServer: Sendable {
+  private let daemon: any Controllable
+
+  init(_ daemon: any Controllable) {
+    self.daemon = daemon
+  }
+
+  func respond(to request: Request) async throws -> Response {
+    let path = (request.head.path ?? "").prefix { $0 != "?" }
+    switch (request.head.method, path) {
+    case (.get, "/status"):
+      return Self.text("\(await daemon.status().json)\n", type: "application/json")
+    case (.get, "/metrics"):
+      return Self.metrics(await daemon.metrics())
+    case (.post, "/reload"):
+      switch await daemon.reload() {
+      case .done: return Response(status: .noContent)
+      case .refused(let reason): return Self.text("\(reason)\n", status: .unprocessableContent)
+      }
+    case (.post, "/stop"):
+      await daemon.requestStop()
+      return Response(status: .accepted)
+    case (.get, "/log-level"):
+      return Self.text("\(LogLevels.current)\n")
+    case (.put, "/log-level"):
+      let text = String(buffer: try await request.body.collect(upTo: 64))
+      guard let level = LogLevel(rawValue: text.filter { !$0.isWhitespace }) else {
+        let known = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+        return Self.text("Not a level: write one of \(known).\n", status: .unprocessableContent)
+      }
+      LogLevels.set(level)
+      return Response(status: .noContent)
+    default:
+      return Self.text(
+        "GET /status, GET /metrics, POST /reload, POST /stop, GET or PUT /log-level\n", status: .notFound)
+    }
+  }
+
+  /// In the text format that Prometheus reads.
+  static func metrics(_ text: [UInt8]) -> Response {
+    Response(
+      status: .ok, fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
+      body: Body(ByteBuffer(bytes: text)))
+  }
+
+  private static func text(
+    _ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8"
+  ) -> Response {
+    Response(status: status, fields: [.contentType: type, .cacheControl: "no-store"], body: Body(text))
+  }
+}

@@ -1,0 +1,182 @@
+import Byway
+import LineLayer
+import NIOCore
+import Primitives
+
+/// What a daemon says of itself. Nothing in it is a secret: addresses come without their options.
+struct DaemonStatus: Sendable {
+  /// A link, or the way to an origin.
+  struct Road: Sendable {
+    enum State: String, Sendable {
+      // Of links. Nobody has asked for it yet.
+      case idle
+      case opening
+      case up
+      /// It was up, and nobody has needed it since.
+      case closed
+      case down
+      /// For the far end, which opens it.
+      case waiting
+      // Of origins.
+      case unknown, reachable, unreachable
+    }
+
+    let name: String
+    let state: State
+    /// Seconds since 1970.
+    var since: Int?
+    var reason: String?
+    /// Nanoseconds.
+    var roundTrip: Int?
+    var line: LineStatistics?
+  }
+
+  /// A gateway or proxy of it.
+  struct Member: Sendable {
+    /// Empty where it has no section of its own.
+    let name: String
+    let listens: [String]
+    let links: [Road]
+    let origins: [Road]
+  }
+
+  struct Requests: Sendable {
+    var running = 0
+    var done = 0
+    /// By the kind of failure.
+    var failed: [String: Int] = [:]
+  }
+
+  let name: String
+  let kind: String
+  let processID: Int
+  let since: Int
+  let configuration: String?
+  /// What became of the last reload; `nil` where there was none.
+  let reload: (at: Int, result: ReloadResult)?
+  let members: [Member]
+  let requests: Requests
+  let memoryBytes: Int?
+  let descriptors: Int?
+}
+
+// MARK: As JSON: docs/status.schema.json
+
+extension DaemonStatus {
+  var json: JSON {
+    [
+      "schema": 1, "name": .string(name), "kind": .string(kind), "version": .string(Release.version),
+      "processID": .number(processID), "since": .time(since), "configuration": configuration.map { .string($0) },
+      "reload": reload.map { reload in
+        switch reload.result {
+        case .done: ["at": .time(reload.at), "result": "done"]
+        case .refused(let reason):
+          ["at": .time(reload.at), "result": "refused", "reason": .string(reason)]
+        }
+      },
+      "members": .array(members.map(\.json)), "requests": requests.json,
+      "memoryBytes": memoryBytes.map { .number($0) }, "descriptors": descriptors.map { .number($0) },
+    ]
+  }
+}
+
+extension DaemonStatus.Member {
+  fileprivate var json: JSON {
+    [
+      "name": .string(name), "listens": .array(listens.map { .string($0) }), "links": .array(links.map(\.json)),
+      "origins": .array(origins.map(\.json)),
+    ]
+  }
+}
+
+extension DaemonStatus.Requests {
+  fileprivate var json: JSON {
+    let kinds = failed.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .number($0.value)) }
+    return ["running": .number(running), "done": .number(done), "failed": .object(kinds)]
+  }
+}
+
+extension DaemonStatus.Road {
+  fileprivate var json: JSON {
+    [
+      "name": .string(name), "state": .string(state.rawValue), "since": since.map { .time($0) },
+      "reason": reason.map { .string($0) }, "roundTripNanoseconds": roundTrip.map { .number($0) },
+      "line": line.map(\.json),
+    ]
+  }
+}
+
+extension LineStatistics {
+  fileprivate var json: JSON {
+    [
+      "roundTripNanoseconds": roundTrip.map { .number($0) }, "bytesPerSecond": rate.map { .number($0) },
+      "nominalBytesPerSecond": nominalRate.map { .number($0) }, "sentBytes": .number(sentBytes),
+      "receivedBytes": .number(receivedBytes), "sentFrames": .number(sentFrames),
+      "repeatedFrames": .number(repeatedFrames), "receivedFrames": .number(receivedFrames),
+      "damagedFrames": .number(damagedFrames), "duplicateFrames": .number(duplicateFrames),
+      "lossesPerMillionBytes": .number(lossesPerMillionBytes),
+    ]
+  }
+}
+
+extension JSON {
+  /// RFC 3339, in UTC.
+  fileprivate static func time(_ seconds: Int) -> JSON {
+    let time = CalendarTime(secondsSinceEpoch: seconds)
+    return .string("\(time.date)T\(time.timeOfDay)Z")
+  }
+}
+
+// MARK: Of links and upstreams
+
+extension DaemonStatus.Road {
+  /// - Parameter isInbound: the far end opens it.
+  init(link name: String, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?) {
+    self.init(name, status) { state in
+      switch state {
+      case .open: .up
+      case _ where isInbound: .waiting
+      case .idle: .idle
+      case .opening: .opening
+      case .closed: .closed
+      case .down: .down
+      }
+    }
+    self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
+    line = status.line
+  }
+
+  init(origin name: String, _ status: UpstreamStatus) {
+    self.init(name, status) { state in
+      switch state {
+      case .idle, .opening: .unknown
+      case .open, .closed: .reachable
+      case .down: .unreachable
+      }
+    }
+  }
+
+  private init(_ name: String, _ status: UpstreamStatus, state: (UpstreamStatus.State) -> State) {
+    self.name = name
+    self.state = state(status.state)
+    switch status.state {
+    case .open(let since): self.since = since.map { .secondsSinceEpoch(of: $0) }
+    case .down(let error): reason = error.message
+    case .idle, .opening, .closed: break
+    }
+  }
+}
+
+extension LinkAddress {
+  /// Without what only opens it, and without the words of a command, which may have a password among them.
+  var publicName: String {
+    scheme == "exec" ? "exec:\(path.prefix { $0 != " " })" : place
+  }
+}
+
+extension Int {
+  static func secondsSinceEpoch(of moment: NIODeadline) -> Int {
+    let elapsed = NIODeadline.now() - moment
+    return Int((Duration.sinceEpoch - .nanoseconds(elapsed.nanoseconds)).components.seconds)
+  }
+}

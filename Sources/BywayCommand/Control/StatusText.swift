@@ -1,0 +1,104 @@
+import Byway
+import Primitives
+
+/// A daemon's status as people read it, made of its JSON: another version's may have less or more.
+struct StatusText {
+  private let status: JSON
+  private let now: Int
+  private let style: TextStyle
+
+  /// - Parameter now: seconds since 1970.
+  init(_ status: JSON, now: Int, style: TextStyle) {
+    self.status = status
+    self.now = now
+    self.style = style
+  }
+
+  var lines: [String] {
+    var lines = [head]
+    if let reload = status["reload"], reload["result"]?.text == "refused" {
+      let reason = reload["reason"]?.text ?? ""
+      lines.append("  " + style.bad("the last reload was refused") + ": \(reason.split(separator: "\n").first ?? "")")
+    }
+    for member in status["members"]?.elements ?? [] { lines += self.lines(of: member) }
+    lines.append("  requests: \(requests)")
+    return lines
+  }
+
+  private var head: String {
+    let name = style.bold(text("name").visible)
+    var facts = ["\(text("kind")) \(text("version"))"]
+    if let since = since(status) { facts.append("up \(since)") }
+    if let process = number(status["processID"]) { facts.append("process \(process)") }
+    if let bytes = number(status["memoryBytes"]) { facts.append(ByteCount.text(bytes)) }
+    if let count = number(status["descriptors"]) { facts.append("\(count) files") }
+    if let file = status["configuration"]?.text { facts.append(file.visible) }
+    return "\(name): \(facts.joined(separator: ", "))"
+  }
+
+  private func lines(of member: JSON) -> [String] {
+    let name = member["name"]?.text ?? ""
+    let listens = (member["listens"]?.elements ?? []).compactMap(\.text).joined(separator: " ")
+    let facts = [name.isEmpty ? "" : name.visible, listens.isEmpty ? "" : "listens on \(listens.visible)"]
+    var lines = [facts.filter { !$0.isEmpty }.joined(separator: ": ")].filter { !$0.isEmpty }.map { "  \($0)" }
+    for (title, member) in [("link", member["links"]), ("origin", member["origins"])] {
+      for road in member?.elements ?? [] { lines.append("    \(title) \(text(of: road))") }
+    }
+    return lines
+  }
+
+  private func text(of road: JSON) -> String {
+    let state = road["state"]?.text ?? "unknown"
+    var facts = [
+      state == "up" || state == "reachable"
+        ? style.good(state) : state == "down" || state == "unreachable" ? style.bad(state) : state
+    ]
+    if let since = since(road) { facts[0] += " for \(since)" }
+    if let reason = road["reason"]?.text { facts.append(reason.visible) }
+    let line = road["line"]
+    if let nanoseconds = number(road["roundTripNanoseconds"]) ?? number(line?["roundTripNanoseconds"]) {
+      facts.append("round trip \(Decimal.text(Double(nanoseconds) / 1_000_000, digits: 1)) ms")
+    }
+    if let rate = number(line?["bytesPerSecond"]) { facts.append("\(rate) bytes/s") }
+    if let losses = number(line?["lossesPerMillionBytes"]) { facts.append("\(losses) errors in a million bytes") }
+    return "\((road["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
+  }
+
+  private var requests: String {
+    let requests = status["requests"]
+    var facts = ["\(number(requests?["running"]) ?? 0) running", "\(number(requests?["done"]) ?? 0) done"]
+    guard case .object(let kinds) = requests?["failed"], !kinds.isEmpty else {
+      return facts.joined(separator: ", ")
+    }
+    let list = kinds.map { "\(number($0.value) ?? 0) \($0.name.visible)" }.joined(separator: ", ")
+    facts.append("\(kinds.compactMap { number($0.value) }.reduce(0, +)) failed (\(list))")
+    return facts.joined(separator: ", ")
+  }
+
+  private func text(_ name: String) -> String { status[name]?.text ?? "?" }
+
+  private func number(_ value: JSON?) -> Int? {
+    if case .number(let digits) = value { Int(digits) } else { nil }
+  }
+
+  /// `3 h`
+  private func since(_ value: JSON) -> String? {
+    guard let time = value["since"]?.text, let start = Self.seconds(time) else { return nil }
+    let seconds = max(0, now - start)
+    return switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86400) days"
+    }
+  }
+
+  /// `2026-11-22T08:49:37Z`
+  private static func seconds(_ time: String) -> Int? {
+    let numbers = time.split { !$0.isNumber }.compactMap { Int($0) }
+    guard numbers.count == 6, time.hasSuffix("Z") else { return nil }
+    let secondOfDay = numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+    return CalendarTime(year: numbers[0], month: numbers[1], day: numbers[2], secondOfDay: secondOfDay)?
+      .secondsSinceEpoch
+  }
+}

@@ -1,0 +1,75 @@
+package import Byway
+package import Logging
+import NIOCore
+import NIOPosix
+
+/// Answers requests of this machine's programs with a function, over HTTP/1.1 and HTTP/2: a daemon's control socket, its metrics.
+///
+/// Where web pages could be among those who come, they are kept out as a proxy keeps out foreign ones. Safe on any thread.
+package final class LocalServer: Sendable {
+  /// More than people and their programs need at once.
+  private static let connectionLimit = 32
+
+  private let acceptor: Acceptor
+
+  /// As bound.
+  package var address: LinkAddress { acceptor.addresses[0] }
+
+  /// - Throws: `BywayError` where the address cannot be listened on.
+  package static func start(
+    on listen: Link, logger: Logger,
+    respond: @escaping @Sendable (Request) async throws -> Response
+  ) async throws -> LocalServer {
+    let rules = try IngressRules(hosts: HostRules(names: []), pages: PageRules())
+    let hop = Hop.pseudonym("byway")
+    let group = MultiThreadedEventLoopGroup.singleton.any()
+    let acceptor = try await Acceptor.start(
+      on: [listen], group: group, limit: ConnectionLimit(connectionLimit), logger: logger
+    ) { channel, listen, logger in
+      let handler = AsyncExchangeHandler(on: LoopExecutor(channel.eventLoop), respond)
+      let isForPrograms = listen.transport.audience(of: listen.address) == .programs
+      return try IngressConnection.start(
+        on: channel,
+        handler: isForPrograms
+          ? handler : GuardedHandler(rules, port: channel.localAddress?.port, before: handler),
+        configuration: ServerConfiguration(hop: hop, logger: logger))
+    }
+    return LocalServer(acceptor)
+  }
+
+  private init(_ acceptor: Acceptor) {
+    self.acceptor = acceptor
+  }
+
+  package func stop() async {
+    await acceptor.stop(within: .seconds(1))
+  }
+}
+
+/// Asks of each request what a proxy asks. Lives on its connection's event loop.
+private final class GuardedHandler: ExchangeHandler {
+  private let rules: IngressRules
+  private let port: Int?
+  private let next: any ExchangeHandler
+
+  init(_ rules: IngressRules, port: Int?, before next: any ExchangeHandler) {
+    self.rules = rules
+    self.port = port
+    self.next = next
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    var request = request
+    do throws(BywayError) {
+      // Whoever takes this for a proxy to elsewhere is mistaken.
+      if request.fields.contains(.targetForm) {
+        throw BywayError(.misdirected, "This is not a proxy.", processing: .none)
+      }
+      try rules.admit(&request.fields, port: port)
+    } catch {
+      sink.fail(error)
+      return DiscardingRequestSink()
+    }
+    return next.begin(request, respondingTo: sink)
+  }
+}

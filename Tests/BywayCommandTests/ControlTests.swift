@@ -1,0 +1,191 @@
+import Foundation
+import Primitives
+import TestPeers
+import TestTools
+import Testing
+
+/// Daemons that are asked and told while they run, as their users do it.
+@Suite("Control of daemons") struct ControlTests {
+  /// A gateway and a proxy of a user of their own.
+  private final class Home: Sendable {
+    let folder: TemporaryFolder
+    let environment: [String: String]
+    let file: String
+
+    init() throws {
+      folder = try TemporaryFolder()
+      environment = ["XDG_RUNTIME_DIR": folder.path, "RUNTIME_DIRECTORY": ""]
+      file = try folder.write("origin = http://127.0.0.1:1\nlink = unix:\(folder["l"])\n", to: "hall.conf")
+    }
+
+    func gateway(_ arguments: [String] = []) async throws -> BywayProcess {
+      try await BywayProcess.gateway(["--config", file] + arguments, environment: environment)
+    }
+
+    func run(_ arguments: String...) async throws -> CommandResult {
+      try await BywayProcess.run(arguments, environment: environment)
+    }
+
+    func status(_ name: String) async throws -> JSON {
+      let result = try await run("status", name, "--json")
+      #expect(result.exitCode == 0, "\(result.errorText)")
+      return try #require(JSON(parsing: result.outputText))
+    }
+
+    func socketStatus() throws -> stat {
+      var status = stat()
+      #expect(lstat(folder["byway/hall/control.sock"], &status) == 0)
+      return status
+    }
+  }
+
+  private static let schema = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../docs/status.schema.json")
+
+  @Test("the status is what the schema says, and a request that fails is in it with its kind")
+  func status() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    let proxy = try await BywayProcess.proxy(
+      ["--link", "unix:\(home.folder["l"])", "--listen", "unix:\(home.folder["p"])", "--instance", "desk"],
+      environment: home.environment)
+    let answer = try await Program.curl.run(["-s", "--unix-socket", home.folder["p"], "http://localhost/"])
+    #expect(answer.exitCode == 0)
+    let schema = try #require(
+      JSON(parsing: try String(contentsOf: Self.schema, encoding: .utf8)))
+    for name in ["hall", "desk"] {
+      let status = try await home.status(name)
+      #expect(SchemaCheck(schema).problems(of: status) == [])
+      #expect(status["requests"]?["failed"]?["originUnavailable"] == (name == "hall" ? .number(1) : nil))
+    }
+    let hall = try await home.status("hall")
+    let member = hall["members"]?.elements.first
+    #expect(member?["origins"]?.elements.first?["state"]?.text == "unreachable")
+    #expect(member?["links"]?.elements.first?["state"]?.text == "up")
+    let link = try await home.status("desk")["members"]?.elements.first?["links"]?.elements.first
+    #expect(link?["state"]?.text == "up" && link?["roundTripNanoseconds"] != nil)
+
+    let text = try await home.run("status").outputText
+    #expect(text.contains("hall: gateway "), "\(text)")
+    #expect(text.contains("origin http://127.0.0.1:1: unreachable, Nothing listens at"), "\(text)")
+    #expect(text.contains("1 failed (1 originUnavailable)"), "\(text)")
+    await proxy.process.stop()
+    await gateway.process.stop()
+  }
+
+  @Test("the socket is its owner's alone, and gone with the daemon")
+  func permissions() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    #expect(try home.socketStatus().st_mode & 0o777 == 0o600)
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(!FileManager.default.fileExists(atPath: home.folder["byway/hall"]))
+    let none = try await home.run("status")
+    #expect(none.exitCode == 69)
+    #expect(none.errorText.hasPrefix("byway: No gateway or proxy of this user runs"))
+  }
+
+  @Test("a second daemon of the same name does not start, and takes nothing from the first")
+  func names() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    let second = try await home.run(
+      "gateway", "--link", "unix:\(home.folder["other"])", "--origin", "http://127.0.0.1:1", "--instance", "hall")
+    #expect(second.exitCode == 69)
+    #expect(second.errorText.contains("give this one a name: --instance"), "\(second.errorText)")
+    #expect(!FileManager.default.fileExists(atPath: home.folder["other"]))
+    #expect(try await home.status("hall")["processID"] == .number(gateway.process.id))
+    await gateway.process.stop()
+  }
+
+  @Test("reload says what is wrong, and what came of it is in the status")
+  func reload() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    #expect(try await home.run("reload").exitCode == 0)
+    #expect(try await home.status("hall")["reload"]?["result"]?.text == "done")
+    try home.folder.write("origin = nowhere\nlink = unix:\(home.folder["l"])\n", to: "hall.conf")
+    let refused = try await home.run("reload", "hall")
+    #expect(refused.exitCode == 69)
+    #expect(refused.errorText.contains("hall.conf, line 1: --origin: "), "\(refused.errorText)")
+    #expect(try await home.status("hall")["reload"]?["result"]?.text == "refused")
+    #expect(try await home.run("check", home.file).exitCode == 64)
+    await gateway.process.stop()
+  }
+
+  @Test("stop lets it end with 0, log-level changes what it says, and names are needed where several run")
+  func others() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    #expect(try await home.run("log-level").outputText == "info\n")
+    #expect(try await home.run("log-level", "debug", "--instance", "hall").exitCode == 0)
+    #expect(try await home.run("log-level").outputText == "debug\n")
+    let other = try await BywayProcess.gateway(
+      ["--link", "unix:\(home.folder["m"])", "--origin", "http://127.0.0.1:1", "--instance", "attic"],
+      environment: home.environment)
+    let ambiguous = try await home.run("stop")
+    #expect(ambiguous.exitCode == 64)
+    #expect(ambiguous.errorText == "byway: Several daemons run: name one of attic, hall.\n")
+    let unknown = try await home.run("stop", "hal")
+    #expect(unknown.errorText.contains("No daemon is called \"hal\". Did you mean \"hall\"?"))
+    for (name, process) in [("attic", other), ("hall", gateway)] {
+      #expect(try await home.run("stop", name).exitCode == 0)
+      #expect(await process.process.waitForExit(within: .seconds(5)) == .code(0))
+    }
+  }
+
+  @Test("the control socket answers what is not a request of its own with what there is")
+  func requests() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    func curl(_ arguments: String...) async throws -> String {
+      let socket = [
+        "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", home.folder["byway/hall/control.sock"],
+      ]
+      return try await Program.curl.run(socket + arguments).outputText
+    }
+    #expect(try await curl("http://x/metrics") == "200")
+    #expect(try await curl("http://x/") == "404")
+    #expect(try await curl("http://x/stop") == "404")
+    #expect(try await curl("-X", "PUT", "-d", "loud", "http://x/log-level") == "422")
+    #expect(try await curl("-X", "PUT", "-d", String(repeating: "x", count: 100_000), "http://x/log-level") == "413")
+    #expect(await gateway.process.stop() == .code(0))
+  }
+}
+
+extension CommandResult {
+  fileprivate var outputText: String { String(decoding: output, as: UTF8.self) }
+}
+
+/// As much of JSON Schema as docs/status.schema.json uses.
+private struct SchemaCheck {
+  private let root: JSON
+
+  init(_ schema: JSON) { root = schema }
+
+  func problems(of value: JSON) -> [String] { problems(of: value, by: root, at: "status") }
+
+  private func problems(of value: JSON, by schema: JSON, at place: String) -> [String] {
+    if let reference = schema["$ref"]?.text {
+      let name = reference.split(separator: "/").last.map(String.init) ?? ""
+      guard let target = root["$defs"]?[name] else { return ["\(reference) is not in the schema"] }
+      return problems(of: value, by: target, at: place)
+    }
+    if let choices = schema["enum"], !choices.elements.contains(value) { return ["\(place) is \(value)"] }
+    switch (schema["type"]?.text, value) {
+    case ("string", .string), ("integer", .number): return []
+    case ("array", .array(let elements)):
+      guard let items = schema["items"] else { return [] }
+      return elements.flatMap { problems(of: $0, by: items, at: place) }
+    case ("object", .object(let members)):
+      let missing = (schema["required"]?.elements ?? []).compactMap(\.text).filter { value[$0] == nil }
+      return missing.map { "\(place) has no \($0)" }
+        + members.flatMap { member -> [String] in
+          guard let known = schema["properties"] else { return [] }
+          guard let schema = known[member.name] else { return ["\(place).\(member.name) is not documented"] }
+          return problems(of: member.value, by: schema, at: "\(place).\(member.name)")
+        }
+    default: return ["\(place) is not \(schema["type"]?.text ?? "")"]
+    }
+  }
+}
