@@ -280,7 +280,7 @@ let package = Package(
       name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],
       swiftSettings: settings),
     tests("LineConformanceTests", ["LineConformance", "LineLayer"]),
-    tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", nioCore, httpTypes]),
+    tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", "TestTools", nioCore, httpTypes]),
     tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", "TestTools", nioCore]),
     // Tests of the transports.
     .target(

@@ -9,8 +9,8 @@ extension HTTP2Session {
     fieldsSize = 0
     // Our GOAWAY waits to be sent and says that this stream was not processed, so it must not be.
     guard isRequest, goAwayCode == nil else { return }
-    streams.insert(
-      HTTP2Stream(id: id, window: configuration.windows.initial, readAhead: readAhead, audience: .nobody))
+    streams[id] = HTTP2Stream(
+      id: id, window: configuration.windows.initial, readAhead: readAhead, audience: .nobody)
     timers[.idle] = nil
     watchLiveness()
   }
@@ -25,8 +25,7 @@ extension HTTP2Session {
   func headersEnded(_ id: StreamID, endStream: Bool) {
     endQuiet()
     guard let stream = streams[id] else { return }
-    let section = fields
-    fields = FieldSection()
+    let section = exchange(&fields, with: FieldSection())
     let isHead = stream.input == .head
     if endStream { stream.input = .ended }
     guard stream.isHeard else { return }
@@ -95,7 +94,7 @@ extension HTTP2Session {
     let text = String(decoding: debug.prefix(256).map { $0 >= 0x20 && $0 < 0x7F ? $0 : 0x3F }, as: UTF8.self)
     emit(.goAway(last: last, code, debug: text))
     // Those that still wait for the limit of concurrent streams will never go out.
-    for stream in streams.all where role == .client && !stream.isHeadSent {
+    for stream in streams.values where role == .client && !stream.isHeadSent {
       accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, HTTP2ErrorCode.refusedStream.rawValue))
       streamClosed(stream.id, .refusedStream)
     }

@@ -36,7 +36,7 @@ extension HTTP2Session {
     emit(
       .settingsReceived(
         maximumConcurrentStreams: limit == UInt32.max ? nil : Int(limit), allowsExtendedConnect: connect == 1))
-    for stream in streams.all where stream.turn == .blocked { unblock(stream) }
+    for stream in streams.values where stream.turn == .blocked { unblock(stream) }
   }
 
   /// A result that is an error only if memory ran out.

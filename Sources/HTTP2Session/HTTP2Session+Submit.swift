@@ -23,7 +23,7 @@ extension HTTP2Session {
     let stream = HTTP2Stream(
       id: id, window: configuration.windows.initial, readAhead: readAhead ?? self.readAhead, audience: .owner)
     stream.submit(head, endStream: endStream)
-    streams.insert(stream)
+    streams[id] = stream
     timers[.idle] = nil
     watchLiveness()
     rules.opened(id)

@@ -27,7 +27,7 @@ package final class HTTP2Session {
   private let memory = EngineMemory()
   @exclusivity(unchecked) var now: NIODeadline
   @exclusivity(unchecked) var events = EventQueue()
-  @exclusivity(unchecked) var streams = StreamTable()
+  @exclusivity(unchecked) var streams = StreamTable<HTTP2Stream>()
 
   // Receiving.
   @exclusivity(unchecked) var preface: Preface
@@ -112,7 +112,7 @@ package final class HTTP2Session {
     if nghttp2_session_terminate_session(engine, failure.code.rawValue) != 0 {
       isBroken = true
     }
-    for stream in streams.all where stream.audience == .owner {
+    for stream in streams.values where stream.audience == .owner {
       emit(.closed(stream.id, failure.code, isUnprocessed: role == .client && !stream.isHeadSent))
     }
     scheduler = StreamScheduler()

@@ -81,9 +81,6 @@ final class HTTP2Stream {
   /// Bytes sent so far, as the scheduler counts them.
   var share: UInt64 = 0
 
-  /// The next one in the same place of the ``StreamTable``.
-  var next: HTTP2Stream?
-
   init(id: StreamID, window: Int, readAhead: ReadAhead, audience: Audience) {
     self.id = id
     self.window = window

@@ -1,6 +1,7 @@
 package import NIOCore
 
 /// An exchange's number on its connection. Over HTTP/2 its stream's: odd where the client opened it (RFC 9113 §5.1.1).
+@usableFromInline
 package typealias StreamID = Int32
 
 /// One connection as a state machine, whichever HTTP it speaks: bytes and time go in, events and bytes come out.

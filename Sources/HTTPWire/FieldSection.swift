@@ -57,8 +57,7 @@ package struct FieldSection: @unchecked Sendable {
   }
 
   package mutating func append(_ field: KnownField, _ value: String) {
-    let isNative: Void? = value.utf8.withContiguousStorageIfAvailable { append(field, UnsafeRawBufferPointer($0)) }
-    if isNative == nil { append(field, String(decoding: value.utf8, as: UTF8.self)) }
+    value.utf8Span.span.bytes.withUnsafeBytes { append(field, $0) }
   }
 
   package mutating func append(_ field: KnownField, _ value: StaticString) {
@@ -131,6 +130,19 @@ package struct FieldSection: @unchecked Sendable {
     }
   }
 
+  /// Each line with its bytes, in their order.
+  @inlinable
+  package func forEachLine<Failure: Error>(
+    _ body: (Line, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    try withExtendedLifetime(self) { () throws(Failure) in
+      guard let bytes = storage?.unsafeBytes, let lines = storage?.unsafeLines else { return }
+      for line in lines.reversed() {
+        try body(line, .init(rebasing: bytes[line.nameRange]), .init(rebasing: bytes[line.valueRange]))
+      }
+    }
+  }
+
   @inlinable
   package func contains(_ field: KnownField) -> Bool {
     storage.map { $0.header.present & field.bit != 0 } ?? false
@@ -162,9 +174,9 @@ package struct FieldSection: @unchecked Sendable {
   package func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    switch storage {
-    case nil: return try body(UnsafeRawBufferPointer(start: nil, count: 0))
-    case .some(let storage): return try storage.withUnsafeBytes(body)
+    // Who borrows a section keeps its storage alive: nothing need be counted for that.
+    try withExtendedLifetime(self) { () throws(Failure) in
+      try body(storage?.unsafeBytes ?? UnsafeRawBufferPointer(start: nil, count: 0))
     }
   }
 

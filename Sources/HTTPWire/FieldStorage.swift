@@ -36,7 +36,8 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     copy.header.byteCount = other.header.byteCount
     copy.header.lineCount = other.header.lineCount
     copy.header.present = other.header.present
-    other.withUnsafeBytes { copy.mutableBytes(from: 0, count: $0.count).copyMemory(from: $0) }
+    let bytes = other.unsafeBytes
+    copy.mutableBytes(from: 0, count: bytes.count).copyMemory(from: bytes)
     for index in 0..<other.header.lineCount { copy[index] = other[index] }
     return copy
   }
@@ -48,11 +49,16 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
 
   // MARK: Reading
 
-  @inlinable func withUnsafeBytes<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try withUnsafeMutablePointers { header, slots throws(Failure) in
-      try body(UnsafeRawBufferPointer(start: UnsafeRawPointer(slots), count: header.pointee.byteCount))
+  /// Names and values, for as long as the storage lives and is not written to.
+  @inlinable var unsafeBytes: UnsafeRawBufferPointer {
+    withUnsafeMutablePointers { UnsafeRawBufferPointer(start: $1, count: $0.pointee.byteCount) }
+  }
+
+  /// The last line first, for as long as the storage lives and is not written to.
+  @inlinable var unsafeLines: UnsafeBufferPointer<FieldSection.Line> {
+    withUnsafeMutablePointers { header, slots in
+      let count = header.pointee.lineCount
+      return UnsafeBufferPointer(start: slots + (header.pointee.slots - count), count: count)
     }
   }
 

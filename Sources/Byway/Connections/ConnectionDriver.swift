@@ -5,12 +5,7 @@ import NIOCore
 
 /// What a connection's role makes of its session's events. Called on the event loop.
 protocol ConnectionOwner: AnyObject {
-  associatedtype Session: ConnectionSession
-
-  var session: Session { get }
-  var driver: ConnectionDriver { get }
-  func handle(_ event: consuming Session.Event)
-  /// Takes every event that the session has.
+  /// Takes every event that the session has, until the driver's end.
   func deliver()
   /// The peer has ended its sending direction.
   /// - Parameter isClosed: ours has ended, too: the channel is gone.
@@ -22,16 +17,11 @@ protocol ConnectionOwner: AnyObject {
   func connectionEnded(_ error: BywayError?)
   /// After an interruption of the link its far end was heard again.
   func linkResumed()
-  /// Of what the role watches besides the session; its time passing is told by ``timePassed()``.
-  var nextDeadline: NIODeadline? { get }
+  /// What the driver was asked to watch besides the session has passed.
   func timePassed()
 }
 
 extension ConnectionOwner {
-  func deliver() {
-    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
-  }
-
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError {
     error as? BywayError
       ?? BywayError(
@@ -39,7 +29,6 @@ extension ConnectionOwner {
   }
 
   func linkResumed() {}
-  var nextDeadline: NIODeadline? { nil }
   func timePassed() {}
 }
 
@@ -84,12 +73,16 @@ final class ConnectionDriver: ChannelDuplexHandler {
   private var isReadOwed = false
   private var failure: BywayError?
   private let reads = BoundedReads()
-  private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
+  /// What the owner waits for besides the session.
+  private var ownersDeadline = NIODeadline.distantFuture
+  private let timer: LazyTimer
 
   init(_ session: any ConnectionSession, on channel: any Channel) {
     self.session = session
     self.channel = channel
     eventLoop = channel.eventLoop
+    timer = LazyTimer(on: eventLoop)
+    timer.fired = { [unowned self] in timerFired() }
   }
 
   /// Of the line that this connection goes over; `nil` where there is none.
@@ -135,9 +128,13 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   /// Sends what the session has now, where nothing more is about to follow.
   func transmit() {
+    transmit(at: eventLoop.now)
+  }
+
+  func transmit(at now: NIODeadline) {
     isTransmitScheduled = false
     guard !isEnded else { return }
-    push()
+    push(at: now)
     deliver()
     settle()
   }
@@ -150,10 +147,10 @@ final class ConnectionDriver: ChannelDuplexHandler {
     context.read()
   }
 
-  /// What the owner watches has changed.
-  func deadlineChanged() {
-    guard !isEnded else { return }
-    armTimer()
+  /// Tells the owner when that time has come, in place of the one before; `nil`: it waits for nothing.
+  func watch(_ deadline: NIODeadline?) {
+    ownersDeadline = deadline ?? .distantFuture
+    if !isEnded { armTimer() }
   }
 
   /// The owner is told this at the connection's end, where nothing was noted before.
@@ -222,6 +219,8 @@ final class ConnectionDriver: ChannelDuplexHandler {
   func channelReadComplete(context: ChannelHandlerContext) {
     if session.wantsTransmit { scheduleTransmit() }
     settle()
+    // The channel would ask for the next read by itself, from the pipeline's other end.
+    if !isEnded { read(context: context) }
     context.fireChannelReadComplete()
   }
 
@@ -256,20 +255,24 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   // MARK: The pump
 
-  private func push() {
+  private func push(at now: NIODeadline) {
     guard let context else { return }
     switch phase {
     case .open, .endingOutput, .closing: break
     case .new, .outputEnded, .lastWrite, .aborting, .ended: return
     }
-    var hasWritten = false
-    while session.wantsTransmit, context.channel.isWritable {
+    var owesFlush = false
+    while session.wantsTransmit, channel.isWritable {
       let room = stream?.room ?? Self.transmitQuantum
-      guard room > 0, let bytes = session.nextTransmit(maximum: room, at: eventLoop.now) else { break }
-      context.write(wrapOutboundOut(bytes), promise: nil)
-      hasWritten = true
+      guard room > 0, let bytes = session.nextTransmit(maximum: room, at: now) else { break }
+      owesFlush = session.wantsTransmit
+      if owesFlush {
+        context.write(wrapOutboundOut(bytes), promise: nil)
+      } else {
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+      }
     }
-    if hasWritten { context.flush() }
+    if owesFlush { context.flush() }
   }
 
   private func deliver() {
@@ -319,8 +322,8 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   /// What the session still has follows as the channel takes it.
   private func finish(by end: NIODeadline) {
-    push()
     let now = eventLoop.now
+    push(at: now)
     if now >= end {
       abort()
     } else if session.wantsTransmit, channel.isActive, !channel.isWritable {
@@ -354,8 +357,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
   // MARK: Time
 
   private func armTimer() {
-    var earliest = session.nextDeadline ?? .distantFuture
-    if let deadline = owner?.nextDeadline { earliest = min(earliest, deadline) }
+    var earliest = min(session.nextDeadline ?? .distantFuture, ownersDeadline)
     if case .closing(let end) = phase { earliest = min(earliest, end) }
     timer.set(earliest)
   }
@@ -364,7 +366,10 @@ final class ConnectionDriver: ChannelDuplexHandler {
     guard !isEnded else { return }
     let now = eventLoop.now
     if let deadline = session.nextDeadline, deadline <= now { session.handleTimeout(at: now) }
-    if let deadline = owner?.nextDeadline, deadline <= now { owner?.timePassed() }
-    transmit()
+    if ownersDeadline <= now {
+      ownersDeadline = .distantFuture
+      owner?.timePassed()
+    }
+    transmit(at: now)
   }
 }

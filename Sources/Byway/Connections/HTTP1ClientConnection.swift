@@ -83,18 +83,16 @@ final class HTTP1ClientConnection {
 
   /// Begins an exchange.
   /// - Throws: where its request cannot be written; the connection can still be used.
-  func begin(_ exchange: UpstreamExchange) throws(HTTP1Failure) {
-    var fields = exchange.head.fields
-    let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
-    handshake = isWebSocket ? WebSocketHandshake(asking: &fields) : nil
-    let isComplete = exchange.head.isComplete
+  func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP1Failure) {
+    var head = exchange.head
+    let isWebSocket = head.fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
+    handshake = isWebSocket ? WebSocketHandshake(asking: &head.fields) : nil
     try session.begin(
-      fields, isComplete: isComplete, readAhead: exchange.head.readAhead ?? configuration.readAhead,
-      at: driver.eventLoop.now)
+      head.fields, isComplete: head.isComplete, readAhead: head.readAhead ?? configuration.readAhead, at: now)
     self.exchange = exchange
     id &+= 1
-    exchange.opened(id, on: self, provingTakes: isInterrupted ? .zero : nil)
-    if isComplete { driver.transmit() } else { driver.scheduleTransmit() }
+    exchange.opened(id, on: self, provingTakes: isInterrupted ? .zero : nil, at: now)
+    if head.isComplete { driver.transmit(at: now) } else { driver.scheduleTransmit() }
   }
 
   private func becomeIdle() {
@@ -136,12 +134,16 @@ extension HTTP1ClientConnection: ClientConnection {
   func stopSending(_ id: StreamID) {}
 
   func watch(_ deadline: NIODeadline?) {
-    driver.deadlineChanged()
+    driver.watch(deadline)
   }
 }
 
 extension HTTP1ClientConnection: ConnectionOwner {
-  func handle(_ event: consuming HTTP1ClientEvent) {
+  func deliver() {
+    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+  }
+
+  private func handle(_ event: consuming HTTP1ClientEvent) {
     switch consume event {
     case .informational(let fields):
       exchange?.informational(fields)
@@ -194,13 +196,13 @@ extension HTTP1ClientConnection: ConnectionOwner {
 
   func linkResumed() {
     exchange?.connectionProved()
-    driver.deadlineChanged()
+    watch(exchange?.nextDeadline)
   }
 
-  var nextDeadline: NIODeadline? { exchange?.nextDeadline }
-
+  /// Of what the exchange waited for when it was last asked: it may wait for something later by now, or for nothing.
   func timePassed() {
     exchange?.timePassed()
+    watch(exchange?.nextDeadline)
   }
 
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError {

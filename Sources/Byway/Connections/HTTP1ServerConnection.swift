@@ -58,7 +58,11 @@ package final class HTTP1ServerConnection: ServedConnection {
 }
 
 extension HTTP1ServerConnection: ConnectionOwner {
-  func handle(_ event: consuming HTTP1ServerEvent) {
+  func deliver() {
+    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+  }
+
+  private func handle(_ event: consuming HTTP1ServerEvent) {
     switch consume event {
     case .head(let head): begin(head)
     case .content(let bytes): exchange?.1.requestBody(bytes)

@@ -26,12 +26,12 @@ final class HTTP2ClientConnection {
   private var delegate: (any Delegate)?
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
-  private var exchanges: [StreamID: UpstreamExchange] = [:]
+  private var exchanges = StreamTable<UpstreamExchange>()
   private var isDraining = false
   private var isProved = false
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
-    timePassed(for: Array(exchanges.values))
+    timePassed(for: exchanges.values)
   }
 
   /// Nothing is read or written, and no end is told, before ``start()``.
@@ -58,11 +58,12 @@ final class HTTP2ClientConnection {
 
   /// Begins an exchange.
   /// - Throws: where no stream can be opened any more; nothing of the request was sent.
-  func begin(_ exchange: UpstreamExchange) throws(HTTP2Failure) {
+  func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP2Failure) {
+    let head = exchange.head
     let id = try session.submitRequest(
-      rules.prepared(exchange.head.fields), endStream: exchange.head.isComplete, readAhead: exchange.head.readAhead)
+      rules.prepared(head.fields), endStream: head.isComplete, readAhead: head.readAhead)
     exchanges[id] = exchange
-    exchange.opened(id, on: self, provingTakes: provingTakes)
+    exchange.opened(id, on: self, provingTakes: provingTakes, at: now)
     driver.scheduleTransmit()
   }
 
@@ -139,7 +140,11 @@ extension HTTP2ClientConnection: ClientConnection {
 }
 
 extension HTTP2ClientConnection: ConnectionOwner {
-  func handle(_ event: consuming HTTP2Event) {
+  func deliver() {
+    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+  }
+
+  private func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):
       exchanges[id]?.responseBegan(fields, isComplete: endStream)
@@ -192,7 +197,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
 
   func connectionEnded(_ error: BywayError?) {
     let running = exchanges.values
-    exchanges.removeAll()
+    exchanges = StreamTable()
     delegate.take()?.connectionEnded(self, error)
     let failure =
       error ?? BywayError(.linkLost, "\(name) was closed by the far end before the response ended.")
@@ -205,7 +210,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
   }
 
   private func closed(_ id: StreamID, _ code: HTTP2ErrorCode, isUnprocessed: Bool) {
-    guard let exchange = exchanges.removeValue(forKey: id) else { return }
+    guard let exchange = exchanges.remove(id) else { return }
     if let failure = session.failure {
       let error = explain(failure)
       exchange.lost { _ in error }

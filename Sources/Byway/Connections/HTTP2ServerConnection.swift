@@ -12,7 +12,7 @@ package final class HTTP2ServerConnection: ServedConnection {
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
   private let via: String
-  private var exchanges: [StreamID: ServedExchange] = [:]
+  private var exchanges = StreamTable<ServedExchange>()
   private var phase = Phase.serving
   private let terms: ServingTerms
   private var lastEnd = NIODeadline.now()
@@ -84,7 +84,11 @@ package final class HTTP2ServerConnection: ServedConnection {
 }
 
 extension HTTP2ServerConnection: ConnectionOwner {
-  func handle(_ event: consuming HTTP2Event) {
+  func deliver() {
+    while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+  }
+
+  private func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):
       begin(id, fields, isComplete: endStream)
@@ -97,7 +101,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
     case .drained(let id, let bytes):
       exchanges[id]?.drained(bytes)
     case .closed(let id, let code, _):
-      exchanges.removeValue(forKey: id)?.closed(
+      exchanges.remove(id)?.closed(
         BywayError(.cancelled, "The client cancelled the request (\(code))."))
       if exchanges.isEmpty { lastEnd = .now() }
       closeIfDrained()
@@ -129,7 +133,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
     guard !isClosed else { return }
     // No request can be completed any more, but an answer may still be read.
     let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")
-    for exchange in Array(exchanges.values) { exchange.requestLost(error) }
+    for exchange in exchanges.values { exchange.requestLost(error) }
     stopAccepting()
     // Where that was the end of both directions, only a write tells: without it a stream whose window is shut would wait for ever.
     session.ping()
@@ -139,7 +143,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
   func connectionEnded(_ error: BywayError?) {
     if case .askingToStop(let timer) = phase { timer.cancel() }
     let running = exchanges.values
-    exchanges.removeAll()
+    exchanges = StreamTable()
     let reason = error ?? BywayError(.linkLost, "The client closed the connection.")
     for exchange in running { exchange.closed(reason) }
   }

@@ -12,9 +12,8 @@ package final class LazyTimer {
     var scheduled: Scheduled<Void>?
     var scheduledFor = NIODeadline.distantFuture
 
-    init(_ eventLoop: any EventLoop, _ fired: @escaping () -> Void) {
+    init(_ eventLoop: any EventLoop) {
       self.eventLoop = eventLoop
-      self.fired = fired
     }
 
     func schedule() {
@@ -38,10 +37,21 @@ package final class LazyTimer {
 
   private let watch: Watch
 
-  /// - Parameter fired: called when the deadline of that moment has passed, never after the owner has let go of the timer;
-  ///   it should refer to the owner `unowned`.
-  package init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
-    watch = Watch(eventLoop, fired)
+  package init(on eventLoop: any EventLoop) {
+    watch = Watch(eventLoop)
+  }
+
+  /// - Parameter fired: what to call once a deadline has passed: ``fired``.
+  package convenience init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
+    self.init(on: eventLoop)
+    self.fired = fired
+  }
+
+  /// Called when the deadline of that moment has passed, never after the owner has let go of the timer; it should refer to the
+  /// owner `unowned`.
+  package var fired: (() -> Void)? {
+    get { watch.fired }
+    set { watch.fired = newValue }
   }
 
   deinit {

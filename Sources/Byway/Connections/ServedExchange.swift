@@ -67,7 +67,8 @@ final class ServedExchange: ResponseSink {
   ///   - asked: what a refusal looks like depends on it, too; `nil` where what came is not a request.
   ///   - isComplete: the request ends with its head.
   init(
-    _ id: StreamID, on connection: any ResponseWriter, asked: FieldSection?, isComplete: Bool, terms: ServingTerms
+    _ id: StreamID, on connection: any ResponseWriter, asked: borrowing FieldSection?, isComplete: Bool,
+    terms: ServingTerms
   ) {
     self.id = id
     self.connection = connection
@@ -92,7 +93,7 @@ final class ServedExchange: ResponseSink {
     observed = terms.observation?.begin(version)
   }
 
-  func begin(_ fields: FieldSection, with handler: any ExchangeHandler) {
+  func begin(_ fields: consuming FieldSection, with handler: any ExchangeHandler) {
     let isComplete = if case .whole = request { true } else { false }
     let upstream = handler.begin(
       ExchangeHead(

@@ -96,9 +96,10 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
+    let now = eventLoop.now
     let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
-    start(exchange)
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline), at: now)
+    start(exchange, at: now)
     return exchange
   }
 
@@ -141,9 +142,9 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   // MARK: For exchanges
 
-  func start(_ exchange: UpstreamExchange) {
+  func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
     if let connection = takeIdle(for: exchange) {
-      put(exchange, on: connection)
+      put(exchange, on: connection, at: now)
     } else if isShutDown {
       exchange.turnedAway(Self.wasShutDown)
     } else if waiting.count < configuration.maximumWaiting {
@@ -182,9 +183,9 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     return error
   }
 
-  private func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection) {
+  private func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection, at now: NIODeadline) {
     do {
-      try connection.begin(exchange)
+      try connection.begin(exchange, at: now)
     } catch {
       exchange.turnedAway(BywayError(.invalidRequest, error.message, processing: .none))
       connectionBecameIdle(connection)
@@ -220,7 +221,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     hasServed = true
     backoff.reset()
     if let exchange = takeWaiting(for: connection) {
-      put(exchange, on: connection)
+      put(exchange, on: connection, at: eventLoop.now)
     } else if case .serving = life {
       connection.keep()
       idle.append(connection)

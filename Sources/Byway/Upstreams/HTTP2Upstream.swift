@@ -68,9 +68,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
+    let now = eventLoop.now
     let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline))
-    start(exchange)
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline), at: now)
+    start(exchange, at: now)
     return exchange
   }
 
@@ -156,10 +157,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   // MARK: For exchanges
 
-  func start(_ exchange: UpstreamExchange) {
+  func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
     switch state {
     case .connected(let connection):
-      put(exchange, on: connection)
+      put(exchange, on: connection, at: now)
     case .shutDown:
       exchange.turnedAway(Self.wasShutDown)
     case .idle, .connecting, .backingOff:
@@ -167,14 +168,14 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     }
   }
 
-  private func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection) {
+  private func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection, at now: NIODeadline) {
     do {
-      try connection.begin(exchange)
+      try connection.begin(exchange, at: now)
     } catch {
       // Another connection may take it, unless this is not HTTP/2 at all.
       connectionRefusesStreams(connection)
       switch error.kind {
-      case .closing, .unresponsive, .linkEnded, .exhausted: start(exchange)
+      case .closing, .unresponsive, .linkEnded, .exhausted: start(exchange, at: now)
       case .notHTTP2, .violation, .flooded: exchange.turnedAway(connection.explain(error))
       }
     }
@@ -312,7 +313,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
     while case .connected(let current) = state, current === connection, let exchange = waiting.popFirst() {
-      put(exchange, on: connection)
+      put(exchange, on: connection, at: eventLoop.now)
     }
     leaveConnection()
   }

@@ -8,7 +8,7 @@ protocol ExchangeUpstream: AnyObject {
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
   /// Puts an exchange on a connection, or lets it wait for one.
-  func start(_ exchange: UpstreamExchange)
+  func start(_ exchange: UpstreamExchange, at now: NIODeadline)
   /// It waits no more.
   func leave(_ exchange: UpstreamExchange)
   /// - Parameter processing: what became of the request until then.
@@ -56,10 +56,10 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   init(
     _ head: ExchangeHead, sink: any ResponseSink, upstream: any ExchangeUpstream, arrival: UInt64,
-    budget: RequestLife.Budget
+    budget: RequestLife.Budget, at now: NIODeadline
   ) {
     request = ReplayableRequest(head)
-    life = RequestLife(budget, at: upstream.eventLoop.now)
+    life = RequestLife(budget, at: now)
     self.sink = sink
     self.upstream = upstream
     self.arrival = arrival
@@ -67,12 +67,14 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   /// Puts the request, as far as it has come, on a connection that has taken its head.
   /// - Parameter provingTakes: how long the far end needs at least to say that it is there; `nil`: it is known to be.
-  func opened(_ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil) {
+  func opened(
+    _ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil, at now: NIODeadline
+  ) {
     place = .on(connection, id)
     head.observed?.sent(to: upstream.name)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
-    handle(.sent(isWhole: isAwaited, provingTakes: proof))
+    handle(.sent(isWhole: isAwaited, provingTakes: proof), at: now)
     connection.watch(nextDeadline)
     for chunk in request.beginAttempt() { connection.write(id, chunk) }
     if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: request.body.trailers) }
@@ -160,7 +162,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   func responseEnded(trailers: FieldSection?) {
-    sink?.finish(trailers: trailers.map(upstream.rules.cleaned))
+    sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0) })
     ended()
   }
 
@@ -193,11 +195,15 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   // MARK: The life of the request
 
   private func handle(_ event: RequestLife.Event) {
-    switch life.handle(event, at: upstream.eventLoop.now) {
+    handle(event, at: upstream.eventLoop.now)
+  }
+
+  private func handle(_ event: RequestLife.Event, at now: @autoclosure () -> NIODeadline) {
+    switch life.handle(event, at: now()) {
     case .nothing:
       break
     case .repeat(let error):
-      if hasWholeBody() { upstream.start(self) } else { handle(.turnedAway(error)) }
+      if hasWholeBody() { upstream.start(self, at: now()) } else { handle(.turnedAway(error)) }
     case .release:
       end()
     case .fail(let failure):
