@@ -243,7 +243,7 @@ package final class HTTP1ClientSession: ConnectionSession {
       guard isSent, parser.isReusable else { return end(.abort(byReset: false)) }
       gate.forget()
       output.forgetContent()
-      early = ByteBuffer()
+      if early.readableBytes > 0 { early = ByteBuffer() }
       state = .idle(since: lastProgress)
     case .tunnel:
       end(.close(within: configuration.idleTimeout))

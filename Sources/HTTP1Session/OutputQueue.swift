@@ -17,8 +17,6 @@ struct OutputQueue {
   private var pieces = CircularBuffer<Piece>(initialCapacity: 1)
   /// The last piece, to which small ones are still added.
   private var gathered = Piece(bytes: ByteBuffer(), content: 0)
-  /// What was taken last, if it is of the usual size: it serves again once the channel has let go of it.
-  private var spare = ByteBuffer()
   private(set) var byteCount = 0
   /// Bytes of content that have been taken and not told of yet.
   private var credit = 0
@@ -27,11 +25,8 @@ struct OutputQueue {
 
   /// Adds what is not content.
   mutating func append<Failure>(_ write: (inout ByteBuffer) throws(Failure) -> Void) throws(Failure) {
-    if gathered.bytes.capacity == 0 {
-      swap(&gathered.bytes, &spare)
-      // Of what the channel still holds, this makes a new one.
-      gathered.bytes.clear(minimumCapacity: Self.usualSize)
-    }
+    // Where the channel still holds what was taken, this makes new storage; else it serves again.
+    if gathered.bytes.readableBytes == 0 { gathered.bytes.clear(minimumCapacity: Self.usualSize) }
     let before = gathered.bytes.readableBytes
     try write(&gathered.bytes)
     byteCount += gathered.bytes.readableBytes - before
@@ -63,14 +58,9 @@ struct OutputQueue {
   /// Takes what goes on the wire next.
   mutating func next(maximum: Int) -> ByteBuffer? {
     if pieces.isEmpty {
-      let bytes = gathered.bytes
-      guard bytes.readableBytes > maximum else {
-        guard bytes.readableBytes > 0 else { return nil }
-        take(bytes.readableBytes, content: gathered.content)
-        gathered = Piece(bytes: ByteBuffer(), content: 0)
-        if bytes.capacity == Self.usualSize { spare = bytes }
-        return bytes
-      }
+      let count = gathered.bytes.readableBytes
+      if count == 0 { return nil }
+      if count <= maximum { return takeGathered(count) }
       seal()
     }
     guard var first = pieces.popFirst() else { return nil }
@@ -101,6 +91,18 @@ struct OutputQueue {
 
   mutating func removeAll() {
     self = OutputQueue()
+  }
+
+  private mutating func takeGathered(_ count: Int) -> ByteBuffer {
+    take(count, content: gathered.content)
+    gathered.content = 0
+    let bytes = gathered.bytes
+    if bytes.capacity > Self.usualSize {
+      gathered.bytes = ByteBuffer()
+    } else {
+      gathered.bytes.moveReaderIndex(forwardBy: count)
+    }
+    return bytes
   }
 
   private mutating func take(_ bytes: Int, content: Int) {

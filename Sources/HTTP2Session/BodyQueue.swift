@@ -1,3 +1,4 @@
+import HTTPWire
 import NIOCore
 
 /// The body bytes of one stream that wait for their turn on the wire.
@@ -39,15 +40,5 @@ struct BodyQueue {
 
   mutating func removeAll() {
     self = BodyQueue()
-  }
-}
-
-extension ByteBuffer {
-  /// The same as `writeBytes`, which is written for any sequence, at half its price.
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    writeWithUnsafeMutableBytes(minimumWritableBytes: bytes.count) { room in
-      room.copyMemory(from: bytes)
-      return bytes.count
-    }
   }
 }

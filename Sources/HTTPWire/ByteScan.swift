@@ -6,6 +6,14 @@ extension UInt64 {
     (self &- 0x0101_0101_0101_0101 &* UInt64(limit)) & ~self & 0x8080_8080_8080_8080 != 0
   }
 
+  /// The first of the eight bytes that is this one, by its place in memory.
+  @inlinable package func firstOffset(of byte: UInt8) -> Int? {
+    let difference = littleEndian ^ 0x0101_0101_0101_0101 &* UInt64(byte)
+    // A borrow may set the high bit of a later byte, never of an earlier one.
+    let marks = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    return marks == 0 ? nil : marks.trailingZeroBitCount / 8
+  }
+
   /// Whether one of the eight bytes is this one.
   @inlinable package func hasByte(_ byte: UInt8) -> Bool {
     (self ^ 0x0101_0101_0101_0101 &* UInt64(byte)).hasByte(below: 1)
@@ -24,7 +32,11 @@ extension UnsafeRawBufferPointer {
   /// The first place of a byte at or after `start`.
   @inlinable package func firstOffset(of byte: UInt8, from start: Int) -> Int? {
     var index = start
-    while index + 8 <= count, !loadUnaligned(fromByteOffset: index, as: UInt64.self).hasByte(byte) { index += 8 }
+    while index + 8 <= count {
+      let offset = loadUnaligned(fromByteOffset: index, as: UInt64.self).firstOffset(of: byte)
+      if let offset { return index + offset }
+      index += 8
+    }
     while index < count {
       if self[index] == byte { return index }
       index += 1

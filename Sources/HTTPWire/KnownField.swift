@@ -84,55 +84,66 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
 
   /// Classifies a name that is already in lower case.
   package init(lowercased name: UnsafeRawBufferPointer) {
-    // Length and first byte leave one candidate, compared whole; a third byte where they do not.
-    switch (name.count, name.first) {
-    case (2, UInt8(ascii: "t")): self = Self.match(name, .te)
-    case (3, UInt8(ascii: "v")): self = Self.match(name, .via)
-    case (4, UInt8(ascii: "h")): self = Self.match(name, .host)
-    case (4, UInt8(ascii: "d")): self = Self.match(name, .date)
-    case (5, UInt8(ascii: ":")): self = Self.match(name, .path)
-    case (6, UInt8(ascii: "a")): self = Self.match(name, .accept)
-    case (6, UInt8(ascii: "c")): self = Self.match(name, .cookie)
-    case (6, UInt8(ascii: "e")): self = Self.match(name, .expect)
-    case (6, UInt8(ascii: "o")): self = Self.match(name, .origin)
-    case (6, UInt8(ascii: "s")): self = Self.match(name, .server)
-    case (7, UInt8(ascii: ":")):
-      switch name[2] {
-      case UInt8(ascii: "e"): self = Self.match(name, .method)
-      case UInt8(ascii: "c"): self = Self.match(name, .scheme)
-      default: self = Self.match(name, .status)
+    // Its length and one more byte leave one candidate, which is compared whole.
+    let candidate: KnownField
+    switch name.count {
+    case 2: candidate = .te
+    case 3: candidate = .via
+    case 4: candidate = name[0] == UInt8(ascii: "h") ? .host : .date
+    case 5: candidate = .path
+    case 6:
+      switch name[0] {
+      case UInt8(ascii: "a"): candidate = .accept
+      case UInt8(ascii: "c"): candidate = .cookie
+      case UInt8(ascii: "e"): candidate = .expect
+      case UInt8(ascii: "o"): candidate = .origin
+      default: candidate = .server
       }
-    case (7, UInt8(ascii: "u")): self = Self.match(name, .upgrade)
-    case (7, UInt8(ascii: "r")): self = Self.match(name, .referer)
-    case (7, UInt8(ascii: "t")): self = Self.match(name, .trailer)
-    case (8, UInt8(ascii: "p")): self = Self.match(name, .priority)
-    case (9, UInt8(ascii: ":")): self = Self.match(name, .protocol)
-    case (9, UInt8(ascii: "f")): self = Self.match(name, .forwarded)
-    case (10, UInt8(ascii: ":")): self = Self.match(name, .authority)
-    case (10, UInt8(ascii: "c")): self = Self.match(name, .connection)
-    case (10, UInt8(ascii: "k")): self = Self.match(name, .keepAlive)
-    case (10, UInt8(ascii: "u")): self = Self.match(name, .userAgent)
-    case (10, UInt8(ascii: "t")): self = Self.match(name, .tracestate)
-    case (11, UInt8(ascii: "t")): self = Self.match(name, .traceparent)
-    case (12, UInt8(ascii: "c")): self = Self.match(name, .contentType)
-    case (12, UInt8(ascii: "m")): self = Self.match(name, .maxForwards)
-    case (12, UInt8(ascii: "p")): self = Self.match(name, .proxyStatus)
-    case (14, UInt8(ascii: "c")): self = Self.match(name, .contentLength)
-    case (14, UInt8(ascii: "s")):
-      self = Self.match(name, name[10] == UInt8(ascii: "s") ? .secFetchSite : .secFetchDest)
-    case (16, UInt8(ascii: "p")): self = Self.match(name, .proxyConnection)
-    case (17, UInt8(ascii: "t")): self = Self.match(name, .transferEncoding)
-    case (17, UInt8(ascii: "s")): self = Self.match(name, .secWebSocketKey)
-    case (17, UInt8(ascii: "b")): self = Self.match(name, .targetForm)
-    case (18, UInt8(ascii: "p")): self = Self.match(name, .proxyAuthenticate)
-    case (19, UInt8(ascii: "p")): self = Self.match(name, .proxyAuthorization)
-    case (20, UInt8(ascii: "s")): self = Self.match(name, .secWebSocketAccept)
-    case (21, UInt8(ascii: "s")): self = Self.match(name, .secWebSocketVersion)
-    default: self = .other
+    case 7:
+      switch name[2] {
+      case UInt8(ascii: "e"): candidate = .method
+      case UInt8(ascii: "c"): candidate = .scheme
+      case UInt8(ascii: "t"): candidate = .status
+      case UInt8(ascii: "g"): candidate = .upgrade
+      case UInt8(ascii: "f"): candidate = .referer
+      default: candidate = .trailer
+      }
+    case 8: candidate = .priority
+    case 9: candidate = name[0] == UInt8(ascii: ":") ? .protocol : .forwarded
+    case 10:
+      switch name[0] {
+      case UInt8(ascii: ":"): candidate = .authority
+      case UInt8(ascii: "c"): candidate = .connection
+      case UInt8(ascii: "k"): candidate = .keepAlive
+      case UInt8(ascii: "t"): candidate = .tracestate
+      default: candidate = .userAgent
+      }
+    case 11: candidate = .traceparent
+    case 12:
+      switch name[0] {
+      case UInt8(ascii: "c"): candidate = .contentType
+      case UInt8(ascii: "m"): candidate = .maxForwards
+      default: candidate = .proxyStatus
+      }
+    case 14:
+      switch name[10] {
+      case UInt8(ascii: "n"): candidate = .contentLength
+      case UInt8(ascii: "s"): candidate = .secFetchSite
+      default: candidate = .secFetchDest
+      }
+    case 16: candidate = .proxyConnection
+    case 17:
+      switch name[0] {
+      case UInt8(ascii: "t"): candidate = .transferEncoding
+      case UInt8(ascii: "s"): candidate = .secWebSocketKey
+      default: candidate = .targetForm
+      }
+    case 18: candidate = .proxyAuthenticate
+    case 19: candidate = .proxyAuthorization
+    case 20: candidate = .secWebSocketAccept
+    case 21: candidate = .secWebSocketVersion
+    default: candidate = .other
     }
-  }
-
-  private static func match(_ name: UnsafeRawBufferPointer, _ candidate: KnownField) -> KnownField {
-    name.equals(candidate.name) ? candidate : .other
+    self = candidate != .other && name.equals(candidate.name) ? candidate : .other
   }
 }

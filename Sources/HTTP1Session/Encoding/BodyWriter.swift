@@ -21,22 +21,22 @@ package struct BodyWriter: Sendable {
       remaining -= count
     case .chunked:
       output.writeString(String(count, radix: 16))
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
     case .untilClose, .tunnel: break
     }
   }
 
   func writeSuffix(into output: inout ByteBuffer) {
-    if framing == .chunked { output.writeStaticString("\r\n") }
+    if framing == .chunked { output.append("\r\n") }
   }
 
   func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
     guard remaining == 0 else { throw .unencodable("The body is \(remaining) bytes shorter than its Content-Length.") }
     guard framing == .chunked else { return }
     try output.writeWhole { output throws(HTTP1Failure) in
-      output.writeStaticString("0\r\n")
+      output.append("0\r\n")
       if let trailers { try Self.write(trailers, into: &output) }
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
     }
   }
 

@@ -30,22 +30,20 @@ extension ByteBuffer {
     var options = ConnectionOptions()
     var cookies = 0
     if section.contains(.connection) {
-      for line in section.lines where line.field == .connection {
-        section.withBytes(of: line) { options.note($1) }
+      section.forEachLine { line, _, value in
+        if line.field == .connection { options.note(value) }
       }
     }
-    for line in section.lines {
+    try section.forEachLine { line, name, value throws(HTTP1Failure) in
       switch line.field {
-      case .contentLength, .host: continue
-      case .proxyAuthorization, .proxyAuthenticate: if !keepingProxyFields { continue }
+      case .contentLength, .host: return
+      case .proxyAuthorization, .proxyAuthenticate: if !keepingProxyFields { return }
       case .cookie:
         cookies += 1
-        continue
-      case let field: if field.isPseudo || field.isHopByHop { continue }
+        return
+      case let field: if field.isPseudo || field.isHopByHop { return }
       }
-      try section.withBytes(of: line) { name, value throws(HTTP1Failure) in
-        if options.count == 0 || !options.contains(name) { try writeField(name, value) }
-      }
+      if options.count == 0 || !options.contains(name) { try writeField(name, value) }
     }
     if cookies > 0 { try writeCookie(of: section) }
   }
@@ -68,13 +66,13 @@ extension ByteBuffer {
 
   /// A request target, method or other part of a start line that has been found good.
   mutating func writeValue(of field: KnownField, in section: FieldSection) {
-    section.withValue(of: field) { _ = writeBytes($0) }
+    section.withValue(of: field) { append($0) }
   }
 
   mutating func writeContentLength(_ length: Int) {
-    writeStaticString("Content-Length: ")
+    append("Content-Length: ")
     writeString(String(length))
-    writeStaticString("\r\n")
+    append("\r\n")
   }
 
   /// Runs a body of writes, and takes all of them back where it throws: half a head must never leave.

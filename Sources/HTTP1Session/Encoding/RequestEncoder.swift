@@ -41,20 +41,20 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     let target = try RequestTarget(of: fields, kind: kind, form: options.targetForm)
     let framing = try Self.framing(of: fields, kind: kind, hasBody: options.hasBody)
     try output.writeWhole { output throws(HTTP1Failure) in
-      if kind == .upgrade { output.writeStaticString("GET") } else { output.writeValue(of: .method, in: fields) }
-      output.writeStaticString(" ")
+      if kind == .upgrade { output.append("GET") } else { output.writeValue(of: .method, in: fields) }
+      output.append(" ")
       target.write(fields, into: &output)
-      output.writeStaticString(" HTTP/1.1\r\nHost: ")
+      output.append(" HTTP/1.1\r\nHost: ")
       output.writeValue(of: target.authority, in: fields)
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
       try output.writeForwardedFields(of: fields, keepingProxyFields: target.isForProxy)
       try Self.writeConnectionFields(of: fields, kind: kind, options, into: &output)
       switch framing {
       case .length(let length): output.writeContentLength(length)
-      case .chunked: output.writeStaticString("Transfer-Encoding: chunked\r\n")
+      case .chunked: output.append("Transfer-Encoding: chunked\r\n")
       case .none, .untilClose, .tunnel: break
       }
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
     }
     body = BodyWriter(framing)
   }
@@ -81,13 +81,13 @@ package struct RequestEncoder: MessageEncoder, Sendable {
       guard fields.withValue(of: .protocol, FieldGrammar.isToken) == true else {
         throw .unencodable("The protocol to upgrade to is not a token.")
       }
-      output.writeStaticString("Upgrade: ")
+      output.append("Upgrade: ")
       output.writeValue(of: .protocol, in: fields)
-      output.writeStaticString("\r\nConnection: upgrade\r\n")
+      output.append("\r\nConnection: upgrade\r\n")
     } else if !options.keepAlive {
-      output.writeStaticString("Connection: close\r\n")
+      output.append("Connection: close\r\n")
     }
     // RFC 9110 §10.1.4: TE ends at the next hop, so Connection names it.
-    if options.acceptsTrailers { output.writeStaticString("TE: trailers\r\nConnection: TE\r\n") }
+    if options.acceptsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
   }
 }

@@ -49,11 +49,11 @@ struct RequestTarget {
   func write(_ fields: FieldSection, into output: inout ByteBuffer) {
     switch form {
     case .origin: output.writeValue(of: .path, in: fields)
-    case .asterisk: output.writeStaticString("*")
+    case .asterisk: output.append("*")
     case .authority: output.writeValue(of: authority, in: fields)
     case .absolute:
       output.writeValue(of: .scheme, in: fields)
-      output.writeStaticString("://")
+      output.append("://")
       output.writeValue(of: authority, in: fields)
       if hasPath { output.writeValue(of: .path, in: fields) }  // RFC 9112 §3.2.4: "*" is the absence of a path here
     }

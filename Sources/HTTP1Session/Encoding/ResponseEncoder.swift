@@ -39,7 +39,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
     try output.writeWhole { output throws(HTTP1Failure) in
       output.writeStatusLine(status)
       try output.writeForwardedFields(of: fields, keepingProxyFields: false)
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
     }
   }
 
@@ -64,23 +64,23 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
       output.writeStatusLine(status)
       try output.writeForwardedFields(of: fields, keepingProxyFields: status == 407)
       if let upgrade {
-        output.writeStaticString("Upgrade: ")
-        output.writeStaticString(upgrade)
-        output.writeStaticString("\r\nConnection: upgrade\r\n")
+        output.append("Upgrade: ")
+        output.append(upgrade)
+        output.append("\r\nConnection: upgrade\r\n")
       } else if framing != .tunnel {
         if !keepAlive {
-          output.writeStaticString("Connection: close\r\n")
+          output.append("Connection: close\r\n")
         } else if context.version == .v1_0 {
-          output.writeStaticString("Connection: keep-alive\r\n")
+          output.append("Connection: keep-alive\r\n")
         }
       }
       switch framing {
       case .length(let length): output.writeContentLength(length)
-      case .chunked: output.writeStaticString("Transfer-Encoding: chunked\r\n")
+      case .chunked: output.append("Transfer-Encoding: chunked\r\n")
       case .none: if let declared, status != 204 { output.writeContentLength(declared) }
       case .untilClose, .tunnel: break
       }
-      output.writeStaticString("\r\n")
+      output.append("\r\n")
     }
     self.keepAlive = keepAlive && framing != .tunnel
     body = BodyWriter(framing)
@@ -102,10 +102,10 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
 
 extension ByteBuffer {
   fileprivate mutating func writeStatusLine(_ status: Int) {
-    writeStaticString("HTTP/1.1 ")
+    append("HTTP/1.1 ")
     writeString(String(status))
-    writeStaticString(" ")
-    writeStaticString(ReasonPhrase.of(status))
-    writeStaticString("\r\n")
+    append(" ")
+    append(ReasonPhrase.of(status))
+    append("\r\n")
   }
 }
