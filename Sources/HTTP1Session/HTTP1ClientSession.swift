@@ -172,7 +172,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   // MARK: Input
 
-  package func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
+  package func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline) {
     guard !isEnded else { return }
     lastProgress = now
     parser.receive(bytes)

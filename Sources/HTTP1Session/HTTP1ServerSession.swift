@@ -197,7 +197,7 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   // MARK: Input
 
-  package func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
+  package func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline) {
     self.now = now
     switch state {
     case .closing, .lingering, .ended: break

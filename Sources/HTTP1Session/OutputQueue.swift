@@ -86,7 +86,9 @@ struct OutputQueue {
   mutating func forgetContent() {
     credit = 0
     gathered.content = 0
-    for index in pieces.indices { pieces[index].content = 0 }
+    if !pieces.isEmpty {
+      for index in pieces.indices { pieces[index].content = 0 }
+    }
   }
 
   mutating func removeAll() {

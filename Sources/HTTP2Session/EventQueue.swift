@@ -14,7 +14,7 @@ struct EventQueue {
     case other
   }
 
-  mutating func append(_ event: HTTP2Event) {
+  mutating func append(_ event: consuming HTTP2Event) {
     last =
       switch event {
       case .data(let id, _, _): .data(id)

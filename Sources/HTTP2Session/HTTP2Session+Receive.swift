@@ -3,7 +3,7 @@ package import NIOCore
 
 extension HTTP2Session {
   /// Takes bytes from the link. Whatever is wrong with them is told by an event.
-  package func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
+  package func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline) {
     guard failure == nil, bytes.readableBytes > 0 else { return }
     self.now = now
     lastReceived = now

@@ -102,7 +102,7 @@ package final class HTTP2Session {
     isBroken || (nghttp2_session_want_read(engine) == 0 && nghttp2_session_want_write(engine) == 0)
   }
 
-  func emit(_ event: HTTP2Event) {
+  func emit(_ event: consuming HTTP2Event) {
     if failure == nil { events.append(event) }
   }
 

@@ -12,7 +12,7 @@ package typealias StreamID = Int32
 package protocol ConnectionSession: AnyObject {
   associatedtype Event
 
-  func receive(_ bytes: ByteBuffer, at now: NIODeadline)
+  func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline)
   /// The peer sends no more.
   func receiveEnd(at now: NIODeadline)
 

@@ -64,10 +64,9 @@ package struct StreamTable<Value> {
   }
 
   @inlinable
-  mutating func insert(_ entry: Place) {
+  mutating func insert(_ entry: consuming Place) {
     if 2 * (count + 1) > places.count { grow() }
     count += 1
-    var entry = entry
     var place = home(of: entry.id)
     while places[place].id != 0 {
       if steps(to: place, for: places[place].id) < steps(to: place, for: entry.id) { swap(&places[place], &entry) }

@@ -84,15 +84,24 @@ final class HTTP1ClientConnection {
   /// Begins an exchange.
   /// - Throws: where its request cannot be written; the connection can still be used.
   func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP1Failure) {
-    var head = exchange.head
-    let isWebSocket = head.fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
-    handshake = isWebSocket ? WebSocketHandshake(asking: &head.fields) : nil
-    try session.begin(
-      head.fields, isComplete: head.isComplete, readAhead: head.readAhead ?? configuration.readAhead, at: now)
+    if exchange.head.fields.contains(.protocol) {
+      var fields = exchange.head.fields
+      let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
+      handshake = isWebSocket ? WebSocketHandshake(asking: &fields) : nil
+      try begin(exchange.head, fields, at: now)
+    } else {
+      handshake = nil
+      try begin(exchange.head, exchange.head.fields, at: now)
+    }
     self.exchange = exchange
     id &+= 1
     exchange.opened(id, on: self, provingTakes: isInterrupted ? .zero : nil, at: now)
-    if head.isComplete { driver.transmit(at: now) } else { driver.scheduleTransmit() }
+    if exchange.head.isComplete { driver.transmit(at: now) } else { driver.scheduleTransmit() }
+  }
+
+  private func begin(_ head: ExchangeHead, _ fields: FieldSection, at now: NIODeadline) throws(HTTP1Failure) {
+    try session.begin(
+      fields, isComplete: head.isComplete, readAhead: head.readAhead ?? configuration.readAhead, at: now)
   }
 
   private func becomeIdle() {

@@ -79,7 +79,7 @@ final class ServedExchange: ResponseSink {
   }
 
   deinit {
-    terms.readAhead.sent(unsent)
+    if unsent > 0 { terms.readAhead.sent(unsent) }
   }
 
   /// - Parameter fields: what its client has asked for, as far as it is a request.

@@ -1,20 +1,19 @@
 import HTTPWire
 import NIOCore
 
-/// A request on its way through as many connections as it takes: what has come of it, and of how many of its bytes the
-/// sender was told that they went on.
+/// What follows a request's head, on its way through as many connections as it takes: what has come of it, and of how many of
+/// its bytes the sender was told that they went on.
 ///
 /// A value that never calls its owner's sink: that may come back with more of the request.
 struct ReplayableRequest {
-  let head: ExchangeHead
   private(set) var body: RequestBacklog
   /// Bytes that the sender was told of, and those that this attempt has passed on.
   private var credited = 0
   private var passed = 0
 
-  init(_ head: ExchangeHead) {
-    self.head = head
-    body = RequestBacklog(isComplete: head.isComplete)
+  /// - Parameter isComplete: the request ends with its head.
+  init(isComplete: Bool) {
+    body = RequestBacklog(isComplete: isComplete)
   }
 
   /// - Returns: what of the body has come so far, which is to be sent now.

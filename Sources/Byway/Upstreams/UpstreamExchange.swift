@@ -38,6 +38,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     case on(any ClientConnection, StreamID)
   }
 
+  let head: ExchangeHead
   let arrival: UInt64
   private var request: ReplayableRequest
   private var life: RequestLife
@@ -45,7 +46,6 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   private var sink: (any ResponseSink)?
   private var place = Place.none
 
-  var head: ExchangeHead { request.head }
   var nextDeadline: NIODeadline? { life.nextDeadline }
 
   /// If it is lost with a kept connection it can be sent again in full. Only once: the other kept connections may have
@@ -55,10 +55,11 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   init(
-    _ head: ExchangeHead, sink: any ResponseSink, upstream: any ExchangeUpstream, arrival: UInt64,
+    _ head: consuming ExchangeHead, sink: any ResponseSink, upstream: any ExchangeUpstream, arrival: UInt64,
     budget: RequestLife.Budget, at now: NIODeadline
   ) {
-    request = ReplayableRequest(head)
+    request = ReplayableRequest(isComplete: head.isComplete)
+    self.head = head
     life = RequestLife(budget, at: now)
     self.sink = sink
     self.upstream = upstream

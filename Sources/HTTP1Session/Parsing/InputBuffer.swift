@@ -13,7 +13,7 @@ struct InputBuffer: Sendable {
   var isEmpty: Bool { bytes.readableBytes == 0 }
   var count: Int { bytes.readableBytes }
 
-  mutating func receive(_ more: ByteBuffer) {
+  mutating func receive(_ more: consuming ByteBuffer) {
     if isEmpty {
       bytes = more
       scanned = 0

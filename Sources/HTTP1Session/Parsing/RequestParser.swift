@@ -19,7 +19,7 @@ package struct RequestParser: ~Copyable, Sendable {
     reader = MessageReader(.request, configuration)
   }
 
-  package mutating func receive(_ bytes: ByteBuffer) {
+  package mutating func receive(_ bytes: consuming ByteBuffer) {
     reader.input.receive(bytes)
   }
 

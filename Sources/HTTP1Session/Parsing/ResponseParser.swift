@@ -38,7 +38,7 @@ package struct ResponseParser: ~Copyable, Sendable {
     state = .statusLine
   }
 
-  package mutating func receive(_ bytes: ByteBuffer) {
+  package mutating func receive(_ bytes: consuming ByteBuffer) {
     reader.input.receive(bytes)
   }
 
