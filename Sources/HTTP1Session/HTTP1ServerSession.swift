@@ -26,7 +26,7 @@ package final class HTTP1ServerSession: ConnectionSession {
     package init() {}
   }
 
-  private enum State {
+  enum State {
     /// Between requests; nothing of the next has come.
     case idle(since: NIODeadline)
     case inHead(since: NIODeadline)
@@ -40,7 +40,7 @@ package final class HTTP1ServerSession: ConnectionSession {
     case ended
   }
 
-  private struct Exchange {
+  struct Exchange {
     enum Request {
       /// Parts of it are still to come.
       case coming(hasContent: Bool)
@@ -63,7 +63,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   }
 
   /// Which requests are served.
-  private enum Acceptance {
+  enum Acceptance {
     case all
     /// One more, that its client sent before it could know: nobody would send it again.
     case one(until: NIODeadline)
@@ -73,19 +73,19 @@ package final class HTTP1ServerSession: ConnectionSession {
   /// So many bytes may wait for the client before the next request is read.
   private static let unreadLimit = 16 * 1024
 
-  private let timeouts: Timeouts
-  private var parser: RequestParser
+  let timeouts: Timeouts
+  var parser: RequestParser
   private var encoder = ResponseEncoder()
-  private var output = OutputQueue()
-  private var gate = ReadGate()
-  private var state: State
-  private var pending: HTTP1ServerEvent?
-  private var isInputEnded = false
+  var output = OutputQueue()
+  var gate = ReadGate()
+  var state: State
+  var pending: HTTP1ServerEvent?
+  private(set) var isInputEnded = false
   private var hasServed = false
-  private var acceptance = Acceptance.all
+  private(set) var acceptance = Acceptance.all
   /// As it was told last.
-  private var now: NIODeadline
-  package private(set) var ending: ConnectionEnding?
+  var now: NIODeadline
+  package internal(set) var ending: ConnectionEnding?
 
   package init(configuration: HTTP1Configuration = .defaults, timeouts: Timeouts = Timeouts(), at now: NIODeadline) {
     self.timeouts = timeouts
@@ -278,7 +278,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   }
 
   /// What still comes is not read as a request any more.
-  private func refuse(_ failure: HTTP1Failure) -> HTTP1ServerEvent? {
+  func refuse(_ failure: HTTP1Failure) -> HTTP1ServerEvent? {
     var exchange = Exchange(context: ResponseEncoder.Context(keepAlive: false), request: .whole)
     if case .exchanging(let current) = state {
       exchange = current
@@ -362,63 +362,4 @@ package final class HTTP1ServerSession: ConnectionSession {
   package func admitRead() -> Bool { gate.admitRead(hasEnough: isNextWaiting) }
   package func releaseRead(at now: NIODeadline) -> Bool { gate.releaseRead(hasEnough: isNextWaiting) }
   package var readRoom: Int { .max }
-
-  // MARK: Time
-
-  /// Between requests and within a head the client is waited for. Content may pause as long as its sender likes: streams do.
-  private func settle() {
-    switch state {
-    case .idle, .inHead:
-      if isInputEnded {
-        close()
-      } else if parser.isIdle {
-        if case .inHead = state { state = .idle(since: now) }
-      } else if case .idle = state {
-        state = .inHead(since: now)
-      }
-    case .exchanging, .unread, .closing, .lingering, .ended:
-      break
-    }
-  }
-
-  package var nextDeadline: NIODeadline? {
-    switch (state, acceptance) {
-    case (.idle, .one(let end)), (.inHead, .one(let end)): end
-    case (.idle(let start), _): start + timeouts.idle
-    case (.inHead(let start), _): start + timeouts.head
-    case (.unread(let start), _): start + timeouts.unread
-    case (.closing(let end), _), (.lingering(let end), _): end
-    case (.exchanging, _), (.ended, _): nil
-    }
-  }
-
-  package func handleTimeout(at now: NIODeadline) {
-    guard let deadline = nextDeadline, deadline <= now else { return }
-    self.now = now
-    switch state {
-    case .idle: close()
-    case .inHead:
-      pending = refuse(HTTP1Failure(.incomplete(.inHead), "The request's head did not arrive in time.", status: 408))
-    case .unread, .closing, .lingering: end(.abort(byReset: false))
-    case .exchanging, .ended: break
-    }
-  }
-
-  // MARK: Ending
-
-  /// Ends our direction once everything is written, and waits a moment for the client to end its own: closing on bytes that
-  /// nobody has read would be a reset, which may overtake the response (RFC 9112 §9.6).
-  private func close() {
-    gate.forget()
-    output.forgetContent()
-    state = .closing(until: now + timeouts.unread)
-    ending = isInputEnded ? .close(within: timeouts.unread) : .endOutput
-  }
-
-  private func end(_ ending: ConnectionEnding) {
-    self.ending = ending
-    state = .ended
-    gate.forget()
-    output.forgetContent()
-  }
 }
