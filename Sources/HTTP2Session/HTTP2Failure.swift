@@ -9,8 +9,6 @@ package struct HTTP2Failure: Error, Sendable, Hashable {
     case flooded
     /// The peer did not answer in time.
     case unresponsive
-    /// The link ended before the session did.
-    case linkEnded
     /// This end cannot go on: out of memory, or out of stream identifiers.
     case exhausted
     /// No new request may start: one end is shutting the session down.

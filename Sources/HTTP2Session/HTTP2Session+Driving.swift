@@ -6,9 +6,6 @@ extension HTTP2Session: ConnectionSession {
   /// How long a peer may take to read the rest.
   private static var lastPatience: TimeAmount { .seconds(30) }
 
-  /// What the end of the peer's direction means depends on the role, which its owner has.
-  package func receiveEnd(at now: NIODeadline) {}
-
   /// Storage that the channel has let go of is used again; clearing what it still holds makes a new one.
   package func nextTransmit(maximum: Int, at now: NIODeadline) -> ByteBuffer? {
     outgoing.clear()

@@ -17,17 +17,11 @@ extension HTTP2Session {
     watchIdleness()
   }
 
-  /// The link brings no more bytes. What was open is over; whether the peer acted on it, nobody knows. Where nothing
-  /// was open, the failure that is told may be no more than the peer's way to say good-bye.
-  package func linkEnded(at now: NIODeadline) {
+  /// What the end means to streams that are open depends on the role, which the owner has. Where too little has come to be
+  /// HTTP/2, it tells who is there.
+  package func receiveEnd(at now: NIODeadline) {
     self.now = now
-    guard !isFinished else { return }
-    if let failure = preface.unsettled("ended the link") {
-      fail(failure)
-    } else {
-      fail(.linkEnded, .noError, "The far end ended the link.")
-    }
-    isBroken = true
+    if let failure = preface.unsettled("ended the link") { fail(failure) }
   }
 
   private func feed(_ bytes: UnsafeRawBufferPointer) {

@@ -37,6 +37,18 @@ import Testing
     #expect(events.first == .closed(id, .protocolError, isUnprocessed: true))
   }
 
+  @Test("says what little came where the link ends before the preface does", arguments: ["PRI * HT", "P"])
+  func unfinishedPreface(_ bytes: String) throws {
+    let client = RawClient(handshake: false)
+    client.send(bytes: Array(bytes.utf8))
+    #expect(client.events.failure == nil)
+    client.server.receiveEnd(at: .uptimeNanoseconds(1))
+    var failure: HTTP2Failure?
+    while let event = client.server.nextEvent() { if case .failed(let told) = event { failure = told } }
+    #expect(failure?.isOfAStranger == true)
+    #expect(failure?.message.contains(#"sent "\#(bytes)" and ended the link"#) == true, "\(failure?.message ?? "")")
+  }
+
   @Test("recognises the preface byte by byte") func prefaceInPieces() {
     let client = RawClient(handshake: false)
     for byte in RawClient.magic + RawFrame.settings().bytes { client.send(bytes: [byte]) }
@@ -133,17 +145,19 @@ import Testing
     #expect(ids.allSatisfy { pair.toClient.closed($0) == .noError })
   }
 
-  @Test("a link that ends closes every stream, then the session") func linkEnded() throws {
+  @Test("a session that fails closes every stream, then itself") func failed() throws {
     let pair = Pair()
     let sent = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
     let unsent = try pair.client.submitRequest(.get(), endStream: true)
     pair.toClient = []
-    pair.client.linkEnded(at: pair.now)
+    pair.client.receive(ByteBuffer(bytes: RawFrame.pushPromise(1, 2).bytes), at: pair.now)
     pair.collect()
-    #expect(pair.toClient.contains(.closed(sent, .noError, isUnprocessed: false)))
-    #expect(pair.toClient.contains(.closed(unsent, .noError, isUnprocessed: true)))
-    #expect(pair.toClient.failure?.kind == .linkEnded)
+    #expect(pair.toClient.contains(.closed(sent, .protocolError, isUnprocessed: false)))
+    #expect(pair.toClient.contains(.closed(unsent, .protocolError, isUnprocessed: true)))
+    #expect(pair.toClient.failure?.kind == .violation)
+    var goAway = ByteBuffer()
+    pair.client.nextTransmit(maximum: 1 << 20, into: &goAway, at: pair.now)
     #expect(pair.client.isFinished && !pair.client.wantsTransmit)
   }
 

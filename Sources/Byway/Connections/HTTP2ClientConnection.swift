@@ -205,6 +205,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
   }
 
   func inputEnded(isClosed: Bool) {
+    session.receiveEnd(at: driver.eventLoop.now)
     // Nothing can be answered any more.
     if !isClosed { driver.close() }
   }

@@ -130,6 +130,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
   }
 
   func inputEnded(isClosed: Bool) {
+    session.receiveEnd(at: driver.eventLoop.now)
     guard !isClosed else { return }
     // No request can be completed any more, but an answer may still be read.
     let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")

@@ -8,7 +8,7 @@ extension BywayError {
       case .notHTTP2, .violation, .flooded: .protocolViolation
       // One that never spoke does not become better by trying again at once.
       case .unresponsive where failure.code == .settingsTimeout: .linkUnavailable
-      case .unresponsive, .linkEnded, .exhausted: .linkLost
+      case .unresponsive, .exhausted: .linkLost
       case .closing: .refused
       }
     var message = failure.message

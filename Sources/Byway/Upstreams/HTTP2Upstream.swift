@@ -175,7 +175,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
       // Another connection may take it, unless this is not HTTP/2 at all.
       connectionRefusesStreams(connection)
       switch error.kind {
-      case .closing, .unresponsive, .linkEnded, .exhausted: start(exchange, at: now)
+      case .closing, .unresponsive, .exhausted: start(exchange, at: now)
       case .notHTTP2, .violation, .flooded: exchange.turnedAway(connection.explain(error))
       }
     }
