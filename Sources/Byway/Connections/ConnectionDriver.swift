@@ -221,7 +221,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     settle()
     // The channel would ask for the next read by itself, from the pipeline's other end.
     if !isEnded { read(context: context) }
-    context.fireChannelReadComplete()
+    // Nobody stands behind this handler who would have to know.
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {

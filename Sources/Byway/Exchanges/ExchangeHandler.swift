@@ -12,7 +12,7 @@ package protocol ExchangeHandler: AnyObject {
   /// May answer into `sink` before it returns.
   /// - Returns: where the rest of the request goes. After the response has ended or failed, what still arrives there is
   ///   ignored.
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink
 }
 
 /// A request's head, and what its sender knows besides it.

@@ -94,11 +94,12 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" })
   }
 
-  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
     let now = eventLoop.now
+    let budget = budget(until: request.deadline)
     let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline), at: now)
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
     start(exchange, at: now)
     return exchange
   }
@@ -157,6 +158,10 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       exchange.turnedAway(
         BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
     }
+  }
+
+  func admit(_ response: inout FieldSection) -> BywayError? {
+    rules.admit(&response)
   }
 
   func leave(_ exchange: UpstreamExchange) {

@@ -1,4 +1,5 @@
 package import HTTP2Session
+import HTTPWire
 package import LineLayer
 package import Logging
 package import NIOCore
@@ -66,11 +67,12 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" })
   }
 
-  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
     let now = eventLoop.now
+    let budget = budget(until: request.deadline)
     let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget(until: request.deadline), at: now)
+      request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
     start(exchange, at: now)
     return exchange
   }
@@ -192,6 +194,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     connect()
     // There will be no try in time for one that has no patience.
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
+  }
+
+  func admit(_ response: inout FieldSection) -> BywayError? {
+    rules.admit(&response)
   }
 
   func leave(_ exchange: UpstreamExchange) {

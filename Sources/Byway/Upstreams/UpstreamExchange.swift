@@ -7,6 +7,8 @@ protocol ExchangeUpstream: AnyObject {
   var name: String { get }
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
+  /// By its rules, of which no copy is made for that.
+  func admit(_ response: inout FieldSection) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
   /// It waits no more.
@@ -148,7 +150,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.responseBegan)
     head.observed?.answered()
     request.responseBegan()
-    if let rejection = upstream.rules.admit(&fields) {
+    if let rejection = upstream.admit(&fields) {
       let sink = sink
       cancel(rejection)
       sink?.fail(rejection)

@@ -28,7 +28,7 @@ final class GatewayRouter: ExchangeHandler {
     origin = try Self.handler(for: configuration.origin, configuration, access, hop: hop, on: eventLoop)
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do {
       let target = try rules.target(of: request.fields)
       if case .origin = target {} else { request.observed?.clientChoosesUpstream() }
@@ -36,7 +36,6 @@ final class GatewayRouter: ExchangeHandler {
       guard configuration.addsForwarded || request.fields.contains(.targetForm) else {
         return handler.begin(request, respondingTo: sink)
       }
-      var request = request
       request.fields.remove(.targetForm)
       if configuration.addsForwarded { addForwarded(to: &request.fields) }
       return handler.begin(request, respondingTo: sink)
