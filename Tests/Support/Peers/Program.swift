@@ -12,6 +12,7 @@ package struct Program: Sendable {
   package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
   package static let curl = Program(name: "curl", package: "curl")
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
+  package static let h2load = Program(name: "h2load", package: "nghttp2-client")
   package static let openssl = Program(name: "openssl", package: "openssl")
   package static let groff = Program(name: "groff", package: "groff-base")
   package static let bash = Program(name: "bash", package: "bash")

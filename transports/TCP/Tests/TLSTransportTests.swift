@@ -1,4 +1,5 @@
 import Byway
+import Foundation
 import NIOCore
 import NIOSSL
 import TestPeers
@@ -183,6 +184,33 @@ import TransportTestSupport
           try? await near.close().get()
         }
       }
+    }
+  }
+
+  @Test("a reload shows the new certificate to who comes; one that cannot be read leaves the old in use")
+  func renewal() async throws {
+    let ca = try await Certificates()
+    let folder = try TemporaryFolder()
+    func install(_ identity: Certificates.Identity) throws {
+      try folder.write(try String(contentsOfFile: identity.cert, encoding: .utf8), to: "cert")
+      try folder.write(try String(contentsOfFile: identity.key, encoding: .utf8), to: "key")
+    }
+    func connect(to listener: any Listener, as name: String) async -> BywayError? {
+      await bywayError {
+        try await self.connect(listener, "ca=\(ca.authority)&name=\(name)").close().get()
+      }
+    }
+    try install(try await ca.issue("old", names: "DNS:old.example"))
+    try await withListener("cert=\(folder["cert"])&key=\(folder["key"])") { listener in
+      #expect(await connect(to: listener, as: "old.example") == nil)
+      try folder.write("nonsense", to: "cert")
+      let error = await bywayError { try await listener.reload() }
+      #expect(error?.message.contains(folder["cert"]) == true, "\(error as Any)")
+      #expect(await connect(to: listener, as: "old.example") == nil)
+      try install(try await ca.issue("new", names: "DNS:new.example"))
+      try await listener.reload()
+      #expect(await connect(to: listener, as: "new.example") == nil)
+      #expect(await connect(to: listener, as: "old.example")?.message.contains("is not for old.example") == true)
     }
   }
 
