@@ -1,8 +1,8 @@
 # What people do with this repository. Swift 6.3 and Debian 12 or newer, or what is like it.
 
 # Here warnings of this package are errors; Package.swift looks at this.
-check release size: export WARNINGS_AS_ERRORS := 1
-release size test test-device soak bench bench-serial: export SMALL_COMMAND := 1
+check release install deb size: export WARNINGS_AS_ERRORS := 1
+release install deb size test test-device soak bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
@@ -17,7 +17,8 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size test test-device soak demo docs format lint files check release bench bench-serial examples dependencies peers clean
+.PHONY: build size test test-device soak demo docs format lint files check release install deb bench bench-serial examples \
+  dependencies peers clean
 
 build: dependencies
 	swift build
@@ -34,7 +35,7 @@ test: release peers
 # On real drivers, in a PC in software: docs/testing-with-a-device.md.
 test-device: release
 	@scripts/install-dependencies device
-	python3 Tests/Device/run.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" Tests/Device/run-all $(ARGUMENTS)
 
 # Half an hour of everything at once. What it finds wrong is in its last lines.
 soak: release
@@ -66,6 +67,15 @@ check: lint files dependencies
 release: dependencies
 	swift build $(RELEASE)
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# With units, manual pages, completions and examples of its files: make install PREFIX=/usr/local DESTDIR=
+install: release
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# A Debian package, in .build. What lintian finds in it is an error.
+deb: release
+	@scripts/install-dependencies package
+	packaging/build-deb "$$(swift build $(RELEASE) --show-bin-path)/byway" .build
 
 # What the command consists of.
 size: dependencies

@@ -25,7 +25,7 @@ def build(byway, modules, random):
     archive.add("www/index.html", stat.S_IFREG | 0o644, PAGE)
     archive.add("www/random", stat.S_IFREG | 0o644, random)
     add_programs(archive, byway)
-    add_modules(archive, modules)
+    add_modules(archive, modules, MODULES)
     return archive.finished()
 
 
@@ -33,11 +33,16 @@ def add_programs(archive, byway):
     busybox = shutil.which("busybox")
     if not busybox:
         raise FileNotFoundError("busybox is not installed: apt install busybox-static")
-    for name, program in [("bin/busybox", busybox), ("bin/byway", byway)]:
-        archive.add_file(name, program)
-        for library in shared_libraries(program):
-            archive.add_file(library.lstrip("/"), library)
+    add_program(archive, "bin/busybox", busybox)
+    add_program(archive, "bin/byway", byway)
     archive.add("bin/sh", stat.S_IFLNK | 0o777, b"busybox")
+
+
+def add_program(archive, name, program):
+    """With its libraries."""
+    archive.add_file(name, program)
+    for library in shared_libraries(program):
+        archive.add_file(library.lstrip("/"), library)
 
 
 def shared_libraries(program):
@@ -48,7 +53,7 @@ def shared_libraries(program):
     return re.findall(r"(/\S+) \(0x", output)
 
 
-def add_modules(archive, folder):
+def add_modules(archive, folder, names):
     """With those that they need, in the order of loading."""
     order = []
 
@@ -66,7 +71,7 @@ def add_modules(archive, folder):
         order.append(name)
         archive.add(f"modules/{name}", stat.S_IFREG | 0o644, data)
 
-    for name in MODULES:
+    for name in names:
         add(name.replace("-", "_"))
     archive.add("modules/order", stat.S_IFREG | 0o644, "\n".join(order).encode())
 

@@ -17,14 +17,14 @@ STEP_SECONDS = 10
 
 
 class Machine:
-    def __init__(self, folder, kernel, initramfs):
+    def __init__(self, folder, kernel, initramfs, disk=None):
         self.console = folder / "console.log"
         self.errors = folder / "qemu.log"
         if not shutil.which(PROGRAM):
             raise FileNotFoundError(f"{PROGRAM} is not installed: apt install qemu-system-x86")
         with open(self.errors, "w") as log:
             self.process = subprocess.Popen(
-                command(folder, kernel, initramfs), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                command(folder, kernel, initramfs, disk), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.monitor = self.shell = None
         self.plugged = set()
         try:
@@ -75,12 +75,12 @@ class Machine:
         self.process.wait()
 
 
-def command(folder, kernel, initramfs):
+def command(folder, kernel, initramfs, disk):
     def socket(name):
         return ["-chardev", f"socket,id={name},path={folder / name},server=on,wait=off"]
 
     # Without KVM: it runs in a container, and on a processor of another kind.
-    machine = ["-accel", "tcg", "-machine", "pc", "-cpu", "max", "-smp", "1", "-m", "256"]
+    machine = ["-accel", "tcg", "-machine", "pc", "-cpu", "max", "-smp", "1", "-m", "512" if disk else "256"]
     nothing_else = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     # A driver has one console, which is the link's line here; what the kernel says from the start on goes to the first.
     arguments = "console=ttyS1,115200 earlyprintk=serial,ttyS0,115200,keep panic=-1"
@@ -90,7 +90,9 @@ def command(folder, kernel, initramfs):
     control = [*socket("shell"), "-device", "pci-serial,chardev=shell", *socket("monitor")]
     control += ["-mon", "monitor,mode=control"]
     usb = ["-device", "qemu-xhci", "-chardev", "pty,id=adapter", "-chardev", "null,id=other"]
-    parts = [machine, nothing_else, boot, first, second, control, usb]
+    # What is written to it is gone at the end.
+    disks = ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"] if disk else []
+    parts = [machine, nothing_else, boot, first, second, control, usb, disks]
     return [PROGRAM, *(str(word) for part in parts for word in part)]
 
 

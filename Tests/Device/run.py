@@ -2,8 +2,9 @@
 """A device in a box: byway on real drivers, in a PC in software whose serial lines end on this machine.
 
     python3 Tests/Device/run.py --byway .build/release/byway
+    python3 Tests/Device/run.py --byway .build/release/byway --packages OLD.deb NEW.deb
 
-One line for each thing that is tried, then "N passed, N failed". docs/testing-with-a-device.md says what is where.
+The second one installs the package in a Debian, and goes from one version to the other. One line for each thing that is tried, then "N passed, N failed". docs/testing-with-a-device.md says what is where.
 """
 import argparse
 import os
@@ -14,11 +15,14 @@ import sys
 import tempfile
 
 from box import Box
+from installed import Installed
 from report import GivenUp, Report
 
 HERE = pathlib.Path(__file__).resolve().parent
-KERNEL = HERE.parent.parent / ".build" / "device-kernel"
-# Whatever hangs. An idle machine takes a minute and a half.
+KERNEL = HERE.parent.parent / ".build" / "kernel"
+# Of disks that are made once.
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "byway"
+# Whatever hangs. An idle machine takes a minute and a half, and three for the packages.
 LIMIT = 480
 
 
@@ -29,9 +33,15 @@ def main():
     signal.alarm(LIMIT)
     report = Report()
     with tempfile.TemporaryDirectory(prefix="byway-device-") as name, report.guard("the device starts"):
-        with Box(options.byway, options.kernel, pathlib.Path(name), report) as box, report.guard("all of it is tried"):
+        with make_box(options, pathlib.Path(name), report) as box, report.guard("all of it is tried"):
             box.run()
     sys.exit(report.finish())
+
+
+def make_box(options, folder, report):
+    if options.packages:
+        return Installed(options.byway, options.kernel, options.packages, CACHE, folder, report)
+    return Box(options.byway, options.kernel, folder, report)
 
 
 def parse():
@@ -40,6 +50,8 @@ def parse():
     parser.add_argument(
         "--kernel", metavar="FOLDER", type=pathlib.Path, default=KERNEL,
         help="vmlinuz and modules/; Debian's are fetched if there is none")
+    parser.add_argument(
+        "--packages", metavar="DEB", nargs=2, help="install the first one in a Debian, upgrade to the second, remove it")
     options = parser.parse_args()
     if not os.access(options.byway, os.X_OK):
         parser.error(f"{options.byway} is not a command: make release")
