@@ -140,8 +140,8 @@ let package = Package(
     // The only library here that needs Foundation, and the only one that knows public suffixes.
     source("BywayURLSession", ["Byway", "BywayInterceptors", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
     // What is observed, as metrics of whatever backend; and the backend of the command.
-    source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
-    source("PrometheusText", [coreMetrics], small),
+    source("BywayMetrics", ["Byway", "HTTPWire", "LineLayer", coreMetrics, nioCore]),
+    source("PrometheusText", [coreMetrics]),
     source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     // An emulated line between devices that programs open.
     .systemLibrary(name: "CPseudoTerminal"),
@@ -265,9 +265,8 @@ let package = Package(
     tests(
       "BywayMetricsTests",
       [
-        "Byway", "BywayGateway", "BywayMetrics", "HTTPWire", "LineLayer", "LoopbackTransport", "PrometheusText",
-        "TestTools",
-        coreMetrics, nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",
+        coreMetrics, nioCore, httpTypes,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(

@@ -1,9 +1,10 @@
 import Byway
+import HTTPWire
 
 /// The attributes of an exchange, of which each has few values: what comes from outside is one of a known list, or `_OTHER`.
-struct ExchangeLabels: Hashable {
+struct ExchangeLabels: Hashable, Sendable {
   /// RFC 9110 §9 and RFC 5789, as OpenTelemetry lists them.
-  enum Method: String, CaseIterable {
+  enum Method: String {
     case get = "GET"
     case head = "HEAD"
     case post = "POST"
@@ -27,32 +28,37 @@ struct ExchangeLabels: Hashable {
   let scheme: Scheme
 
   init(_ exchange: ExchangeRecord) {
-    method = exchange.head.withValue(of: .method, Self.method) ?? .other
-    scheme = exchange.head.withValue(of: .scheme, Self.scheme) ?? .none
+    method = exchange.head.withValue(of: .method) { Method($0) } ?? .other
+    scheme = exchange.head.withValue(of: .scheme) { Scheme($0) } ?? .none
   }
+}
 
-  private static func method(_ bytes: UnsafeRawBufferPointer) -> Method {
-    // By length, and then compared whole: this is asked of every exchange.
-    let candidates: [Method] =
-      switch bytes.count {
-      case 3: [.get, .put]
-      case 4: [.post, .head]
-      case 5: [.patch, .trace]
-      case 6: [.delete]
-      case 7: [.options, .connect]
-      default: []
-      }
-    return candidates.first { bytes.elementsEqual($0.rawValue.utf8) } ?? .other
+extension ExchangeLabels.Method {
+  /// Length and first byte leave one candidate, compared whole: this is asked of every exchange, and more than once.
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    switch (bytes.count, bytes.first) {
+    case (3, UInt8(ascii: "G")): self = bytes.equals("GET") ? .get : .other
+    case (3, UInt8(ascii: "P")): self = bytes.equals("PUT") ? .put : .other
+    case (4, UInt8(ascii: "P")): self = bytes.equals("POST") ? .post : .other
+    case (4, UInt8(ascii: "H")): self = bytes.equals("HEAD") ? .head : .other
+    case (5, UInt8(ascii: "P")): self = bytes.equals("PATCH") ? .patch : .other
+    case (5, UInt8(ascii: "T")): self = bytes.equals("TRACE") ? .trace : .other
+    case (6, UInt8(ascii: "D")): self = bytes.equals("DELETE") ? .delete : .other
+    case (7, UInt8(ascii: "O")): self = bytes.equals("OPTIONS") ? .options : .other
+    case (7, UInt8(ascii: "C")): self = bytes.equals("CONNECT") ? .connect : .other
+    default: self = .other
+    }
   }
+}
 
-  private static func scheme(_ bytes: UnsafeRawBufferPointer) -> Scheme {
-    if bytes.elementsEqual("http".utf8) { return .http }
-    return bytes.elementsEqual("https".utf8) ? .https : .other
+extension ExchangeLabels.Scheme {
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    self = bytes.equals("http") ? .http : bytes.equals("https") ? .https : .other
   }
 }
 
 /// How an exchange ended, in as few values.
-struct ExchangeOutcome: Hashable {
+struct ExchangeOutcome: Hashable, Sendable {
   private let status: Int
   private let failure: BywayError.Code?
 

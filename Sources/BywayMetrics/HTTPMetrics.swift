@@ -9,53 +9,44 @@ import Synchronization
 ///
 /// Attributes whose values come from outside have few: docs/observability.md lists all metrics. Safe on any thread.
 public final class HTTPMetrics: ExchangeObserver {
-  /// With so many sets of attributes nothing more is told apart: whoever asks might be filling the memory.
-  private static let limit = 1000
-
-  private struct ServerKey: Hashable {
+  /// What an exchange is counted by when it has ended.
+  private struct Kind: Hashable, Sendable {
     let labels: ExchangeLabels
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
+    /// `nil` where it was not sent.
+    let upstream: String?
   }
 
-  private struct ClientKey: Hashable {
-    let method: ExchangeLabels.Method
-    let upstream: String
-    let outcome: ExchangeOutcome
-  }
-
-  private struct ActiveKey: Hashable {
-    let method: ExchangeLabels.Method
-    let upstream: String
-  }
-
-  private struct ServerSeries {
+  private struct Ended: Sendable {
     let duration: Timer
     let requestSize: Recorder
     let responseSize: Recorder
+    let upstreamDuration: Timer?
   }
 
-  private struct ClientSeries {
-    let duration: Timer
+  /// What an exchange is counted by that is under way at an upstream.
+  private struct Way: Hashable, Sendable {
+    let method: ExchangeLabels.Method
+    let upstream: String
   }
 
-  private struct UpstreamSeries {
+  private struct Sent: Sendable {
+    let active: Meter
     let waiting: Timer
     let resends: Counter
   }
 
-  private struct Series {
-    var server: [ServerKey: ServerSeries] = [:]
-    var client: [ClientKey: ClientSeries] = [:]
-    var upstreams: [String: UpstreamSeries] = [:]
-    var serverActive: [ExchangeLabels: Meter] = [:]
-    var clientActive: [ActiveKey: Meter] = [:]
+  private struct Tables: Sendable {
+    var begun = RecentTable<ExchangeLabels, Meter>()
+    var sent = RecentTable<Way, Sent>()
+    var ended = RecentTable<Kind, Ended>()
   }
 
   private let factory: any MetricsFactory
   private let requestBytes: Counter
   private let responseBytes: Counter
-  private let series = Mutex(Series())
+  private let tables = Mutex(Tables())
 
   /// Metrics of a backend.
   /// - Parameter factory: of the backend; else the one that the process was bootstrapped with.
@@ -69,15 +60,17 @@ public final class HTTPMetrics: ExchangeObserver {
 
   /// Counts it as active.
   public func exchangeBegan(_ exchange: ExchangeRecord) {
-    serverActive(ExchangeLabels(exchange)).increment(by: 1)
+    let labels = ExchangeLabels(exchange)
+    tables.withLock { begun(labels, &$0) }.increment(by: 1)
   }
 
   /// Counts it as active where it was sent, and how long it had waited for that.
   public func exchangeSent(_ exchange: ExchangeRecord) {
-    guard let sent = exchange.sent else { return }
-    let upstream = Self.upstream(of: exchange)
-    clientActive(ActiveKey(method: ExchangeLabels(exchange).method, upstream: upstream)).increment(by: 1)
-    self.upstream(upstream).waiting.record(exchange.begun, sent)
+    guard let sent = exchange.sent, let upstream = Self.upstream(of: exchange) else { return }
+    let way = Way(method: ExchangeLabels(exchange).method, upstream: upstream)
+    let metrics = tables.withLock { self.sent(way, &$0) }
+    metrics.active.increment(by: 1)
+    metrics.waiting.record(exchange.begun, sent)
   }
 
   /// Counts bytes of bodies.
@@ -88,95 +81,72 @@ public final class HTTPMetrics: ExchangeObserver {
 
   /// Counts how long it took, and how it ended.
   public func exchangeEnded(_ exchange: ExchangeRecord) {
-    guard let ended = exchange.ended else { return }
-    let labels = ExchangeLabels(exchange)
-    let outcome = ExchangeOutcome(exchange)
-    serverActive(labels).decrement(by: 1)
-    let server = server(ServerKey(labels: labels, version: exchange.version, outcome: outcome))
-    server.duration.record(exchange.begun, ended)
-    server.requestSize.record(exchange.requestBytes)
-    server.responseSize.record(exchange.responseBytes)
-    guard let sent = exchange.sent else { return }
-    let upstream = Self.upstream(of: exchange)
-    clientActive(ActiveKey(method: labels.method, upstream: upstream)).decrement(by: 1)
-    client(ClientKey(method: labels.method, upstream: upstream, outcome: outcome)).duration.record(sent, ended)
-    if exchange.attempts > 1 { self.upstream(upstream).resends.increment(by: exchange.attempts - 1) }
+    guard let end = exchange.ended else { return }
+    let kind = Kind(
+      labels: ExchangeLabels(exchange), version: exchange.version, outcome: ExchangeOutcome(exchange),
+      upstream: Self.upstream(of: exchange))
+    let (active, ended, sent) = tables.withLock { tables in
+      (
+        begun(kind.labels, &tables), self.ended(kind, &tables),
+        kind.upstream.map { self.sent(Way(method: kind.labels.method, upstream: $0), &tables) }
+      )
+    }
+    active.decrement(by: 1)
+    ended.duration.record(exchange.begun, end)
+    ended.requestSize.record(exchange.requestBytes)
+    ended.responseSize.record(exchange.responseBytes)
+    guard let sent, let start = exchange.sent else { return }
+    sent.active.decrement(by: 1)
+    ended.upstreamDuration?.record(start, end)
+    if exchange.attempts > 1 { sent.resends.increment(by: exchange.attempts - 1) }
   }
 
   /// Clients may name any place.
-  private static func upstream(of exchange: ExchangeRecord) -> String {
-    exchange.isClientsChoice ? "_OTHER" : exchange.upstream ?? ""
+  private static func upstream(of exchange: ExchangeRecord) -> String? {
+    exchange.isClientsChoice && exchange.upstream != nil ? "_OTHER" : exchange.upstream
   }
 
-  // MARK: Series, made when they are needed
+  // MARK: Metrics, made when they are needed
 
-  private func server(_ key: ServerKey) -> ServerSeries {
-    series.withLock { series in
-      if let known = series.server[key] { return known }
-      let isFull = series.server.count >= Self.limit
-      let dimensions = [
-        ("http.request.method", isFull ? "_OTHER" : key.labels.method.rawValue),
-        ("url.scheme", isFull ? "_OTHER" : key.labels.scheme.rawValue),
-        ("network.protocol.version", isFull ? "_OTHER" : key.version.rawValue),
-        ("http.response.status_code", isFull ? "_OTHER" : key.outcome.statusText),
-        ("error.type", isFull ? "_OTHER" : key.outcome.errorText),
+  private func begun(_ labels: ExchangeLabels, _ tables: inout Tables) -> Meter {
+    tables.begun.value(for: labels) { _ in
+      let dimensions = [("http.request.method", labels.method.rawValue), ("url.scheme", labels.scheme.rawValue)]
+      return Meter(label: MetricName.serverActive.label, dimensions: dimensions, factory: factory)
+    }
+  }
+
+  private func sent(_ way: Way, _ tables: inout Tables) -> Sent {
+    tables.sent.value(for: way) { isFull in
+      let upstream = ("server.address", isFull ? "_OTHER" : way.upstream)
+      return Sent(
+        active: Meter(
+          label: MetricName.clientActive.label, dimensions: [("http.request.method", way.method.rawValue), upstream],
+          factory: factory),
+        waiting: Timer(label: MetricName.waiting.label, dimensions: [upstream], factory: factory),
+        resends: Counter(label: MetricName.resends.label, dimensions: [upstream], factory: factory))
+    }
+  }
+
+  private func ended(_ kind: Kind, _ tables: inout Tables) -> Ended {
+    tables.ended.value(for: kind) { isFull in
+      func attribute(_ name: String, _ value: String) -> (String, String) { (name, isFull ? "_OTHER" : value) }
+      let method = attribute("http.request.method", kind.labels.method.rawValue)
+      let status = attribute("http.response.status_code", kind.outcome.statusText)
+      let error = attribute("error.type", kind.outcome.errorText)
+      let server = [
+        method, attribute("url.scheme", kind.labels.scheme.rawValue),
+        attribute("network.protocol.version", kind.version.rawValue), status, error,
       ]
-      let made = ServerSeries(
-        duration: Timer(label: MetricName.serverDuration.label, dimensions: dimensions, factory: factory),
-        requestSize: Recorder(label: MetricName.serverRequestSize.label, dimensions: dimensions, factory: factory),
-        responseSize: Recorder(label: MetricName.serverResponseSize.label, dimensions: dimensions, factory: factory))
-      if !isFull { series.server[key] = made }
-      return made
-    }
-  }
-
-  private func client(_ key: ClientKey) -> ClientSeries {
-    series.withLock { series in
-      if let known = series.client[key] { return known }
-      let isFull = series.client.count >= Self.limit
-      let dimensions = [
-        ("http.request.method", isFull ? "_OTHER" : key.method.rawValue),
-        ("server.address", isFull ? "_OTHER" : key.upstream),
-        ("http.response.status_code", isFull ? "_OTHER" : key.outcome.statusText),
-        ("error.type", isFull ? "_OTHER" : key.outcome.errorText),
-      ]
-      let made = ClientSeries(
-        duration: Timer(label: MetricName.clientDuration.label, dimensions: dimensions, factory: factory))
-      if !isFull { series.client[key] = made }
-      return made
-    }
-  }
-
-  /// As many as the configuration names.
-  private func upstream(_ name: String) -> UpstreamSeries {
-    series.withLock { series in
-      if let known = series.upstreams[name] { return known }
-      let dimensions = [("server.address", name)]
-      let made = UpstreamSeries(
-        waiting: Timer(label: MetricName.waiting.label, dimensions: dimensions, factory: factory),
-        resends: Counter(label: MetricName.resends.label, dimensions: dimensions, factory: factory))
-      series.upstreams[name] = made
-      return made
-    }
-  }
-
-  private func serverActive(_ key: ExchangeLabels) -> Meter {
-    series.withLock { series in
-      if let known = series.serverActive[key] { return known }
-      let dimensions = [("http.request.method", key.method.rawValue), ("url.scheme", key.scheme.rawValue)]
-      let made = Meter(label: MetricName.serverActive.label, dimensions: dimensions, factory: factory)
-      series.serverActive[key] = made
-      return made
-    }
-  }
-
-  private func clientActive(_ key: ActiveKey) -> Meter {
-    series.withLock { series in
-      if let known = series.clientActive[key] { return known }
-      let dimensions = [("http.request.method", key.method.rawValue), ("server.address", key.upstream)]
-      let made = Meter(label: MetricName.clientActive.label, dimensions: dimensions, factory: factory)
-      series.clientActive[key] = made
-      return made
+      return Ended(
+        duration: Timer(label: MetricName.serverDuration.label, dimensions: server, factory: factory),
+        requestSize: Recorder(label: MetricName.serverRequestSize.label, dimensions: server, factory: factory),
+        responseSize: Recorder(label: MetricName.serverResponseSize.label, dimensions: server, factory: factory),
+        upstreamDuration: kind.upstream.map {
+          Timer(
+            label: MetricName.clientDuration.label,
+            dimensions: [method, attribute("server.address", $0), status, error],
+            factory: factory)
+        })
     }
   }
 }

@@ -7,7 +7,7 @@ package struct MetricName: Sendable, Hashable {
   }
 
   package enum Unit: Sendable, Hashable {
-    case none, bytes, seconds
+    case none, bytes, seconds, bytesPerSecond
   }
 
   /// `http.server.request.duration`
@@ -74,7 +74,7 @@ extension MetricName {
   package static let lineRoundTrip = MetricName(
     "byway.link.line.round_trip", .gauge, .seconds, link, "Round trip over the line, without the time on the wire.")
   package static let lineRate = MetricName(
-    "byway.link.line.rate", .gauge, .bytes, link, "What the line seems to carry in a second.")
+    "byway.link.line.rate", .gauge, .bytesPerSecond, link, "What the line seems to carry in a second.")
   package static let lineSentBytes = MetricName(
     "byway.link.line.sent", .counter, .bytes, link, "Bytes sent on the line, framing included.")
   package static let lineReceivedBytes = MetricName(

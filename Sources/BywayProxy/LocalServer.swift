@@ -15,9 +15,10 @@ package final class LocalServer: Sendable {
   /// As bound.
   package var address: LinkAddress { acceptor.addresses[0] }
 
+  /// - Parameter isForAnyone: it answers under any name, to whoever can reach it.
   /// - Throws: `BywayError` where the address cannot be listened on.
   package static func start(
-    on listen: Link, logger: Logger,
+    on listen: Link, isForAnyone: Bool = false, logger: Logger,
     respond: @escaping @Sendable (Request) async throws -> Response
   ) async throws -> LocalServer {
     let rules = try IngressRules(hosts: HostRules(names: []), pages: PageRules())
@@ -27,10 +28,10 @@ package final class LocalServer: Sendable {
       on: [listen], group: group, limit: ConnectionLimit(connectionLimit), logger: logger
     ) { channel, listen, logger in
       let handler = AsyncExchangeHandler(on: LoopExecutor(channel.eventLoop), respond)
-      let isForPrograms = listen.transport.audience(of: listen.address) == .programs
+      let isUnguarded = isForAnyone || listen.transport.audience(of: listen.address) == .programs
       return try IngressConnection.start(
         on: channel,
-        handler: isForPrograms
+        handler: isUnguarded
           ? handler : GuardedHandler(rules, port: channel.localAddress?.port, before: handler),
         configuration: ServerConfiguration(hop: hop, logger: logger))
     }

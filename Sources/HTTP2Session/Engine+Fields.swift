@@ -30,7 +30,8 @@ extension HTTP2Session {
   private static func field(
     _ line: FieldSection.Line, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ flags: UInt32
   ) -> nghttp2_nv {
-    let flags = line.isSensitive ? flags | NGHTTP2_NV_FLAG_NO_INDEX.rawValue : flags
+    // An id that is another one each time would drive out of the table what comes again.
+    let flags = line.isSensitive || line.field == .traceparent ? flags | NGHTTP2_NV_FLAG_NO_INDEX.rawValue : flags
     return nghttp2_nv(
       name: UnsafeMutablePointer(mutating: name.baseAddress?.assumingMemoryBound(to: UInt8.self)),
       value: UnsafeMutablePointer(mutating: value.baseAddress?.assumingMemoryBound(to: UInt8.self)),

@@ -1,7 +1,7 @@
 /// How a metric is shown, which who counts does not say.
 package struct MetricDescription: Sendable {
   package enum Unit: Sendable {
-    case none, bytes, seconds
+    case none, bytes, seconds, bytesPerSecond
 
     /// Which a name ends in, by the rules that OpenTelemetry has for Prometheus.
     var suffix: String {
@@ -9,6 +9,7 @@ package struct MetricDescription: Sendable {
       case .none: ""
       case .bytes: "_bytes"
       case .seconds: "_seconds"
+      case .bytesPerSecond: "_bytes_per_second"
       }
     }
   }

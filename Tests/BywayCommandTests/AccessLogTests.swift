@@ -18,6 +18,8 @@ import Testing
   private let log = LogLines()
 
   init() throws {
+    // As the command does.
+    signal(SIGPIPE, SIG_IGN)
     folder = try TemporaryFolder()
   }
 

@@ -33,7 +33,12 @@ import Testing
 
   @Test("exchanges are counted by method and outcome, with their bytes and the time that they took")
   func exchanges() async throws {
-    try await withGateway({ Response(status: .ok, body: Body("<\($0.head.path ?? "")>")) }) { client in
+    let respond: @Sendable (Request) async throws -> Response = { request in
+      // What comes after the answer is not of the exchange any more.
+      _ = try await request.body.collect(upTo: 100)
+      return Response(status: .ok, body: Body("<\(request.head.path ?? "")>"))
+    }
+    try await withGateway(respond) { client in
       for _ in 0..<2 {
         _ = try await client.execute(Request(.post, url: "http://x/a", body: Body("12345"))).body.collect(upTo: 100)
       }
@@ -96,6 +101,7 @@ extension PrometheusRegistry {
             case .none: .none
             case .bytes: .bytes
             case .seconds: .seconds
+            case .bytesPerSecond: .bytesPerSecond
             }
           return ($0.label, MetricDescription(unit: unit, help: $0.meaning, buckets: $0.buckets))
         }))

@@ -3,6 +3,9 @@
 /// What it is told is all that metrics and logs are made of. Every call comes on the event loop of the exchange's client, so that
 /// it must not block, and calls of several loops may come at once.
 public protocol ExchangeObserver: Sendable {
+  /// A request without an id is to get one, as logs want it; every hop then carries it along, some 50 bytes.
+  var wantsID: Bool { get }
+
   /// A request's head has come.
   func exchangeBegan(_ exchange: ExchangeRecord)
 
@@ -17,6 +20,9 @@ public protocol ExchangeObserver: Sendable {
 }
 
 extension ExchangeObserver {
+  /// An id is noted where the request has one.
+  public var wantsID: Bool { false }
+
   /// Nothing is done about it.
   public func exchangeBegan(_ exchange: ExchangeRecord) {}
 

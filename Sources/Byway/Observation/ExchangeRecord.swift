@@ -36,7 +36,7 @@ public struct ExchangeRecord: Sendable {
   public let version: Version
   /// The request's head, as it is forwarded; empty where what came was none.
   package let head: FieldSection
-  /// By which the hops of an exchange name it in their logs; `nil` where what came was no request.
+  /// By which the hops of an exchange name it in their logs; `nil` where what came was no request, or has none and nobody wants it.
   public let trace: TraceID?
 
   /// When the request's head had come. The phases that follow have not been reached while they are `nil`.

@@ -5,19 +5,20 @@ import NIOCore
 package struct Observation: Sendable {
   private let observers: [any ExchangeObserver]
   private let listener: String
-  private let traces: TraceSource
+  /// `nil` where nobody wants ids.
+  private let traces: TraceSource?
 
   /// `nil` where nobody does: then an exchange costs nothing more.
   package init?(_ observers: [any ExchangeObserver], listener: String, traces: TraceSource) {
     if observers.isEmpty { return nil }
     self.observers = observers
     self.listener = listener
-    self.traces = traces
+    self.traces = observers.contains(where: \.wantsID) ? traces : nil
   }
 
-  /// An exchange begins; its request gets an id where it has none.
+  /// An exchange begins; its request gets an id where it has none and somebody wants it.
   func begin(_ fields: inout FieldSection, _ version: ExchangeRecord.Version) -> ObservedExchange {
-    let trace = TraceContext.settle(&fields, traces)
+    let trace = traces.map { TraceContext.settle(&fields, $0) } ?? TraceContext.read(of: fields)
     return begin(fields, version, trace: trace)
   }
 

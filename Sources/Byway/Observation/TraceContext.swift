@@ -8,7 +8,7 @@ enum TraceContext {
   /// Leaves a valid one as it is: this hop has no spans of its own. Where there is none, or one that cannot be read, the request
   /// gets a new one, and whatever belonged to the old one goes (§2.3).
   static func settle(_ fields: inout FieldSection, _ source: TraceSource) -> TraceID {
-    if let trace = fields.withValue(of: .traceparent, read) ?? nil { return trace }
+    if let trace = read(of: fields) { return trace }
     fields.remove(.traceparent)
     fields.remove(.tracestate)
     let trace = TraceID(high: source.next(), low: source.next())
@@ -17,6 +17,11 @@ enum TraceContext {
       fields.append(.traceparent, UnsafeRawBufferPointer(text))
     }
     return trace
+  }
+
+  /// - Returns: `nil` where there is none that can be read.
+  static func read(of fields: FieldSection) -> TraceID? {
+    fields.withValue(of: .traceparent, read) ?? nil
   }
 
   /// - Returns: `nil` where it is not one (§3.2.2).

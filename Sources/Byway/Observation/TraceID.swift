@@ -7,13 +7,15 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
 
   /// 32 hexadecimal digits, in lower case.
   public var description: String {
-    String(unsafeUninitializedCapacity: 32) { digits in
-      for index in 0..<32 {
-        let half = index < 16 ? high : low
-        digits[index] = Self.digit(half, at: index & 15)
-      }
-      return 32
-    }
+    var digits: [UInt8] = []
+    append(to: &digits)
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// The same as bytes.
+  package func append(to bytes: inout [UInt8]) {
+    for place in 0..<16 { bytes.append(Self.digit(high, at: place)) }
+    for place in 0..<16 { bytes.append(Self.digit(low, at: place)) }
   }
 
   /// - Parameter place: from the left, which is the most significant.

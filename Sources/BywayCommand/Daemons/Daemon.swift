@@ -74,9 +74,10 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   private func startServers(_ options: ObservationOptions) async throws {
     let transports = source.transports
-    if let metrics = options.metrics {
-      let listen = try ListenAddress(metrics, of: "--metrics").link(in: transports, anywhere: options.metricsAnywhere)
-      let server = try await LocalServer.start(on: listen, logger: Self.quiet) { [unowned self] request in
+    if let listen = try options.metricsLink(in: transports) {
+      let server = try await LocalServer.start(
+        on: listen, isForAnyone: options.metricsAnywhere, logger: Self.quiet
+      ) { [unowned self] request in
         guard request.head.method == .get, request.head.path == "/metrics" else { return Response(status: .notFound) }
         return ControlServer.metrics(await self.metrics())
       }
@@ -137,7 +138,6 @@ actor Daemon<Command: DaemonCommand>: Service {
     guard running[name]?.identity === entry.identity else { return }
     if let entry = running.removeValue(forKey: name) { ended.append(entry.interception) }
   }
-
 
   func stop() async {
     await beginToStop().value

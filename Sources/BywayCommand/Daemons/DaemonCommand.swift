@@ -28,6 +28,9 @@ protocol DaemonMember: Sendable {
 protocol MemberOptions: ParsableArguments, Sendable {
   associatedtype Configuration: Sendable
 
+  /// Those that it accepts and those that it opens.
+  static func links(of configuration: Configuration) -> [Link]
+
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws
 

@@ -91,6 +91,12 @@ extension DaemonPlan.Source {
         failures.append(CommandFailure(failure.status, place + failure.message))
       }
     }
+    do {
+      let links = members.flatMap { DaemonPlan.Options.links(of: $0.member.configuration) }
+      try daemon.observation.check(transports, besides: links)
+    } catch {
+      failures.append(error.asFailure)
+    }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
     return DaemonPlan(daemon: daemon, members: members)
   }

@@ -50,6 +50,8 @@ struct GatewayOptions: MemberOptions {
 
   init() {}
 
+  static func links(of configuration: GatewayConfiguration) -> [Link] { configuration.links }
+
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {
     guard !link.isEmpty else {

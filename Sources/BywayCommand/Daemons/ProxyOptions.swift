@@ -48,6 +48,8 @@ struct ProxyOptions: MemberOptions {
 
   init() {}
 
+  static func links(of configuration: ProxyConfiguration) -> [Link] { [configuration.link, configuration.listen] }
+
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     if link.link != nil { _ = try link.link(in: transports) }

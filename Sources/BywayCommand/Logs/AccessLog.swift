@@ -41,6 +41,8 @@ final class AccessLog: ExchangeObserver {
     writer = try AccessLogWriter(AccessLogFile(path), format, logger: logger, lost: lost)
   }
 
+  var wantsID: Bool { true }
+
   func exchangeEnded(_ exchange: ExchangeRecord) {
     let step = queue.withLock { $0.add(exchange) }
     switch step {

@@ -4,7 +4,8 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// One line of an access log. Secrets do not get into it: what ``Redactor`` knows is replaced.
+/// Makes the lines of an access log, as bytes: a busy gateway has a hundred thousand of them in a second. Secrets do not get into
+/// them: what ``Redactor`` knows is replaced.
 struct AccessLogLine {
   /// What the clock says is made of these two: a record has the time that passes, which nobody sets.
   private var monotonic = NIODeadline.now()
@@ -19,166 +20,148 @@ struct AccessLogLine {
     self.sinceEpoch = sinceEpoch
   }
 
-  mutating func append(_ record: ExchangeRecord, _ format: AccessLogFormat, to bytes: inout [UInt8]) {
+  mutating func append(_ record: ExchangeRecord, _ format: AccessLogFormat, to line: inout [UInt8]) {
     let time = sinceEpoch - .nanoseconds((monotonic - record.begun).nanoseconds)
+    let seconds = Int(time.components.seconds)
+    if seconds != second {
+      second = seconds
+      let time = CalendarTime(secondsSinceEpoch: seconds)
+      stamp = format == .json ? CommonLog.jsonStamp(time) : CommonLog.stamp(time)
+    }
     switch format {
-    case .combined: appendCombined(record, Int(time.components.seconds), to: &bytes)
-    case .json: appendJSON(record, time, to: &bytes)
+    case .combined:
+      line += stamp
+      record.appendCombined(to: &line)
+    case .json:
+      line += stamp
+      line.append(decimal: Int(time.components.attoseconds / 1_000_000_000_000_000), digits: 3)
+      record.appendJSON(to: &line)
     }
-    bytes.append(UInt8(ascii: "\n"))
+    line.append(UInt8(ascii: "\n"))
   }
+}
 
-  // MARK: Combined
+/// What lines begin with, up to the second.
+private enum CommonLog {
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// `- - - [22/Nov/2026:23:05:00 +0000] "GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`: a client at the other end of a link has
-  /// no address.
-  private mutating func appendCombined(_ record: ExchangeRecord, _ seconds: Int, to bytes: inout [UInt8]) {
-    if seconds != second { makeStamp(seconds) }
-    bytes += stamp
-    let head = record.head
-    if head.isEmpty {
-      bytes += "-".utf8
-    } else {
-      Self.append(head, .method, to: &bytes)
-      bytes.append(UInt8(ascii: " "))
-      Self.appendTarget(head, to: &bytes)
-      bytes +=
-        record.version == .http2 ? " HTTP/2.0".utf8 : record.version == .http1_1 ? " HTTP/1.1".utf8 : " HTTP/1.0".utf8
-    }
-    bytes += "\" \(record.status.map { "\($0)" } ?? "-") ".utf8
-    bytes += record.responseBytes > 0 ? "\(record.responseBytes)".utf8 : "-".utf8
-    bytes += " \"".utf8
-    if let referer = head.value(of: .referer) {
-      Self.append(Redactor.defaults.redactedURL(referer).utf8, to: &bytes)
-    } else {
-      bytes += "-".utf8
-    }
-    bytes += "\" \"".utf8
-    Self.append(head, .userAgent, to: &bytes)
-    bytes += "\" \"\(record.trace.map { "\($0)" } ?? "-")\"".utf8
-  }
-
-  private mutating func makeStamp(_ seconds: Int) {
-    let time = CalendarTime(secondsSinceEpoch: seconds)
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+  static func stamp(_ time: CalendarTime) -> [UInt8] {
     let date = "\(String(time.day, digits: 2))/\(months[time.month - 1])/\(String(time.year, digits: 4))"
-    stamp = Array("- - - [\(date):\(time.timeOfDay) +0000] \"".utf8)
-    second = seconds
+    return Array("- - - [\(date):\(time.timeOfDay) +0000] \"".utf8)
   }
 
-  private static func appendTarget(_ head: FieldSection, to bytes: inout [UInt8]) {
-    guard head.contains(.path) else {
-      let place = head.value(of: .authority).map { Authority.splitUser($0[...]).rest }
-      return append((place ?? "-").utf8, to: &bytes)
-    }
-    // Most have nothing in them that could hide a secret.
-    let mayHide = head.withValue(of: .path) { $0.contains { "?#@;".utf8.contains($0) } } ?? false
-    if mayHide, let path = head.value(of: .path) {
-      append(Redactor.defaults.redactedURL(path).utf8, to: &bytes)
-    } else {
-      append(head, .path, to: &bytes)
-    }
-  }
-
-  /// A field's value, or `-`.
-  private static func append(_ head: FieldSection, _ field: KnownField, to bytes: inout [UInt8]) {
-    if head.withValue(of: field, { append($0, to: &bytes) }) == nil { bytes += "-".utf8 }
-  }
-
-  /// As Apache escapes what comes from outside.
-  private static func append(_ value: some Collection<UInt8>, to bytes: inout [UInt8]) {
-    for byte in value {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-      case 0x20..<0x7F: bytes.append(byte)
-      default: bytes += "\\x\(Hex.text(CollectionOfOne(byte)))".utf8
-      }
-    }
-  }
-
-  // MARK: JSON
-
-  private func appendJSON(_ record: ExchangeRecord, _ time: Duration, to bytes: inout [UInt8]) {
-    var object = JSONObject(to: bytes)
-    bytes = []
-    object.add("time", time.timestamp)
-    object.add("trace", record.trace.map { "\($0)" })
-    object.add("listener", record.listener)
-    object.add("version", record.version.rawValue)
-    object.add("method", record.method)
-    object.add("scheme", record.scheme)
-    object.add("authority", record.authority.map { String(Authority.splitUser($0[...]).rest) })
-    object.add("path", record.path.map(Redactor.defaults.redactedURL))
-    object.add("referer", record.head.value(of: .referer).map(Redactor.defaults.redactedURL))
-    object.add("userAgent", record.head.value(of: .userAgent))
-    object.add("status", record.status)
-    object.add("failure", record.failure.map { "\($0.code)" })
-    object.add("failedBy", record.failure.map { $0.party.rawValue })
-    object.add("upstream", record.upstream)
-    object.add("attempts", record.attempts)
-    object.add("requestBytes", record.requestBytes)
-    object.add("responseBytes", record.responseBytes)
-    for (name, phase) in record.phases { object.add(name, microseconds: phase) }
-    bytes = object.end()
+  static func jsonStamp(_ time: CalendarTime) -> [UInt8] {
+    Array("{\"time\":\"\(time.date)T\(time.timeOfDay).".utf8)
   }
 }
 
 extension ExchangeRecord {
+  /// `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`, and before it `- - - [22/Nov/2026:23:05:00 +0000]`: a client at the other
+  /// end of a link has no address.
+  fileprivate func appendCombined(to line: inout [UInt8]) {
+    if head.isEmpty {
+      line.append("-")
+    } else {
+      head.withValue(of: .method) { line.append(escaping: $0) }
+      line.append(" ")
+      appendTarget(to: &line) { $1.append(escaping: $0) }
+      switch version {
+      case .http1_0: line.append(" HTTP/1.0")
+      case .http1_1: line.append(" HTTP/1.1")
+      case .http2: line.append(" HTTP/2.0")
+      }
+    }
+    line.append("\" ")
+    if let status { line.append(decimal: status) } else { line.append("-") }
+    line.append(" ")
+    if responseBytes > 0 { line.append(decimal: responseBytes) } else { line.append("-") }
+    line.append(" \"")
+    if head.withURL(of: .referer, { line.append(escaping: $0) }) == nil { line.append("-") }
+    line.append("\" \"")
+    if head.withValue(of: .userAgent, { line.append(escaping: $0) }) == nil { line.append("-") }
+    line.append("\" \"")
+    if let trace { trace.append(to: &line) } else { line.append("-") }
+    line.append("\"")
+  }
+
+  /// The path, or what a tunnel leads to.
+  private func appendTarget(
+    to line: inout [UInt8], _ append: (UnsafeRawBufferPointer, inout [UInt8]) -> Void
+  ) {
+    if head.withURL(of: .path, { append($0, &line) }) == nil,
+      head.withPlace({ append($0, &line) }) == nil
+    {
+      line.append("-")
+    }
+  }
+
+  /// From behind the milliseconds of its first member on.
+  fileprivate func appendJSON(to line: inout [UInt8]) {
+    line.append("Z\"")
+    if let trace {
+      line.append(",\"trace\":\"")
+      trace.append(to: &line)
+      line.append("\"")
+    }
+    line.append(",\"listener\":")
+    JSON.write(listener, to: &line)
+    line.append(",\"version\":\"")
+    line += version.rawValue.utf8
+    line.append("\"")
+    head.withValue(of: .method) { line.append(",\"method\":", $0) }
+    head.withValue(of: .scheme) { line.append(",\"scheme\":", $0) }
+    head.withPlace { line.append(",\"authority\":", $0) }
+    head.withURL(of: .path) { line.append(",\"path\":", $0) }
+    head.withURL(of: .referer) { line.append(",\"referer\":", $0) }
+    head.withValue(of: .userAgent) { line.append(",\"userAgent\":", $0) }
+    if let status { line.append(",\"status\":", status) }
+    if let failure {
+      line.append(",\"failure\":\"")
+      line += "\(failure.code)\",\"failedBy\":\"\(failure.party.rawValue)\"".utf8
+    }
+    if let upstream {
+      line.append(",\"upstream\":")
+      JSON.write(upstream, to: &line)
+    }
+    line.append(",\"attempts\":", attempts)
+    line.append(",\"requestBytes\":", requestBytes)
+    line.append(",\"responseBytes\":", responseBytes)
+    appendPhases(to: &line)
+    line.append("}")
+  }
+
   /// How long it waited for a link or a connection, was being sent, waited for the answer, and received that; those that it has
   /// reached. The last one is all of it.
-  fileprivate var phases: [(name: String, time: TimeAmount?)] {
-    let asked = sent.map { sent in max(sent, min(requestEnded ?? sent, answered ?? .distantFuture)) }
-    return [
-      ("wait", sent.map { $0 - begun }),
-      ("send", sent.flatMap { sent in asked.map { $0 - sent } }),
-      ("origin", asked.flatMap { asked in answered.map { max(.zero, $0 - asked) } }),
-      ("receive", answered.flatMap { answered in ended.map { $0 - answered } }),
-      ("duration", ended.map { $0 - begun }),
-    ]
+  private func appendPhases(to line: inout [UInt8]) {
+    if let sent {
+      let asked = max(sent, min(requestEnded ?? sent, answered ?? .distantFuture))
+      line.append(",\"wait\":", sent - begun)
+      line.append(",\"send\":", asked - sent)
+      if let answered { line.append(",\"origin\":", answered - asked) }
+    }
+    guard let ended else { return }
+    if let answered { line.append(",\"receive\":", ended - answered) }
+    line.append(",\"duration\":", ended - begun)
   }
 }
 
-/// Members of a JSON object as bytes, without a value for each in between.
-private struct JSONObject {
-  private var bytes: [UInt8]
-  private var isFirst = true
-
-  init(to bytes: consuming [UInt8]) {
-    self.bytes = bytes
-    self.bytes.append(UInt8(ascii: "{"))
+extension FieldSection {
+  /// A field that is a URL, secrets replaced. Most have nothing in them that could hide one.
+  @discardableResult
+  fileprivate func withURL(of field: KnownField, _ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
+    withValue(of: field) { bytes in
+      guard bytes.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 || $0 == 0x3B }) else { return body(bytes) }
+      var url = Redactor.defaults.redactedURL(String(decoding: bytes, as: UTF8.self))
+      url.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+    }
   }
 
-  mutating func add(_ name: StaticString, _ value: String?) {
-    guard let value else { return }
-    begin(name)
-    JSON.write(value, to: &bytes)
-  }
-
-  mutating func add(_ name: StaticString, _ value: Int?) {
-    guard let value else { return }
-    begin(name)
-    bytes += "\(value)".utf8
-  }
-
-  /// In seconds.
-  mutating func add(_ name: String, microseconds time: TimeAmount?) {
-    guard let time else { return }
-    let microseconds = max(0, time.nanoseconds) / 1000
-    bytes +=
-      "\(isFirst ? "" : ",")\"\(name)\":\(microseconds / 1_000_000).\(String(microseconds % 1_000_000, digits: 6))".utf8
-    isFirst = false
-  }
-
-  private mutating func begin(_ name: StaticString) {
-    if !isFirst { bytes.append(UInt8(ascii: ",")) }
-    isFirst = false
-    bytes.append(UInt8(ascii: "\""))
-    bytes += UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    bytes += "\":".utf8
-  }
-
-  consuming func end() -> [UInt8] {
-    bytes.append(UInt8(ascii: "}"))
-    return bytes
+  /// The host that is asked for, without a user.
+  @discardableResult
+  fileprivate func withPlace(_ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
+    withValue(of: .authority) { bytes in
+      let start = bytes.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0
+      body(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+    }
   }
 }

@@ -63,6 +63,7 @@ extension PrometheusRegistry {
         case .none: .none
         case .bytes: .bytes
         case .seconds: .seconds
+        case .bytesPerSecond: .bytesPerSecond
         }
       return (metric.label, MetricDescription(unit: unit, help: metric.meaning, buckets: metric.buckets))
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Byway
 
 /// What of a daemon is to be seen from outside, on the command line or in a file before its first section.
 struct ObservationOptions: ParsableArguments {
@@ -29,4 +30,18 @@ struct ObservationOptions: ParsableArguments {
   var logFormat: LogFormat?
 
   init() {}
+
+  /// Where metrics are served; `nil`: nowhere.
+  func metricsLink(in transports: TransportRegistry) throws -> Link? {
+    try metrics.map { try ListenAddress($0, of: "--metrics").link(in: transports, anywhere: metricsAnywhere) }
+  }
+
+  /// - Parameter links: of all gateways and proxies.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
+  func check(_ transports: TransportRegistry, besides links: [Link]) throws {
+    _ = try metricsLink(in: transports)
+    if accessLog == "-", links.contains(where: { $0.address.scheme == "stdio" }) {
+      throw CommandFailure(.usage, "--access-log -: standard output is the link stdio: here. Name a file for the log.")
+    }
+  }
 }

@@ -7,6 +7,9 @@ import Primitives
 package struct Redactor: Sendable {
   package static let defaults = Redactor(.defaults)
 
+  /// Not indexed because it never comes again.
+  private static let traceparent = HTTPField.Name("traceparent")
+
   private let words: WordFinder
   private let parts: Set<String>
   private let parameters: Set<String>
@@ -54,7 +57,7 @@ package struct Redactor: Sendable {
     let name = field.name
     let isLogin = name == .authorization || name == .proxyAuthorization
     var field = field
-    if isLogin || field.indexingStrategy == .disallow || namesSecret(name.canonicalName) {
+    if isLogin || field.indexingStrategy == .disallow && name != Self.traceparent || namesSecret(name.canonicalName) {
       // Which scheme it was is often the question; a lone word may be the secret itself.
       let scheme = isLogin ? field.value.utf8.firstIndex(of: UInt8(ascii: " ")).map { field.value[...$0] } : nil
       field.value = (scheme ?? "") + Trace.Redaction.mark

@@ -15,6 +15,8 @@ package struct Program: Sendable {
   package static let h2load = Program(name: "h2load", package: "nghttp2-client")
   package static let openssl = Program(name: "openssl", package: "openssl")
   package static let groff = Program(name: "groff", package: "groff-base")
+  package static let prometheus = Program(name: "prometheus", package: "prometheus")
+  package static let promtool = Program(name: "promtool", package: "prometheus")
   package static let bash = Program(name: "bash", package: "bash")
   package static let prlimit = Program(name: "prlimit", package: "util-linux")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")

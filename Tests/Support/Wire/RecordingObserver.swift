@@ -13,7 +13,11 @@ package final class RecordingObserver: ExchangeObserver {
 
   private let mutex = Mutex(Heard())
 
-  package init() {}
+  package let wantsID: Bool
+
+  package init(wantsID: Bool = true) {
+    self.wantsID = wantsID
+  }
 
   package var heard: Heard { mutex.withLock { $0 } }
 

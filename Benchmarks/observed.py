@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What it costs a gateway to be seen: metrics that Prometheus reads, and an access log, in requests a second and memory.
+
+    python3 Benchmarks/observed.py --byway .build/release/byway
+    python3 Benchmarks/observed.py --byway .build/release/byway --before OLDER    next to another build
+
+Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are to the first row.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import types
+
+import contenders
+import gateway
+
+
+def main():
+    options = parse()
+    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        print(table(measure(options, folder, running), options))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--before", metavar="PATH", help="another build of it, for the first row")
+    parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--server-core", type=int, default=0)
+    parser.add_argument("--load-core", type=int, default=1, help="for the load and the origin")
+    options = parser.parse_args()
+    if not {options.server_core, options.load_core} <= os.sched_getaffinity(0):
+        parser.error("two cores are needed: one for the server, one for the load")
+    return options
+
+
+def measure(options, folder, running):
+    def start(server):
+        running.callback(server.stop)
+        return server
+
+    files = contenders.fresh(folder, "files")
+    origin = start(contenders.nginx_origin(options.load_core, contenders.fresh(folder, "origin"), files))
+
+    def started(name, command, *arguments):
+        place = contenders.fresh(folder, name)
+        arguments = [str(argument).replace("{}", str(place)) for argument in arguments]
+        line = [command, "gateway", "--link", f"unix:{place / 's'}", "--origin", f"unix:{origin.socket}", *arguments]
+        return start(contenders.Process(options.server_core, place, line, place / "s"))
+
+    servers = {}
+    if options.before:
+        servers["before"] = started("before", options.before)
+    servers["nothing asked for"] = started("plain", options.byway)
+    metrics = ["--metrics", "unix:{}/m"]
+    for form in ("combined", "json"):
+        servers[f"metrics, log {form}"] = started(
+            form, options.byway, *metrics, "--access-log", "{}/access", "--access-log-format", form)
+
+    results = {name: {"requests": [], "cpu": [], "idle": server.memory()[0]} for name, server in servers.items()}
+    for number in range(options.rounds):
+        for name in gateway.rotated(list(servers), number):
+            rate, cpu = gateway.requests(types.SimpleNamespace(**vars(options)), servers[name])
+            results[name]["requests"].append(rate)
+            results[name]["cpu"].append(cpu)
+            print(f"round {number + 1} {name}: {rate:,.0f} requests/s", file=sys.stderr)
+        for log in folder.glob("*/access"):
+            os.truncate(log, 0)
+    for name, server in servers.items():
+        results[name]["peak"] = server.memory()[1]
+    return results
+
+
+def table(results, options):
+    base = next(iter(results.values()))
+    lines = [f"Median of {options.rounds} rounds. Server on core {options.server_core}; load and origin share core "
+             f"{options.load_core}.", "", "| | requests/s | CPU µs/request | idle MiB | peak MiB |", "|---|---|---|---|---|"]
+    for name, values in results.items():
+        rate, cpu = (statistics.median(values[key]) for key in ("requests", "cpu"))
+        rates, cpus = (statistics.median(base[key]) for key in ("requests", "cpu"))
+        lines.append(f"| {name} | {rate / rates:.3f} ({rate:,.0f}) | {cpu / cpus:.3f} ({cpu:.2f}) | "
+                     f"{values['idle']:.1f} | {values['peak']:.1f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

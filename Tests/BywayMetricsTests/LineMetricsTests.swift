@@ -1,0 +1,33 @@
+import BywayMetrics
+import LineLayer
+import PrometheusText
+import Testing
+
+/// What is shown of lines.
+@Suite struct LineMetricsTests {
+  @Test("counters grow by what a line has counted since, and go on when it begins again")
+  func counters() {
+    let registry = PrometheusRegistry.of(MetricName.all)
+    let metrics = LineMetrics(factory: registry)
+    var line = LineStatistics()
+    func shown(_ name: String) -> String? {
+      String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("\(name){") }.map(
+        String.init)
+    }
+    (line.sentBytes, line.damagedFrames, line.roundTrip, line.rate) = (100, 2, 1_500_000, 11_520)
+    metrics.update("serial:usb", isUp: true, line: line)
+    line.sentBytes = 150
+    metrics.update("serial:usb", isUp: true, line: line)
+    #expect(shown("byway_link_line_sent_bytes_total") == #"byway_link_line_sent_bytes_total{link="serial:usb"} 150"#)
+    #expect(shown("byway_link_line_damaged_frames_total")?.hasSuffix(" 2") == true)
+    #expect(shown("byway_link_line_round_trip_seconds")?.hasSuffix(" 0.0015") == true)
+    #expect(shown("byway_link_line_rate_bytes_per_second")?.hasSuffix(" 11520") == true)
+    metrics.update("serial:usb", isUp: false, line: nil)
+    #expect(shown("byway_link_up") == #"byway_link_up{link="serial:usb"} 0"#)
+    line = LineStatistics()
+    line.sentBytes = 7
+    metrics.update("serial:usb", isUp: true, line: line)
+    #expect(shown("byway_link_line_sent_bytes_total")?.hasSuffix(" 157") == true)
+    #expect(shown("byway_link_up")?.hasSuffix(" 1") == true)
+  }
+}

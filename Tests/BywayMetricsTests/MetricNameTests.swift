@@ -1,0 +1,69 @@
+import BywayMetrics
+import CoreMetrics
+import Foundation
+import PrometheusText
+import Testing
+
+/// Texts name the metrics that there are.
+@Suite struct MetricNameTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private func text(_ path: String) throws -> String {
+    try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+  }
+
+  /// As Prometheus shows them.
+  private static func name(of metric: MetricName) -> String {
+    let registry = PrometheusRegistry.of([metric])
+    switch metric.kind {
+    case .counter: Counter(label: metric.label, factory: registry).increment()
+    case .gauge: Meter(label: metric.label, factory: registry).set(1)
+    case .timer: Timer(label: metric.label, factory: registry).recordSeconds(1)
+    case .sizes: Recorder(label: metric.label, factory: registry).record(1)
+    }
+    let text = String(decoding: registry.text(), as: UTF8.self)
+    return text.firstMatch(of: #/# TYPE (\S+) /#).map { String($0.1) } ?? ""
+  }
+
+  @Test("the documentation has each metric in its table, with its attributes and its meaning, and no other")
+  func documented() throws {
+    let expected = MetricName.all.map { metric in
+      let attributes = metric.attributes.map { "`\($0)`" }.joined(separator: ", ")
+      return "| `\(metric.label)` | `\(Self.name(of: metric))` | \(attributes) | \(metric.meaning) |"
+    }
+    let rows = try text("docs/observability.md").split(separator: "\n").filter {
+      $0.hasPrefix("| `") && $0.contains(".")
+    }
+    #expect(rows.map(String.init) == expected, "\n\(expected.joined(separator: "\n"))\n")
+  }
+
+  @Test(
+    "dashboard and alerts name only metrics that exist",
+    arguments: ["packaging/prometheus/dashboard.json", "packaging/prometheus/alerts.yml"])
+  func named(path: String) throws {
+    var known: Set<String> = []
+    for metric in MetricName.all {
+      let name = Self.name(of: metric)
+      let isHistogram = metric.kind == .timer || metric.kind == .sizes
+      known.formUnion(isHistogram ? ["bucket", "sum", "count"].map { "\(name)_\($0)" } : [name])
+      // What descriptions call it.
+      known.insert(name)
+    }
+    let attributes = Set(MetricName.all.flatMap(\.attributes).map { $0.replacing(".", with: "_") })
+    let names = try Set(text(path).matches(of: #/\b(?:http|byway|process)_[a-z_]+/#).map { String($0.0) })
+    #expect(names.count > 5 && names.subtracting(known).subtracting(attributes).isEmpty, "\(names.subtracting(known))")
+  }
+
+  @Test("names and labels are OpenTelemetry's, as Prometheus spells them")
+  func spelled() {
+    #expect(Self.name(of: .serverDuration) == "http_server_request_duration_seconds")
+    #expect(Self.name(of: .serverActive) == "http_server_active_requests")
+    #expect(Self.name(of: .serverResponseSize) == "http_server_response_body_size_bytes")
+    #expect(Self.name(of: .clientDuration) == "http_client_request_duration_seconds")
+    #expect(Self.name(of: .processorTime) == "process_cpu_seconds_total")
+    #expect(
+      MetricName.serverDuration.buckets == [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10])
+    #expect(Set(MetricName.all.map(\.label)).count == MetricName.all.count)
+  }
+}

@@ -1,0 +1,83 @@
+import Byway
+import BywayGateway
+import HTTPTypes
+import TestTools
+import TestWire
+import Testing
+
+@testable import BywayProxy
+
+/// What those are told who observe a proxy.
+@Suite(.timeLimit(.minutes(1))) struct ObservedProxyTests {
+  /// Lets everything pass, as a task.
+  private struct Passing: Interceptor {
+    func intercept(_ request: Request, next: Next) async throws -> Response { try await next(request) }
+  }
+
+  private let observer = RecordingObserver()
+
+  private func fixture(
+    isIntercepted: Bool = false,
+    respond: (@Sendable (Request) async throws -> Response)? = { try await ProxyFixture.describe($0) }
+  ) async throws -> ProxyFixture {
+    try await ProxyFixture(respond: respond) { configuration in
+      configuration.observers = [observer]
+      configuration.patience = .zero
+      if isIntercepted { configuration.interceptors = [Passing()] }
+    }
+  }
+
+  @Test("over which link an exchange went, and how long it waited for that", arguments: [false, true])
+  func upstream(isIntercepted: Bool) async throws {
+    let fixture = try await fixture(isIntercepted: isIntercepted)
+    _ = try await fixture.exchange("GET /x HTTP/1.1\r\nHost: localhost")
+    #expect(try await eventually { observer.heard.ended.count == 1 })
+    let record = try #require(observer.heard.ended.first)
+    #expect(record.upstream?.hasPrefix("loopback:proxy-") == true && record.attempts == 1 && !record.isClientsChoice)
+    let times = [record.begun, record.sent, record.answered, record.ended].compactMap(\.self)
+    #expect(times.count == 4 && times == times.sorted() && observer.heard.sent.count == 1)
+    await fixture.stop()
+  }
+
+  @Test("a link that is down has failed, a host that is not served here is the client's mistake")
+  func failures() async throws {
+    let fixture = try await fixture(respond: nil)
+    _ = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
+    _ = try await fixture.exchange("GET / HTTP/1.1\r\nHost: evil.example")
+    #expect(try await eventually { observer.heard.ended.count == 2 })
+    let failures = observer.heard.ended.map {
+      "\($0.failure.map { "\($0.code) \($0.party)" } ?? "-") \($0.status ?? 0)"
+    }
+    #expect(failures == ["linkUnavailable link 503", "misdirected client 421"])
+    await fixture.stop()
+  }
+
+  @Test("the gateway gets the id that the proxy has noted, whoever made it")
+  func trace() async throws {
+    let name = try #require(HTTPField.Name("traceparent"))
+    let fixture = try await fixture(respond: { Response(status: .ok, body: Body($0.head.headerFields[name] ?? "none")) }
+    )
+    let known = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+    #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost\r\nTraceparent: \(known)").hasSuffix(known))
+    let answer = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
+    #expect(try await eventually { observer.heard.ended.count == 2 })
+    let traces = observer.heard.ended.compactMap { $0.trace?.description }
+    #expect(traces.first == "4bf92f3577b34da6a3ce929d0e0e4736" && answer.contains("\r\n\r\n00-\(traces.last ?? "")-"))
+    await fixture.stop()
+  }
+
+  @Test("where nobody wants ids, none is added, and one that is there is noted")
+  func unwanted() async throws {
+    let name = try #require(HTTPField.Name("traceparent"))
+    let observer = RecordingObserver(wantsID: false)
+    let fixture = try await ProxyFixture(
+      respond: { Response(status: .ok, body: Body($0.head.headerFields[name] ?? "none")) },
+      change: { $0.observers = [observer] })
+    #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost").hasSuffix("none"))
+    let known = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+    #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost\r\nTraceparent: \(known)").hasSuffix(known))
+    #expect(try await eventually { observer.heard.ended.count == 2 })
+    #expect(observer.heard.ended.map { $0.trace?.description } == [nil, "4bf92f3577b34da6a3ce929d0e0e4736"])
+    await fixture.stop()
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+package import TestTools
+
+/// Debian's Prometheus, which reads metrics every second.
+package final class PrometheusServer: Sendable {
+  private let endpoint: Endpoint
+  private let process: ChildProcess
+
+  /// - Parameter targets: `HOST:PORT`, at whose `/metrics` it reads.
+  package init(in folder: TemporaryFolder, targets: [String]) async throws {
+    endpoint = try .tcp(Endpoint.freePort())
+    let configuration = try folder.write(
+      """
+      global:
+        scrape_interval: 1s
+        scrape_timeout: 1s
+      scrape_configs:
+        - job_name: byway
+          static_configs:
+            - targets: [\(targets.map { "'\($0)'" }.joined(separator: ", "))]
+
+      """, to: "prometheus.yml")
+    process = try ChildProcess(
+      Program.prometheus.path(),
+      [
+        "--config.file=\(configuration)", "--storage.tsdb.path=\(folder["prometheus"])",
+        "--web.listen-address=\(endpoint)",
+        "--log.level=warn",
+      ])
+    try await endpoint.waitUntilReachable(by: process)
+  }
+
+  /// The values of an expression, by their labels; none where nothing was read yet.
+  package func values(of expression: String) async throws -> [[String: String]: Double] {
+    let text = try await Curl.fetch("-G", "--data-urlencode", "query=\(expression)", "http://\(endpoint)/api/v1/query")
+    let answer = try text.json(Answer.self)
+    return Dictionary(answer.data.result.map { ($0.metric, $0.value.number) }) { first, _ in first }
+  }
+
+  package func stop() async {
+    await process.stop()
+  }
+
+  private struct Answer: Decodable {
+    struct Content: Decodable { let result: [Row] }
+    struct Row: Decodable {
+      let metric: [String: String]
+      let value: Sample
+    }
+    /// A time, and a number as text.
+    struct Sample: Decodable {
+      let number: Double
+
+      init(from decoder: any Decoder) throws {
+        var values = try decoder.unkeyedContainer()
+        _ = try values.decode(Double.self)
+        number = Double(try values.decode(String.self)) ?? .nan
+      }
+    }
+    let data: Content
+  }
+}
