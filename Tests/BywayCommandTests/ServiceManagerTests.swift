@@ -28,7 +28,8 @@ import Testing
     let gateway = try await BywayProcess.gateway(
       ["--link", link, "--origin", "http://127.0.0.1:1", "--drain", "2"],
       environment: ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "200000"])
-    #expect(try await inbox.next() == "READY=1\nSTATUS=gateway ready on \(link)")
+    let ready = try await inbox.next()
+    #expect(ready.wholeMatch(of: /READY=1\nSTATUS=.*0 requests.*/) != nil, "\(ready)")
     for _ in 0..<3 { #expect(try await inbox.next() == "WATCHDOG=1") }
     #expect(await gateway.process.stop() == .code(0))
     #expect(try await inbox.next { $0 != "WATCHDOG=1" } == "STOPPING=1\nEXTEND_TIMEOUT_USEC=7000000")

@@ -35,4 +35,22 @@ import Testing
     #expect(try await exchange.cancelled().code == .linkLost)
     withExtendedLifetime(connection) {}
   }
+
+  @Test("asked to stop, it serves a request that its client had sent before it could know")
+  func lastCall() async throws {
+    let eventLoop = TestLoops.next()
+    let handler = ScriptedHandler(on: eventLoop)
+    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+    let configuration = ServerConfiguration(
+      hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let connection = try await eventLoop.submit {
+      let connection = HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+      connection.drain()
+      return Unshared(connection)
+    }.get()
+    client.offer(ByteBuffer(bytes: Self.request("POST", path: true)))
+    let exchange = try await handler.exchange()
+    try await exchange.begin([":status": "200"])
+    withExtendedLifetime(connection) {}
+  }
 }

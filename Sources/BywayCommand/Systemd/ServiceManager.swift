@@ -45,7 +45,7 @@ struct ServiceManager: Sendable {
     status: () async -> String
   ) async {
     guard socket != nil, let watchdogLimit else { return }
-    var last = ""
+    var last = await status()
     await Watchdog(over: loops, limit: watchdogLimit, logger: logger).run {
       tell(.alive)
       let now = await status()
