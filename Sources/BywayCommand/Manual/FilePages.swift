@@ -3,14 +3,18 @@ enum FilePages {
   static let all = [configuration, links, stub]
 
   private static let configuration = ManualPage(
-    "byway.conf", section: 5, abstract: "configuration file of byway gateway",
+    "byway.conf", section: 5, abstract: "configuration file of byway gateway and byway proxy",
     [
       .heading("Description"),
       .text(
         """
-        byway gateway --config FILE reads its long options from a file of "name = value" lines. Names are those of the \
+        byway gateway --config FILE and byway proxy --config FILE read their long options from a file of "name = value" lines. Names are those of the \
         options without their dashes, flags are yes or no, values are written without quotation marks, and # begins a comment line. \
         Options that may be repeated may stand on several lines. An option on the command line overrides the same option in the file.
+        A daemon that is several gateways or proxies has a section for each, which begins with [gateway NAME] or [proxy NAME]. \
+        What stands before the first section holds for each of them, unless the section says something else; options that concern the \
+        whole process stand there only. byway check FILE says what is wrong with a file, and SIGHUP or byway reload make a daemon \
+        go over to what it says now.
         """), .heading("Example"),
       .example(
         """
@@ -21,7 +25,20 @@ enum FilePages {
         allow = 192.168.7.2:80
         forwarded = yes
         drain = 5
-        """), .heading("See also"), .text("byway-gateway(1)"),
+        """),
+      .example(
+        """
+        # two devices at this desk
+        log-level = notice
+
+        [proxy printer]
+        link = serial:usb:0403:6001
+        listen = 127.0.0.1:8080
+
+        [proxy camera]
+        link = ssh://pi/run/byway.sock
+        listen = 127.0.0.1:8081
+        """), .heading("See also"), .text("byway-gateway(1), byway-proxy(1), byway-check(1), byway-status(1)"),
     ])
 
   private static let links = ManualPage(
