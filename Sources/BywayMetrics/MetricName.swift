@@ -71,6 +71,12 @@ extension MetricName {
 
   package static let linkUp = MetricName(
     "byway.link.up", .gauge, .none, link, "1 while the link is open, else 0.")
+  package static let linkOpenings = MetricName(
+    "byway.link.openings", .counter, .none, link, "How often this end has opened the link, or opened it again.")
+  package static let linkLosses = MetricName(
+    "byway.link.losses", .counter, .none, link, "How often the link was lost after it had been opened.")
+  package static let linkFailures = MetricName(
+    "byway.link.failures", .counter, .none, link, "Tries to open the link that came to nothing.")
   package static let lineRoundTrip = MetricName(
     "byway.link.line.round_trip", .gauge, .seconds, link, "Round trip over the line, without the time on the wire.")
   package static let lineRate = MetricName(
@@ -108,7 +114,8 @@ extension MetricName {
 
   package static let all = [
     serverDuration, serverActive, serverRequestSize, serverResponseSize, clientDuration, clientActive, requestBytes,
-    responseBytes, waiting, resends, linkUp, lineRoundTrip, lineRate, lineSentBytes, lineReceivedBytes, lineSentFrames,
+    responseBytes, waiting, resends, linkUp, linkOpenings, linkLosses, linkFailures, lineRoundTrip, lineRate,
+    lineSentBytes, lineReceivedBytes, lineSentFrames,
     lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, residentMemory, openDescriptors,
     startTime, processorTime, build, lostLines,
   ]

@@ -62,6 +62,10 @@ import Testing
       #expect(count.contains(#"http_request_method="GET""#) && count.contains(#"http_response_status_code="200""#))
       #expect(count.hasSuffix(" 3"), "\(count)")
       #expect(text.contains("http_client_request_duration_seconds_count{") && text.contains("byway_link_up{link="))
+      if name == "proxy" {
+        let openings = text.firstMatch(of: #/byway_link_openings_total{link="[^"]+"} 1\n/#)
+        #expect(openings != nil && text.contains("byway_link_losses_total{"), "\(text)")
+      }
       let file = try chain.folder.write(text, to: "metrics")
       let check = try await Program.bash.run([
         "-c", "\"$0\" check metrics < \"$1\" 2>&1", Program.promtool.path(), file,

@@ -118,12 +118,12 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   package var status: UpstreamStatus {
     switch state {
-    case .connected: UpstreamStatus(.open(since: openedAt), line: lineStatistics)
+    case .connected: UpstreamStatus(.open(since: openedAt), line: lineStatistics, counts: log.counts)
     case .idle, .connecting, .backingOff, .shutDown:
       if let lastFailure {
-        UpstreamStatus(.down(lastFailure))
+        UpstreamStatus(.down(lastFailure), counts: log.counts)
       } else {
-        UpstreamStatus(isOpening ? .opening : hasServed ? .closed : .idle)
+        UpstreamStatus(isOpening ? .opening : hasServed ? .closed : .idle, counts: log.counts)
       }
     }
   }

@@ -1,13 +1,14 @@
 import Logging
 import NIOCore
 
-/// What the log tells of a link. Why it cannot be opened is told once, and again when ten seconds have passed or the reason is
+/// What the log tells of a link, and how often there was something to tell. Why it cannot be opened is told once, and again when ten seconds have passed or the reason is
 /// another one: each try to open it fails, and requests cause many.
 struct LinkLog {
   private let logger: Logger
   private let name: String
   private var reason: String?
   private var failures = SparseLog()
+  private(set) var counts = LinkCounts()
 
   init(_ logger: Logger, name: String) {
     self.logger = logger
@@ -15,6 +16,7 @@ struct LinkLog {
   }
 
   mutating func opened() {
+    counts.openings += 1
     reason = nil
     logger.info("Link open", metadata: ["link": "\(name)"])
   }
@@ -23,11 +25,13 @@ struct LinkLog {
     logger.info("Link closed", metadata: ["link": "\(name)"])
   }
 
-  func lost(_ error: BywayError) {
+  mutating func lost(_ error: BywayError) {
+    counts.losses += 1
     logger.warning("Link lost", metadata: ["link": "\(name)", "reason": "\(error)"])
   }
 
   mutating func unavailable(_ error: BywayError, at now: NIODeadline) {
+    counts.failures += 1
     if reason != "\(error)" { failures = SparseLog() }
     reason = "\(error)"
     guard let keptBack = failures.admit(at: now) else { return }

@@ -19,9 +19,12 @@ package struct UpstreamStatus: Sendable {
   package let state: State
   /// `nil` where there is none, or no connection over it.
   package let line: LineStatistics?
+  /// `nil` where each exchange may have a connection of its own.
+  package let counts: LinkCounts?
 
-  package init(_ state: State, line: LineStatistics? = nil) {
+  package init(_ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil) {
     self.state = state
     self.line = line
+    self.counts = counts
   }
 }

@@ -29,6 +29,8 @@ struct DaemonStatus: Sendable {
     /// Nanoseconds.
     var roundTrip: Int?
     var line: LineStatistics?
+    /// `nil` where this end does not open it.
+    var counts: LinkCounts?
   }
 
   /// A gateway or proxy of it.
@@ -144,6 +146,7 @@ extension DaemonStatus.Road {
     }
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
+    counts = status.counts
   }
 
   init(origin name: String, _ status: UpstreamStatus) {

@@ -275,7 +275,7 @@ extension Daemon: Controllable {
 
   func metrics() async -> [UInt8] {
     let links = await memberStatus().flatMap(\.links).map { road in
-      DaemonObservation.LinkState(name: road.name, isUp: road.state == .up, line: road.line)
+      DaemonObservation.LinkState(name: road.name, isUp: road.state == .up, line: road.line, counts: road.counts)
     }
     return observation.metricsText(of: links)
   }

@@ -14,13 +14,15 @@ final class DaemonObservation: Sendable {
     let isUp: Bool
     /// `nil` where it has none, or has none now.
     let line: LineStatistics?
+    /// `nil` where this end does not open it.
+    let counts: LinkCounts?
   }
 
   /// For the configuration of each gateway and proxy.
   let observers: [any ExchangeObserver]
   private let registry: PrometheusRegistry
   private let process: ProcessMetrics
-  private let lines: LineMetrics
+  private let lines: LinkMetrics
   private let accessLog: AccessLog?
 
   /// - Throws: ``CommandFailure`` where the access log cannot be opened.
@@ -33,14 +35,14 @@ final class DaemonObservation: Sendable {
     }
     self.registry = registry
     process = ProcessMetrics(factory: registry)
-    lines = LineMetrics(factory: registry)
+    lines = LinkMetrics(factory: registry)
     observers = [HTTPMetrics(factory: registry)] + (accessLog.map { [$0] } ?? [])
   }
 
   /// For Prometheus. What nobody counts is looked up now.
   func metricsText(of links: [LinkState]) -> [UInt8] {
     process.update()
-    for link in links { lines.update(link.name, isUp: link.isUp, line: link.line) }
+    for link in links { lines.update(link.name, isUp: link.isUp, line: link.line, counts: link.counts) }
     return registry.text()
   }
 

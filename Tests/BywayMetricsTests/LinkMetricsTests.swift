@@ -1,14 +1,15 @@
+import Byway
 import BywayMetrics
 import LineLayer
 import PrometheusText
 import Testing
 
-/// What is shown of lines.
-@Suite struct LineMetricsTests {
+/// What is shown of links and lines.
+@Suite struct LinkMetricsTests {
   @Test("counters grow by what a line has counted since, and go on when it begins again")
   func counters() {
     let registry = PrometheusRegistry.of(MetricName.all)
-    let metrics = LineMetrics(factory: registry)
+    let metrics = LinkMetrics(factory: registry)
     var line = LineStatistics()
     func shown(_ name: String) -> String? {
       String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("\(name){") }.map(
@@ -29,5 +30,22 @@ import Testing
     metrics.update("serial:usb", isUp: true, line: line)
     #expect(shown("byway_link_line_sent_bytes_total")?.hasSuffix(" 157") == true)
     #expect(shown("byway_link_up")?.hasSuffix(" 1") == true)
+  }
+
+  @Test("a link that this end opens tells how often that went well, ended, or came to nothing")
+  func openings() {
+    let registry = PrometheusRegistry.of(MetricName.all)
+    let metrics = LinkMetrics(factory: registry)
+    var counts = LinkCounts()
+    (counts.openings, counts.losses, counts.failures) = (2, 1, 5)
+    metrics.update("unix:/l", isUp: true, line: nil, counts: counts)
+    counts.failures = 6
+    metrics.update("unix:/l", isUp: false, line: nil, counts: counts)
+    let text = String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(
+      text == [
+        #"byway_link_failures_total{link="unix:/l"} 6"#, #"byway_link_losses_total{link="unix:/l"} 1"#,
+        #"byway_link_openings_total{link="unix:/l"} 2"#, #"byway_link_up{link="unix:/l"} 0"#,
+      ])
   }
 }

@@ -1,0 +1,62 @@
+package import Byway
+package import CoreMetrics
+package import LineLayer
+import Synchronization
+
+/// Shows what links and lines are at, whenever somebody wants to see it: they count for themselves, and cost nothing in between.
+package final class LinkMetrics: Sendable {
+  /// What is counted somewhere else, and only grows.
+  private struct Growing<Figures: Sendable>: Sendable {
+    let metric: MetricName
+    let read: @Sendable (Figures) -> UInt64
+  }
+
+  private static let ofLinks: [Growing<LinkCounts>] = [
+    .init(metric: .linkOpenings) { $0.openings }, .init(metric: .linkLosses) { $0.losses },
+    .init(metric: .linkFailures) { $0.failures },
+  ]
+
+  private static let ofLines: [Growing<LineStatistics>] = [
+    .init(metric: .lineSentBytes) { $0.sentBytes }, .init(metric: .lineReceivedBytes) { $0.receivedBytes },
+    .init(metric: .lineSentFrames) { $0.sentFrames }, .init(metric: .lineReceivedFrames) { $0.receivedFrames },
+    .init(metric: .lineRepeatedFrames) { $0.repeatedFrames }, .init(metric: .lineDamagedFrames) { $0.damagedFrames },
+    .init(metric: .lineRefusedFrames) { $0.refusedFrames },
+  ]
+
+  private let factory: any MetricsFactory
+  /// What each counter has got, by link and metric.
+  private let seen = Mutex<[String: [MetricName: UInt64]]>([:])
+
+  package init(factory: any MetricsFactory) {
+    self.factory = factory
+  }
+
+  /// - Parameters:
+  ///   - link: its address.
+  ///   - line: `nil` where it has none, or has none now.
+  ///   - counts: `nil` where this end does not open it.
+  package func update(_ link: String, isUp: Bool, line: LineStatistics?, counts: LinkCounts? = nil) {
+    let dimensions = [("link", link)]
+    gauge(.linkUp, dimensions, isUp ? 1 : 0)
+    if let counts { count(Self.ofLinks, counts, link) }
+    guard let line else { return }
+    count(Self.ofLines, line, link)
+    if let roundTrip = line.roundTrip { gauge(.lineRoundTrip, dimensions, Double(roundTrip) / 1_000_000_000) }
+    if let rate = line.rate { gauge(.lineRate, dimensions, Double(rate)) }
+  }
+
+  private func count<Figures>(_ all: [Growing<Figures>], _ figures: Figures, _ link: String) {
+    for growing in all {
+      let now = growing.read(figures)
+      let before = seen.withLock { $0[link, default: [:]].updateValue(now, forKey: growing.metric) } ?? 0
+      // What was made again counts from the beginning.
+      let more = now >= before ? now - before : now
+      Counter(label: growing.metric.label, dimensions: [("link", link)], factory: factory)
+        .increment(by: Int64(clamping: more))
+    }
+  }
+
+  private func gauge(_ metric: MetricName, _ dimensions: [(String, String)], _ value: Double) {
+    Meter(label: metric.label, dimensions: dimensions, factory: factory).set(value)
+  }
+}
