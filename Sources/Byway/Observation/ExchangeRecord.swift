@@ -5,8 +5,11 @@ public import NIOCore
 public struct ExchangeRecord: Sendable {
   /// In which version of HTTP the client has asked.
   public enum Version: String, Sendable, Hashable {
+    /// HTTP/1.0.
     case http1_0 = "1.0"
+    /// HTTP/1.1.
     case http1_1 = "1.1"
+    /// HTTP/2.
     case http2 = "2"
   }
 
@@ -66,7 +69,7 @@ public struct ExchangeRecord: Sendable {
   /// Bytes of the response's body that were given to the client's connection.
   public internal(set) var responseBytes = 0
 
-  /// Text of the request's head; `nil` where there is none.
+  /// The request's method; `nil` where what came was no request.
   public var method: String? { head.value(of: .method) }
   /// `http` or `https`.
   public var scheme: String? { head.value(of: .scheme) }
