@@ -26,6 +26,8 @@ package final class ObservedExchange: @unchecked Sendable {
 
   /// The request leaves, perhaps for the second time.
   package func sent(to upstream: String) {
+    // What an interceptor asks for afterwards, to have it ready for the next one, is not of this exchange.
+    guard record.ended == nil else { return }
     record.sent = .now()
     record.attempts += 1
     record.upstream = upstream
@@ -34,7 +36,7 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   package func answered() {
-    if record.answered == nil { record.answered = .now() }
+    if record.answered == nil, record.ended == nil { record.answered = .now() }
   }
 
   // MARK: From the one who serves it

@@ -109,4 +109,16 @@ import Testing
     #expect(observer.heard.ended.map(\.path) == ["/1", "/2"])
     #expect(Set(observer.heard.ended.map(\.trace)).count == 2)
   }
+
+  @Test("what is sent when an exchange has ended is not of it")
+  func afterwards() {
+    let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
+    let exchange = ObservedExchange(record, observers: [observer])
+    exchange.ended()
+    exchange.sent(to: "http://origin")
+    exchange.answered()
+    exchange.ended()
+    #expect(observer.heard.sent.isEmpty && observer.heard.ended.count == 1)
+    #expect(exchange.record.attempts == 0 && exchange.record.answered == nil)
+  }
 }
