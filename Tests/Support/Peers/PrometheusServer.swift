@@ -28,6 +28,11 @@ package final class PrometheusServer: Sendable {
         "--log.level=warn",
       ])
     try await endpoint.waitUntilReachable(by: process)
+    // It listens before it answers.
+    let isReady = try await eventually { [endpoint] in
+      try await Curl.fetch("http://\(endpoint)/-/ready").status == 200
+    }
+    if !isReady { throw PeerFailure("Prometheus is not ready: \(process.errorText)") }
   }
 
   /// The values of an expression, by their labels; none where nothing was read yet.
