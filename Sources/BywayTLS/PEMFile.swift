@@ -1,5 +1,4 @@
 package import Byway
-import Glibc
 package import NIOSSL
 import Primitives
 
@@ -32,35 +31,35 @@ package struct PEMFile: Sendable {
 
   /// At least one.
   package func certificates() throws -> [NIOSSLCertificate] {
-    try checkReadable()
-    let certificates = Result {
-      switch content {
-      case .path(let path): try NIOSSLCertificate.fromPEMFile(path)
-      case .text(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
-      }
-    }
-    guard case .success(let certificates) = certificates, !certificates.isEmpty else {
+    let bytes = try bytes()
+    guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
       throw unusable("\(name) contains no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
     }
     return certificates
   }
 
   package func privateKey() throws -> NIOSSLPrivateKey {
-    try checkReadable()
+    let bytes = try bytes()
     do {
-      return switch content {
-      case .path(let path): try NIOSSLPrivateKey(file: path, format: .pem)
-      case .text(let text): try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
-      }
+      return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
     } catch {
       throw unusable("\(name) contains no private key in PEM form without a passphrase.", error)
     }
   }
 
-  private func checkReadable() throws {
-    guard case .path(let path) = content else { return }
-    guard access(path, R_OK) == 0 else {
-      throw unusable("Cannot read \(name): \(SystemError.last).", nil)
+  /// Larger than the certificates of all authorities of the web together.
+  private static let limit = 4 << 20
+
+  private func bytes() throws -> [UInt8] {
+    switch content {
+    case .text(let text): return Array(text.utf8)
+    case .path(let path):
+      do throws(SmallFile.Failure) {
+        // A pipe that nobody writes to would be waited for.
+        return try SmallFile(path, limit: Self.limit).bytes
+      } catch {
+        throw unusable("Cannot read \(name): \(error).", nil)
+      }
     }
   }
 

@@ -134,6 +134,46 @@ import Testing
     }
   }
 
+  @Test(
+    "a daemon that lies cannot steer the terminal of who asks, or hold them up",
+    arguments: [
+      #"{"name":"x","kind":"\u001b]0;t\u0007","version":"\u009b31m","members":[],"requests":{}}"#,
+      #"{"reload":{"result":"refused","reason":"\u001b[31m"},"requests":{"failed":{"a":9223372036854775807,"b":9223372036854775807}}}"#,
+      #"{"since":"99999999999-01-01T00:00:00Z","requests":{"running":-9223372036854775808}}"#,
+      #"{"since":"2026-01-01T9223372036854775:00:00Z","members":[{"links":[{"state":"\u001b[2J","name":"\u001b"}]}]}"#,
+      "\u{1B}[31mnot JSON", "",
+    ])
+  func hostile(_ body: String) async throws {
+    let home = try Home()
+    try FileManager.default.createDirectory(atPath: home.folder["byway/liar"], withIntermediateDirectories: true)
+    try home.folder.write(body, to: "body")
+    let script = """
+      import socket, sys
+      server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen(); print("ready", flush=True)
+      body = open(sys.argv[2], "rb").read()
+      while True:
+          client, _ = server.accept(); head = b""
+          while b"\\r\\n\\r\\n" not in head:
+              piece = client.recv(4096)
+              if not piece: break
+              head += piece
+          client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body); client.close()
+      """
+    let liar = try ChildProcess(
+      Program.python.path(), ["-c", script, home.folder["byway/liar/control.sock"], home.folder["body"]])
+    _ = try await liar.outputLine(containing: "ready", within: .seconds(10))
+    for arguments in [["status", "liar"], ["status", "--json"], ["log-level"]] {
+      let result = try await BywayProcess.run(arguments, environment: home.environment)
+      #expect([0, 69].contains(result.exitCode), "\(arguments): \(result.exitCode) \(result.errorText)")
+      for text in [result.outputText, result.errorText] {
+        #expect(
+          !text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || (0x7F...0x9F).contains($0.value) }, "\(text)"
+        )
+      }
+    }
+    await liar.stop()
+  }
+
   @Test("the control socket answers what is not a request of its own with what there is")
   func requests() async throws {
     let home = try Home()

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import TestPeers
 import TestTools
 import Testing
@@ -63,6 +64,78 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["c"]))
     #expect(await gateway.process.stop() == .code(0))
     #expect(!FileManager.default.fileExists(atPath: folder["b"]))
+  }
+
+  /// A proxy daemon of a file that changes, over links that lead nowhere.
+  private func proxies(_ sections: String, in folder: TemporaryFolder) throws -> String {
+    try folder.write("link = unix:\(folder["l"])\nlink-timeout = 0\n\(sections)", to: "p.conf")
+  }
+
+  @Test("sections that are renamed, or swap their places, keep what listens")
+  func renamed() async throws {
+    let folder = try TemporaryFolder()
+    let (first, second) = ("listen = unix:\(folder["1"])\n", "listen = unix:\(folder["2"])\n")
+    let proxy = try await BywayProcess.proxy([
+      "--config", proxies("[proxy a]\n\(first)[proxy b]\n\(second)", in: folder),
+    ])
+    for (round, sections) in ["[proxy x]\n\(first)[proxy b]\n\(second)", "[proxy b]\n\(first)[proxy x]\n\(second)"]
+      .enumerated()
+    {
+      _ = try proxies(sections, in: folder)
+      proxy.process.send(SIGHUP)
+      #expect(try await eventually { proxy.log.components(separatedBy: "Reloaded").count == round + 2 })
+      #expect(!proxy.log.contains("in use"), "\(proxy.log)")
+    }
+    for name in ["1", "2"] {
+      #expect(try await Program.curl.run(["-s", "--unix-socket", folder[name], "http://localhost/"]).exitCode == 0)
+    }
+    #expect(await proxy.process.stop() == .code(0))
+  }
+
+  @Test("a reload that cannot be done takes nobody away, and leaves the file that it would have written")
+  func refused() async throws {
+    let folder = try TemporaryFolder()
+    let other = try await BywayProcess.proxy(["--link", "unix:\(folder["l"])", "--listen", "unix:\(folder["taken"])"])
+    let file = try proxies("[proxy a]\nlisten = unix:\(folder["a"])\n", in: folder)
+    let proxy = try await BywayProcess.proxy(["--config", file])
+    try folder.write("precious", to: "old.har")
+    _ = try proxies("trace = \(folder["old.har"])\n[proxy b]\nlisten = unix:\(folder["taken"])\n", in: folder)
+    proxy.process.send(SIGHUP)
+    let line = try await proxy.process.errorLine(containing: "cannot be used", within: .seconds(10))
+    #expect(line.contains("[proxy b]"), "\(line)")
+    #expect(try String(contentsOfFile: folder["old.har"], encoding: .utf8) == "precious")
+    #expect(try await Program.curl.run(["-s", "--unix-socket", folder["a"], "http://localhost/"]).exitCode == 0)
+    #expect(await proxy.process.stop() == .code(0))
+    await other.process.stop()
+  }
+
+  @Test("one trace file holds what all sections see")
+  func sharedTrace() async throws {
+    let folder = try TemporaryFolder()
+    let file = try proxies(
+      "trace = \(folder["t.har"])\n[proxy a]\nlisten = unix:\(folder["a"])\n[proxy b]\nlisten = unix:\(folder["b"])\n",
+      in: folder)
+    let proxy = try await BywayProcess.proxy(["--config", file])
+    for name in ["a", "b", "a"] {
+      #expect(
+        try await Program.curl.run(["-s", "--unix-socket", folder[name], "http://localhost/\(name)"]).exitCode == 0)
+    }
+    #expect(await proxy.process.stop() == .code(0))
+    let log = try #require(JSON(parsing: try String(contentsOfFile: folder["t.har"], encoding: .utf8)))
+    #expect(log["log"]?["entries"]?.elements.count == 3)
+  }
+
+  @Test("a reload that is asked for while another runs is done as well")
+  func again() async throws {
+    let folder = try TemporaryFolder()
+    let proxy = try await BywayProcess.proxy(
+      ["--config", proxies("[proxy a]\nlisten = unix:\(folder["a"])\n", in: folder)])
+    for round in 1...5 {
+      _ = try proxies("[proxy a]\nlisten = unix:\(folder["a\(round)"])\n", in: folder)
+      proxy.process.send(SIGHUP)
+    }
+    #expect(try await eventually { FileManager.default.fileExists(atPath: folder["a5"]) })
+    #expect(await proxy.process.stop() == .code(0))
   }
 
   @Test("a gateway that only dials does not say that it is ready, and says which link it dials")

@@ -2,7 +2,7 @@ package import NIOCore
 
 extension Acceptor {
   /// Listens on these links from now on. Who came by a link that stays notices nothing; who came by another may finish what
-  /// is running, within that time. One call at a time.
+  /// is running, within that time, which is not waited for. One call at a time.
   ///
   /// What listens already is asked to read its files anew, so that a renewed certificate counts.
   /// - Parameter goOver: changes whatever else goes with the links, when all of them are open.
@@ -47,7 +47,7 @@ extension Acceptor {
       return state.isStopping
     }
     if isStopping { leaving = Array(made.values) }
-    await leave(leaving, by: .now() + patience)
+    await depart(from: leaving.filter { entrance in !vacated.contains { $0 === entrance } }, by: .now() + patience)
   }
 
   /// Keeps the whole from ending while its only listener is replaced.

@@ -88,7 +88,10 @@ package final class Acceptor: Sendable {
       state.isStopping = true
       return state.entrances
     }
-    await leave(entrances, by: .now() + patience)
+    let deadline = NIODeadline.now() + patience
+    await leave(entrances, by: deadline)
+    // Of links that were left before.
+    await drain(state.withLock { $0.connections.values.map(\.box) }, by: deadline)
     try? await waitUntilEnded()
   }
 
@@ -98,12 +101,26 @@ package final class Acceptor: Sendable {
     }
   }
 
+  /// Nobody is let in there any more; who has come may finish, which takes its time.
+  func depart(from entrances: [Entrance], by deadline: NIODeadline) async {
+    for entrance in entrances { await close(entrance) }
+    // Ends by the deadline, and with the connections, for which the end of the whole waits.
+    for entrance in entrances { Task { await self.drain(self.connections(of: entrance), by: deadline) } }
+  }
+
   private func leave(_ entrance: Entrance, by deadline: NIODeadline) async {
+    await close(entrance)
+    await drain(connections(of: entrance), by: deadline)
+  }
+
+  private func close(_ entrance: Entrance) async {
     await entrance.listener.close()
     // What was accepted before is taken: who has connected is not told that nobody is here.
     _ = await state.withLock { $0.accepting[ObjectIdentifier(entrance)] }?.value
-    let connections = state.withLock { $0.connections.values.filter { $0.entrance === entrance }.map(\.box) }
-    await drain(connections, by: deadline)
+  }
+
+  private func connections(of entrance: Entrance) -> [ConnectionBox] {
+    state.withLock { $0.connections.values.filter { $0.entrance === entrance }.map(\.box) }
   }
 
   private func drain(_ connections: [ConnectionBox], by deadline: NIODeadline) async {

@@ -21,7 +21,17 @@ enum TraceContext {
 
   /// - Returns: `nil` where there is none that can be read.
   static func read(of fields: FieldSection) -> TraceID? {
-    fields.withValue(of: .traceparent, read) ?? nil
+    // Several are none: each hop could take another (§3.2).
+    isRepeated(in: fields) ? nil : fields.withValue(of: .traceparent, read) ?? nil
+  }
+
+  private static func isRepeated(in fields: FieldSection) -> Bool {
+    guard fields.contains(.traceparent) else { return false }
+    var count = 0
+    fields.forEachLine { _, name, _ in
+      if FieldGrammar.equal(name, lowercased: "traceparent") { count += 1 }
+    }
+    return count > 1
   }
 
   /// - Returns: `nil` where it is not one (§3.2.2).

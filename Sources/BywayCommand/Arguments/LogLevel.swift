@@ -8,7 +8,7 @@ enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
   /// To standard error: standard output may be the link.
   func logger(_ label: String) -> Logger {
     LogLevels.set(self)
-    return Logger(label: label, factory: { DaemonLogHandler(label: $0) })
+    return LogLevels.logger(label)
   }
 
   var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }

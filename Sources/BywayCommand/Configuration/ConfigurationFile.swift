@@ -25,11 +25,13 @@ struct ConfigurationFile: Sendable {
   /// - Parameter kinds: of sections that it may have.
   /// - Throws: ``CommandFailure`` where it cannot be read; what is wrong in it is among ``failures``.
   init(path: String, sections kinds: [String] = []) throws(CommandFailure) {
-    self.init(try TextFile.read(path), path: path, sections: kinds)
+    self.init(try TextFile.read(path, ofUser: true), path: path, sections: kinds)
   }
 
   init(_ text: String, path: String, sections kinds: [String] = []) {
     self.path = path
+    // Editors of other systems put a byte order mark in front.
+    let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let content = line.trimmed()
       if content.isEmpty || content.hasPrefix("#") { continue }

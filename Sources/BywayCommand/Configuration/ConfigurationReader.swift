@@ -29,6 +29,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
   /// - Parameter section: `nil` in a file that has none.
   /// - Returns: `nil` where something is wrong: that is among ``failures`` then.
   mutating func command(of section: ConfigurationFile.Section?) -> Command? {
+    if let command = soundCommand(of: section) { return command }
     let known = lineFailures.count
     let own = Set((section?.entries ?? []).map(\.name)).filter { !facts.concernsDaemon($0) }
     // A section's own value takes the place of what holds for all.
@@ -43,6 +44,26 @@ struct ConfigurationReader<Command: DaemonCommand> {
           ?? CommandFailure(.usage, "\(file.path): \(Command.message(for: error).asSentence)"))
       return nil
     }
+  }
+
+  /// Most files are right, and then it is enough to read them once. `nil` where something is wrong, which is found line by line.
+  private func soundCommand(of section: ConfigurationFile.Section?) -> Command? {
+    guard file.failures.isEmpty else { return nil }
+    let own = Set((section?.entries ?? []).map(\.name))
+    var words: [String] = []
+    for (entries, place) in [(file.entries.filter { !own.contains($0.name) }, nil), (section?.entries ?? [], section)] {
+      var seen: Set<String> = []
+      for entry in entries {
+        guard let word = try? self.words(of: entry, in: place), let option = facts.option(entry.name),
+          option.isRepeating || seen.insert(entry.name).inserted
+        else { return nil }
+        if !given.contains("--\(entry.name)") { words += word }
+      }
+    }
+    guard let command = try? Command.parse(words + arguments),
+      (try? command.member.check(transports: transports)) != nil
+    else { return nil }
+    return command
   }
 
   private mutating func words(

@@ -42,8 +42,13 @@ struct ControlClient: Sendable {
     var configuration = BywayClient.Configuration.defaults
     configuration.patience = .zero
     let client = BywayClient(link, configuration: configuration)
+    let late = CommandFailure(.unavailable, "\(place.name) does not answer.")
     do {
-      let text = try await answer(of: client, method, path, body)
+      // A reload may have to wait for a line to be let go of.
+      let patience: Duration = method == .post ? .seconds(60) : .seconds(5)
+      let text = try await withTimeLimit(patience, throwing: late) {
+        try await answer(of: client, method, path, body)
+      }
       await client.shutDown()
       return text
     } catch {

@@ -14,7 +14,7 @@ enum ControlFolders {
   }
 
   /// Where a daemon of this name puts its socket, and has made the folder for it; `nil` where there is no place.
-  /// - Throws: ``CommandFailure`` where the place cannot be used.
+  /// - Throws: ``CommandFailure`` where there is one that cannot be used.
   static func own(_ name: String) throws(CommandFailure) -> Place? {
     // systemd has made it, and gives several separated by colons.
     if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first {
@@ -40,9 +40,20 @@ enum ControlFolders {
     [userBase, system].compactMap(\.self).flatMap { base in
       ((try? Folder.names(in: base)) ?? []).sorted().compactMap { name in
         let socket = "\(base)/\(name)/\(socketName)"
-        return access(socket, F_OK) == 0 ? Place(name: name, socket: socket) : nil
+        return isAnswered(socket) ? Place(name: name, socket: socket) : nil
       }
     }
+  }
+
+  /// Somebody listens there: a daemon that was killed leaves its socket behind.
+  private static func isAnswered(_ path: String) -> Bool {
+    guard let address = UnixAddress(path) else { return false }
+    let descriptor = Glibc.socket(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    // A full queue is a sign of life; one that may not be asked is named all the same.
+    return address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN || errno == EACCES
   }
 
   private static var userBase: String? {

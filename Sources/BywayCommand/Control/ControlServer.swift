@@ -40,7 +40,10 @@ struct ControlServer: Sendable {
     case (.get, "/log-level"):
       return Self.text("\(LogLevels.current)\n")
     case (.put, "/log-level"):
-      let text = String(buffer: try await request.body.collect(upTo: 64))
+      let body = try await withTimeLimit(
+        .seconds(5), throwing: BywayError(.timedOut, "The level did not come in time.", processing: .none)
+      ) { try await request.body.collect(upTo: 64) }
+      let text = String(buffer: body)
       guard let level = LogLevel(rawValue: text.filter { !$0.isWhitespace }) else {
         let known = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         return Self.text("Not a level: write one of \(known).\n", status: .unprocessableContent)

@@ -46,12 +46,12 @@ struct StatusCommand: AsyncParsableCommand {
     for place in places {
       do {
         let answer = try await ControlClient(place, transports: transports).send(.get, "/status")
-        guard !json else {
-          text += answer
-          continue
-        }
         guard let status = JSON(parsing: answer) else {
           throw CommandFailure(.unavailable, "\(place.name) answers with something that is not a status.")
+        }
+        guard !json else {
+          text += "\(status)\n"
+          continue
         }
         let lines = StatusText(status, now: Int(Duration.sinceEpoch.components.seconds), style: style).lines
         text += lines.map { $0 + "\n" }.joined()
@@ -110,7 +110,10 @@ struct LogLevelCommand: AsyncParsableCommand {
 
   func run() async throws {
     let client = try ControlClient.named(instance, transports: CommandContext.transports)
-    guard let level else { return try StandardStream.output.write(await client.send(.get, "/log-level")) }
+    guard let level else {
+      let answer = try await client.send(.get, "/log-level").split(separator: "\n").first ?? ""
+      return try StandardStream.output.write(String(answer).visible + "\n")
+    }
     _ = try await client.send(.put, "/log-level", level.rawValue)
   }
 }

@@ -18,7 +18,8 @@ struct StatusText {
     var lines = [head]
     if let reload = status["reload"], reload["result"]?.text == "refused" {
       let reason = reload["reason"]?.text ?? ""
-      lines.append("  " + style.bad("the last reload was refused") + ": \(reason.split(separator: "\n").first ?? "")")
+      let first = String(reason.split(separator: "\n").first ?? "")
+      lines.append("  " + style.bad("the last reload was refused") + ": \(first.visible)")
     }
     for member in status["members"]?.elements ?? [] { lines += self.lines(of: member) }
     lines.append("  requests: \(requests)")
@@ -26,7 +27,7 @@ struct StatusText {
   }
 
   private var head: String {
-    let name = style.bold(text("name").visible)
+    let name = style.bold(text("name"))
     var facts = ["\(text("kind")) \(text("version"))"]
     if let since = since(status) { facts.append("up \(since)") }
     if let process = number(status["processID"]) { facts.append("process \(process)") }
@@ -48,7 +49,7 @@ struct StatusText {
   }
 
   private func text(of road: JSON) -> String {
-    let state = road["state"]?.text ?? "unknown"
+    let state = (road["state"]?.text ?? "unknown").visible
     var facts = [
       state == "up" || state == "reachable"
         ? style.good(state) : state == "down" || state == "unreachable" ? style.bad(state) : state
@@ -71,11 +72,11 @@ struct StatusText {
       return facts.joined(separator: ", ")
     }
     let list = kinds.map { "\(number($0.value) ?? 0) \($0.name.visible)" }.joined(separator: ", ")
-    facts.append("\(kinds.compactMap { number($0.value) }.reduce(0, +)) failed (\(list))")
+    facts.append("\(kinds.compactMap { number($0.value) }.reduce(0, &+)) failed (\(list))")
     return facts.joined(separator: ", ")
   }
 
-  private func text(_ name: String) -> String { status[name]?.text ?? "?" }
+  private func text(_ name: String) -> String { (status[name]?.text ?? "?").visible }
 
   private func number(_ value: JSON?) -> Int? {
     if case .number(let digits) = value { Int(digits) } else { nil }
@@ -96,7 +97,7 @@ struct StatusText {
   /// `2026-11-22T08:49:37Z`
   private static func seconds(_ time: String) -> Int? {
     let numbers = time.split { !$0.isNumber }.compactMap { Int($0) }
-    guard numbers.count == 6, time.hasSuffix("Z") else { return nil }
+    guard numbers.count == 6, time.hasSuffix("Z"), numbers.dropFirst().allSatisfy({ $0 < 61 }) else { return nil }
     let secondOfDay = numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
     return CalendarTime(year: numbers[0], month: numbers[1], day: numbers[2], secondOfDay: secondOfDay)?
       .secondsSinceEpoch

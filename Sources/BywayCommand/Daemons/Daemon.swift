@@ -12,8 +12,13 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   private struct Running {
     let identity = Identity()
+    var name: String
     let member: Member
-    var interception: Interception
+    var used: Set<InterceptionFiles.Key>
+    /// ``DaemonMember/places(of:)``
+    var places: [String]
+    /// ``MemberOptions/fixed``, as it was when it started.
+    let fixed: [String: String]
   }
 
   private let name: String
@@ -26,14 +31,17 @@ actor Daemon<Command: DaemonCommand>: Service {
   private var servers: [LocalServer] = []
   private var place: ControlFolders.Place?
   private var drain: TimeAmount
+  private let files = InterceptionFiles()
+  private let fixed: [String: String]
   /// In the order of the plan.
-  private var names: [String] = []
-  private var running: [String: Running] = [:]
-  /// Of those that have gone.
-  private var ended: [Interception] = []
+  private var running: [Running] = []
+  /// Those that a reload has left without a place: what they still have to do.
+  private var departing: [ObjectIdentifier: Task<Void, Never>] = [:]
   private var failure: (any Error)?
   private var lastReload: (at: Int, result: ReloadResult)?
-  private var isReloading = false
+  /// The reload that runs, and the one that begins after it: whoever asks meanwhile is served by that.
+  private var reloading: Task<ReloadResult, Never>?
+  private var nextReload: Task<ReloadResult, Never>?
   private var stopping: Task<Void, Never>?
 
   /// Starts all members, or none.
@@ -62,14 +70,15 @@ actor Daemon<Command: DaemonCommand>: Service {
     self.name = name
     self.manager = manager
     self.source = source
-    logger = plan.logger
+    logger = LogLevels.logger("byway")
+    fixed = plan.daemon.observation.fixed
     drain = plan.drain
-    observation = try DaemonObservation(plan.daemon.observation, logger: plan.logger)
+    observation = try DaemonObservation(plan.daemon.observation, logger: LogLevels.logger("byway"))
   }
 
   private func startMembers(_ plan: DaemonPlan<Command>) async throws {
-    names = plan.members.map(\.name)
-    for (name, member) in plan.members { running[name] = try await start(member) }
+    for (name, member) in plan.members { running.append(try await start(member, named: name)) }
+    try files.begin()
   }
 
   private func startServers(_ options: ObservationOptions) async throws {
@@ -83,20 +92,32 @@ actor Daemon<Command: DaemonCommand>: Service {
       }
       servers.append(server)
     }
-    guard let place = try ControlFolders.own(name) else { return }
-    let server: LocalServer
+    try await startControl()
+  }
+
+  private func startControl() async throws {
+    let place: ControlFolders.Place
+    do throws(CommandFailure) {
+      guard let own = try ControlFolders.own(name) else { return }
+      place = own
+    } catch {
+      return logger.warning("There is no control socket", metadata: ["reason": "\(error.message)"])
+    }
     do {
       let control = ControlServer(self)
-      server = try await LocalServer.start(
-        on: transports.link("unix:\(place.socket)?mode=0600"), logger: Self.quiet
-      ) { try await control.respond(to: $0) }
+      servers.append(
+        try await LocalServer.start(
+          on: source.transports.link("unix:\(place.socket)?mode=0600"), logger: Self.quiet
+        ) { try await control.respond(to: $0) })
+      self.place = place
     } catch {
-      throw CommandFailure(
-        .unavailable,
-        "\(error.asFailure.message) Where another is called \(name), too, give this one a name: --instance.")
+      guard access(place.socket, F_OK) != 0 else {
+        throw CommandFailure(
+          .unavailable,
+          "\(error.asFailure.message) Where another is called \(name), too, give this one a name: --instance.")
+      }
+      logger.warning("There is no control socket", metadata: ["reason": "\(error.asFailure.message)"])
     }
-    servers.append(server)
-    self.place = place
   }
 
   /// Who asks for a status is not worth a line.
@@ -107,9 +128,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   var readyLines: [String] {
-    names.compactMap { name in
-      running[name].map { "byway: \(name.isEmpty ? Member.kind : "\(Member.kind) \(name)") \($0.member.readiness)" }
-    }
+    running.map { "byway: \($0.name.isEmpty ? Member.kind : "\(Member.kind) \($0.name)") \($0.member.readiness)" }
   }
 
   var statusLine: String {
@@ -124,19 +143,17 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   func waitUntilEnded() async throws {
     // Those that a reload brings are waited for as well.
-    while let (name, entry) = running.first {
+    while let entry = running.first {
       do { try await entry.member.waitUntilEnded() } catch { failure = failure ?? error }
-      remove(entry, named: name)
+      remove(entry)
     }
-    for interception in ended { await interception.finish() }
+    for task in departing.values { await task.value }
     await finish()
     if let failure { throw failure }
   }
 
-  /// Unless a reload did that, and perhaps has put another there.
-  private func remove(_ entry: Running, named name: String) {
-    guard running[name]?.identity === entry.identity else { return }
-    if let entry = running.removeValue(forKey: name) { ended.append(entry.interception) }
+  private func remove(_ entry: Running) {
+    running.removeAll { $0.identity === entry.identity }
   }
 
   func stop() async {
@@ -154,7 +171,7 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   private func stop(within patience: TimeAmount) async {
     await withTaskGroup(of: Void.self) { group in
-      for entry in running.values { group.addTask { await entry.member.stop(within: patience) } }
+      for entry in running { group.addTask { await entry.member.stop(within: patience) } }
     }
   }
 
@@ -163,6 +180,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     for server in servers { await server.stop() }
     servers = []
     if let place { ControlFolders.leave(place) }
+    await files.release(except: [])
     await observation.finish()
   }
 
@@ -174,12 +192,25 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   /// Goes over to what the file says now. What is wrong is logged, and what is right before stays in force.
   func reload() async -> ReloadResult {
+    if let nextReload { return await nextReload.value }
+    let before = reloading
+    let task = Task {
+      if let before {
+        _ = await before.value
+        reloading = nextReload
+        nextReload = nil
+      }
+      return await reloadNow()
+    }
+    if before == nil { reloading = task } else { nextReload = task }
+    return await task.value
+  }
+
+  private func reloadNow() async -> ReloadResult {
+    defer { reloading = nil }
     guard stopping == nil else { return .refused("It is stopping.") }
-    guard !isReloading else { return .refused("It is reloading already.") }
-    isReloading = true
     manager.reloading()
     let result = await reloadOnce()
-    isReloading = false
     manager.ready(status: await statusLine)
     lastReload = (Int(Duration.sinceEpoch.components.seconds), result)
     return result
@@ -188,7 +219,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private func reloadOnce() async -> ReloadResult {
     let plan: DaemonPlan<Command>
     do {
-      plan = try source.readAgain()
+      plan = try await Self.read(source)
     } catch {
       let messages = (error as? ConfigurationErrors)?.failures.map(\.message) ?? [error.asFailure.message]
       for message in messages {
@@ -200,52 +231,105 @@ actor Daemon<Command: DaemonCommand>: Service {
     for problem in problems {
       logger.error("A part of the new configuration cannot be used", metadata: ["reason": "\(problem)"])
     }
-    if problems.isEmpty { logger.notice("Reloaded") }
-    return problems.isEmpty ? .done : .refused(problems.joined(separator: "\n"))
+    guard problems.isEmpty else { return .refused(problems.joined(separator: "\n")) }
+    let waiting = restartOnly(plan)
+    logger.notice(
+      "Reloaded", metadata: waiting.isEmpty ? [:] : ["at the next start": "\(waiting.joined(separator: ", "))"])
+    return .done
   }
 
-  /// - Returns: what could not be done. Whom that concerns goes on as before.
+  /// Away from the actor: a file may be long, and who asks for the status or wants to stop does not wait for that.
+  @concurrent private static func read(_ source: DaemonPlan<Command>.Source) async throws -> DaemonPlan<Command> {
+    try source.read()
+  }
+
+  /// Options that have changed and count at the next start only.
+  private func restartOnly(_ plan: DaemonPlan<Command>) -> [String] {
+    func changed(_ before: [String: String], _ after: [String: String]) -> [String] {
+      before.filter { after[$0.key] != $0.value }.map(\.key)
+    }
+    let members = plan.members.flatMap { name, member in
+      running.first { $0.name == name }.map { changed($0.fixed, member.options.fixed) } ?? []
+    }
+    return Set(members + changed(fixed, plan.daemon.observation.fixed)).sorted()
+  }
+
+  /// - Returns: what could not be done. Whom that concerns goes on as before, and nobody is taken away then.
   private func goOver(to plan: DaemonPlan<Command>) async -> [String] {
     var problems: [String] = []
-    drain = plan.drain
-    LogLevels.set(plan.daemon.logLevel ?? .info)
-    let leaving = running.filter { name, _ in !plan.members.contains { $0.name == name } }
-    for (name, member) in plan.members where stopping == nil {
+    let before = running
+    let pairs = Self.pairs(plan.members.map { ($0.name, Member.places(of: $0.member.configuration)) }, before)
+    for (index, (name, member)) in plan.members.enumerated() where stopping == nil {
       do {
-        if let entry = running[name] {
-          running[name]?.interception = try await goOver(entry, to: member)
+        if let entry = pairs[index] {
+          try await goOver(entry, to: member, named: name)
         } else {
-          let entry = try await start(member)
-          // It may have been told to stop meanwhile.
-          if stopping == nil { running[name] = entry } else { await Self.end(entry) }
+          try await add(member, named: name)
         }
       } catch {
         problems.append((name.isEmpty ? "" : "[\(Member.kind) \(name)]: ") + error.asFailure.message)
       }
     }
-    names = plan.members.map(\.name).filter { running[$0] != nil }
-    await withTaskGroup(of: Void.self) { group in
-      for entry in leaving.values { group.addTask { [drain] in await entry.member.stop(within: drain) } }
-    }
-    for (name, entry) in leaving { remove(entry, named: name) }
+    guard problems.isEmpty, stopping == nil else { return problems }
+    do { try files.begin() } catch { problems.append(error.asFailure.message) }
+    drain = plan.drain
+    LogLevels.set(plan.daemon.logLevel ?? .info)
+    if let format = plan.daemon.observation.logFormat { LogLevels.set(format) }
+    let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
+    for entry in before where !pairs.contains(where: { $0?.identity === entry.identity }) { leave(entry) }
+    await files.release(except: Set(running.flatMap(\.used)))
     return problems
   }
 
-  private func goOver(_ entry: Running, to plan: DaemonPlan<Command>.Member) async throws -> Interception {
-    let interception = try plan.options.interception(of: plan.configuration, keeping: entry.interception)
+  /// Which of those that run becomes which of the plan: the one of its name, if that listens there as well; else one that
+  /// listens there, so that a section can be renamed and places be swapped; else the one of its name.
+  private static func pairs(_ plan: [(name: String, places: [String])], _ running: [Running]) -> [Running?] {
+    var left = running
+    var pairs = [Running?](repeating: nil, count: plan.count)
+    func pair(where fits: (Running, String, [String]) -> Bool) {
+      for (index, (name, places)) in plan.enumerated() where pairs[index] == nil {
+        guard let found = left.firstIndex(where: { fits($0, name, places) }) else { continue }
+        pairs[index] = left.remove(at: found)
+      }
+    }
+    func isThere(_ entry: Running, _ places: [String]) -> Bool { !Set(entry.places).isDisjoint(with: places) }
+    pair { entry, name, places in entry.name == name && isThere(entry, places) }
+    pair { entry, _, places in isThere(entry, places) }
+    pair { entry, name, _ in entry.name == name }
+    return pairs
+  }
+
+  private func goOver(_ entry: Running, to plan: DaemonPlan<Command>.Member, named name: String) async throws {
+    let interception = try plan.options.interception(of: plan.configuration, with: files)
     try await entry.member.reload(configuration(of: plan, interception), within: drain)
-    await entry.interception.finish()
-    return interception
+    guard let index = running.firstIndex(where: { $0.identity === entry.identity }) else { return }
+    running[index].name = name
+    running[index].used = interception.used
+    running[index].places = Member.places(of: plan.configuration)
   }
 
-  private func start(_ plan: DaemonPlan<Command>.Member) async throws -> Running {
-    let interception = try plan.options.interception(of: plan.configuration, keeping: nil)
-    return Running(member: try await Member.start(configuration(of: plan, interception)), interception: interception)
+  private func add(_ plan: DaemonPlan<Command>.Member, named name: String) async throws {
+    let entry = try await start(plan, named: name)
+    // It may have been told to stop meanwhile.
+    if stopping == nil { running.append(entry) } else { await entry.member.stop(within: .zero) }
   }
 
-  private static func end(_ entry: Running) async {
-    await entry.member.stop(within: .zero)
-    await entry.interception.finish()
+  private func start(_ plan: DaemonPlan<Command>.Member, named name: String) async throws -> Running {
+    let interception = try plan.options.interception(of: plan.configuration, with: files)
+    return Running(
+      name: name, member: try await Member.start(configuration(of: plan, interception)), used: interception.used,
+      places: Member.places(of: plan.configuration), fixed: plan.options.fixed)
+  }
+
+  /// What still runs there may end, and nobody waits for that but the end of the daemon.
+  private func leave(_ entry: Running) {
+    remove(entry)
+    let key = ObjectIdentifier(entry.identity)
+    departing[key] = Task { [drain] in
+      await entry.member.stop(within: drain)
+      departing[key] = nil
+    }
   }
 
   private func configuration(
@@ -267,8 +351,8 @@ extension Daemon: Controllable {
 
   private func memberStatus(measures: Bool = false) async -> [DaemonStatus.Member] {
     var members: [DaemonStatus.Member] = []
-    for name in names {
-      if let entry = running[name] { members.append(await entry.member.status(named: name, measures: measures)) }
+    for entry in running {
+      members.append(await entry.member.status(named: entry.name, measures: measures))
     }
     return members
   }
@@ -282,12 +366,5 @@ extension Daemon: Controllable {
 
   func requestStop() {
     beginToStop()
-  }
-}
-
-extension DaemonPlan.Source {
-  /// The command line has not changed, what it names may have.
-  fileprivate func readAgain() throws -> DaemonPlan {
-    try read(given: Command.parse(arguments))
   }
 }

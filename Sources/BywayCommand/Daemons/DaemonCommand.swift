@@ -10,6 +10,8 @@ protocol DaemonMember: Sendable {
   /// What its sections begin with: `[gateway NAME]`.
   static var kind: String { get }
 
+  /// Where one listens, or dials for its clients: what nobody else can have at the same time.
+  static func places(of configuration: Options.Configuration) -> [String]
   static func start(_ configuration: Options.Configuration) async throws -> Self
   /// - Throws: where it cannot. It goes on as before then.
   func reload(_ configuration: Options.Configuration, within patience: TimeAmount) async throws
@@ -38,13 +40,16 @@ protocol MemberOptions: ParsableArguments, Sendable {
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> Configuration
 
-  /// Opens what the interceptors need. Files that `before` has open are not opened again.
-  func interception(of configuration: Configuration, keeping before: Interception?) throws -> Interception
+  /// What cannot change while it runs: options, with their values as text.
+  var fixed: [String: String] { get }
+
+  /// Opens what the interceptors need, as far as it is not open yet.
+  func interception(of configuration: Configuration, with files: InterceptionFiles) throws -> Interception
   /// The same configuration with those interceptors, and told of to those observers.
   func adding(
     _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: Configuration
   ) -> Configuration
-  /// Reads the files that ``interception(of:keeping:)`` would, and writes none.
+  /// Reads the files that ``interception(of:with:)`` would, and writes none.
   func checkInterception() throws
 }
 
@@ -62,15 +67,18 @@ extension DaemonCommand {
   func serve() async throws {
     let source = DaemonPlan<Self>.Source(
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
-    let plan = try source.read(given: self)
     if file.check {
-      try plan.check()
+      try source.read(given: self).check()
       try StandardStream.output.write("\(file.config ?? "What the options say") is valid.\n")
       return
     }
-    LogLevels.set(plan.daemon.logLevel ?? .info)
     let name = try file.name(of: Member.kind)
-    let service = DaemonService { try await Daemon.start(plan, from: source, named: name, under: $0) }
-    try await service.runToEnd(logger: plan.logger)
+    let service = DaemonService { manager in
+      // After the signals are taken: who asks for a reload meanwhile gets it.
+      let plan = try source.read()
+      LogLevels.set(plan.daemon.logLevel ?? .info)
+      return try await Daemon.start(plan, from: source, named: name, under: manager)
+    }
+    try await service.runToEnd(logger: LogLevels.logger("byway"))
   }
 }

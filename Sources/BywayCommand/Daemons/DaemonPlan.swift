@@ -27,16 +27,15 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
 
   var drain: TimeAmount { (daemon.drain ?? Seconds(10)).amount }
 
-  var logger: Logger { (daemon.logLevel ?? .info).logger("byway") }
-
   /// Opens what a start would open for reading.
   /// - Throws: ``ConfigurationErrors``
   func check() throws {
     var failures: [CommandFailure] = []
     for (name, member) in members {
       do { try member.options.checkInterception() } catch {
-        failures.append(
-          OptionValue.failure(error, at: name.isEmpty ? "" : "[\(Command.Member.kind) \(name)]") ?? error.asFailure)
+        let failure = error.asFailure
+        let place = name.isEmpty ? "" : "[\(Command.Member.kind) \(name)]: "
+        failures.append(CommandFailure(failure.status, place + failure.message))
       }
     }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
@@ -44,6 +43,11 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
 }
 
 extension DaemonPlan.Source {
+  /// The command line does not change; what it names may have.
+  func read() throws -> DaemonPlan {
+    try read(given: Command.parse(arguments))
+  }
+
   /// - Parameter command: what the arguments alone say.
   /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` where there is no such file.
   func read(given command: Command) throws -> DaemonPlan {
@@ -81,7 +85,7 @@ extension DaemonPlan.Source {
     var failures: [CommandFailure] = []
     var members: [(name: String, member: DaemonPlan.Member)] = []
     for (name, place, command) in commands {
-      var logger = (daemon.logLevel ?? .info).logger("byway.\(Command.Member.kind)")
+      var logger = LogLevels.logger("byway.\(Command.Member.kind)")
       if !name.isEmpty { logger[metadataKey: Command.Member.kind] = "\(name)" }
       do {
         let configuration = try command.member.configuration(transports: transports, logger: logger)
@@ -91,6 +95,7 @@ extension DaemonPlan.Source {
         failures.append(CommandFailure(failure.status, place + failure.message))
       }
     }
+    failures += Self.clashes(of: members)
     do {
       let links = members.flatMap { DaemonPlan.Options.links(of: $0.member.configuration) }
       try daemon.observation.check(transports, besides: links)
@@ -99,6 +104,23 @@ extension DaemonPlan.Source {
     }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
     return DaemonPlan(daemon: daemon, members: members)
+  }
+}
+
+extension DaemonPlan.Source {
+  /// Two that would listen at one place.
+  private static func clashes(of members: [(name: String, member: DaemonPlan.Member)]) -> [CommandFailure] {
+    var holders: [String: String] = [:]
+    var failures: [CommandFailure] = []
+    for (name, member) in members {
+      for place in Set(Command.Member.places(of: member.configuration)).sorted() {
+        guard let other = holders.updateValue(name, forKey: place), !place.hasSuffix(":0") else { continue }
+        failures.append(
+          CommandFailure(
+            .usage, "[\(Command.Member.kind) \(name)] and [\(Command.Member.kind) \(other)] both listen on \(place)."))
+      }
+    }
+    return failures
   }
 }
 

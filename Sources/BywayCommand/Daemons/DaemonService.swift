@@ -3,10 +3,12 @@ import Logging
 
 /// Runs a service as a process: says when it is ready, and does what signals ask for.
 struct DaemonService<Served: Service>: Sendable {
+  private let canReload: Bool
   private let start: @Sendable (ServiceManager) async throws -> Served
 
   /// - Parameter start: what a signal may end as well. The service tells the manager of its reloads, and of its end.
-  init(start: @escaping @Sendable (ServiceManager) async throws -> Served) {
+  init(canReload: Bool = true, start: @escaping @Sendable (ServiceManager) async throws -> Served) {
+    self.canReload = canReload
     self.start = start
   }
 
@@ -20,7 +22,7 @@ struct DaemonService<Served: Service>: Sendable {
     let watching = Task {
       var isFirst = true
       for await signal in arrivals {
-        switch DaemonSignals.meaning(of: signal, terminal: terminal) {
+        switch DaemonSignals.meaning(of: signal, terminal: terminal, canReload: canReload) {
         case .stop:
           // A user who asks twice does not want to wait.
           if !isFirst { exit(128 + signal.number) }

@@ -15,10 +15,10 @@ enum DaemonSignals {
   static let all: [Signal] = [.terminate, .interrupt, .hangUp, .user1, .user2]
 
   /// SIGHUP is sent by people who want a daemon to read its configuration, and by the kernel when a terminal is closed.
-  static func meaning(of signal: Signal, terminal: ControllingTerminal) -> Meaning {
+  static func meaning(of signal: Signal, terminal: ControllingTerminal, canReload: Bool) -> Meaning {
     switch signal {
     case .terminate, .interrupt: .stop
-    case .hangUp: terminal.isGone ? .stop : .reload
+    case .hangUp: !canReload || terminal.isGone ? .stop : .reload
     case .user1: .reopenFiles
     default: .nothing(signal)
     }

@@ -31,6 +31,10 @@ extension Gateway: DaemonMember {
 
   static let kind = "gateway"
 
+  static func places(of configuration: GatewayConfiguration) -> [String] {
+    configuration.links.filter { $0.opening != .dial }.map(\.address.place)
+  }
+
   static func start(_ configuration: GatewayConfiguration) async throws -> Gateway {
     try await start(configuration, group: MultiThreadedEventLoopGroup.singleton.any())
   }

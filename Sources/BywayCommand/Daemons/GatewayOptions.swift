@@ -76,8 +76,8 @@ struct GatewayOptions: MemberOptions {
     return configuration
   }
 
-  func interception(of configuration: GatewayConfiguration, keeping before: Interception?) throws -> Interception {
-    try interceptors.interception(at: .gateway, keeping: before, logger: configuration.logger)
+  func interception(of configuration: GatewayConfiguration, with files: InterceptionFiles) throws -> Interception {
+    try interceptors.interception(at: .gateway, with: files, logger: configuration.logger)
   }
 
   func adding(
@@ -88,6 +88,8 @@ struct GatewayOptions: MemberOptions {
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }
+
+  var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
 
   func checkInterception() throws { try interceptors.check() }
 

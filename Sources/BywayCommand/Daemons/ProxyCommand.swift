@@ -33,6 +33,8 @@ extension Proxy: DaemonMember {
 
   static let kind = "proxy"
 
+  static func places(of configuration: ProxyConfiguration) -> [String] { [configuration.listen.address.place] }
+
   static func start(_ configuration: ProxyConfiguration) async throws -> Proxy {
     try await start(configuration, group: MultiThreadedEventLoopGroup.singleton)
   }

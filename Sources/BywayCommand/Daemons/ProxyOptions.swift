@@ -81,11 +81,11 @@ struct ProxyOptions: MemberOptions {
     return configuration
   }
 
-  func interception(of configuration: ProxyConfiguration, keeping before: Interception?) throws -> Interception {
+  func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
     let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
     return try interceptors.interception(
       at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind, configuration.link.address) },
-      keeping: before, logger: configuration.logger)
+      with: files, logger: configuration.logger)
   }
 
   func adding(
@@ -96,6 +96,8 @@ struct ProxyOptions: MemberOptions {
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }
+
+  var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
 
   func checkInterception() throws { try interceptors.check() }
 }

@@ -52,7 +52,7 @@ struct DemoCommand: AsyncParsableCommand {
     let display = StatusLine(on: .output)
     let keys = display.stream.isTerminal ? KeyInput() : nil
     defer { keys?.close() }
-    let service = DaemonService { _ in
+    let service = DaemonService(canReload: false) { _ in
       let stage = try await stage(transports, observer: ExchangePrinter { display.writeLine($0.line(style)) })
       for line in stage.introduction(style) { display.writeLine(line) }
       let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)

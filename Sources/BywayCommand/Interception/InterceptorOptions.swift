@@ -38,25 +38,23 @@ struct InterceptorOptions: ParsableArguments {
   /// Opens what they need.
   /// - Parameters:
   ///   - cache: its folder, whose requests it answers, and over which link.
-  ///   - before: whose open files are used again where they are meant.
+  ///   - files: what is open already.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
-    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil, keeping before: Interception? = nil,
+    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil, with files: InterceptionFiles,
     logger: Logger
   ) throws -> Interception {
     try checkExclusion()
-    var opened = Interception.Opened()
     var interceptors: [any Interceptor] = []
+    var used: Set<InterceptionFiles.Key> = []
     if let trace {
-      let file = try before?.opened.trace[trace] ?? HARFile(trace, at: .hop, framing: framing, logger: logger)
-      opened.trace[trace] = file
-      interceptors.append(Trace(to: file))
+      interceptors.append(Trace(to: try files.trace(trace, framing: framing, logger: logger)))
+      used.insert(.trace(trace))
     }
     if let record {
-      let recorder = try before?.opened.record[record] ?? Recorder(into: record, logger: logger)
-      opened.record[record] = recorder
-      interceptors.append(recorder)
+      interceptors.append(try files.recorder(record, logger: logger))
+      used.insert(.record(record))
     }
     if let stub { interceptors.append(try StubFile(stub)) }
     if let replay { interceptors.append(try Replay(from: replay)) }
@@ -65,15 +63,13 @@ struct InterceptorOptions: ParsableArguments {
       configuration.kind = cache.kind
       configuration.link = cache.link.text
       configuration.logger = logger
-      let key = Interception.Opened.CacheKey(folder: cache.folder, kind: cache.kind, link: cache.link.text)
-      let cache = try before?.opened.cache[key] ?? Cache(folder: cache.folder, configuration: configuration)
-      opened.cache[key] = cache
-      interceptors.append(cache)
+      interceptors.append(try files.cache(cache.folder, configuration))
+      used.insert(.cache(cache.folder))
     }
     if let auth { interceptors.append(try Authenticate(netrc: auth)) }
     return Interception(
       interceptors: interceptors, compress: compress ? Compress(at: end) : nil, isAtGateway: end == .gateway,
-      opened: opened)
+      used: used)
   }
 
   /// Reads the files that are only read, so that what is wrong with them is known.
@@ -90,35 +86,18 @@ struct InterceptorOptions: ParsableArguments {
   }
 }
 
-/// Interceptors, and what is to be done when no request comes any more.
+/// The interceptors of one gateway or proxy.
 struct Interception: Sendable {
   fileprivate let interceptors: [any Interceptor]
   fileprivate let compress: Compress?
   fileprivate let isAtGateway: Bool
-  fileprivate let opened: Opened
-
-  /// What can be open only once, by what the user has asked for.
-  fileprivate struct Opened {
-    struct CacheKey: Hashable {
-      let folder: String
-      let kind: Cache.Kind
-      let link: String
-    }
-
-    var trace: [String: HARFile] = [:]
-    var record: [String: Recorder] = [:]
-    var cache: [CacheKey: Cache] = [:]
-  }
+  /// What of the daemon's open files it needs.
+  let used: Set<InterceptionFiles.Key>
 
   /// With others that stand behind them, nearer to the origin. Compression is nearest to the link.
   func before(_ others: [any Interceptor]) -> [any Interceptor] {
     let all = interceptors + others
     guard let compress else { return all }
     return isAtGateway ? [compress] + all : all + [compress]
-  }
-
-  /// Returns when all that was recorded is in its file.
-  func finish() async {
-    for file in opened.trace.values { await file.flush() }
   }
 }

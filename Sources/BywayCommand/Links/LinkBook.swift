@@ -51,7 +51,7 @@ struct LinkBook: Sendable {
 
   /// An address has a scheme and a colon; a name has none.
   static func isName(_ text: some StringProtocol) -> Bool {
-    !text.isEmpty
+    !text.isEmpty && !"-.".contains(text.first ?? "-")
       && text.utf8.allSatisfy { byte in
         (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-_.".utf8.contains(byte)
       }

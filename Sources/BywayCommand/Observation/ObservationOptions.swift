@@ -31,6 +31,14 @@ struct ObservationOptions: ParsableArguments {
 
   init() {}
 
+  /// What cannot change while a daemon runs: options, with their values as text.
+  var fixed: [String: String] {
+    [
+      "metrics": metrics ?? "", "metrics-anywhere": "\(metricsAnywhere)", "access-log": accessLog ?? "",
+      "access-log-format": accessLogFormat.map { "\($0)" } ?? "",
+    ]
+  }
+
   /// Where metrics are served; `nil`: nowhere.
   func metricsLink(in transports: TransportRegistry) throws -> Link? {
     try metrics.map { try ListenAddress($0, of: "--metrics").link(in: transports, anywhere: metricsAnywhere) }

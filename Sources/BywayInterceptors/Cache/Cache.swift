@@ -98,6 +98,16 @@ public struct Cache: Interceptor {
     self.now = now
   }
 
+  package var kind: Kind { configuration.kind }
+
+  /// The same store for the requests of another link.
+  package func serving(_ link: String, logger: Logger) -> Cache {
+    var configuration = configuration
+    configuration.link = link
+    configuration.logger = logger
+    return Cache(store: store, scope: scope, configuration: configuration, now: now)
+  }
+
   /// Bytes stored.
   public var size: Int { store.size }
 

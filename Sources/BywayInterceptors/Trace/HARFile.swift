@@ -21,6 +21,7 @@ public final class HARFile: TraceRecorder {
   private struct File {
     /// Where the next entry goes: over the tail.
     var position: Int
+    var hasBegun = false
     var isEmpty = true
     var hasFailed = false
   }
@@ -57,26 +58,42 @@ public final class HARFile: TraceRecorder {
   ///   - framing: what the link speaks.
   ///   - logger: for a write that fails.
   /// - Throws: `BywayError` where it cannot be made.
-  public init(
+  public convenience init(
     _ path: String, at place: Place = .client, framing: Link.Framing = .http2,
     logger: Logger = Logger(label: "byway.trace")
   ) throws {
+    try self.init(opening: path, at: place, framing: framing, logger: logger)
+    try begin()
+  }
+
+  /// Leaves what is in the file until ``begin()``: whoever opens it may still decide otherwise.
+  package init(opening path: String, at place: Place, framing: Link.Framing, logger: Logger) throws {
     self.path = path
     self.place = place
     self.logger = logger
     httpVersion = "HTTP/\(framing.rawValue)"
     file = Mutex(File(position: Self.head.utf8.count))
     do {
-      descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+      descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
     } catch {
       throw BywayError.cannotCreate(path, error)
     }
-    do throws(SystemError) {
-      // One that was there before may be open to others.
-      try SystemError.check(fchmod(descriptor, 0o600))
-      try Descriptor.write(Self.head + Self.tail, to: descriptor, at: 0)
-    } catch {
-      throw BywayError.cannotWrite(path, error)
+  }
+
+  /// Empties the file, the first time.
+  /// - Throws: `BywayError` where it cannot be written.
+  package func begin() throws {
+    try file.withLock { file in
+      guard !file.hasBegun else { return }
+      do throws(SystemError) {
+        // One that was there before may be open to others.
+        try SystemError.check(fchmod(descriptor, 0o600))
+        try SystemError.check(ftruncate(descriptor, 0))
+        try Descriptor.write(Self.head + Self.tail, to: descriptor, at: 0)
+      } catch {
+        throw BywayError.cannotWrite(path, error)
+      }
+      file.hasBegun = true
     }
   }
 

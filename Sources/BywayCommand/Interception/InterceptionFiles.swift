@@ -1,0 +1,79 @@
+import Byway
+import BywayInterceptors
+import Logging
+import Synchronization
+
+/// What interceptors write, and what can be open only once: shared by all gateways and proxies of a daemon, and kept over
+/// reloads. Safe on any thread.
+final class InterceptionFiles: Sendable {
+  /// By what the user has written.
+  enum Key: Sendable, Hashable {
+    case trace(String)
+    case record(String)
+    case cache(String)
+  }
+
+  private struct State {
+    var traces: [String: HARFile] = [:]
+    var recorders: [String: Recorder] = [:]
+    var caches: [String: Cache] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// What was in the file before stays in it until ``begin()``.
+  func trace(_ path: String, framing: Link.Framing, logger: Logger) throws -> HARFile {
+    try state.withLock { state in
+      if let file = state.traces[path] { return file }
+      let file = try HARFile(opening: path, at: .hop, framing: framing, logger: logger)
+      state.traces[path] = file
+      return file
+    }
+  }
+
+  func recorder(_ folder: String, logger: Logger) throws -> Recorder {
+    try state.withLock { state in
+      if let recorder = state.recorders[folder] { return recorder }
+      let recorder = try Recorder(into: folder, logger: logger)
+      state.recorders[folder] = recorder
+      return recorder
+    }
+  }
+
+  /// One store for all that have the folder.
+  /// - Throws: ``CommandFailure`` where it is open as one of the other kind.
+  func cache(_ folder: String, _ configuration: Cache.Configuration) throws -> Cache {
+    try state.withLock { state in
+      guard let cache = state.caches[folder] else {
+        let cache = try Cache(folder: folder, configuration: configuration)
+        state.caches[folder] = cache
+        return cache
+      }
+      guard cache.kind == configuration.kind else {
+        throw CommandFailure(
+          .usage,
+          "--cache \(folder): this process uses the folder already, \(cache.kind == .private ? "for one user" : "for many"): "
+            + "take another, or start again.")
+      }
+      return cache.serving(configuration.link, logger: configuration.logger)
+    }
+  }
+
+  /// The configuration that needs them is in force.
+  /// - Throws: ``BywayError`` where a file cannot be written.
+  func begin() throws {
+    for file in state.withLock({ Array($0.traces.values) }) { try file.begin() }
+  }
+
+  /// Lets go of what nobody needs any more, with all that was recorded in its file.
+  func release(except used: Set<Key>) async {
+    let traces = state.withLock { state in
+      let left = state.traces.filter { !used.contains(.trace($0.key)) }
+      for path in left.keys { state.traces[path] = nil }
+      state.recorders = state.recorders.filter { used.contains(.record($0.key)) }
+      state.caches = state.caches.filter { used.contains(.cache($0.key)) }
+      return Array(left.values)
+    }
+    for file in traces { await file.flush() }
+  }
+}
