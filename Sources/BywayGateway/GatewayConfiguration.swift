@@ -35,6 +35,8 @@ public struct GatewayConfiguration: Sendable {
   public var originLiveness: Liveness? = .ofOrigin
   /// Told of each exchange, for metrics and an access log.
   public var observers: [any ExchangeObserver] = []
+  /// Counts its exchanges; `nil`: nobody does.
+  package var tally: ExchangeTally?
   /// Takes what happens to links and origins, and no content of messages.
   public var logger = Logger(label: "byway.gateway")
 

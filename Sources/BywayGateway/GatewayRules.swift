@@ -93,6 +93,7 @@ final class GatewayRules: Sendable {
     server.readAhead = 512 << 10
     server.trustsTargetForm = true
     server.failed = { [failures] in failures.add($0, in: $1) }
+    server.tally = generation.configuration.tally
     server.observation = Observation(
       generation.configuration.observers, listener: link.address.text, traces: traces)
     return server

@@ -26,6 +26,8 @@ public struct ProxyConfiguration: Sendable {
   public var liveness: Liveness? = .ofServer
   /// Told of each exchange, for metrics and an access log.
   public var observers: [any ExchangeObserver] = []
+  /// Counts its exchanges; `nil`: nobody does.
+  package var tally: ExchangeTally?
   /// Takes what happens to the link and its clients, and no content of messages.
   public var logger = Logger(label: "byway.proxy")
 

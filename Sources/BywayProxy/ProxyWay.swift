@@ -120,6 +120,7 @@ final class ProxyWay: @unchecked Sendable {
     _ configuration: ProxyConfiguration, _ listen: Link, hop: String, traces: TraceSource
   ) -> ServerConfiguration {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
+    server.tally = configuration.tally
     server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
     return server
   }

@@ -24,6 +24,7 @@ final class ServingTerms {
   let responseTimeout: TimeAmount?
   let failed: (@Sendable (BywayError, TraceID?) -> Void)?
   let observation: Observation?
+  let tally: ExchangeTally?
   let readAhead: ReadAhead
 
   init(_ configuration: ServerConfiguration, readAhead: ReadAhead) {
@@ -31,6 +32,7 @@ final class ServingTerms {
     responseTimeout = configuration.responseTimeout
     failed = configuration.failed
     observation = configuration.observation
+    tally = configuration.tally
     self.readAhead = readAhead
   }
 }
@@ -62,6 +64,7 @@ final class ServedExchange: ResponseSink {
   private var response = Response.awaited
   /// Bytes that wait for the client.
   private var unsent = 0
+  private var failure: BywayError.Code?
 
   /// - Parameters:
   ///   - asked: what a refusal looks like depends on it, too; `nil` where what came is not a request.
@@ -76,9 +79,11 @@ final class ServedExchange: ResponseSink {
     request = isComplete ? .whole : .coming
     isHead = asked?.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     form = asked.map { FailureResponse.Form(answering: $0) } ?? .problem
+    terms.tally?.began()
   }
 
   deinit {
+    terms.tally?.ended(failure)
     if unsent > 0 { terms.readAhead.sent(unsent) }
   }
 
@@ -101,6 +106,11 @@ final class ServedExchange: ResponseSink {
         readAhead: terms.readAhead, observed: observed),
       respondingTo: self)
     if !isEnded { self.upstream = upstream }
+  }
+
+  private func noteFailure(_ code: BywayError.Code, by party: ExchangeRecord.Party? = nil) {
+    failure = code
+    observed?.failed(code, by: party)
   }
 
   private var isEnded: Bool {
@@ -127,7 +137,7 @@ final class ServedExchange: ResponseSink {
     guard case .coming = request else { return }
     // The other side of the exchange has not failed, and would go on: a tunnel for ever.
     let upstream = upstream.take()
-    observed?.failed(error.code, by: .client)
+    noteFailure(error.code, by: .client)
     fail(error)
     upstream?.cancel(error)
   }
@@ -136,7 +146,7 @@ final class ServedExchange: ResponseSink {
   func refuse(_ error: BywayError, status: Int) {
     upstream.take()?.cancel(error)
     request = .whole
-    observed?.failed(error.code, by: .client)
+    noteFailure(error.code, by: .client)
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, status: status, form: form))
     case .begun: cutShort(error)
@@ -155,10 +165,8 @@ final class ServedExchange: ResponseSink {
 
   /// Its connection, or its stream, is gone or through.
   func closed(_ reason: @autoclosure () -> BywayError) {
-    if let observed {
-      if !isEnded { observed.failed(reason().code, by: .client) }
-      observed.ended()
-    }
+    if !isEnded { noteFailure(reason().code, by: .client) }
+    observed?.ended()
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
   }
@@ -175,7 +183,7 @@ final class ServedExchange: ResponseSink {
       try connection.respond(id, head, isComplete: isComplete)
     } catch {
       upstream.take()?.cancel(error)
-      observed?.failed(error.code)
+      noteFailure(error.code)
       answer(FailureResponse(error, hop: terms.hop, form: form))
       return
     }
@@ -201,7 +209,7 @@ final class ServedExchange: ResponseSink {
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
     terms.failed?(error, observed?.record.trace)
-    observed?.failed(error.code)
+    noteFailure(error.code)
     upstream = nil
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
@@ -243,7 +251,7 @@ final class ServedExchange: ResponseSink {
   private func cutShort(_ error: BywayError) {
     response = .ended
     upstream = nil
-    observed?.failed(error.code)
+    noteFailure(error.code)
     observed?.ended()
     connection.cutShort(id, error)
   }

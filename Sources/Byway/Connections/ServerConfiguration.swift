@@ -23,6 +23,8 @@ package struct ServerConfiguration: Sendable {
   package var logger: Logger
   /// Told of each exchange that failed, on the event loop; of which one, where they are observed.
   package var failed: (@Sendable (BywayError, TraceID?) -> Void)?
+  /// Counts the exchanges; `nil`: nobody does.
+  package var tally: ExchangeTally?
   /// Who observes the exchanges; `nil`: nobody.
   package var observation: Observation?
 

@@ -131,6 +131,14 @@ extension JSON {
 
 // MARK: Of links and upstreams
 
+extension DaemonStatus.Requests {
+  init(_ tally: ExchangeTally) {
+    running = tally.runningCount
+    done = tally.doneCount
+    failed = Dictionary(uniqueKeysWithValues: tally.failedCounts.map { ("\($0.key)", $0.value) })
+  }
+}
+
 extension DaemonStatus.Road {
   /// - Parameter isInbound: the far end opens it.
   init(link name: String, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?) {

@@ -27,7 +27,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private let manager: ServiceManager
   private let logger: Logger
   private let observation: DaemonObservation
-  private let tally = RequestTally()
+  private let tally = ExchangeTally()
   private var servers: [LocalServer] = []
   private var place: ControlFolders.Place?
   private var drain: TimeAmount
@@ -134,7 +134,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   var statusLine: String {
     get async {
       let links = await memberStatus().flatMap(\.links)
-      let requests = tally.requests
+      let requests = DaemonStatus.Requests(tally)
       let count = requests.running + requests.done + requests.failed.values.reduce(0, +)
       return "\(links.filter { $0.state == .up }.count) of \(links.count) links up, \(count) requests, "
         + "\(requests.running) running"
@@ -335,7 +335,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private func configuration(
     of plan: DaemonPlan<Command>.Member, _ interception: Interception
   ) -> Member.Options.Configuration {
-    plan.options.adding(interception, observation.observers + [tally], to: plan.configuration)
+    plan.options.adding(interception, observation.observers, tally, to: plan.configuration)
   }
 }
 
@@ -345,7 +345,7 @@ extension Daemon: Controllable {
   func status() async -> DaemonStatus {
     DaemonStatus(
       name: name, kind: Member.kind, processID: Int(getpid()), since: start, configuration: source.file,
-      reload: lastReload, members: await memberStatus(measures: true), requests: tally.requests,
+      reload: lastReload, members: await memberStatus(measures: true), requests: DaemonStatus.Requests(tally),
       memoryBytes: ProcessFacts.residentBytes, descriptors: ProcessFacts.openDescriptors)
   }
 

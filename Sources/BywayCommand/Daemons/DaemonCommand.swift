@@ -45,9 +45,10 @@ protocol MemberOptions: ParsableArguments, Sendable {
 
   /// Opens what the interceptors need, as far as it is not open yet.
   func interception(of configuration: Configuration, with files: InterceptionFiles) throws -> Interception
-  /// The same configuration with those interceptors, and told of to those observers.
+  /// The same configuration with those interceptors, told of to those observers, and counted.
   func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: Configuration
+    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
+    to configuration: Configuration
   ) -> Configuration
   /// Reads the files that ``interception(of:with:)`` would, and writes none.
   func checkInterception() throws

@@ -81,10 +81,12 @@ struct GatewayOptions: MemberOptions {
   }
 
   func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: GatewayConfiguration
+    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
+    to configuration: GatewayConfiguration
   ) -> GatewayConfiguration {
     var configuration = configuration
     configuration.observers = observers
+    configuration.tally = tally
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }

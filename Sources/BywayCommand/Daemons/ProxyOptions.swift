@@ -89,10 +89,12 @@ struct ProxyOptions: MemberOptions {
   }
 
   func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], to configuration: ProxyConfiguration
+    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
+    to configuration: ProxyConfiguration
   ) -> ProxyConfiguration {
     var configuration = configuration
     configuration.observers = observers
+    configuration.tally = tally
     configuration.interceptors = interception.before(configuration.interceptors)
     return configuration
   }

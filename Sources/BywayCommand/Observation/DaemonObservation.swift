@@ -36,7 +36,9 @@ final class DaemonObservation: Sendable {
     self.registry = registry
     process = ProcessMetrics(factory: registry)
     lines = LinkMetrics(factory: registry)
-    observers = [HTTPMetrics(factory: registry)] + (accessLog.map { [$0] } ?? [])
+    // What nobody asks for costs no request anything.
+    let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
+    observers = metrics + (accessLog.map { [$0] } ?? [])
   }
 
   /// For Prometheus. What nobody counts is looked up now.
