@@ -7,7 +7,6 @@ struct DemoShow: Service {
 
   private static let patience = TimeAmount.seconds(1)
 
-
   var statusLine: String { "The demo is at \(stage.url)" }
   var readyLines: [String] { ["byway: demo ready on \(stage.url)"] }
 
