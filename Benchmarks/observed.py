@@ -60,6 +60,7 @@ def measure(options, folder, running):
         servers["before"] = started("before", options.before)
     servers["nothing asked for"] = started("plain", options.byway)
     metrics = ["--metrics", "unix:{}/m"]
+    servers["metrics"] = started("metrics", options.byway, *metrics)
     for form in ("combined", "json"):
         servers[f"metrics, log {form}"] = started(
             form, options.byway, *metrics, "--access-log", "{}/access", "--access-log-format", form)

@@ -5,21 +5,26 @@ public struct QueueListener: Listener {
   public let address: LinkAddress
   private let queue: ChannelQueue
   private let reread: @Sendable () async throws -> Void
+  private let keepsArrived: Bool
   private let stop: @Sendable () async -> Void
 
   /// A listener for what the queue is given.
   /// - Parameters:
   ///   - address: as bound.
-  ///   - queue: filled by the transport; ended with the listener, after `stop`. What it holds can still be taken.
+  ///   - queue: filled by the transport; ended with the listener, after `stop`.
+  ///   - keepsArrived: what the queue holds then can still be taken, because somebody has connected and waits. Otherwise it is
+  ///     closed, as a device that was opened for nobody yet.
   ///   - reload: reads anew the files that the address names.
   ///   - stop: stops accepting, and removes what was made for it. Called at each ``close()``.
   public init(
-    address: LinkAddress, queue: ChannelQueue, reload: @escaping @Sendable () async throws -> Void = {},
+    address: LinkAddress, queue: ChannelQueue, keepsArrived: Bool = false,
+    reload: @escaping @Sendable () async throws -> Void = {},
     stop: @escaping @Sendable () async -> Void
   ) {
     reread = reload
     self.address = address
     self.queue = queue
+    self.keepsArrived = keepsArrived
     self.stop = stop
   }
 
@@ -29,6 +34,6 @@ public struct QueueListener: Listener {
 
   public func close() async {
     await stop()
-    queue.end()
+    if keepsArrived { queue.end() } else { queue.close() }
   }
 }

@@ -43,6 +43,8 @@ package actor InboundLink {
   /// Stops listening; channels that were given live on.
   package func close() async {
     isClosed = true
+    // What has arrived and was not taken goes with it.
+    channels = nil
     await listener.take()?.close()
   }
 }

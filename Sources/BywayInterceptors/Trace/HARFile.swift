@@ -88,7 +88,8 @@ public final class HARFile: TraceRecorder {
       do throws(SystemError) {
         // One that was there before may be open to others.
         try SystemError.check(fchmod(descriptor, 0o600))
-        try SystemError.check(ftruncate(descriptor, 0))
+        // A device has no length.
+        if ftruncate(descriptor, 0) != 0, errno != EINVAL { throw .last }
         try Descriptor.write(Self.head + Self.tail, to: descriptor, at: 0)
       } catch {
         throw BywayError.cannotWrite(path, error)

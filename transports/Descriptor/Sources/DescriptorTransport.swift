@@ -51,7 +51,7 @@ public struct DescriptorTransport: Transport {
       throw DescriptorFailure.listening(on: address, error)
     }
     let bound = sockets.lazy.compactMap { $0.place.address() }.first ?? address
-    return QueueListener(address: bound, queue: queue) { [held, servers] in
+    return QueueListener(address: bound, queue: queue, keepsArrived: true) { [held, servers] in
       for server in servers { await server.stopAccepting(on: context.group) }
       held.letGo(sockets)
     }

@@ -22,7 +22,9 @@ enum TCPListener {
     }
     server.closeFuture.whenComplete { _ in queue.end() }
     let bound = try server.localAddress?.port.map(address.replacingPort) ?? address
-    return QueueListener(address: bound, queue: queue, reload: reload) { await server.stopAccepting(on: context.group) }
+    return QueueListener(address: bound, queue: queue, keepsArrived: true, reload: reload) {
+      await server.stopAccepting(on: context.group)
+    }
   }
 }
 

@@ -48,7 +48,7 @@ public struct UnixTransport: Transport {
         }
         .withBoundSocket(descriptor).get()
       server.closeFuture.whenComplete { _ in queue.end() }
-      return QueueListener(address: address, queue: queue) {
+      return QueueListener(address: address, queue: queue, keepsArrived: true) {
         // First the name, then the socket: nobody finds a file that no longer answers.
         file.removeIfOurs()
         await server.stopAccepting(on: context.group)
