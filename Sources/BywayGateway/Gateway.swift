@@ -45,7 +45,9 @@ public final class Gateway: Sendable {
   ///
   /// Links that are in both stay open, and what is running goes on as it began; every request that begins afterwards goes by the
   /// new configuration. `maximumConnections` stays as it was.
-  /// - Parameter patience: how long requests may go on that came by a link which is no longer there.
+  /// - Parameters:
+  ///   - configuration: what counts from now on.
+  ///   - patience: how long requests may go on that came by a link which is no longer there.
   /// - Throws: `BywayError` where a link cannot be listened on or the origin cannot be used. Then nothing has changed.
   public func reload(_ configuration: GatewayConfiguration, within patience: TimeAmount) async throws {
     let next = try GatewayRules.Generation(configuration, hop: rules.hop, on: group.any())

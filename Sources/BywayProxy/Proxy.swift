@@ -67,7 +67,9 @@ public final class Proxy: Sendable {
   ///
   /// An address and a link that stay the same keep their connections, and what is running goes on as it began; every request
   /// that begins afterwards goes by the new configuration. `maximumConnections` stays as it was.
-  /// - Parameter patience: how long clients of an address that is no longer listened on may go on.
+  /// - Parameters:
+  ///   - configuration: what counts from now on.
+  ///   - patience: how long clients of an address that is no longer listened on may go on.
   /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
   public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
     let rules = try IngressRules(configuration)
