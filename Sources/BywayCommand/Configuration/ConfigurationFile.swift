@@ -85,7 +85,7 @@ struct ConfigurationFile: Sendable {
   private func section(_ content: Substring, line: Int, _ kinds: [String]) throws(Flaw) -> Section {
     guard let kind = kinds.first else { throw Flaw("this file has no sections: leave \(content) out.") }
     let words = content.dropFirst().prefix { $0 != "]" }.split(whereSeparator: \.isWhitespace)
-    guard content.last == "]", words.count == 2, LinkBook.isName(words[1]) else {
+    guard content.last == "]", words.count == 2, ShortName.isValid(words[1]) else {
       throw Flaw(
         "\(content) is not the beginning of a section: write [\(kind) NAME], with letters, digits, -, _ and dots.")
     }

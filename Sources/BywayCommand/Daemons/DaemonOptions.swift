@@ -37,13 +37,13 @@ struct DaemonFileOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` where the name cannot be that of a folder.
   func name(of kind: String) throws(CommandFailure) -> String {
     if let instance {
-      guard LinkBook.isName(instance), instance.first != "." else {
+      guard ShortName.isValid(instance), instance.first != "." else {
         throw CommandFailure(.usage, "--instance \(instance): use letters, digits, -, _ and dots.")
       }
       return instance
     }
     let file = config?.split(separator: "/").last.map { $0.hasSuffix(".conf") ? $0.dropLast(5) : $0 }
-    if let file, LinkBook.isName(file), file.first != "." { return String(file) }
+    if let file, ShortName.isValid(file), file.first != "." { return String(file) }
     return "\(kind)-\(getpid())"
   }
 }

@@ -34,7 +34,7 @@ struct LinkBook: Sendable {
       var lines: [String: Int] = [:]
       for line in file.entries {
         let place = "\(path), line \(line.line)"
-        guard Self.isName(line.name) else {
+        guard ShortName.isValid(line.name) else {
           throw CommandFailure(
             .usage, "\(place): \"\(line.name)\" cannot be a link's name: use letters, digits, -, _ and dots.")
         }
@@ -48,14 +48,6 @@ struct LinkBook: Sendable {
   }
 
   subscript(name: String) -> Entry? { entries.first { $0.name == name } }
-
-  /// An address has a scheme and a colon; a name has none.
-  static func isName(_ text: some StringProtocol) -> Bool {
-    !text.isEmpty && !"-.".contains(text.first ?? "-")
-      && text.utf8.allSatisfy { byte in
-        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-_.".utf8.contains(byte)
-      }
-  }
 
   /// The link of an entry, with further options behind it: `&http=1.1`.
   func link(_ entry: Entry, options: Substring = "", in transports: TransportRegistry) throws -> Link {
@@ -74,7 +66,7 @@ extension TransportRegistry {
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(named text: String) throws -> Link {
     let name = text.prefix { $0 != "?" }
-    guard LinkBook.isName(name) else { return try link(text) }
+    guard ShortName.isValid(name) else { return try link(text) }
     let book = try LinkBook()
     guard let entry = book[String(name)] else {
       throw CommandFailure(

@@ -1,0 +1,10 @@
+/// A name that people give to a link, a section or a daemon. It can stand in a path, and is never taken for an address, which has
+/// a colon, or for an option.
+enum ShortName {
+  static func isValid(_ text: some StringProtocol) -> Bool {
+    !text.isEmpty && !"-.".contains(text.first ?? "-")
+      && text.utf8.allSatisfy { byte in
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-_.".utf8.contains(byte)
+      }
+  }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import Primitives
+
+/// `byway log-level`
+struct LogLevelCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log-level", abstract: "Shows or changes how much a running gateway or proxy logs.")
+
+  @Argument(help: "The new level.")
+  var level: LogLevel?
+
+  @Option(help: ArgumentHelp("Whose; needed only where several run.", valueName: "name"))
+  var instance: String?
+
+  init() {}
+
+  func run() async throws {
+    let client = try ControlClient.named(instance, transports: CommandContext.transports)
+    guard let level else {
+      let answer = try await client.send(.get, "/log-level").split(separator: "\n").first ?? ""
+      return try StandardStream.output.write(String(answer).visible + "\n")
+    }
+    _ = try await client.send(.put, "/log-level", level.rawValue)
+  }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// `byway reload`
+struct ReloadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reload", abstract: "Makes a gateway or proxy read its configuration again, without an outage.")
+
+  @Argument(help: "Which; needed only where several run.")
+  var name: String?
+
+  init() {}
+
+  func run() async throws {
+    _ = try await ControlClient.named(name, transports: CommandContext.transports).send(.post, "/reload")
+  }
+}
