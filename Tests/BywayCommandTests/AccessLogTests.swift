@@ -182,7 +182,10 @@ import Testing
       })
     configuration.observers = [log]
     let gateway = try await Gateway.start(configuration)
-    let client = BywayClient(link)
+    // Tests that parse take both threads of a small machine for seconds.
+    var patient = BywayClient.Configuration.defaults
+    patient.patience = .seconds(60)
+    let client = BywayClient(link, configuration: patient)
     for path in ["/works", "/fails"] {
       _ = try await client.execute(Request(url: "http://x\(path)")).body.collect(upTo: 1000)
     }

@@ -5,112 +5,117 @@ import Testing
 
 @testable import BywayCommand
 
-/// Files with several gateways or proxies, and what is said of one that is wrong.
-@Suite("Configuration files with sections") struct ConfigurationTests {
-  private let transports = TransportRegistry([LoopbackTransport()])
+extension Parsing {
+  /// Files with several gateways or proxies, and what is said of one that is wrong.
+  @Suite("Configuration files with sections") struct ConfigurationTests {
+    private let transports = TransportRegistry([LoopbackTransport()])
 
-  private func plan(_ text: String, _ arguments: [String] = []) throws -> DaemonPlan<ProxyCommand> {
-    let folder = try TemporaryFolder()
-    let path = try folder.write(text, to: "p.conf")
-    let source = DaemonPlan<ProxyCommand>.Source(file: path, arguments: arguments, transports: transports)
-    return try source.read(given: ProxyCommand.parse(arguments))
-  }
-
-  /// What is said of a file, without its folder.
-  private func messages(_ text: String, _ arguments: [String] = []) throws -> [String] {
-    do {
-      try plan(text, arguments).check()
-      return []
-    } catch {
-      let failures = (error as? ConfigurationErrors)?.failures ?? [error.asFailure]
-      return failures.map { String($0.message.replacing(/\/[^ ]*\/p\.conf/, with: "p.conf")) }
+    private func plan(_ text: String, _ arguments: [String] = []) throws -> DaemonPlan<ProxyCommand> {
+      let folder = try TemporaryFolder()
+      let path = try folder.write(text, to: "p.conf")
+      let source = DaemonPlan<ProxyCommand>.Source(file: path, arguments: arguments, transports: transports)
+      return try source.read(given: ProxyCommand.parse(arguments))
     }
-  }
 
-  @Test("each section is a proxy of its own; what stands before them holds where a section is silent")
-  func sections() throws {
-    let plan = try plan(
-      """
-      drain = 3
-      link-timeout = 2
-      name = all.example
-      [proxy printer]
-      link = loopback:a
-      listen = loopback:pa
-      # its own
-      link-timeout = 7
-      [ proxy  camera ]
-      link = loopback:b
-      listen = loopback:pb
-      name = camera.example
-      name = cam.example
-      """)
-    #expect(plan.drain == .seconds(3))
-    #expect(plan.members.map(\.name) == ["printer", "camera"])
-    let configurations = plan.members.map(\.member.configuration)
-    #expect(configurations.map(\.link.address.text) == ["loopback:a", "loopback:b"])
-    #expect(configurations.map(\.patience) == [.seconds(7), .seconds(2)])
-    #expect(configurations.map(\.names) == [["all.example"], ["camera.example", "cam.example"]])
-  }
+    /// What is said of a file, without its folder.
+    private func messages(_ text: String, _ arguments: [String] = []) throws -> [String] {
+      do {
+        try plan(text, arguments).check()
+        return []
+      } catch {
+        let failures = (error as? ConfigurationErrors)?.failures ?? [error.asFailure]
+        return failures.map { String($0.message.replacing(/\/[^ ]*\/p\.conf/, with: "p.conf")) }
+      }
+    }
 
-  @Test("a file without sections is one proxy, and the command line counts more")
-  func plain() throws {
-    let plan = try plan("link = loopback:a\nlisten = loopback:pa\ndrain = 1", ["--drain", "2", "--link", "loopback:c"])
-    #expect(plan.members.map(\.name) == [""])
-    #expect(plan.members.first?.member.configuration.link.address.text == "loopback:c")
-    #expect(plan.drain == .seconds(2))
-  }
-
-  @Test("all that is wrong is said, in the order of the lines")
-  func everything() throws {
-    #expect(
-      try messages(
+    @Test("each section is a proxy of its own; what stands before them holds where a section is silent")
+    func sections() throws {
+      let plan = try plan(
         """
-        listn = 3
-        drain = soon
-        [gateway x]
-        [proxy a
-        [proxy b]
-        link = lopback:x
         drain = 3
-        [proxy b]
-        nonsense
-        """) == [
-          "p.conf, line 1: \"listn\" is not an option that may stand here. Did you mean \"listen\"?",
-          "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
-          "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
-          "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",
-          "p.conf, line 6: --link: Unknown link scheme \"lopback\". Did you mean \"loopback\"? Known: loopback.",
-          "p.conf, line 7: drain holds for the whole daemon: put it before the first section of the file.",
-          "p.conf, line 8: b is already the name of the section on line 5: choose another.",
-          "p.conf, line 9: \"nonsense\" is not a setting: write name = value.",
-        ])
-  }
+        link-timeout = 2
+        name = all.example
+        [proxy printer]
+        link = loopback:a
+        listen = loopback:pa
+        # its own
+        link-timeout = 7
+        [ proxy  camera ]
+        link = loopback:b
+        listen = loopback:pb
+        name = camera.example
+        name = cam.example
+        """)
+      #expect(plan.drain == .seconds(3))
+      #expect(plan.members.map(\.name) == ["printer", "camera"])
+      let configurations = plan.members.map(\.member.configuration)
+      #expect(configurations.map(\.link.address.text) == ["loopback:a", "loopback:b"])
+      #expect(configurations.map(\.patience) == [.seconds(7), .seconds(2)])
+      #expect(configurations.map(\.names) == [["all.example"], ["camera.example", "cam.example"]])
+    }
 
-  @Test("what no line is to blame for is said with its section")
-  func whole() throws {
-    #expect(
-      try messages("[proxy a]\nlink = loopback:a\n[proxy b]\nlisten = loopback:p\nlink = loopback:b\ninspect-tls = x.y")
+    @Test("a file without sections is one proxy, and the command line counts more")
+    func plain() throws {
+      let plan = try plan(
+        "link = loopback:a\nlisten = loopback:pa\ndrain = 1", ["--drain", "2", "--link", "loopback:c"])
+      #expect(plan.members.map(\.name) == [""])
+      #expect(plan.members.first?.member.configuration.link.address.text == "loopback:c")
+      #expect(plan.drain == .seconds(2))
+    }
+
+    @Test("all that is wrong is said, in the order of the lines")
+    func everything() throws {
+      #expect(
+        try messages(
+          """
+          listn = 3
+          drain = soon
+          [gateway x]
+          [proxy a
+          [proxy b]
+          link = lopback:x
+          drain = 3
+          [proxy b]
+          nonsense
+          """) == [
+            "p.conf, line 1: \"listn\" is not an option that may stand here. Did you mean \"listen\"?",
+            "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
+            "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
+            "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",
+            "p.conf, line 6: --link: Unknown link scheme \"lopback\". Did you mean \"loopback\"? Known: loopback.",
+            "p.conf, line 7: drain holds for the whole daemon: put it before the first section of the file.",
+            "p.conf, line 8: b is already the name of the section on line 5: choose another.",
+            "p.conf, line 9: \"nonsense\" is not a setting: write name = value.",
+          ])
+    }
+
+    @Test("what no line is to blame for is said with its section")
+    func whole() throws {
+      #expect(
+        try messages(
+          "[proxy a]\nlink = loopback:a\n[proxy b]\nlisten = loopback:p\nlink = loopback:b\ninspect-tls = x.y"
+        )
         .first
-        == "p.conf, [proxy a]: No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
-    #expect(
-      try messages("[proxy a]\nlink = loopback:a\nlisten = loopback:p\nstub = /nonexistent/stub").first?
-        .contains("/nonexistent/stub") == true)
-  }
+          == "p.conf, [proxy a]: No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
+      #expect(
+        try messages("[proxy a]\nlink = loopback:a\nlisten = loopback:p\nstub = /nonexistent/stub").first?
+          .contains("/nonexistent/stub") == true)
+    }
 
-  @Test("an option on the command line cannot be meant for one of several")
-  func ambiguous() throws {
-    let text = "[proxy a]\nlink = loopback:a\nlisten = loopback:p\n[proxy b]\nlink = loopback:b\nlisten = loopback:q"
-    #expect(
-      try messages(text, ["--link=loopback:c"]) == [
-        "--link on the command line would hold for each section of p.conf: put it into one of them."
-      ])
-    #expect(try messages(text, ["--drain", "3"]) == [])
-  }
+    @Test("an option on the command line cannot be meant for one of several")
+    func ambiguous() throws {
+      let text = "[proxy a]\nlink = loopback:a\nlisten = loopback:p\n[proxy b]\nlink = loopback:b\nlisten = loopback:q"
+      #expect(
+        try messages(text, ["--link=loopback:c"]) == [
+          "--link on the command line would hold for each section of p.conf: put it into one of them."
+        ])
+      #expect(try messages(text, ["--drain", "3"]) == [])
+    }
 
-  @Test("names of links have no sections")
-  func links() {
-    let file = ConfigurationFile("[proxy a]\n", path: "links")
-    #expect(file.failures.first?.failure.message == "links, line 1: this file has no sections: leave [proxy a] out.")
+    @Test("names of links have no sections")
+    func links() {
+      let file = ConfigurationFile("[proxy a]\n", path: "links")
+      #expect(file.failures.first?.failure.message == "links, line 1: this file has no sections: leave [proxy a] out.")
+    }
   }
 }

@@ -6,225 +6,230 @@ import Testing
 
 @testable import BywayCommand
 
-@Suite("Gateway options") struct GatewayOptionsTests {
-  private let transports = TransportRegistry([LoopbackTransport()])
-  private let logger = Logger(label: "test")
+extension Parsing {
+  @Suite("Gateway options") struct GatewayOptionsTests {
+    private let transports = TransportRegistry([LoopbackTransport()])
+    private let logger = Logger(label: "test")
 
-  private func options(_ arguments: String...) throws -> GatewayOptions {
-    try GatewayOptions.parse(arguments)
-  }
-
-  private func command(file text: String, beneath arguments: String...) throws -> GatewayCommand {
-    let file = ConfigurationFile(text, path: "g.conf", sections: ["gateway"])
-    var reader = ConfigurationReader<GatewayCommand>(file, beneath: arguments, transports: transports)
-    guard let command = reader.command(of: nil) else { throw try #require(reader.failures.first) }
-    return command
-  }
-
-  @Test("every long option can stand in the file")
-  func everyName() throws {
-    let file = try command(
-      file: """
-        # the device
-        link = loopback:a
-          link=loopback:b?http=2
-
-        origin = http://127.0.0.1:80
-        allow = *.example.com:443
-        forwarded = yes
-        drain = 2.5
-        connect-timeout = 3
-        response-timeout = 4
-        body-timeout = 5
-        max-connections = 6
-        log-level = debug
-        trace = /t.har
-        stub = /stubs
-        record = /record
-        replay = /replay
-        auth = /netrc
-        compress = yes
-        upstream-proxy = http://127.0.0.1:3128
-        trust = /a.pem
-        trust = /b.pem
-        client-cert = /me.pem
-        client-key = /me.key
-        peer-name = site.example
-        peer-address = 203.0.113.7
-        """)
-    #expect(file.member.upstreamProxy == "http://127.0.0.1:3128")
-    #expect(file.member.peer.trust == ["/a.pem", "/b.pem"])
-    #expect(file.member.peer.clientCert == "/me.pem" && file.member.peer.clientKey == "/me.key")
-    #expect(file.member.peer.peerName == "site.example" && file.member.peer.peerAddress == "203.0.113.7")
-    #expect(file.member.interceptors.trace == "/t.har")
-    #expect(file.member.interceptors.stub == "/stubs")
-    #expect(file.member.interceptors.record == "/record")
-    #expect(file.member.interceptors.replay == "/replay")
-    #expect(file.member.interceptors.auth == "/netrc")
-    #expect(file.member.interceptors.compress)
-    #expect(file.member.link == ["loopback:a", "loopback:b?http=2"])
-    #expect(file.member.origin == "http://127.0.0.1:80")
-    #expect(file.member.allow == ["*.example.com:443"])
-    #expect(file.member.forwarded)
-    #expect(file.daemon.drain?.amount == .milliseconds(2500))
-    #expect(file.member.connectTimeout?.amount == .seconds(3))
-    #expect(file.member.responseTimeout?.amount == .seconds(4))
-    #expect(file.member.bodyTimeout?.amount == .seconds(5))
-    #expect(file.member.maxConnections == 6)
-    #expect(file.daemon.logLevel == .debug)
-  }
-
-  @Test("the command line counts more than the file, option by option")
-  func precedence() throws {
-    let text = """
-      link = loopback:file
-      origin = unix:/file
-      allow = file:1
-      drain = 1
-      connect-timeout = 1
-      response-timeout = 1
-      body-timeout = 1
-      log-level = error
-      """
-    let file = try command(file: text)
-    let merged = try command(
-      file: text, beneath: "--config", "g.conf", "--link", "loopback:flag", "--origin=unix:/flag", "--allow", "flag:1",
-      "--drain", "2", "--connect-timeout", "2", "--response-timeout=2", "--body-timeout", "2", "--log-level", "trace")
-    #expect(merged.member.link == ["loopback:flag"])
-    #expect(merged.member.origin == "unix:/flag")
-    #expect(merged.member.allow == ["flag:1"])
-    let mergedTimes = [
-      merged.daemon.drain, merged.member.connectTimeout, merged.member.responseTimeout, merged.member.bodyTimeout,
-    ]
-    #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
-    #expect(merged.daemon.logLevel == .trace)
-
-    let silent = try command(file: text, beneath: "--config=g.conf", "--forwarded")
-    #expect(silent.member.forwarded)
-    #expect(
-      silent.member.link == file.member.link && silent.member.origin == file.member.origin
-        && silent.member.allow == file.member.allow)
-    let silentTimes = [
-      silent.daemon.drain, silent.member.connectTimeout, silent.member.responseTimeout, silent.member.bodyTimeout,
-    ]
-    #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
-    #expect(silent.daemon.logLevel == .error)
-  }
-
-  @Test(
-    "a wrong line is named, with what may have been meant",
-    arguments: [
-      (
-        "link = loopback:x\norgin = y",
-        "g.conf, line 2: \"orgin\" is not an option that may stand here. Did you mean \"origin\"?"
-      ),
-      ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
-      ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
-      ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
-      ("link", "g.conf, line 1: \"link\" is not a setting: write name = value."),
-      ("link =", "g.conf, line 1: \"link =\" is not a setting: write name = value."),
-      (
-        "origin = \"http://x\"",
-        "g.conf, line 1: the value of origin is in quotation marks: leave them out and write origin = http://x."
-      ),
-      (
-        "origin = http://x # the printer",
-        "g.conf, line 1: the value of origin has a # in it: a comment must be on a line of its own."
-      ),
-      ("= x", "g.conf, line 1: \"= x\" is not a setting: write name = value."),
-      (
-        "origin = unix:a\nlink = loopback:x\norigin = unix:b",
-        "g.conf, line 3: origin is already set on line 1: leave one of them out."
-      ),
-      ("config = other", "g.conf, line 1: \"config\" is not an option that may stand here."),
-      ("help = x", "g.conf, line 1: \"help\" is not an option that may stand here."),
-    ])
-  func wrongLines(_ text: String, _ message: String) throws {
-    let failure = try #require(throws: CommandFailure.self) { try command(file: text) }
-    #expect(failure.status == .usage)
-    #expect(failure.message.hasPrefix(message))
-  }
-
-  @Test("no stands for a flag that is not given, and line ends of other systems do no harm")
-  func forwardedOff() throws {
-    let file = try command(file: "forwarded = no\r\ndrain = 7\r\n")
-    #expect(!file.member.forwarded)
-    #expect(file.daemon.drain == Seconds(7))
-  }
-
-  @Test("options become the gateway's configuration")
-  func configuration() throws {
-    let configuration = try options(
-      "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
-      "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
-      "0.25"
-    ).configuration(transports: transports, logger: logger)
-    #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
-    #expect(configuration.origin.text == "http://127.0.0.1:80")
-    #expect(configuration.allowed.map(\.description) == ["printer:631"])
-    #expect(configuration.addsForwarded)
-    #expect(configuration.connectTimeout == .seconds(3))
-    #expect(configuration.responseTimeout == .milliseconds(500))
-    #expect(configuration.bodyTimeout == .milliseconds(250))
-  }
-
-  @Test(
-    "what is missing or contradicts itself is a usage error",
-    arguments: [
-      [], ["--link", "loopback:a"], ["--origin", "unix:/x"],
-      ["--link", "lopback:a", "--origin", "unix:/x"], ["--link", "loopback:a?x=1", "--origin", "unix:/x"],
-      ["--link", "loopback:a?http=1.1", "--origin", "unix:/x"], ["--link", "loopback:a", "--origin", "htp://x"],
-      ["--link", "loopback:a", "--origin", "unix:/x", "--allow", "everything"],
-    ])
-  func unusable(_ arguments: [String]) throws {
-    #expect {
-      _ = try GatewayOptions.parse(arguments).configuration(transports: transports, logger: logger)
-    } throws: { error in
-      let status = (error as? CommandFailure)?.status ?? (error as? BywayError).map { ExitStatus($0.code) }
-      return status == .usage
+    private func options(_ arguments: String...) throws -> GatewayOptions {
+      try GatewayOptions.parse(arguments)
     }
-  }
 
-  @Test(
-    "seconds are decimal numbers of a sensible size", arguments: [("10", 10_000), ("0.25", 250), ("0", 0), (".5", 500)])
-  func seconds(_ text: String, _ milliseconds: Int) {
-    #expect(Seconds(argument: text)?.amount == .milliseconds(Int64(milliseconds)))
-  }
-
-  @Test(
-    "nothing else is", arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
-  func noSeconds(_ text: String) {
-    #expect(Seconds(argument: text) == nil)
-  }
-
-  @Test(
-    "a value that only its reader can judge is told with the line and the option",
-    arguments: [
-      ("drain = 3\nlink = lopback:a", "g.conf, line 2: --link: Unknown link scheme \"lopback\""),
-      ("link = loopback:a?x=1", "g.conf, line 1: --link: "),
-      ("\n\nlink = loopback:a?http=1.1", "g.conf, line 3: --link: "),
-      ("origin = 127.0.0.1:80", "g.conf, line 1: --origin: "), ("# x\nallow = everything", "g.conf, line 2: --allow: "),
-      ("upstream-proxy = ftp://x", "g.conf, line 1: --upstream-proxy: "),
-    ])
-  func valueOfLine(_ file: String, _ place: String) throws {
-    let failure = try #require(throws: CommandFailure.self) { try command(file: file) }
-    #expect(failure.status == .usage)
-    #expect(failure.message.hasPrefix(place), "\(failure.message)")
-  }
-
-  @Test("what the command line overrules in the file is not read there")
-  func overruled() throws {
-    let file = try command(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
-    #expect(file.member.origin == "http://127.0.0.1:80")
-  }
-
-  @Test("on the command line the option is named", arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
-  func namedOption(_ option: String, _ value: String) throws {
-    let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
-    let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)
-    let failure = try #require(throws: CommandFailure.self) {
-      try options.configuration(transports: transports, logger: logger)
+    private func command(file text: String, beneath arguments: String...) throws -> GatewayCommand {
+      let file = ConfigurationFile(text, path: "g.conf", sections: ["gateway"])
+      var reader = ConfigurationReader<GatewayCommand>(file, beneath: arguments, transports: transports)
+      guard let command = reader.command(of: nil) else { throw try #require(reader.failures.first) }
+      return command
     }
-    #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
+
+    @Test("every long option can stand in the file")
+    func everyName() throws {
+      let file = try command(
+        file: """
+          # the device
+          link = loopback:a
+            link=loopback:b?http=2
+
+          origin = http://127.0.0.1:80
+          allow = *.example.com:443
+          forwarded = yes
+          drain = 2.5
+          connect-timeout = 3
+          response-timeout = 4
+          body-timeout = 5
+          max-connections = 6
+          log-level = debug
+          trace = /t.har
+          stub = /stubs
+          record = /record
+          replay = /replay
+          auth = /netrc
+          compress = yes
+          upstream-proxy = http://127.0.0.1:3128
+          trust = /a.pem
+          trust = /b.pem
+          client-cert = /me.pem
+          client-key = /me.key
+          peer-name = site.example
+          peer-address = 203.0.113.7
+          """)
+      #expect(file.member.upstreamProxy == "http://127.0.0.1:3128")
+      #expect(file.member.peer.trust == ["/a.pem", "/b.pem"])
+      #expect(file.member.peer.clientCert == "/me.pem" && file.member.peer.clientKey == "/me.key")
+      #expect(file.member.peer.peerName == "site.example" && file.member.peer.peerAddress == "203.0.113.7")
+      #expect(file.member.interceptors.trace == "/t.har")
+      #expect(file.member.interceptors.stub == "/stubs")
+      #expect(file.member.interceptors.record == "/record")
+      #expect(file.member.interceptors.replay == "/replay")
+      #expect(file.member.interceptors.auth == "/netrc")
+      #expect(file.member.interceptors.compress)
+      #expect(file.member.link == ["loopback:a", "loopback:b?http=2"])
+      #expect(file.member.origin == "http://127.0.0.1:80")
+      #expect(file.member.allow == ["*.example.com:443"])
+      #expect(file.member.forwarded)
+      #expect(file.daemon.drain?.amount == .milliseconds(2500))
+      #expect(file.member.connectTimeout?.amount == .seconds(3))
+      #expect(file.member.responseTimeout?.amount == .seconds(4))
+      #expect(file.member.bodyTimeout?.amount == .seconds(5))
+      #expect(file.member.maxConnections == 6)
+      #expect(file.daemon.logLevel == .debug)
+    }
+
+    @Test("the command line counts more than the file, option by option")
+    func precedence() throws {
+      let text = """
+        link = loopback:file
+        origin = unix:/file
+        allow = file:1
+        drain = 1
+        connect-timeout = 1
+        response-timeout = 1
+        body-timeout = 1
+        log-level = error
+        """
+      let file = try command(file: text)
+      let merged = try command(
+        file: text, beneath: "--config", "g.conf", "--link", "loopback:flag", "--origin=unix:/flag", "--allow",
+        "flag:1",
+        "--drain", "2", "--connect-timeout", "2", "--response-timeout=2", "--body-timeout", "2", "--log-level", "trace")
+      #expect(merged.member.link == ["loopback:flag"])
+      #expect(merged.member.origin == "unix:/flag")
+      #expect(merged.member.allow == ["flag:1"])
+      let mergedTimes = [
+        merged.daemon.drain, merged.member.connectTimeout, merged.member.responseTimeout, merged.member.bodyTimeout,
+      ]
+      #expect(mergedTimes.allSatisfy { $0 == Seconds(2) })
+      #expect(merged.daemon.logLevel == .trace)
+
+      let silent = try command(file: text, beneath: "--config=g.conf", "--forwarded")
+      #expect(silent.member.forwarded)
+      #expect(
+        silent.member.link == file.member.link && silent.member.origin == file.member.origin
+          && silent.member.allow == file.member.allow)
+      let silentTimes = [
+        silent.daemon.drain, silent.member.connectTimeout, silent.member.responseTimeout, silent.member.bodyTimeout,
+      ]
+      #expect(silentTimes.allSatisfy { $0 == Seconds(1) })
+      #expect(silent.daemon.logLevel == .error)
+    }
+
+    @Test(
+      "a wrong line is named, with what may have been meant",
+      arguments: [
+        (
+          "link = loopback:x\norgin = y",
+          "g.conf, line 2: \"orgin\" is not an option that may stand here. Did you mean \"origin\"?"
+        ),
+        ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
+        ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
+        ("forwarded = maybe", "g.conf, line 1: forwarded is yes or no, not \"maybe\"."),
+        ("link", "g.conf, line 1: \"link\" is not a setting: write name = value."),
+        ("link =", "g.conf, line 1: \"link =\" is not a setting: write name = value."),
+        (
+          "origin = \"http://x\"",
+          "g.conf, line 1: the value of origin is in quotation marks: leave them out and write origin = http://x."
+        ),
+        (
+          "origin = http://x # the printer",
+          "g.conf, line 1: the value of origin has a # in it: a comment must be on a line of its own."
+        ),
+        ("= x", "g.conf, line 1: \"= x\" is not a setting: write name = value."),
+        (
+          "origin = unix:a\nlink = loopback:x\norigin = unix:b",
+          "g.conf, line 3: origin is already set on line 1: leave one of them out."
+        ),
+        ("config = other", "g.conf, line 1: \"config\" is not an option that may stand here."),
+        ("help = x", "g.conf, line 1: \"help\" is not an option that may stand here."),
+      ])
+    func wrongLines(_ text: String, _ message: String) throws {
+      let failure = try #require(throws: CommandFailure.self) { try command(file: text) }
+      #expect(failure.status == .usage)
+      #expect(failure.message.hasPrefix(message))
+    }
+
+    @Test("no stands for a flag that is not given, and line ends of other systems do no harm")
+    func forwardedOff() throws {
+      let file = try command(file: "forwarded = no\r\ndrain = 7\r\n")
+      #expect(!file.member.forwarded)
+      #expect(file.daemon.drain == Seconds(7))
+    }
+
+    @Test("options become the gateway's configuration")
+    func configuration() throws {
+      let configuration = try options(
+        "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
+        "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
+        "0.25"
+      ).configuration(transports: transports, logger: logger)
+      #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
+      #expect(configuration.origin.text == "http://127.0.0.1:80")
+      #expect(configuration.allowed.map(\.description) == ["printer:631"])
+      #expect(configuration.addsForwarded)
+      #expect(configuration.connectTimeout == .seconds(3))
+      #expect(configuration.responseTimeout == .milliseconds(500))
+      #expect(configuration.bodyTimeout == .milliseconds(250))
+    }
+
+    @Test(
+      "what is missing or contradicts itself is a usage error",
+      arguments: [
+        [], ["--link", "loopback:a"], ["--origin", "unix:/x"],
+        ["--link", "lopback:a", "--origin", "unix:/x"], ["--link", "loopback:a?x=1", "--origin", "unix:/x"],
+        ["--link", "loopback:a?http=1.1", "--origin", "unix:/x"], ["--link", "loopback:a", "--origin", "htp://x"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--allow", "everything"],
+      ])
+    func unusable(_ arguments: [String]) throws {
+      #expect {
+        _ = try GatewayOptions.parse(arguments).configuration(transports: transports, logger: logger)
+      } throws: { error in
+        let status = (error as? CommandFailure)?.status ?? (error as? BywayError).map { ExitStatus($0.code) }
+        return status == .usage
+      }
+    }
+
+    @Test(
+      "seconds are decimal numbers of a sensible size",
+      arguments: [("10", 10_000), ("0.25", 250), ("0", 0), (".5", 500)])
+    func seconds(_ text: String, _ milliseconds: Int) {
+      #expect(Seconds(argument: text)?.amount == .milliseconds(Int64(milliseconds)))
+    }
+
+    @Test(
+      "nothing else is", arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
+    func noSeconds(_ text: String) {
+      #expect(Seconds(argument: text) == nil)
+    }
+
+    @Test(
+      "a value that only its reader can judge is told with the line and the option",
+      arguments: [
+        ("drain = 3\nlink = lopback:a", "g.conf, line 2: --link: Unknown link scheme \"lopback\""),
+        ("link = loopback:a?x=1", "g.conf, line 1: --link: "),
+        ("\n\nlink = loopback:a?http=1.1", "g.conf, line 3: --link: "),
+        ("origin = 127.0.0.1:80", "g.conf, line 1: --origin: "),
+        ("# x\nallow = everything", "g.conf, line 2: --allow: "),
+        ("upstream-proxy = ftp://x", "g.conf, line 1: --upstream-proxy: "),
+      ])
+    func valueOfLine(_ file: String, _ place: String) throws {
+      let failure = try #require(throws: CommandFailure.self) { try command(file: file) }
+      #expect(failure.status == .usage)
+      #expect(failure.message.hasPrefix(place), "\(failure.message)")
+    }
+
+    @Test("what the command line overrules in the file is not read there")
+    func overruled() throws {
+      let file = try command(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
+      #expect(file.member.origin == "http://127.0.0.1:80")
+    }
+
+    @Test("on the command line the option is named", arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
+    func namedOption(_ option: String, _ value: String) throws {
+      let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
+      let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)
+      let failure = try #require(throws: CommandFailure.self) {
+        try options.configuration(transports: transports, logger: logger)
+      }
+      #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
+    }
   }
 }
