@@ -104,6 +104,11 @@ import Testing
     let line = try await proxy.process.errorLine(containing: "cannot be used", within: .seconds(10))
     #expect(line.contains("[proxy b]"), "\(line)")
     #expect(try String(contentsOfFile: folder["old.har"], encoding: .utf8) == "precious")
+    // Nor does a later one that does not name it.
+    _ = try proxies("[proxy a]\nlisten = unix:\(folder["a"])\n", in: folder)
+    proxy.process.send(SIGHUP)
+    _ = try await proxy.process.errorLine(containing: "Reloaded", within: .seconds(10))
+    #expect(try String(contentsOfFile: folder["old.har"], encoding: .utf8) == "precious")
     #expect(try await Program.curl.run(["-s", "--unix-socket", folder["a"], "http://localhost/"]).exitCode == 0)
     #expect(await proxy.process.stop() == .code(0))
     await other.process.stop()

@@ -17,10 +17,6 @@ package struct OwnedUpstream: @unchecked Sendable {
     (try? await eventLoop.submit { upstream.status }.get()) ?? UpstreamStatus(.idle)
   }
 
-  package func retire() {
-    eventLoop.execute { upstream.retire() }
-  }
-
   package func open() {
     eventLoop.execute { upstream.open() }
   }

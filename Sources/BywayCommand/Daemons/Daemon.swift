@@ -73,7 +73,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     logger = LogLevels.logger("byway")
     fixed = plan.daemon.observation.fixed
     drain = plan.drain
-    observation = try DaemonObservation(plan.daemon.observation, logger: LogLevels.logger("byway"))
+    observation = try DaemonObservation(plan.daemon.observation, logger: logger)
   }
 
   private func startMembers(_ plan: DaemonPlan<Command>) async throws {
@@ -122,7 +122,7 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   /// Who asks for a status is not worth a line.
   private static var quiet: Logger {
-    var logger = Logger(label: "byway.control", factory: { DaemonLogHandler(label: $0) })
+    var logger = LogLevels.logger("byway.control")
     logger.logLevel = .warning
     return logger
   }
@@ -267,19 +267,26 @@ actor Daemon<Command: DaemonCommand>: Service {
           try await add(member, named: name)
         }
       } catch {
-        problems.append((name.isEmpty ? "" : "[\(Member.kind) \(name)]: ") + error.asFailure.message)
+        problems.append(Command.place(of: name) + error.asFailure.message)
       }
     }
-    guard problems.isEmpty, stopping == nil else { return problems }
-    do { try files.begin() } catch { problems.append(error.asFailure.message) }
+    guard problems.isEmpty, stopping == nil else {
+      await releaseFiles()
+      return problems
+    }
     drain = plan.drain
-    LogLevels.set(plan.daemon.logLevel ?? .info)
-    if let format = plan.daemon.observation.logFormat { LogLevels.set(format) }
+    plan.daemon.applyToLog()
     let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
     running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
     for entry in before where !pairs.contains(where: { $0?.identity === entry.identity }) { leave(entry) }
-    await files.release(except: Set(running.flatMap(\.used)))
+    await releaseFiles()
+    do { try files.begin() } catch { problems.append(error.asFailure.message) }
     return problems
+  }
+
+  /// Of those that nobody uses: what a plan has left, or one that was refused has opened.
+  private func releaseFiles() async {
+    await files.release(except: Set(running.flatMap(\.used)))
   }
 
   /// Which of those that run becomes which of the plan: the one of its name, if that listens there as well; else one that
@@ -335,7 +342,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private func configuration(
     of plan: DaemonPlan<Command>.Member, _ interception: Interception
   ) -> Member.Options.Configuration {
-    plan.options.adding(interception, observation.observers, tally, to: plan.configuration)
+    plan.configuration.adding(interception, observation.observers, tally)
   }
 }
 

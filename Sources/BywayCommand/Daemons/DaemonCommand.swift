@@ -26,9 +26,32 @@ protocol DaemonMember: Sendable {
   var readiness: String { get }
 }
 
+/// What a gateway's configuration and a proxy's have in common.
+protocol MemberConfiguration: Sendable {
+  var interceptors: [any Interceptor] { get set }
+  var observers: [any ExchangeObserver] { get set }
+  var tally: ExchangeTally? { get set }
+}
+
+extension MemberConfiguration {
+  /// The same with those interceptors before its own, told of to those observers, and counted.
+  func adding(
+    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally
+  ) -> Self {
+    var configuration = self
+    configuration.observers = observers
+    configuration.tally = tally
+    configuration.interceptors = interception.before(interceptors)
+    return configuration
+  }
+}
+
 /// What one of them is told.
 protocol MemberOptions: ParsableArguments, Sendable {
-  associatedtype Configuration: Sendable
+  associatedtype Configuration: MemberConfiguration
+
+  var interceptors: InterceptorOptions { get }
+  var maxConnections: Int? { get }
 
   /// Those that it accepts and those that it opens.
   static func links(of configuration: Configuration) -> [Link]
@@ -40,18 +63,13 @@ protocol MemberOptions: ParsableArguments, Sendable {
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> Configuration
 
-  /// What cannot change while it runs: options, with their values as text.
-  var fixed: [String: String] { get }
-
   /// Opens what the interceptors need, as far as it is not open yet.
   func interception(of configuration: Configuration, with files: InterceptionFiles) throws -> Interception
-  /// The same configuration with those interceptors, told of to those observers, and counted.
-  func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
-    to configuration: Configuration
-  ) -> Configuration
-  /// Reads the files that ``interception(of:with:)`` would, and writes none.
-  func checkInterception() throws
+}
+
+extension MemberOptions {
+  /// What cannot change while it runs: options, with their values as text.
+  var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
 }
 
 /// The command that runs a daemon.
@@ -64,6 +82,9 @@ protocol DaemonCommand: ParsableCommand {
 }
 
 extension DaemonCommand {
+  /// What messages about a member begin with; nothing where it has no section of its own.
+  static func place(of name: String) -> String { name.isEmpty ? "" : "[\(Member.kind) \(name)]: " }
+
   /// Until it ends or is stopped.
   func serve() async throws {
     let source = DaemonPlan<Self>.Source(
@@ -77,7 +98,7 @@ extension DaemonCommand {
     let service = DaemonService { manager in
       // After the signals are taken: who asks for a reload meanwhile gets it.
       let plan = try source.read()
-      LogLevels.set(plan.daemon.logLevel ?? .info)
+      plan.daemon.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)
     }
     try await service.runToEnd(logger: LogLevels.logger("byway"))

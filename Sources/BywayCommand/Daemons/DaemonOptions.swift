@@ -12,6 +12,12 @@ struct DaemonOptions: ParsableArguments {
   @OptionGroup var observation: ObservationOptions
 
   init() {}
+
+  /// How much is logged, and in which form, from now on.
+  func applyToLog() {
+    LogLevels.set(logLevel ?? .info)
+    LogLevels.set(observation.logFormat ?? .usual)
+  }
 }
 
 /// What a file cannot say of itself.
@@ -37,13 +43,13 @@ struct DaemonFileOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` where the name cannot be that of a folder.
   func name(of kind: String) throws(CommandFailure) -> String {
     if let instance {
-      guard ShortName.isValid(instance), instance.first != "." else {
+      guard ShortName.isValid(instance) else {
         throw CommandFailure(.usage, "--instance \(instance): use letters, digits, -, _ and dots.")
       }
       return instance
     }
     let file = config?.split(separator: "/").last.map { $0.hasSuffix(".conf") ? $0.dropLast(5) : $0 }
-    if let file, ShortName.isValid(file), file.first != "." { return String(file) }
+    if let file, ShortName.isValid(file) { return String(file) }
     return "\(kind)-\(getpid())"
   }
 }

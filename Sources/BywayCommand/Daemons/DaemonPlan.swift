@@ -32,10 +32,9 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
   func check() throws {
     var failures: [CommandFailure] = []
     for (name, member) in members {
-      do { try member.options.checkInterception() } catch {
+      do { try member.options.interceptors.check() } catch {
         let failure = error.asFailure
-        let place = name.isEmpty ? "" : "[\(Command.Member.kind) \(name)]: "
-        failures.append(CommandFailure(failure.status, place + failure.message))
+        failures.append(CommandFailure(failure.status, Command.place(of: name) + failure.message))
       }
     }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }

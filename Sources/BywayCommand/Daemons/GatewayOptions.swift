@@ -80,21 +80,6 @@ struct GatewayOptions: MemberOptions {
     try interceptors.interception(at: .gateway, with: files, logger: configuration.logger)
   }
 
-  func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
-    to configuration: GatewayConfiguration
-  ) -> GatewayConfiguration {
-    var configuration = configuration
-    configuration.observers = observers
-    configuration.tally = tally
-    configuration.interceptors = interception.before(configuration.interceptors)
-    return configuration
-  }
-
-  var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
-
-  func checkInterception() throws { try interceptors.check() }
-
   private func tlsPolicy(for origin: Origin) throws -> TLSPolicy {
     guard peer.isEmpty || origin.speaksTLS else {
       throw CommandFailure(
@@ -142,3 +127,5 @@ struct GatewayOptions: MemberOptions {
     }
   }
 }
+
+extension GatewayConfiguration: MemberConfiguration {}

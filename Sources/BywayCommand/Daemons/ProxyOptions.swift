@@ -87,19 +87,6 @@ struct ProxyOptions: MemberOptions {
       at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind, configuration.link.address) },
       with: files, logger: configuration.logger)
   }
-
-  func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally,
-    to configuration: ProxyConfiguration
-  ) -> ProxyConfiguration {
-    var configuration = configuration
-    configuration.observers = observers
-    configuration.tally = tally
-    configuration.interceptors = interception.before(configuration.interceptors)
-    return configuration
-  }
-
-  var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
-
-  func checkInterception() throws { try interceptors.check() }
 }
+
+extension ProxyConfiguration: MemberConfiguration {}

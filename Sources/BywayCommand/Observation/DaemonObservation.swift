@@ -27,7 +27,6 @@ final class DaemonObservation: Sendable {
 
   /// - Throws: ``CommandFailure`` where the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
-    LogLevels.set(options.logFormat ?? .usual)
     let registry = PrometheusRegistry(describing: MetricName.all)
     let lost = Counter(label: MetricName.lostLines.label, factory: registry)
     accessLog = try options.accessLog.map { path in
