@@ -7,6 +7,9 @@ One gateway daemon and one proxy daemon with a section for each link. Every 20 s
 minute both daemons reload another configuration; every 90 s the origin is restarted. All the time 50 clients ask for small,
 large and streamed answers, and upload. It fails where a byte is wrong, where a request fails that no cut and no restart
 explains, where a daemon ends, or where descriptors, threads or memory are not as at the start in the end.
+
+The start is when all of this has gone on for a tenth of the time, four minutes at least, and has rested: what a first crowd, a
+first cut and a first reload take is kept for the next. Every tenth of the time a line on standard error says how it is.
 """
 import argparse
 import asyncio
@@ -27,6 +30,8 @@ SIZES = {"small": 300, "large": 1_000_000, "stream": 60_000, "upload": 200_000}
 # How long after a cut or a restart a failure is explained by it: what the request may wait, and what it takes to notice.
 EXPLAINED = LINK_TIMEOUT + 20
 FAILURES = {502, 503, 504}
+# Idle connections to origins are closed after 50 s.
+REST = 60
 
 
 def pattern(size):
@@ -125,8 +130,8 @@ class Daemon:
 
 
 class Day:
-    def __init__(self, byway, folder, seed):
-        self.folder, self.random = folder, random.Random(seed)
+    def __init__(self, byway, folder, seed, pause):
+        self.folder, self.random, self.pause = folder, random.Random(seed), pause
         self.gateway, self.proxy = Daemon(byway, "gateway", folder), Daemon(byway, "proxy", folder)
         self.cables = [Cable(f"{folder}/near{i}", f"{folder}/far{i}") for i in range(LINKS)]
         self.cuts = [0.0] * LINKS
@@ -193,7 +198,7 @@ class Day:
                 self.failed[problem] += 1
             else:
                 self.problems.append(f"{kind} on link {i}: {problem}, and nothing was cut")
-            await asyncio.sleep(self.random.random() * 0.2)
+            await asyncio.sleep(self.random.random() * self.pause)
 
     async def ask(self, i, kind):
         """What went wrong, or nothing."""
@@ -239,22 +244,29 @@ class Day:
         for cable in self.cables:
             await cable.plug()
         await self.proxy.start(environment)
-        await self.warm()
+        await self.work(max(4, minutes / 10))
+        before = await self.rested()
+        await self.work(minutes, tenths=True)
+        after = await self.rested()
+        self.report(before, after, minutes)
+        for daemon in (self.gateway, self.proxy):
+            daemon.process.terminate()
+            if await asyncio.wait_for(daemon.process.wait(), 20) != 0:
+                self.problems.append(f"{daemon.kind} ended with {daemon.process.returncode}")
+
+    async def work(self, minutes, tenths=False):
+        """All that goes on, for so long."""
         daemons = (self.gateway, self.proxy)
-        # What memory a first crowd takes is kept for the next.
-        crowd = [asyncio.create_task(self.client(number)) for number in range(CLIENTS)]
-        await asyncio.sleep(min(60, minutes * 10))
-        for task in crowd:
-            task.cancel()
-        await asyncio.gather(*crowd, return_exceptions=True)
-        await self.warm()
-        before = [daemon.cost() for daemon in daemons]
         tasks = [asyncio.create_task(work()) for work in (self.cutting, self.restarting, self.reloading)]
         tasks += [asyncio.create_task(self.client(number)) for number in range(CLIENTS)]
-        await asyncio.wait(
-            [asyncio.create_task(daemon.process.wait()) for daemon in daemons], timeout=minutes * 60,
-            return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
+        ends = [asyncio.create_task(daemon.process.wait()) for daemon in daemons]
+        for tenth in range(1, 11):
+            await asyncio.wait(ends, timeout=minutes * 6, return_when=asyncio.FIRST_COMPLETED)
+            if tenths:
+                print(f"{tenth}/10: {sum(self.done.values())} requests, "
+                      + ", ".join(f"{daemon.kind} {daemon.cost()}" for daemon in daemons if daemon.process.returncode is None),
+                      file=sys.stderr, flush=True)
+        for task in tasks + ends:
             task.cancel()
         for daemon in daemons:
             if daemon.process.returncode is not None:
@@ -262,21 +274,20 @@ class Day:
         errors = [error for error in await asyncio.gather(*tasks, return_exceptions=True)
                   if not isinstance(error, asyncio.CancelledError)]
         self.problems += [repr(error) for error in errors]
+
+    async def rested(self):
+        """What the daemons cost when nothing has happened for a while."""
         self.configure(0)
-        for daemon in daemons:
+        for daemon in (self.gateway, self.proxy):
             daemon.process.send_signal(signal.SIGHUP)
         for cable in self.cables:
             if not os.path.exists(cable.near):
                 await cable.plug()
-        # Idle connections to origins are closed after 50 s.
-        await asyncio.sleep(60)
+        if not os.path.exists(f"{self.folder}/origin"):
+            await self.start_origin()
+        await asyncio.sleep(REST)
         await self.warm()
-        after = [daemon.cost() for daemon in daemons]
-        self.report(before, after, minutes)
-        for daemon in daemons:
-            daemon.process.terminate()
-            if await asyncio.wait_for(daemon.process.wait(), 20) != 0:
-                self.problems.append(f"{daemon.kind} ended with {daemon.process.returncode}")
+        return [daemon.cost() for daemon in (self.gateway, self.proxy)]
 
     async def warm(self):
         for i in range(LINKS):
@@ -317,10 +328,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", required=True)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--pause", type=float, default=0.2, help="of a client between two requests, at most (default: 0.2 s)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="day") as folder:
-        day = Day(os.path.abspath(options.byway), folder, options.seed)
+        day = Day(os.path.abspath(options.byway), folder, options.seed, options.pause)
         asyncio.run(day.run(options.minutes))
     counts = collections.Counter(day.problems)
     for problem, count in counts.most_common(20):
