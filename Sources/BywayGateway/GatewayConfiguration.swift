@@ -15,6 +15,8 @@ public struct GatewayConfiguration: Sendable {
   public var tls = TLSPolicy.defaults
   /// Where connections go on through another proxy; those to Unix sockets do not.
   public var upstreamProxy: UpstreamProxy?
+  /// What it answers at `/.well-known/byway`; `nil`: that is the origin's, like every other path.
+  package var claim: DeviceClaim?
   /// Asked in this order before a request is routed.
   public var interceptors: [any Interceptor] = []
   /// Adds `Forwarded` (RFC 7239) to requests.

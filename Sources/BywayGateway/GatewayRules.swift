@@ -48,6 +48,13 @@ final class GatewayRules: Sendable {
     private static func chain(
       before router: GatewayRouter, _ configuration: GatewayConfiguration, on eventLoop: any EventLoop
     ) -> any ExchangeHandler {
+      let handler = intercepted(router, configuration, on: eventLoop)
+      return configuration.claim.map { ClaimHandler($0, before: handler) } ?? handler
+    }
+
+    private static func intercepted(
+      _ router: GatewayRouter, _ configuration: GatewayConfiguration, on eventLoop: any EventLoop
+    ) -> any ExchangeHandler {
       guard !configuration.interceptors.isEmpty else { return router }
       let rules = RoutingRules(configuration)
       return InterceptingHandler(

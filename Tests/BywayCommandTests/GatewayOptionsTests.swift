@@ -32,6 +32,8 @@ extension Parsing {
 
           origin = http://127.0.0.1:80
           allow = *.example.com:443
+          name = printer
+          title = Printer in the hall
           forwarded = yes
           drain = 2.5
           connect-timeout = 3
@@ -66,6 +68,7 @@ extension Parsing {
       #expect(file.member.link == ["loopback:a", "loopback:b?http=2"])
       #expect(file.member.origin == "http://127.0.0.1:80")
       #expect(file.member.allow == ["*.example.com:443"])
+      #expect(file.member.name == "printer" && file.member.title == "Printer in the hall")
       #expect(file.member.forwarded)
       #expect(file.daemon.drain?.amount == .milliseconds(2500))
       #expect(file.member.connectTimeout?.amount == .seconds(3))
@@ -159,12 +162,13 @@ extension Parsing {
       let configuration = try options(
         "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
         "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
-        "0.25"
+        "0.25", "--name", "Printer", "--title", "In the hall"
       ).configuration(transports: transports, logger: logger)
       #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
       #expect(configuration.origin.text == "http://127.0.0.1:80")
       #expect(configuration.allowed.map(\.description) == ["printer:631"])
       #expect(configuration.addsForwarded)
+      #expect(configuration.claim == DeviceClaim(name: DeviceName("printer"), title: DeviceText("In the hall")))
       #expect(configuration.connectTimeout == .seconds(3))
       #expect(configuration.responseTimeout == .milliseconds(500))
       #expect(configuration.bodyTimeout == .milliseconds(250))
@@ -177,6 +181,10 @@ extension Parsing {
         ["--link", "lopback:a", "--origin", "unix:/x"], ["--link", "loopback:a?x=1", "--origin", "unix:/x"],
         ["--link", "loopback:a?http=1.1", "--origin", "unix:/x"], ["--link", "loopback:a", "--origin", "htp://x"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--allow", "everything"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a.b"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--name", ""],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--title", "without a name"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a", "--title", "two\nlines"],
       ])
     func unusable(_ arguments: [String]) throws {
       #expect {

@@ -18,6 +18,15 @@ struct GatewayOptions: MemberOptions {
       valueName: "host:port"))
   var allow: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Say at /.well-known/byway who this is: a name of letters, digits and hyphens, by which a proxy can show the device.",
+      valueName: "name"))
+  var name: String?
+
+  @Option(help: ArgumentHelp("What people read beside the name: \"Printer in the hall\".", valueName: "text"))
+  var title: String?
+
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
   @OptionGroup(title: "TLS of the origin") var peer: PeerOptions
@@ -63,6 +72,7 @@ struct GatewayOptions: MemberOptions {
     let origin = try OptionValue.of("--origin") { try Origin(originText) }
     var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
     configuration.allowed = try allowRules()
+    configuration.claim = try claim()
     configuration.tls = try tlsPolicy(for: origin)
     configuration.upstreamProxy = try proxy()
     configuration.addsForwarded = forwarded
@@ -95,6 +105,8 @@ struct GatewayOptions: MemberOptions {
     if let origin { _ = try OptionValue.of("--origin") { try Origin(origin) } }
     _ = try allowRules()
     _ = try proxy()
+    _ = try deviceName()
+    _ = try deviceTitle()
   }
 
   private func links(in transports: TransportRegistry) throws -> [Link] {
@@ -109,6 +121,35 @@ struct GatewayOptions: MemberOptions {
 
   private func allowRules() throws -> [AllowRule] {
     try allow.map { text in try OptionValue.of("--allow") { try AllowRule(text) } }
+  }
+
+  private func claim() throws -> DeviceClaim? {
+    guard let name = try deviceName() else {
+      guard title == nil else { throw CommandFailure(.usage, "--title is shown beside a name: add --name.") }
+      return nil
+    }
+    return DeviceClaim(name: name, title: try deviceTitle())
+  }
+
+  private func deviceName() throws -> DeviceName? {
+    try name.map { text in
+      guard let name = DeviceName(text) else {
+        throw CommandFailure(
+          .usage,
+          "--name: \(text.debugDescription) is not the name of a device: write letters, digits and hyphens, at most 63."
+        )
+      }
+      return name
+    }
+  }
+
+  private func deviceTitle() throws -> DeviceText? {
+    try title.map { text in
+      guard let title = DeviceText(text) else {
+        throw CommandFailure(.usage, "--title takes up to 128 characters that can be shown, on one line.")
+      }
+      return title
+    }
   }
 
   private func proxy() throws -> UpstreamProxy? {

@@ -16,7 +16,7 @@ import Testing
     "takes nothing that could be an option, a path, an address or another host",
     arguments: [
       "", "-", "-v", "printer-", "a.b", "a/b", "..", "a:1", "a b", "a\n", "a\0", "[::1]", "{name}", "a_b", "müller",
-      "K",
+      "\u{212A}",
       "%41", "a@b", String(repeating: "a", count: 64),
     ])
   func refuses(_ text: String) {

@@ -1,0 +1,53 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// Answers who the gateway is; everything else goes on. The first of its handlers: nothing that is done to requests of the
+/// origin concerns this one.
+final class ClaimHandler: ExchangeHandler {
+  private let answer: ByteBuffer
+  private let next: any ExchangeHandler
+
+  init(_ claim: DeviceClaim, before next: any ExchangeHandler) {
+    answer = ByteBuffer(string: "\(claim.json)\n")
+    self.next = next
+  }
+
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard Self.isMeant(request.fields) else { return next.begin(request, respondingTo: sink) }
+    let fields = request.fields
+    func isMethod(_ name: StaticString) -> Bool { fields.withValue(of: .method) { $0.equals(name) } ?? false }
+    let isBodiless = isMethod("HEAD")
+    var head = FieldSection()
+    guard isBodiless || isMethod("GET") else {
+      head.append(.status, "405")
+      head.append(name: "allow", value: "GET, HEAD")
+      head.append(.contentLength, "0")
+      sink.head(head, isComplete: true)
+      return DiscardingRequestSink()
+    }
+    head.append(.status, "200")
+    head.append(.contentType, "application/json")
+    head.append(.contentLength, String(answer.readableBytes))
+    // A reload may give it another name.
+    head.append(name: "cache-control", value: "no-store")
+    sink.head(head, isComplete: isBodiless)
+    if !isBodiless {
+      sink.write(answer)
+      sink.finish(trailers: nil)
+    }
+    return DiscardingRequestSink()
+  }
+
+  /// In absolute form somebody else may be.
+  private static func isMeant(_ fields: FieldSection) -> Bool {
+    let path = DeviceClaim.path
+    let isPath =
+      fields.withValue(of: .path) { target in
+        // Without a query.
+        let end = target.firstOffset(of: UInt8(ascii: "?"), from: 0) ?? target.count
+        return UnsafeRawBufferPointer(rebasing: target[..<end]).equals(path)
+      } ?? false
+    return isPath && !fields.contains(.targetForm)
+  }
+}
