@@ -127,7 +127,9 @@ let package = Package(
         "Byway", "BywayTLS", "LineLayer", "HTTPWire", "Primitives", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes,
         logging,
       ]),
-    source("BywayProxy", ["Byway", "LineLayer", "HTTP1Session", "HTTPWire", nioCore, nioPosix, httpTypes, logging]),
+    source(
+      "BywayProxy",
+      ["Byway", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes, logging]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source(
       "BywayInterceptors",

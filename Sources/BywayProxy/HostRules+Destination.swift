@@ -3,11 +3,14 @@ import HTTPTypes
 import HTTPWire
 
 extension HostRules {
-  /// Absolute form asks the gateway for the server that it names. Everything else goes to the gateway's origin, which has
-  /// this proxy's names here and no others.
-  func destination(of request: HTTPRequest) -> Destination {
-    let isAbsolute = Self.targetForm.map { request.headerFields.contains($0) } ?? false
+  /// Absolute form asks the gateway for the server that it names. Everything else goes to a gateway's origin, which has
+  /// this proxy's names here, or its device's, and no others.
+  func destination(of request: HTTPRequest, in directory: DeviceDirectory) -> Destination {
     let named = request.authority.flatMap { try? Authority($0) }
+    if let named, case .device(let name) = meaning(of: named) {
+      return .device(name, roads: directory[name]?.roads.map(\.address.text) ?? [])
+    }
+    let isAbsolute = Self.targetForm.map { request.headerFields.contains($0) } ?? false
     return isAbsolute ? .asNamed : .farEnd(isItsName: named.map(isOwn) ?? false)
   }
 

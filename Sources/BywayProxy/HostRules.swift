@@ -8,14 +8,19 @@ import HTTPWire
 /// proxy. A page may also use the proxy's right name; then ``PageRules`` ask the browser where the page is from.
 ///
 /// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges their
-/// targets.
+/// targets. A device's name means the device in every form.
 struct HostRules: Sendable {
   /// Without a port: at any.
   private let names: [Authority]
+  /// Where no device has a name, `nil`.
+  private let devices: DeviceHosts?
 
-  /// - Parameter names: `HOST` or `HOST:PORT`, besides the loopback names and addresses.
+  /// - Parameters:
+  ///   - names: `HOST` or `HOST:PORT`, besides the loopback names and addresses.
+  ///   - devices: beneath which names are devices'.
   /// - Throws: `BywayError` with code `invalidAddress`.
-  init(names: [String]) throws {
+  init(names: [String], devices: DeviceHosts? = nil) throws {
+    self.devices = devices
     self.names = try names.map { name in
       do throws(AuthorityFlaw) { return try Authority(name) } catch {
         throw BywayError(.invalidAddress, place: name, error)
@@ -23,28 +28,49 @@ struct HostRules: Sendable {
     }
   }
 
-  /// - Parameter port: where this proxy listens, if that is known.
+  /// - Parameters:
+  ///   - port: where this proxy listens, if that is known.
+  ///   - isGuarded: web pages may be among those who ask. Where they cannot be, a request may name any host.
   /// - Throws: why the request is not answered.
-  func admit(_ request: inout FieldSection, port: Int?) throws(BywayError) {
+  func addressee(
+    of request: inout FieldSection, port: Int?, isGuarded: Bool = true
+  ) throws(BywayError) -> Addressee {
+    if devices == nil, request.asksForTunnel { return .elsewhere }
+    let named = request.withValue(of: .authority) { try? Authority($0) } ?? nil
+    if let named, let meaning = meaning(of: named) {
+      // Whoever takes this for a proxy to the device means the device.
+      request.remove(.targetForm)
+      switch meaning {
+      case .device(let name): return .device(name)
+      case .frontPage: return .frontPage
+      case .notAName(let text): throw DeviceDirectory.unknown(text, among: [])
+      }
+    }
+    if request.asksForTunnel { return .elsewhere }
     if request.contains(.targetForm) {
       // Under its own address the proxy means what stands behind it.
-      if let port, namesThisProxy(request, port: port) { request.remove(.targetForm) }
-      return
+      guard let port, let named, namesThisProxy(request, named, port: port) else { return .elsewhere }
+      request.remove(.targetForm)
+      return .proxy
     }
-    if request.asksForTunnel { return }
+    if let named, isOwn(named) { return .proxy }
     let authority = request.value(of: .authority) ?? ""
-    guard let named = try? Authority(authority), isOwn(named) else { throw Self.misdirected(authority) }
+    if isGuarded { throw Self.misdirected(authority) }
+    // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
+    if authority.isEmpty, !request.contains(.authority) { request.append(.authority, "localhost") }
+    return .proxy
   }
+
+  /// As a device, or the list of them.
+  func meaning(of named: Authority) -> DeviceHosts.Meaning? { devices?.meaning(of: named.host) }
 
   func isOwn(_ named: Authority) -> Bool {
     named.host.isLoopback
       || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port(for: "http")) }
   }
 
-  private func namesThisProxy(_ request: FieldSection, port: Int) -> Bool {
-    guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http",
-      let named = request.value(of: .authority).flatMap({ try? Authority($0) })
-    else { return false }
+  private func namesThisProxy(_ request: FieldSection, _ named: Authority, port: Int) -> Bool {
+    guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http" else { return false }
     return isOwn(named) && named.port(for: "http").map(Int.init) == port
   }
 

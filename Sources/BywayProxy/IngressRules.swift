@@ -7,13 +7,16 @@ struct IngressRules: Sendable {
   let pages: PageRules
 
   /// - Parameter port: where this proxy listens, if that is known.
+  /// - Returns: for whom it is.
   /// - Throws: why the request is not answered.
-  func admit(_ request: inout FieldSection, port: Int?) throws(BywayError) {
-    try hosts.admit(&request, port: port)
+  @discardableResult
+  func admit(_ request: inout FieldSection, port: Int?) throws(BywayError) -> Addressee {
+    let addressee = try hosts.addressee(of: &request, port: port)
     // A tunnel's page is known only inside it: ``GuardedTunnel`` looks there.
-    if request.asksForTunnel { return }
+    if request.asksForTunnel { return addressee }
     let scheme = request.value(of: .scheme) ?? "http"
     let authority = request.value(of: .authority).flatMap { try? Authority($0) }
     try pages.admit(request, to: authority.map { PageOrigin(scheme: scheme, $0) })
+    return addressee
   }
 }

@@ -11,12 +11,13 @@ final class LastRecipient: ExchangeHandler {
   /// A far end that hangs answers no PING, and without a request under way nobody else notices.
   private static let patience = TimeAmount.seconds(10)
 
-  private let link: any Upstream
+  private let link: (FieldSection) throws(BywayError) -> any Upstream
   private let next: any ExchangeHandler
-  /// Whoever asks while it runs gets its result too: the link is not asked more often for more clients.
-  private var measurement: EventLoopFuture<TimeAmount>?
+  /// Whoever asks while one runs gets its result too: a link is not asked more often for more clients.
+  private var measurements: [ObjectIdentifier: EventLoopFuture<TimeAmount>] = [:]
 
-  init(of link: any Upstream, before next: any ExchangeHandler) {
+  /// - Parameter link: over which a request would go.
+  init(before next: any ExchangeHandler, over link: @escaping (FieldSection) throws(BywayError) -> any Upstream) {
     self.link = link
     self.next = next
   }
@@ -35,34 +36,39 @@ final class LastRecipient: ExchangeHandler {
       sink.fail(BywayError(.unsupported, "This proxy does not answer TRACE: ask with OPTIONS.", processing: .none))
       return DiscardingRequestSink()
     }
-    let request = DiscardingRequestSink()
-    measure().assumeIsolated().whenComplete { result in
-      switch result {
-      case .success(let roundTrip): self.answer(sink, roundTrip)
-      case .failure(let error): sink.fail(BywayError(error))
+    do throws(BywayError) {
+      let link = try link(request.fields)
+      measure(link).assumeIsolated().whenComplete { result in
+        switch result {
+        case .success(let roundTrip): self.answer(sink, roundTrip, of: link)
+        case .failure(let error): sink.fail(BywayError(error))
+        }
       }
+    } catch {
+      sink.fail(error)
     }
-    return request
+    return DiscardingRequestSink()
   }
 
-  private func measure() -> EventLoopFuture<TimeAmount> {
-    if let measurement { return measurement }
+  private func measure(_ link: any Upstream) -> EventLoopFuture<TimeAmount> {
+    let key = ObjectIdentifier(link)
+    if let measurement = measurements[key] { return measurement }
     let ping = link.ping()
     let promise = ping.eventLoop.makePromise(of: TimeAmount.self)
     let measurement = promise.futureResult
-    self.measurement = measurement
+    measurements[key] = measurement
     let limit = ping.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
       promise.fail(BywayError(.timedOut, "The far end of the link has not answered a PING.", processing: .none))
     }
     ping.cascade(to: promise)
     measurement.assumeIsolated().whenComplete { _ in
       limit.cancel()
-      self.measurement = nil
+      self.measurements[key] = nil
     }
     return measurement
   }
 
-  private func answer(_ sink: any ResponseSink, _ roundTrip: TimeAmount) {
+  private func answer(_ sink: any ResponseSink, _ roundTrip: TimeAmount, of link: any Upstream) {
     let body = (link.lineStatistics?.report ?? []).map { $0 + "\n" }.joined()
     // Milliseconds (Server Timing, W3C).
     let milliseconds = "\(Double(roundTrip.nanoseconds / 1000) / 1000)"

@@ -15,19 +15,19 @@ public final class Proxy: Sendable {
 
   /// The address at which it listens, as bound.
   public var address: LinkAddress { acceptor.addresses[0] }
-  /// The link's; as bound where the gateway dials it.
-  public var linkAddress: LinkAddress { way.road.address }
 
-  /// Listens. The link is opened by the first request, or by the gateway.
-  /// - Throws: `BywayError` where the address cannot be listened on, or a name is none.
+  /// The default device's link, as bound where the gateway dials it; `nil` where there is none.
+  public var linkAddress: LinkAddress? {
+    get async { await devices().first { $0.name == nil }?.addresses.first }
+  }
+
+  /// Listens. A device's link is opened by the first request for it, or by its gateway.
+  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none.
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {
-    let rules = try IngressRules(configuration)
-    let hop = Hop.pseudonym("proxy")
     let eventLoop = group.next()
-    let road = try await ProxyWay.Road(configuration, hop: hop, on: eventLoop)
-    let way = ProxyWay(configuration, rules, road, hop: hop, on: eventLoop)
+    let way = try await ProxyWay.open(configuration, on: eventLoop)
     do {
       let acceptor = try await Acceptor.start(
         on: [configuration.listen], group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
@@ -38,11 +38,10 @@ public final class Proxy: Sendable {
         return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
       }
       let proxy = Proxy(acceptor, way)
-      proxy.warnIfOpen(configuration)
-      road.open()
+      await proxy.warnIfOpen(configuration)
       return proxy
     } catch {
-      await road.shutDown()
+      await way.devices.shutDown()
       throw error
     }
   }
@@ -52,14 +51,19 @@ public final class Proxy: Sendable {
     self.way = way
   }
 
-  private func warnIfOpen(_ configuration: ProxyConfiguration) {
+  private func warnIfOpen(_ configuration: ProxyConfiguration) async {
     if configuration.listen.isOpen(at: address) {
       configuration.logger.warning(
-        "Anyone who can reach this address can use the link", metadata: ["address": "\(address)"])
+        "Anyone who can reach this address can use the devices behind it", metadata: ["address": "\(address)"])
     }
-    if way.road.dialer.inbound != nil, configuration.link.isOpen(at: linkAddress) {
+    let inbound = configuration.devices.links.filter { $0.opening == .listen }
+    guard !inbound.isEmpty else { return }
+    for device in await devices() where device.isInbound {
+      guard let place = device.addresses.first, let link = inbound.first(where: { $0.address.scheme == place.scheme }),
+        link.isOpen(at: place)
+      else { continue }
       configuration.logger.warning(
-        "Anyone who can reach this address can answer in the gateway's place", metadata: ["address": "\(linkAddress)"])
+        "Anyone who can reach this address can answer in the gateway's place", metadata: ["address": "\(place)"])
     }
   }
 
@@ -73,16 +77,16 @@ public final class Proxy: Sendable {
   /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
   public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
     let rules = try IngressRules(configuration)
-    let road = try await way.road(for: configuration)
+    let preparation = try await way.prepare(configuration)
     do {
       try await acceptor.reload([configuration.listen], within: patience) {
-        try await self.way.replace(by: configuration, rules, road)
+        try await self.way.replace(by: configuration, rules, preparation)
       }
     } catch {
-      if road.upstream !== way.road.upstream { await road.shutDown() }
+      await way.devices.abandon(preparation)
       throw error
     }
-    warnIfOpen(configuration)
+    await warnIfOpen(configuration)
   }
 
   /// Returns after ``stop(within:)``.
@@ -91,28 +95,22 @@ public final class Proxy: Sendable {
     try await acceptor.waitUntilEnded()
   }
 
-  /// Measures a round trip over the link.
-  package func ping() async throws -> TimeAmount { try await way.road.owned.ping() }
+  /// Measures a round trip to the default device.
+  package func ping() async throws -> TimeAmount { try await way.devices.ping(nil) }
 
-  /// How its link is now.
-  package func linkStatus() async -> UpstreamStatus { await way.road.owned.status() }
+  /// Measures a round trip to a device.
+  package func ping(_ device: DeviceName?) async throws -> TimeAmount { try await way.devices.ping(device) }
 
-  /// The gateway dials.
-  package var isDialed: Bool { way.road.dialer.inbound != nil }
+  /// The devices that there are, and how they are now.
+  package func devices() async -> [DeviceEntry] { await way.devices.entries() }
 
-  /// What the line of its link does; `nil` where it has none, or is down.
-  package func lineStatistics() async -> LineStatistics? { await way.road.owned.lineStatistics() }
+  /// What the line of the default device's link does; `nil` where it has none, or is down.
+  package func lineStatistics() async -> LineStatistics? { await devices().first { $0.name == nil }?.status.line }
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
   public func stop(within patience: TimeAmount) async {
     await acceptor.stop(within: patience)
     await way.shutDown()
-  }
-}
-
-extension IngressRules {
-  fileprivate init(_ configuration: ProxyConfiguration) throws {
-    try self.init(hosts: HostRules(names: configuration.names), pages: PageRules(allowed: configuration.allowedPages))
   }
 }
 

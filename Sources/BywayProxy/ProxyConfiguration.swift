@@ -2,10 +2,10 @@ public import Byway
 public import Logging
 public import NIOCore
 
-/// What a proxy listens on, which link it uses, and whom it answers.
+/// What a proxy listens on, which devices it leads to, and whom it answers.
 public struct ProxyConfiguration: Sendable {
-  /// The link to the gateway.
-  public var link: Link
+  /// The devices behind it.
+  public var devices: DeviceDirectory
   /// Where local clients connect: `unix:` or `tcp:`.
   public var listen: Link
   /// Names of this proxy, `HOST` or `HOST:PORT`, besides `localhost` and the loopback addresses. A request in origin form
@@ -20,7 +20,7 @@ public struct ProxyConfiguration: Sendable {
   package var termination: (any TLSTermination)?
   /// Open connections of clients at once; who comes beyond that waits until another has gone.
   public var maximumConnections = 1024
-  /// How long a request waits for a link that is down; then it is answered with 503.
+  /// How long a request waits for a device that cannot be reached; then it is answered with 503.
   public var patience = TimeAmount.seconds(5)
   /// When the link counts as dead while requests run; `nil`: not before the transport says so.
   public var liveness: Liveness? = .ofServer
@@ -31,13 +31,21 @@ public struct ProxyConfiguration: Sendable {
   /// Takes what happens to the link and its clients, and no content of messages.
   public var logger = Logger(label: "byway.proxy")
 
-  /// A proxy's configuration; everything else is as the properties say.
+  /// The configuration of a proxy for many devices; everything else is as the properties say.
   /// - Parameters:
-  ///   - link: to the gateway.
+  ///   - devices: by their names.
+  ///   - listen: where local clients connect.
+  public init(devices: DeviceDirectory, listen: Link) {
+    self.devices = devices
+    self.listen = listen
+  }
+
+  /// The configuration of a proxy for one device; everything else is as the properties say.
+  /// - Parameters:
+  ///   - link: to its gateway.
   ///   - listen: where local clients connect.
   public init(link: Link, listen: Link) {
-    self.link = link
-    self.listen = listen
+    self.init(devices: DeviceDirectory(main: link), listen: listen)
   }
 }
 

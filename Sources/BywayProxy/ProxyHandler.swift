@@ -2,7 +2,7 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Lets through what may use the link; the rest is answered here.
+/// Lets through what may be asked here, and sends it to whom it is for; the rest is answered here.
 final class ProxyHandler: ExchangeHandler {
   private let way: ProxyWay
   private let audience: Audience
@@ -20,46 +20,106 @@ final class ProxyHandler: ExchangeHandler {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
     let terms = way.terms
-    let rules = audience == .programs ? nil : terms.rules
-    let isTunnel = request.fields.asksForTunnel
+    let pages = audience == .programs ? nil : terms.rules.pages
     do throws(BywayError) {
-      if let rules {
-        try rules.admit(&request.fields, port: port)
-      } else if !request.fields.contains(.authority) {
-        // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
-        request.fields.append(.authority, "localhost")
-      }
-      if !terms.leadsToGateway, isTunnel || request.fields.contains(.targetForm) { throw Self.noGateway }
+      let addressee =
+        pages == nil
+        ? try terms.rules.hosts.addressee(of: &request.fields, port: port, isGuarded: false)
+        : try terms.rules.admit(&request.fields, port: port)
+      return try handler(for: addressee, of: request, by: terms, pages).begin(request, respondingTo: sink)
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    return isTunnel
-      ? tunnel(request, by: terms, rules, respondingTo: sink) : terms.next.begin(request, respondingTo: sink)
   }
 
-  private func tunnel(
-    _ request: ExchangeHead, by terms: ProxyTerms, _ rules: IngressRules?, respondingTo sink: any ResponseSink
-  ) -> any RequestSink {
-    let next = terms.next
-    guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
-      return next.begin(request, respondingTo: sink)
+  private func handler(
+    for addressee: Addressee, of request: ExchangeHead, by terms: ProxyTerms, _ pages: PageRules?
+  ) throws(BywayError) -> any ExchangeHandler {
+    let isTunnel = request.fields.asksForTunnel
+    switch addressee {
+    case .proxy:
+      return terms.hasMain ? terms.next : way.frontPage
+    case .frontPage:
+      return way.frontPage
+    case .device(let name):
+      // Before interceptors answer for one that is not there.
+      _ = try way.devices.device(named: name)
+      return isTunnel ? DeviceTunnelHandler(pages, by: terms, on: way.eventLoop) : terms.next
+    case .elsewhere:
+      guard terms.hasMain else { throw Self.noDefault }
+      if !terms.leadsToGateway { throw Self.noGateway }
+      return isTunnel ? GatewayTunnelHandler(pages, by: terms, on: way.eventLoop) : terms.next
     }
-    if let inspection = terms.inspection, inspection.termination.terminates(target.host) {
-      let tunnel = TerminatedTunnel(
-        request, to: target, by: inspection, pages: rules?.pages, on: way.eventLoop, before: next, respondingTo: sink)
-      tunnel.begin()
-      return tunnel
-    }
-    guard let rules else { return next.begin(request, respondingTo: sink) }
-    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), rules.pages, on: way.eventLoop)
-    tunnel.begin(request, before: next, respondingTo: sink)
-    return tunnel
   }
 
   private static let noGateway = BywayError(
     .forbidden, "This link leads to one server, not to a gateway that reaches others: use the proxy's own address.",
     processing: .none)
+
+  private static let noDefault = BywayError(
+    .misdirected,
+    "This proxy leads to devices by their names, NAME.localhost, and has no default device whose gateway could reach others.",
+    processing: .none)
+}
+
+/// Sends CONNECT to a gateway, and looks into the tunnel where that has to be.
+private final class GatewayTunnelHandler: ExchangeHandler {
+  private let pages: PageRules?
+  private let terms: ProxyTerms
+  private let eventLoop: any EventLoop
+
+  /// - Parameter pages: judge what comes for a web page.
+  init(_ pages: PageRules?, by terms: ProxyTerms, on eventLoop: any EventLoop) {
+    self.pages = pages
+    self.terms = terms
+    self.eventLoop = eventLoop
+  }
+
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    let next = terms.next
+    guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
+      return next.begin(request, respondingTo: sink)
+    }
+    if let inspection = terms.inspection, inspection.terminates(target.host) {
+      let tunnel = TerminatedTunnel(
+        request, to: target, by: inspection, serving: terms.tunnels, pages: pages, on: eventLoop, before: next,
+        respondingTo: sink)
+      tunnel.begin()
+      return tunnel
+    }
+    guard let pages else { return next.begin(request, respondingTo: sink) }
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: eventLoop)
+    tunnel.begin(request, before: next, respondingTo: sink)
+    return tunnel
+  }
+}
+
+/// Answers CONNECT to a device's name here: what comes through the tunnel is a client's connection to that device.
+private final class DeviceTunnelHandler: ExchangeHandler {
+  private let pages: PageRules?
+  private let terms: ProxyTerms
+  private let eventLoop: any EventLoop
+
+  /// - Parameter pages: judge what comes for a web page.
+  init(_ pages: PageRules?, by terms: ProxyTerms, on eventLoop: any EventLoop) {
+    self.pages = pages
+    self.terms = terms
+    self.eventLoop = eventLoop
+  }
+
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    do {
+      let target = try Authority(request.fields.value(of: .authority) ?? "")
+      let inside = TunnelledHandler(target, scheme: "http", pages, before: terms.next)
+      let tunnel = ServedTunnel(on: eventLoop, respondingTo: sink)
+      try tunnel.begin(inside, terms.tunnels)
+      return tunnel
+    } catch {
+      sink.fail(BywayError(error))
+      return DiscardingRequestSink()
+    }
+  }
 }
 
 extension FieldSection {

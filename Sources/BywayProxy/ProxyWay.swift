@@ -3,115 +3,84 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// By which rules a proxy lets requests through, and where they go then. Used on the link's event loop.
+/// By which rules a proxy lets requests through, and where they go then. Used on the proxy's event loop.
 struct ProxyTerms {
-  /// Where tunnels may be ended, and how what comes out of them is served.
-  struct Inspection {
-    let termination: any TLSTermination
-    let configuration: ServerConfiguration
-  }
-
   let rules: IngressRules
-  /// The far end judges which targets besides its own may be reached.
+  /// There is a device for those who name none.
+  let hasMain: Bool
+  /// The default device's far end judges which targets besides its own may be reached.
   let leadsToGateway: Bool
-  let inspection: Inspection?
+  /// Where tunnels may be ended.
+  let inspection: (any TLSTermination)?
+  /// How what comes out of tunnels that end here is served.
+  let tunnels: ServerConfiguration
   let next: any ExchangeHandler
 }
 
-/// The way to the gateway that all connections of a proxy share, by the configuration in force.
+/// The way to the devices that all connections of a proxy share, by the configuration in force.
 ///
 /// `@unchecked Sendable`: what is not Sendable is touched on `eventLoop` only.
 final class ProxyWay: @unchecked Sendable {
-  /// A link, and what sends exchanges over it.
-  ///
-  /// `@unchecked Sendable`: the upstream is touched on the event loop only.
-  struct Road: @unchecked Sendable {
-    let link: Link
-    /// As bound where the gateway dials it.
-    let address: LinkAddress
-    let dialer: Dialer
-    let upstream: any Upstream
-    let owned: OwnedUpstream
-
-    /// - Throws: `BywayError` where the gateway is to dial it and it cannot be listened on.
-    init(_ configuration: ProxyConfiguration, hop: String, on eventLoop: any EventLoop) async throws {
-      link = configuration.link
-      dialer = Dialer(link, logger: configuration.logger)
-      address = try await dialer.inbound?.listen(on: eventLoop) ?? link.address
-      upstream = link.makeUpstream(
-        over: dialer, on: eventLoop, hop: hop, patience: configuration.patience, liveness: configuration.liveness,
-        logger: configuration.logger)
-      owned = OwnedUpstream(upstream, on: eventLoop)
-    }
-
-    /// A gateway that dials is answered at once.
-    func open() {
-      if dialer.inbound != nil { owned.open() }
-    }
-
-    func shutDown() async {
-      await owned.shutDown()
-      await dialer.inbound?.close()
-    }
-  }
-
-  private struct State {
-    var configuration: ProxyConfiguration
-    var road: Road
-  }
-
   let eventLoop: any EventLoop
-  let hop: String
+  let devices: DeviceTable
+  let frontPage: any ExchangeHandler
+  private let hop: String
   /// On the event loop.
   private(set) var terms: ProxyTerms
   private let traces = TraceSource()
-  private let state: Mutex<State>
+  private let configuration: Mutex<ProxyConfiguration>
 
-  var road: Road { state.withLock(\.road) }
-
-  init(
-    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ road: Road, hop: String, on eventLoop: any EventLoop
-  ) {
-    self.eventLoop = eventLoop
-    self.hop = hop
-    terms = Self.terms(configuration, rules, road, hop: hop, traces: traces, on: eventLoop)
-    state = Mutex(State(configuration: configuration, road: road))
+  /// - Throws: `BywayError` where a gateway is to dial and it cannot be listened on, or a name is none.
+  static func open(_ configuration: ProxyConfiguration, on eventLoop: any EventLoop) async throws -> ProxyWay {
+    let rules = try IngressRules(configuration)
+    let hop = Hop.pseudonym("proxy")
+    let way = ProxyWay(configuration, rules, hop: hop, on: eventLoop)
+    let terms = OpenDevice.Terms(configuration, hop: hop)
+    let preparation = try await way.devices.prepare(configuration.devices, terms)
+    try await eventLoop.submit { way.devices.replace(by: configuration.devices, terms, preparation) }.get()
+    return way
   }
 
-  /// The road of another configuration: the same one where that has the same link.
-  func road(for configuration: ProxyConfiguration) async throws -> Road {
-    let road = road
-    if road.link.address == configuration.link.address { return road }
-    return try await Road(configuration, hop: hop, on: eventLoop)
+  private init(_ configuration: ProxyConfiguration, _ rules: IngressRules, hop: String, on eventLoop: any EventLoop) {
+    self.eventLoop = eventLoop
+    self.hop = hop
+    let devices = DeviceTable(
+      configuration.devices, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
+    self.devices = devices
+    frontPage = FrontPage.handler(for: devices)
+    terms = Self.terms(configuration, rules, devices, hop: hop, traces: traces)
+    self.configuration = Mutex(configuration)
+  }
+
+  /// What a reload opens first, so that nothing has changed where it cannot be.
+  func prepare(_ configuration: ProxyConfiguration) async throws -> DeviceTable.Preparation {
+    try await devices.prepare(configuration.devices, OpenDevice.Terms(configuration, hop: hop))
   }
 
   /// What has begun goes on as it began.
-  func replace(by configuration: ProxyConfiguration, _ rules: IngressRules, _ road: Road) async throws {
-    let before = state.withLock { state in
-      defer { state = State(configuration: configuration, road: road) }
-      return state
+  func replace(
+    by configuration: ProxyConfiguration, _ rules: IngressRules, _ preparation: DeviceTable.Preparation
+  ) async throws {
+    let before = self.configuration.withLock { current in
+      defer { current = configuration }
+      return current
     }
     try await eventLoop.submit {
-      self.terms = Self.terms(configuration, rules, road, hop: self.hop, traces: self.traces, on: self.eventLoop)
-      if before.road.upstream === road.upstream {
-        road.upstream.patience = configuration.patience
-      } else {
-        before.road.upstream.retire()
-      }
+      self.terms = Self.terms(configuration, rules, self.devices, hop: self.hop, traces: self.traces)
+      self.devices.replace(
+        by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), preparation)
     }.get()
-    road.open()
-    await before.configuration.interceptors.retire(except: configuration.interceptors)
+    await before.interceptors.retire(except: configuration.interceptors)
   }
 
   func shutDown() async {
-    let state = state.withLock(\.self)
-    for interceptor in state.configuration.interceptors { await interceptor.shutDown() }
-    await state.road.shutDown()
+    for interceptor in configuration.withLock(\.interceptors) { await interceptor.shutDown() }
+    await devices.shutDown()
   }
 
   /// For a connection that opens now.
   func server(_ listen: Link, _ logger: Logger) -> ServerConfiguration {
-    var server = Self.server(state.withLock(\.configuration), listen, hop: hop, traces: traces)
+    var server = Self.server(configuration.withLock(\.self), listen, hop: hop, traces: traces)
     server.logger = logger
     return server
   }
@@ -126,23 +95,41 @@ final class ProxyWay: @unchecked Sendable {
   }
 
   private static func terms(
-    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ road: Road, hop: String, traces: TraceSource,
-    on eventLoop: any EventLoop
+    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ devices: DeviceTable, hop: String,
+    traces: TraceSource
   ) -> ProxyTerms {
-    let link: any ExchangeHandler =
-      configuration.termination == nil ? road.upstream : SealedHandler(before: road.upstream)
+    let router = DeviceRouter(devices)
+    let link: any ExchangeHandler = configuration.termination == nil ? router : SealedHandler(before: router)
+    let directory = configuration.devices
     let intercepting =
       configuration.interceptors.isEmpty
       ? link
       : InterceptingHandler(
-        configuration.interceptors, before: link, on: LoopExecutor(eventLoop),
-        destination: { rules.hosts.destination(of: $0) })
-    let inspection = configuration.termination.map {
-      ProxyTerms.Inspection(
-        termination: $0, configuration: server(configuration, configuration.listen, hop: hop, traces: traces))
-    }
+        configuration.interceptors, before: link, on: LoopExecutor(devices.eventLoop),
+        destination: { rules.hosts.destination(of: $0, in: directory) })
     return ProxyTerms(
-      rules: rules, leadsToGateway: configuration.link.framing == .http2, inspection: inspection,
-      next: LastRecipient(of: road.upstream, before: intercepting))
+      rules: rules, hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
+      inspection: configuration.termination,
+      tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
+      next: LastRecipient(before: intercepting) { fields throws(BywayError) in
+        try devices.device(for: fields).upstream
+      })
+  }
+}
+
+extension OpenDevice.Terms {
+  fileprivate init(_ configuration: ProxyConfiguration, hop: String) {
+    self.init(
+      hop: hop, patience: configuration.patience, liveness: configuration.liveness, logger: configuration.logger)
+  }
+}
+
+extension IngressRules {
+  /// - Throws: `BywayError` with code `invalidAddress`.
+  init(_ configuration: ProxyConfiguration) throws {
+    let directory = configuration.devices
+    try self.init(
+      hosts: HostRules(names: configuration.names, devices: directory.isUnnamed ? nil : directory.hosts),
+      pages: PageRules(allowed: configuration.allowedPages))
   }
 }

@@ -22,7 +22,8 @@ final class TerminatedTunnel: RequestSink {
 
   private let request: ExchangeHead
   private let target: Authority
-  private let inspection: ProxyTerms.Inspection
+  private let termination: any TLSTermination
+  private let configuration: ServerConfiguration
   private let pages: PageRules?
   private let eventLoop: any EventLoop
   private let next: any ExchangeHandler
@@ -34,15 +35,18 @@ final class TerminatedTunnel: RequestSink {
 
   /// - Parameters:
   ///   - request: CONNECT to that target.
+  ///   - configuration: how what comes out of it is served.
   ///   - pages: judge what comes for a web page.
   ///   - next: takes the requests, or the tunnel.
   init(
-    _ request: ExchangeHead, to target: Authority, by inspection: ProxyTerms.Inspection, pages: PageRules?,
+    _ request: ExchangeHead, to target: Authority, by termination: any TLSTermination,
+    serving configuration: ServerConfiguration, pages: PageRules?,
     on eventLoop: any EventLoop, before next: any ExchangeHandler, respondingTo sink: any ResponseSink
   ) {
     self.request = request
     self.target = target
-    self.inspection = inspection
+    self.termination = termination
+    self.configuration = configuration
     self.pages = pages
     self.eventLoop = eventLoop
     self.next = next
@@ -118,12 +122,12 @@ final class TerminatedTunnel: RequestSink {
     }
     state = .terminated(carrier)
     carrier.open(to: .client(sink))
-    let handler = InspectedHandler(target, pages, before: next)
-    inspection.termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
+    let handler = TunnelledHandler(target, scheme: "https", pages, before: next)
+    termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
       do {
         _ = try result.get()
         self.connection = try IngressConnection.start(
-          on: channel, handler: handler, configuration: self.inspection.configuration)
+          on: channel, handler: handler, configuration: self.configuration)
       } catch {
         self.warn(BywayError(error).message)
         channel.close(promise: nil)
@@ -146,7 +150,7 @@ final class TerminatedTunnel: RequestSink {
   }
 
   private func warn(_ reason: String) {
-    inspection.configuration.logger.warning(
+    configuration.logger.warning(
       "A tunnel was not inspected", metadata: ["host": "\(target.host)", "reason": "\(reason)"])
   }
 }

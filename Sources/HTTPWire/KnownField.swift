@@ -13,7 +13,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
 
   // Fields that a hop reads, sets or checks.
   case accept
-  case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType, cookie
+  case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType
+  case cookie, setCookie
   case maxForwards
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
@@ -65,6 +66,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .proxyStatus: "proxy-status"
     case .contentType: "content-type"
     case .cookie: "cookie"
+    case .setCookie: "set-cookie"
     case .maxForwards: "max-forwards"
     case .proxyAuthenticate: "proxy-authenticate"
     case .proxyAuthorization: "proxy-authorization"
@@ -115,6 +117,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
       case UInt8(ascii: ":"): candidate = .authority
       case UInt8(ascii: "c"): candidate = .connection
       case UInt8(ascii: "k"): candidate = .keepAlive
+      case UInt8(ascii: "s"): candidate = .setCookie
       case UInt8(ascii: "t"): candidate = .tracestate
       default: candidate = .userAgent
       }

@@ -49,7 +49,7 @@ extension Parsing {
       #expect(plan.drain == .seconds(3))
       #expect(plan.members.map(\.name) == ["printer", "camera"])
       let configurations = plan.members.map(\.member.configuration)
-      #expect(configurations.map(\.link.address.text) == ["loopback:a", "loopback:b"])
+      #expect(configurations.map(\.devices.main.first?.address.text) == ["loopback:a", "loopback:b"])
       #expect(configurations.map(\.patience) == [.seconds(7), .seconds(2)])
       #expect(configurations.map(\.names) == [["all.example"], ["camera.example", "cam.example"]])
     }
@@ -59,7 +59,7 @@ extension Parsing {
       let plan = try plan(
         "link = loopback:a\nlisten = loopback:pa\ndrain = 1", ["--drain", "2", "--link", "loopback:c"])
       #expect(plan.members.map(\.name) == [""])
-      #expect(plan.members.first?.member.configuration.link.address.text == "loopback:c")
+      #expect(plan.members.first?.member.configuration.devices.main.first?.address.text == "loopback:c")
       #expect(plan.drain == .seconds(2))
     }
 

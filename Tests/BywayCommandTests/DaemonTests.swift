@@ -228,7 +228,7 @@ import Testing
     let proxy = try await BywayProcess.proxy([
       "--link", "unix:/nowhere/l", "--listen", "0.0.0.0:0", "--listen-anywhere",
     ])
-    #expect(proxy.log.contains("Anyone who can reach this address can use the link"))
+    #expect(proxy.log.contains("Anyone who can reach this address can use the devices behind it"))
     #expect(proxy.ready.hasPrefix("http://0.0.0.0:"))
     await proxy.process.stop()
   }

@@ -164,6 +164,6 @@ import Testing
   private static func admits(_ rules: HostRules, _ authority: String) -> Bool {
     // Loopback is its own by any name.
     var request: FieldSection = [":method": "GET", ":scheme": "http", ":authority": authority, ":path": "/"]
-    return (try? rules.admit(&request, port: 1)) != nil
+    return (try? rules.addressee(of: &request, port: 1)) != nil
   }
 }

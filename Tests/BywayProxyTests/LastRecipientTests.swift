@@ -42,7 +42,7 @@ import Testing
   func silent() throws {
     let loop = EmbeddedEventLoop()
     let link = SilentLink(on: loop)
-    let proxy = LastRecipient(of: link, before: link)
+    let proxy = LastRecipient(before: link) { _ throws(BywayError) in link }
     func ask() -> Answer {
       let answer = Answer()
       let fields: FieldSection = [":method": "OPTIONS", ":path": "/", "max-forwards": "0"]

@@ -2,13 +2,16 @@
 ///
 /// Letters, digits and hyphens, a hyphen at neither end, at most 63. So it can stand before `.localhost`, and is never an option, a
 /// path, or another host.
-package struct DeviceName: Sendable, Hashable {
+public struct DeviceName: Sendable, Hashable {
   package static let maximumLength = 63
+  /// For messages.
+  package static let rule = "letters, digits and hyphens, at most 63, with a letter or digit at both ends"
 
-  package let text: String
+  /// In lower case.
+  public let text: String
 
-  /// Case does not count. `nil` for what is no name.
-  package init?(_ text: some StringProtocol) {
+  /// Case does not count. `nil` for what is not a name.
+  public init?(_ text: some StringProtocol) {
     let bytes = String(text).utf8
     guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(Self.isAllowed),
       bytes.first != Self.hyphen, bytes.last != Self.hyphen
@@ -51,11 +54,11 @@ package struct DeviceName: Sendable, Hashable {
 }
 
 extension DeviceName: CustomStringConvertible {
-  package var description: String { text }
+  public var description: String { text }
 }
 
 extension DeviceName: Comparable {
-  package static func < (left: DeviceName, right: DeviceName) -> Bool { left.text < right.text }
+  public static func < (left: DeviceName, right: DeviceName) -> Bool { left.text < right.text }
 }
 
 extension String {

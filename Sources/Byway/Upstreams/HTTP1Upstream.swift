@@ -32,6 +32,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     /// nothing any more to half of a connection.
     package var webSocketClosing = TimeAmount.seconds(10)
     package var farEnd = FarEnd.origin
+    /// ``UpstreamRules/siblings``
+    package var siblings: DeviceHosts?
     package var http1 = HTTP1Configuration.defaults
 
     /// From 0 to 1: what varies the pauses between tries.
@@ -91,7 +93,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       name: dialer.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
     waiting = WaitingLine(on: eventLoop)
-    rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" })
+    rules = UpstreamRules(
+      farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" }, siblings: configuration.siblings)
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {

@@ -20,6 +20,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     /// Exchanges that may wait for the connection at once.
     package var maximumWaiting = 1024
     package var farEnd = FarEnd.origin
+    /// ``UpstreamRules/siblings``
+    package var siblings: DeviceHosts?
     package var http2 = HTTP2Configuration.defaults
     /// What to call the failure to connect; `nil`: what the dialer calls it.
     package var unavailable: BywayError.Code? = .linkUnavailable
@@ -52,6 +54,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   /// When a connection, or a try to open one, last came to nothing.
   private var lastEnd = NIODeadline.uptimeNanoseconds(0)
   private var lastFailure: BywayError?
+  /// When a connection that had proved itself was lost.
+  private var lastSeen: NIODeadline?
   private var pings: [EventLoopPromise<TimeAmount>] = []
   /// No connection outlives its exchanges.
   private var isRetired = false
@@ -64,7 +68,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     self.configuration = configuration
     log = LinkLog(logger, name: dialer.name)
     waiting = WaitingLine(on: eventLoop)
-    rules = UpstreamRules(farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" })
+    rules = UpstreamRules(
+      farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -121,9 +126,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     case .connected: UpstreamStatus(.open(since: openedAt), line: lineStatistics, counts: log.counts)
     case .idle, .connecting, .backingOff, .shutDown:
       if let lastFailure {
-        UpstreamStatus(.down(lastFailure), counts: log.counts)
+        UpstreamStatus(.down(lastFailure), counts: log.counts, lastSeen: lastSeen)
       } else {
-        UpstreamStatus(isOpening ? .opening : hasServed ? .closed : .idle, counts: log.counts)
+        UpstreamStatus(
+          isOpening ? .opening : hasServed ? .closed : .idle, counts: log.counts, lastSeen: lastSeen)
       }
     }
   }
@@ -245,6 +251,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
     lastEnd = eventLoop.now
+    lastSeen = lastEnd
     connectionRefusesStreams(connection)
     if let error {
       log.lost(error)

@@ -56,15 +56,17 @@ extension Link {
   ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
   ///   - patience: how long an exchange waits while the link is down.
   ///   - liveness: `nil` to ask never.
+  ///   - siblings: beneath which its names stand, where there are other devices.
   package func makeUpstream(
     over dialer: Dialer? = nil, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    logger: Logger
+    siblings: DeviceHosts? = nil, logger: Logger
   ) -> any Upstream {
     let dialer = dialer ?? Dialer(self, logger: logger)
     switch framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
       configuration.patience = patience
+      configuration.siblings = siblings
       // A line has one session at a time, and each request may take as long as the line is slow.
       if transport is LineTransport {
         configuration.maximumConnections = 1
@@ -76,6 +78,7 @@ extension Link {
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
       configuration.farEnd = .gateway
+      configuration.siblings = siblings
       configuration.http2 = HTTP2Configuration(liveness: liveness)
       return HTTP2Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
     }

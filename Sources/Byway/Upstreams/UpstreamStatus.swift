@@ -21,10 +21,13 @@ package struct UpstreamStatus: Sendable {
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.
   package let counts: LinkCounts?
+  /// When a connection was last open; `nil` where one is, or none was, or each exchange has its own.
+  package let lastSeen: NIODeadline?
 
-  package init(_ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil) {
+  package init(_ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil, lastSeen: NIODeadline? = nil) {
     self.state = state
     self.line = line
     self.counts = counts
+    self.lastSeen = lastSeen
   }
 }

@@ -13,11 +13,18 @@ struct LinkOptions: ParsableArguments {
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where there is none that can be opened.
   func link(in transports: TransportRegistry) throws -> Link {
-    if let link, !link.isEmpty { return try OptionValue.of("--link") { try transports.link(named: link) } }
-    guard let link = Environment["BYWAY_LINK"], !link.isEmpty else {
+    guard let link = try linkIfGiven(in: transports) else {
       throw CommandFailure(
         .usage, "No link is given: add --link, for example --link unix:/run/byway.sock, or set BYWAY_LINK.")
     }
+    return link
+  }
+
+  /// - Returns: `nil` where none is given.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where it cannot be opened.
+  func linkIfGiven(in transports: TransportRegistry) throws -> Link? {
+    if let link, !link.isEmpty { return try OptionValue.of("--link") { try transports.link(named: link) } }
+    guard let link = Environment["BYWAY_LINK"], !link.isEmpty else { return nil }
     return try OptionValue.of("BYWAY_LINK") { try transports.link(named: link) }
   }
 }

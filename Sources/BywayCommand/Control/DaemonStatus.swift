@@ -22,6 +22,8 @@ struct DaemonStatus: Sendable {
     }
 
     let name: String
+    /// That it leads to; `nil` where that has no name.
+    var device: String?
     let state: State
     /// Seconds since 1970.
     var since: Int?
@@ -101,7 +103,8 @@ extension DaemonStatus.Requests {
 extension DaemonStatus.Road {
   fileprivate var json: JSON {
     [
-      "name": .string(name), "state": .string(state.rawValue), "since": since.map { .time($0) },
+      "name": .string(name), "device": device.map { .string($0) }, "state": .string(state.rawValue),
+      "since": since.map { .time($0) },
       "reason": reason.map { .string($0) }, "roundTripNanoseconds": roundTrip.map { .number($0) },
       "line": line.map(\.json),
     ]
@@ -141,7 +144,9 @@ extension DaemonStatus.Requests {
 
 extension DaemonStatus.Road {
   /// - Parameter isInbound: the far end opens it.
-  init(link name: String, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?) {
+  init(
+    link name: String, device: String? = nil, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?
+  ) {
     self.init(name, status) { state in
       switch state {
       case .open: .up
@@ -152,6 +157,7 @@ extension DaemonStatus.Road {
       case .down: .down
       }
     }
+    self.device = device
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
     counts = status.counts
@@ -175,19 +181,5 @@ extension DaemonStatus.Road {
     case .down(let error): reason = error.message
     case .idle, .opening, .closed: break
     }
-  }
-}
-
-extension LinkAddress {
-  /// Without what only opens it, and without the words of a command, which may have a password among them.
-  var publicName: String {
-    scheme == "exec" ? "exec:\(path.prefix { $0 != " " })" : place
-  }
-}
-
-extension Int {
-  static func secondsSinceEpoch(of moment: NIODeadline) -> Int {
-    let elapsed = NIODeadline.now() - moment
-    return Int((Duration.sinceEpoch - .nanoseconds(elapsed.nanoseconds)).components.seconds)
   }
 }

@@ -128,7 +128,14 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   var readyLines: [String] {
-    running.map { "byway: \($0.name.isEmpty ? Member.kind : "\(Member.kind) \($0.name)") \($0.member.readiness)" }
+    get async {
+      var lines: [String] = []
+      for entry in running {
+        let name = entry.name.isEmpty ? Member.kind : "\(Member.kind) \(entry.name)"
+        lines.append("byway: \(name) \(await entry.member.readiness)")
+      }
+      return lines
+    }
   }
 
   var statusLine: String {

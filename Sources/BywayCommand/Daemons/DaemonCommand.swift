@@ -23,7 +23,7 @@ protocol DaemonMember: Sendable {
   ///   - measures: asks the far end for a round trip, which may take a second.
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member
   /// As in "byway: gateway …".
-  var readiness: String { get }
+  var readiness: String { get async }
 }
 
 /// What a gateway's configuration and a proxy's have in common.

@@ -40,16 +40,39 @@ extension Proxy: DaemonMember {
   }
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
-    let status = await linkStatus()
-    var roundTrip: TimeAmount?
-    // A line knows its own, and a PING would have to wait behind what it carries.
-    if measures, case .open = status.state, status.line == nil {
-      roundTrip = try? await withTimeLimit(.seconds(1), throwing: CancellationError()) { try await self.ping() }
+    let devices = await devices()
+    let links = await withTaskGroup(of: (Int, DaemonStatus.Road).self) { group in
+      for (index, device) in devices.enumerated() {
+        group.addTask { (index, await self.road(to: device, measures: measures)) }
+      }
+      return await group.reduce(into: [Int: DaemonStatus.Road]()) { $0[$1.0] = $1.1 }
     }
-    let road = DaemonStatus.Road(
-      link: linkAddress.publicName, status, isInbound: isDialed, roundTrip: roundTrip)
-    return DaemonStatus.Member(name: name, listens: [ListenAddress.url(address)], links: [road], origins: [])
+    return DaemonStatus.Member(
+      name: name, listens: [ListenAddress.url(address)], links: devices.indices.compactMap { links[$0] }, origins: [])
   }
 
-  var readiness: String { "ready on \(ListenAddress.url(address)) → \(linkAddress)" }
+  private func road(to device: DeviceEntry, measures: Bool) async -> DaemonStatus.Road {
+    var roundTrip: TimeAmount?
+    // A line knows its own, and a PING would have to wait behind what it carries.
+    if measures, case .open = device.status.state, device.status.line == nil {
+      roundTrip = try? await withTimeLimit(.seconds(1), throwing: CancellationError()) {
+        try await self.ping(device.name)
+      }
+    }
+    return DaemonStatus.Road(
+      link: device.addresses.first?.publicName ?? "", device: device.name?.text, device.status,
+      isInbound: device.isInbound, roundTrip: roundTrip)
+  }
+
+  var readiness: String {
+    get async {
+      let devices = await devices()
+      let count = devices.count { $0.name != nil }
+      let ready = "ready on \(ListenAddress.url(address))"
+      guard let link = devices.first(where: { $0.name == nil })?.addresses.first else {
+        return "\(ready) for \(count) devices"
+      }
+      return "\(ready) → \(link)\(count == 0 ? "" : " and \(count) devices by name")"
+    }
+  }
 }

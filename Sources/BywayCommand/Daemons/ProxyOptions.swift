@@ -8,6 +8,8 @@ import Logging
 struct ProxyOptions: MemberOptions {
   @OptionGroup var link: LinkOptions
 
+  @OptionGroup(title: "Devices by name") var devices: DeviceOptions
+
   @Option(
     help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT, unix:PATH or fd:NAME. (required)", valueName: "address"))
   var listen: String?
@@ -48,11 +50,14 @@ struct ProxyOptions: MemberOptions {
 
   init() {}
 
-  static func links(of configuration: ProxyConfiguration) -> [Link] { [configuration.link, configuration.listen] }
+  static func links(of configuration: ProxyConfiguration) -> [Link] {
+    configuration.devices.links + [configuration.listen]
+  }
 
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     if link.link != nil { _ = try link.link(in: transports) }
+    _ = try devices.directory(main: nil, in: transports)
     if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
     if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
@@ -60,13 +65,13 @@ struct ProxyOptions: MemberOptions {
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> ProxyConfiguration {
-    let link = try link.link(in: transports)
+    let main = try devices.isEmpty ? link.link(in: transports) : link.linkIfGiven(in: transports)
     guard let listen else {
       throw CommandFailure(
         .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
     }
     var configuration = ProxyConfiguration(
-      link: link,
+      devices: try devices.directory(main: main, in: transports),
       listen: try ListenAddress(listen).link(in: transports, anywhere: listenAnywhere))
     if configuration.listen.opening == .dial {
       throw CommandFailure(
@@ -83,8 +88,10 @@ struct ProxyOptions: MemberOptions {
 
   func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
     let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
+    let links = configuration.devices.links
     return try interceptors.interception(
-      at: .client, over: configuration.link.framing, cache: cache.map { ($0, kind, configuration.link.address) },
+      at: .client, over: links.allSatisfy { $0.framing == .http1 } ? .http1 : .http2,
+      cache: cache.map { ($0, kind, links.first?.address.text ?? "") },
       with: files, logger: configuration.logger)
   }
 }

@@ -21,8 +21,8 @@ struct InspectionOptions: ParsableArguments {
   func apply(to configuration: inout ProxyConfiguration) throws {
     let hosts = try inspectTLS.flatMap { $0.split(separator: ",") }.map { try Self.pattern(String($0)) }
     guard !hosts.isEmpty else { return }
-    guard configuration.link.framing == .http2 else {
-      throw CommandFailure(.usage, "--inspect-tls needs a gateway at the other end, not a server (http=1.1).")
+    guard configuration.devices.main.first?.framing == .http2 else {
+      throw CommandFailure(.usage, "--inspect-tls needs a gateway at the other end of --link, not a server (http=1.1).")
     }
     configuration.termination = TLSInspection(of: hosts, by: try AuthorityStore().load())
     var policy = TLSPolicy()

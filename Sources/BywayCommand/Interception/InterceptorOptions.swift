@@ -42,7 +42,7 @@ struct InterceptorOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
-    cache: (folder: String, kind: Cache.Kind, link: LinkAddress)? = nil, with files: InterceptionFiles,
+    cache: (folder: String, kind: Cache.Kind, link: String)? = nil, with files: InterceptionFiles,
     logger: Logger
   ) throws -> Interception {
     try checkExclusion()
@@ -61,7 +61,7 @@ struct InterceptorOptions: ParsableArguments {
     if let cache {
       var configuration = Cache.Configuration.defaults
       configuration.kind = cache.kind
-      configuration.link = cache.link.text
+      configuration.link = cache.link
       configuration.logger = logger
       interceptors.append(try files.cache(cache.folder, configuration))
       used.insert(.cache(cache.folder))

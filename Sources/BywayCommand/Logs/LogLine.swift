@@ -57,13 +57,6 @@ struct LogLine {
 }
 
 extension Duration {
-  /// Of the system's clock, since the beginning of 1970.
-  static var sinceEpoch: Duration {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
-  }
-
   /// A moment since the beginning of 1970 in UTC, to a thousandth of a second (RFC 3339).
   var timestamp: String {
     let time = CalendarTime(secondsSinceEpoch: Int(components.seconds))

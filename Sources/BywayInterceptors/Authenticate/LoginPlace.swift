@@ -11,7 +11,7 @@ struct LoginPlace: Hashable, Sendable {
   init?(_ request: HTTPRequest, at destination: Destination) {
     self.destination = destination
     switch destination {
-    case .asNamed, .farEnd(isItsName: true): target = TargetURI(request)
+    case .asNamed, .farEnd(isItsName: true), .device: target = TargetURI(request)
     case .farEnd(isItsName: false): return nil
     case .server(let scheme, let authority):
       target = TargetURI(scheme: scheme, authority: authority, path: request.path ?? "")

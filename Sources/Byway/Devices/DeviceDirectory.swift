@@ -1,0 +1,76 @@
+import Primitives
+
+/// Which devices there are, and who is meant by a name. A value.
+public struct DeviceDirectory: Sendable {
+  /// The links of the default device, the better one first; empty where there is none.
+  public let main: [Link]
+  /// In the order of the configuration.
+  public let devices: [Device]
+  /// Asked in this order for a name that is not a device's.
+  public let patterns: [DevicePattern]
+  package let hosts: DeviceHosts
+  private let byName: [DeviceName: Device]
+
+  /// One device, which needs no name.
+  public init(main link: Link) {
+    main = [link]
+    devices = []
+    patterns = []
+    byName = [:]
+    hosts = .localhost
+  }
+
+  /// Devices by name.
+  /// - Parameters:
+  ///   - devices: each with a name of its own.
+  ///   - patterns: of devices that are not listed.
+  ///   - main: links of the device that is meant where none is named; empty: none is.
+  ///   - suffixes: domains beneath which names are devices', besides `localhost`.
+  /// - Throws: ``BywayError`` with code `invalidAddress` where a name is there twice, or a suffix is not a domain.
+  public init(
+    _ devices: [Device], patterns: [DevicePattern] = [], main: [Link] = [], suffixes: [String] = []
+  ) throws {
+    self.main = main
+    self.devices = devices
+    self.patterns = patterns
+    hosts = try DeviceHosts(suffixes: suffixes)
+    byName = try Dictionary(devices.map { ($0.name, $0) }) { first, _ in
+      throw BywayError(.invalidAddress, "Two devices are called \(first.name): a name is one device's.")
+    }
+    if let taken = devices.first(where: { $0.name.description == DeviceHosts.frontPage }) {
+      throw BywayError(.invalidAddress, "\(taken.name) is the name of the list of devices: choose another.")
+    }
+  }
+
+  /// Names mean nothing here: whatever is asked for goes to the one device.
+  package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty }
+
+  /// Beneath which the devices' names stand; `nil` where there is only one, which has none.
+  var siblings: DeviceHosts? { isUnnamed ? nil : hosts }
+
+  package subscript(name: DeviceName) -> Device? { byName[name] }
+
+  /// All links that are configured.
+  package var links: [Link] { main + devices.flatMap(\.roads) }
+
+  /// Why a name leads nowhere.
+  /// - Parameter known: names that there are.
+  package static func unknown(_ name: String, among known: [String]) -> BywayError {
+    let hint = Spelling.nearest(to: name, among: known).map { " Did you mean \"\($0)\"?" } ?? ""
+    return BywayError(
+      .misdirected,
+      "No device is called \"\(name)\".\(hint) http://\(DeviceHosts.frontPage).localhost lists those that there are.",
+      processing: .none)
+  }
+
+  func unknown(_ name: String) -> BywayError { Self.unknown(name, among: devices.map(\.name.text)) }
+}
+
+extension DeviceHosts {
+  /// Beneath nothing else.
+  fileprivate static let localhost = DeviceHosts()
+
+  fileprivate init() {
+    suffixes = ["localhost"]
+  }
+}

@@ -1,0 +1,52 @@
+/// Devices that need not be listed, because their links are alike: `{name}` is reached by `ssh://{name}/run/byway.sock`. A value.
+public struct DevicePattern: Sendable {
+  /// What stands for the name.
+  public static let placeholder = "{name}"
+
+  /// As it was written: `{name}`, or `pi-{name}`.
+  public let text: String
+  private let prefix: String
+  private let suffix: String
+  private let roads: [String]
+  private let read: @Sendable (String) throws -> Link
+
+  /// Reads a pattern and tries it with a name.
+  /// - Parameters:
+  ///   - text: a device's name, a part of which is `{name}`.
+  ///   - roads: link addresses, each with `{name}` in it, the better one first.
+  ///   - read: makes a link of an address.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, or what `read` throws.
+  public init(_ text: String, roads: [String], read: @escaping @Sendable (String) throws -> Link) throws {
+    guard let place = text.firstRange(of: Self.placeholder) else {
+      throw BywayError(.invalidAddress, "\"\(text)\" is not a pattern: \(Self.placeholder) stands for the name.")
+    }
+    self.text = text
+    prefix = text[..<place.lowerBound].lowercased()
+    suffix = text[place.upperBound...].lowercased()
+    self.roads = roads
+    self.read = read
+    guard DeviceName("\(prefix)x\(suffix)") != nil else {
+      throw BywayError(.invalidAddress, "\"\(text)\" does not make a device's name: \(DeviceName.rule).")
+    }
+    guard let example = DeviceName("x") else { return }
+    for road in roads where !road.contains(Self.placeholder) {
+      throw BywayError(
+        .invalidAddress, "\(road) is the same link for every name of \(text): write \(Self.placeholder) into it.")
+    }
+    _ = try links(for: example)
+  }
+
+  /// The device of that name; `nil` where the name is not of this pattern.
+  func device(named name: DeviceName) throws -> Device? {
+    let name = name.description
+    guard name.count > prefix.count + suffix.count, name.hasPrefix(prefix), name.hasSuffix(suffix),
+      // A name again, so that it cannot be taken for an option, a path or another host where it is put in.
+      let part = DeviceName(name.dropFirst(prefix.count).dropLast(suffix.count)), let whole = DeviceName(name)
+    else { return nil }
+    return try Device(whole, roads: links(for: part))
+  }
+
+  private func links(for part: DeviceName) throws -> [Link] {
+    try roads.map { try read($0.replacing(Self.placeholder, with: part.description)) }
+  }
+}

@@ -1,0 +1,19 @@
+import NIOCore
+
+/// Sends each exchange to the device that its authority names. Lives on the table's event loop.
+package final class DeviceRouter: ExchangeHandler {
+  private let devices: DeviceTable
+
+  package init(_ devices: DeviceTable) {
+    self.devices = devices
+  }
+
+  package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    do throws(BywayError) {
+      return try devices.device(for: request.fields).upstream.begin(request, respondingTo: sink)
+    } catch {
+      sink.fail(error)
+      return DiscardingRequestSink()
+    }
+  }
+}

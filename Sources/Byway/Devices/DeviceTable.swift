@@ -1,0 +1,227 @@
+package import HTTPWire
+package import NIOCore
+
+/// The devices of a ``DeviceDirectory`` as far as somebody has asked for them: a device that nobody uses is a name and addresses.
+///
+/// Whoever has the same links is the same device here, whatever it is called. `@unchecked Sendable`: everything but the
+/// asynchronous functions is for the event loop only.
+package final class DeviceTable: @unchecked Sendable {
+  /// Devices of patterns that are open at once: names come from outside.
+  private static let madeLimit = 32
+  /// After which a device of a pattern is closed that nobody uses.
+  private static let madeIdle = TimeAmount.minutes(5)
+
+  private struct Made {
+    let device: OpenDevice
+    var lastUse: NIODeadline
+  }
+
+  package let eventLoop: any EventLoop
+  package private(set) var directory: DeviceDirectory
+  private var terms: OpenDevice.Terms
+  private var opened: [[String]: OpenDevice] = [:]
+  private var made: [DeviceName: Made] = [:]
+  private var sweep: Scheduled<Void>?
+
+  package init(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms, on eventLoop: any EventLoop) {
+    self.directory = directory
+    self.terms = terms
+    self.eventLoop = eventLoop
+  }
+
+  // MARK: Who is meant
+
+  /// The device that a request's authority names, or the default one.
+  /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
+  package func device(for fields: FieldSection) throws(BywayError) -> OpenDevice {
+    if directory.isUnnamed { return try mainDevice() }
+    let authority = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
+    guard let authority, let meaning = directory.hosts.meaning(of: authority.host) else { return try mainDevice() }
+    switch meaning {
+    case .device(let name): return try device(named: name)
+    case .frontPage: throw directory.unknown(DeviceHosts.frontPage)
+    case .notAName(let text): throw directory.unknown(text)
+    }
+  }
+
+  /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
+  package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
+    if let device = directory[name] { return open(device.roads) }
+    if made[name] != nil {
+      made[name]?.lastUse = eventLoop.now
+      if let known = made[name] { return known.device }
+    }
+    return try make(name)
+  }
+
+  /// - Throws: ``BywayError`` with code `misdirected` where there is none.
+  package func mainDevice() throws(BywayError) -> OpenDevice {
+    if directory.main.isEmpty {
+      throw BywayError(
+        .misdirected, "The request names no device: write NAME.localhost in the place of the host.", processing: .none)
+    }
+    return open(directory.main)
+  }
+
+  private func open(_ roads: [Link]) -> OpenDevice {
+    if let device = opened[roads.identity] { return device }
+    let device = OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
+    opened[roads.identity] = device
+    return device
+  }
+
+  // MARK: Patterns
+
+  private func make(_ name: DeviceName) throws(BywayError) -> OpenDevice {
+    for pattern in directory.patterns {
+      do {
+        guard let found = try pattern.device(named: name) else { continue }
+        if made.count >= Self.madeLimit, let oldest = made.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
+          made.removeValue(forKey: oldest)?.device.upstream.retire()
+        }
+        let device = OpenDevice(found.roads, terms, among: directory.siblings, on: eventLoop)
+        made[name] = Made(device: device, lastUse: eventLoop.now)
+        closeIdleLater()
+        return device
+      } catch {
+        throw BywayError(error)
+      }
+    }
+    throw directory.unknown(name.description)
+  }
+
+  private func closeIdleLater() {
+    guard sweep == nil, !made.isEmpty else { return }
+    sweep = eventLoop.assumeIsolated().scheduleTask(in: Self.madeIdle) {
+      self.sweep = nil
+      let limit = self.eventLoop.now - Self.madeIdle
+      for (name, entry) in self.made where entry.lastUse <= limit {
+        // What is under way there is still served.
+        entry.device.upstream.retire()
+        self.made[name] = nil
+      }
+      self.closeIdleLater()
+    }
+  }
+
+  // MARK: From one configuration to the next
+
+  /// Devices whose gateways dial, open before anything of a new directory counts.
+  package struct Preparation: Sendable {
+    fileprivate var inbound: [[String]: OpenDevice] = [:]
+    /// Those of them that are new.
+    fileprivate var fresh: [OpenDevice] = []
+  }
+
+  /// Listens where gateways of a directory dial, if nobody does yet. Any thread.
+  /// - Throws: ``BywayError`` where an address cannot be listened on; then nothing has changed.
+  package func prepare(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms) async throws -> Preparation {
+    let known = try await eventLoop.submit { self.opened }.get()
+    var preparation = Preparation()
+    for roads in [directory.main] + directory.devices.map(\.roads) where roads.first?.opening == .listen {
+      guard preparation.inbound[roads.identity] == nil else { continue }
+      let device = known[roads.identity] ?? OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
+      do { try await device.listen() } catch {
+        await abandon(preparation)
+        if known[roads.identity] == nil { await device.shutDown() }
+        throw error
+      }
+      preparation.inbound[roads.identity] = device
+      if known[roads.identity] == nil { preparation.fresh.append(device) }
+    }
+    return preparation
+  }
+
+  /// Nothing comes of it. Any thread.
+  package func abandon(_ preparation: Preparation) async {
+    for device in preparation.fresh { await device.shutDown() }
+  }
+
+  /// Goes over to a directory. Devices whose links it has as well stay open, the others serve whom they have.
+  package func replace(by directory: DeviceDirectory, _ terms: OpenDevice.Terms, _ preparation: Preparation) {
+    self.directory = directory
+    self.terms = terms
+    let named = Set(([directory.main] + directory.devices.map(\.roads)).map(\.identity))
+    for (identity, device) in opened {
+      if named.contains(identity) {
+        device.upstream.patience = terms.patience
+      } else {
+        opened[identity] = nil
+        device.upstream.retire()
+      }
+    }
+    for entry in made.values { entry.device.upstream.retire() }
+    made = [:]
+    for (identity, device) in preparation.inbound {
+      opened[identity] = device
+      device.upstream.open()
+    }
+  }
+
+  /// Returns when all have closed, or have been given time for that. Any thread.
+  package func shutDown() async {
+    let devices = try? await eventLoop.submit {
+      let devices = Array(self.opened.values) + self.made.values.map(\.device)
+      self.opened = [:]
+      self.made = [:]
+      self.sweep?.cancel()
+      return devices
+    }.get()
+    await withTaskGroup(of: Void.self) { group in
+      for device in devices ?? [] { group.addTask { await device.shutDown() } }
+    }
+  }
+}
+
+// MARK: Who is there
+
+/// A device as lists show it.
+package struct DeviceEntry: Sendable {
+  /// `nil`: the default device.
+  package let name: DeviceName?
+  package let title: String?
+  /// Of its roads, the better one first; as bound where the gateway dials.
+  package let addresses: [LinkAddress]
+  package let isInbound: Bool
+  /// `.idle` where nobody has asked for it yet.
+  package let status: UpstreamStatus
+}
+
+extension DeviceTable {
+  /// All that are configured, and those of patterns that are open. Any thread.
+  package func entries() async -> [DeviceEntry] {
+    let entries = try? await eventLoop.submit {
+      var entries: [DeviceEntry] = []
+      if !self.directory.main.isEmpty { entries.append(self.entry(nil, nil, self.directory.main)) }
+      for device in self.directory.devices { entries.append(self.entry(device.name, device.title, device.roads)) }
+      for (name, entry) in self.made.sorted(by: { $0.key.description < $1.key.description }) {
+        entries.append(
+          DeviceEntry(
+            name: name, title: nil, addresses: entry.device.addresses, isInbound: false,
+            status: entry.device.upstream.status))
+      }
+      return entries
+    }.get()
+    return entries ?? []
+  }
+
+  /// - Parameter name: `nil`: of the default device.
+  package func ping(_ name: DeviceName?) async throws -> TimeAmount {
+    try await eventLoop.flatSubmit {
+      do throws(BywayError) {
+        let device = if let name { try self.device(named: name) } else { try self.mainDevice() }
+        return device.upstream.ping()
+      } catch {
+        return self.eventLoop.makeFailedFuture(error)
+      }
+    }.get()
+  }
+
+  private func entry(_ name: DeviceName?, _ title: String?, _ roads: [Link]) -> DeviceEntry {
+    let device = opened[roads.identity]
+    return DeviceEntry(
+      name: name, title: title, addresses: device?.addresses ?? roads.map(\.address),
+      isInbound: roads.first?.opening == .listen,
+      status: device?.upstream.status ?? UpstreamStatus(.idle))
+  }
+}

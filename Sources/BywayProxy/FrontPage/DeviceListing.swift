@@ -1,0 +1,73 @@
+import Byway
+import NIOCore
+import Primitives
+
+/// The devices as their list tells of them. Nothing in it is a secret: addresses come without their options.
+struct DeviceListing: Sendable, Hashable {
+  enum State: String, Sendable {
+    /// Nobody has asked for it yet.
+    case idle
+    case opening
+    case up
+    /// It was up, and nobody has needed it since.
+    case closed
+    case down
+    /// For its gateway, which opens the link.
+    case waiting
+  }
+
+  struct Device: Sendable, Hashable {
+    /// `nil`: the default device.
+    let name: String?
+    let title: String?
+    let url: String
+    let roads: [String]
+    let state: State
+    /// Why it is down.
+    let reason: String?
+    /// When its link was last open; `nil` where it is open now, or never was. In seconds since 1970.
+    let lastSeen: Int?
+  }
+
+  let devices: [Device]
+
+  init(_ entries: [DeviceEntry], at place: DevicePlace) {
+    devices = entries.map { Device($0, at: place) }
+  }
+
+  var json: JSON { ["schema": 1, "devices": .array(devices.map(\.json))] }
+}
+
+extension DeviceListing.Device {
+  fileprivate init(_ entry: DeviceEntry, at place: DevicePlace) {
+    name = entry.name?.text
+    title = entry.title
+    url = place.url(of: entry.name)
+    roads = entry.addresses.map(\.publicName)
+    lastSeen = entry.status.lastSeen.map { .secondsSinceEpoch(of: $0) }
+    switch entry.status.state {
+    case .open: (state, reason) = (.up, nil)
+    case _ where entry.isInbound: (state, reason) = (.waiting, nil)
+    case .idle: (state, reason) = (.idle, nil)
+    case .opening: (state, reason) = (.opening, nil)
+    case .closed: (state, reason) = (.closed, nil)
+    case .down(let error): (state, reason) = (.down, error.message)
+    }
+  }
+
+  fileprivate var json: JSON {
+    [
+      "name": name.map { .string($0) }, "title": title.map { .string($0) }, "url": .string(url),
+      "roads": .array(roads.map { .string($0) }), "state": .string(state.rawValue),
+      "reason": reason.map { .string($0) }, "lastSeen": lastSeen.map { .string(.utc($0)) },
+    ]
+  }
+}
+
+extension String {
+  /// RFC 3339.
+  static func utc(_ secondsSinceEpoch: Int) -> String {
+    let time = CalendarTime(secondsSinceEpoch: secondsSinceEpoch)
+    return "\(time.date)T\(time.timeOfDay)Z"
+  }
+}

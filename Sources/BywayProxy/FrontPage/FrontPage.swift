@@ -1,0 +1,78 @@
+import Byway
+import HTTPTypes
+import HTTPWire
+import NIOCore
+
+/// The list of devices, at this proxy's own address: a page, the same as JSON, and the same as events while it changes.
+enum FrontPage {
+  /// Everything on the page is its own, and what comes from devices is text.
+  private static let policy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    + "frame-ancestors 'none'"
+
+  /// Lives on the devices' event loop.
+  static func handler(for devices: DeviceTable) -> any ExchangeHandler {
+    AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices) }
+  }
+
+  private static func respond(to request: Request, _ devices: DeviceTable) async throws -> Response {
+    guard request.head.method == .get || request.head.method == .head else {
+      return answer(
+        "The list of devices answers GET and HEAD.\n", "text/plain", .methodNotAllowed, [.allow: "GET, HEAD"])
+    }
+    let place = DevicePlace(request.head.authority, request.head.scheme)
+    switch (request.head.path ?? "/").prefix(while: { $0 != "?" }) {
+    case "/":
+      let listing = await DeviceListing(devices.entries(), at: place)
+      return answer(FrontPageText.html(listing), "text/html")
+    case "/devices.json":
+      return answer("\(await DeviceListing(devices.entries(), at: place).json)\n", "application/json")
+    case "/devices.css":
+      return answer(FrontPageText.style, "text/css")
+    case "/devices.js":
+      return answer(FrontPageText.script, "text/javascript")
+    case "/events":
+      let events = Body(DeviceEvents(devices, at: place))
+      return Response(
+        status: .ok, fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: events)
+    default:
+      return answer("Only the list of devices is here: GET / or /devices.json.\n", "text/plain", .notFound)
+    }
+  }
+
+  private static func answer(
+    _ text: String, _ type: String, _ status: HTTPResponse.Status = .ok, _ more: HTTPFields = [:]
+  ) -> Response {
+    var fields = more
+    fields[.contentType] = "\(type); charset=utf-8"
+    fields[.cacheControl] = "no-store"
+    fields[.contentSecurityPolicy] = policy
+    fields[.xContentTypeOptions] = "nosniff"
+    return Response(status: status, fields: fields, body: Body(text))
+  }
+}
+
+/// Under which URLs whoever asks reaches devices.
+struct DevicePlace: Sendable {
+  private let scheme: String
+  private let authority: Authority?
+
+  init(_ authority: String?, _ scheme: String?) {
+    self.authority = authority.flatMap { try? Authority($0) }
+    self.scheme = scheme ?? "http"
+  }
+
+  /// - Parameter name: `nil`: the default device.
+  func url(of name: DeviceName?) -> String {
+    let port = authority?.port.map { ":\($0)" } ?? ""
+    return "\(scheme)://\(name.map { "\($0)." } ?? "")\(suffix(isOwn: name == nil))\(port)/"
+  }
+
+  /// What `byway.` stands before, where that was asked for.
+  private func suffix(isOwn: Bool) -> String {
+    let front = "\(DeviceHosts.frontPage)."
+    guard case .name(let host) = authority?.host else { return "localhost" }
+    if host.hasPrefix(front) { return String(host.dropFirst(front.count)) }
+    return isOwn ? host : "localhost"
+  }
+}

@@ -1,0 +1,107 @@
+import Primitives
+
+/// What a browser gets of the list of devices. It is whole without scripts; with them it follows what happens.
+enum FrontPageText {
+  static func html(_ listing: DeviceListing) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width">
+    <title>Devices</title>
+    <link rel="stylesheet" href="/devices.css">
+    <script src="/devices.js" defer></script>
+    </head>
+    <body>
+    <main>
+    <h1>Devices</h1>
+    <p id="none"\(listing.devices.isEmpty ? "" : " hidden")>There are no devices yet.</p>
+    <table\(listing.devices.isEmpty ? " hidden" : "")>
+    <thead><tr><th scope="col">Device</th><th scope="col">State</th>\
+    <th scope="col">Link</th><th scope="col">Last seen</th></tr></thead>
+    <tbody>
+    \(listing.devices.map(row).joined(separator: "\n"))
+    </tbody>
+    </table>
+    <p id="live" role="status"></p>
+    </main>
+    </body>
+    </html>
+
+    """
+  }
+
+  private static func row(_ device: DeviceListing.Device) -> String {
+    let title = escaped(device.title ?? device.name ?? "Default device")
+    let name = device.title == nil ? "" : device.name.map { " <small>\(escaped($0))</small>" } ?? ""
+    let reason = device.reason.map { " <small>\(escaped($0))</small>" } ?? ""
+    let seen =
+      device.lastSeen.map { "<time datetime=\"\(String.utc($0))\">\(String.utc($0))</time>" }
+      ?? (device.state == .up ? "now" : "never")
+    let roads = device.roads.map { "<code>\(escaped($0))</code>" }.joined(separator: "<br>")
+    return """
+      <tr data-state="\(device.state.rawValue)"><th scope="row"><a href="\(escaped(device.url))">\(title)</a>\(name)</th>\
+      <td><span class="state">\(words(device.state))</span>\(reason)</td><td>\(roads)</td><td>\(seen)</td></tr>
+      """
+  }
+
+  private static func words(_ state: DeviceListing.State) -> String {
+    switch state {
+    case .idle: "not asked for yet"
+    case .opening: "opening"
+    case .up: "up"
+    case .closed: "closed, opens when asked for"
+    case .down: "down"
+    case .waiting: "waiting for its gateway"
+    }
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      .replacing("\"", with: "&quot;")
+  }
+
+  static let style = """
+    :root { color-scheme: light dark }
+    body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 }
+    main { max-width: 60rem; margin: 8vh auto; padding: 0 1rem }
+    table { border-collapse: collapse; width: 100% }
+    th, td { text-align: left; vertical-align: top; padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid #8885 }
+    tbody th { font-weight: inherit }
+    tbody a { font-weight: 600 }
+    small { display: block; opacity: 0.75 }
+    code { overflow-wrap: anywhere }
+    .state::before { content: ""; display: inline-block; width: 0.6em; height: 0.6em; border-radius: 50%; margin-right: 0.5em;
+      background: #8888 }
+    [data-state="up"] .state::before { background: #2a8f3f }
+    [data-state="down"] .state::before { background: #c5372c }
+    @media (max-width: 40rem) { thead { display: none } th, td { display: block; border: 0; padding: 0.1rem 0 } tr { display: block;
+      padding: 0.6rem 0; border-bottom: 1px solid #8885 } }
+
+    """
+
+  /// Takes the rows of the page itself when something has changed, so that there is one place that writes them.
+  static let script = """
+    "use strict";
+    function localTimes() {
+      for (const time of document.querySelectorAll("time")) time.textContent = new Date(time.dateTime).toLocaleString();
+    }
+    async function refresh() {
+      const response = await fetch("/");
+      if (!response.ok) return;
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const focused = document.activeElement && document.activeElement.href;
+      document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
+      localTimes();
+      for (const link of document.links) if (link.href === focused) link.focus();
+    }
+    const events = new EventSource("/events");
+    let isFirst = true;
+    events.onmessage = () => { if (isFirst) isFirst = false; else refresh(); };
+    events.onerror = () => { isFirst = false; document.getElementById("live").textContent = "The proxy does not answer."; };
+    events.onopen = () => { document.getElementById("live").textContent = ""; };
+    localTimes();
+
+    """
+}

@@ -1,0 +1,42 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// Says of requests from inside a tunnel where they want to go: to its target, and nowhere else.
+final class TunnelledHandler: ExchangeHandler {
+  private let target: Authority
+  private let scheme: String
+  private let pages: PageRules?
+  private let next: any ExchangeHandler
+
+  /// - Parameters:
+  ///   - scheme: `https` where TLS was taken off the tunnel.
+  ///   - pages: judge what comes for a web page.
+  init(_ target: Authority, scheme: String, _ pages: PageRules?, before next: any ExchangeHandler) {
+    self.target = target
+    self.scheme = scheme
+    self.pages = pages
+    self.next = next
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    var request = request
+    let authority = request.fields.value(of: .authority) ?? ""
+    guard let named = try? Authority(authority), !request.fields.asksForTunnel, named.host == target.host,
+      named.port(for: scheme) == target.port(for: scheme)
+    else {
+      let message = "The tunnel leads to \(target.host), and the request wants to go to \"\(authority)\"."
+      sink.fail(BywayError(.misdirected, message, processing: .none))
+      return DiscardingRequestSink()
+    }
+    do throws(BywayError) {
+      try pages?.admit(request.fields, to: PageOrigin(scheme: scheme, target))
+    } catch {
+      sink.fail(error)
+      return DiscardingRequestSink()
+    }
+    request.fields.set(.scheme, scheme)
+    request.fields.remove(.targetForm)
+    return next.begin(request, respondingTo: sink)
+  }
+}

@@ -1,0 +1,226 @@
+import Byway
+import BywayGateway
+import HTTPTypes
+import Logging
+import LoopbackTransport
+import NIOCore
+import TCPTransport
+import TestTools
+import TestWire
+import Testing
+
+@testable import BywayProxy
+
+/// A printer and a camera, each with a gateway and a link of its own, behind one proxy.
+@Suite("Many devices behind one proxy", .timeLimit(.minutes(1))) struct DevicesTests {
+  @Test(
+    "the host says which device is meant, in each form that a request has",
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: printer.localhost", "printer"),
+      ("GET / HTTP/1.1\r\nHost: CAMERA.LocalHost.", "camera"),
+      ("GET / HTTP/1.1\r\nHost: camera.devices.example:99", "camera"),
+      ("GET http://printer.localhost/x HTTP/1.1\r\nHost: printer.localhost", "printer"),
+      ("GET http://camera.localhost:1234/ HTTP/1.1\r\nHost: printer.localhost", "camera"),
+    ])
+  func byName(head: String, device: String) async throws {
+    let house = try await House()
+    #expect(try await house.exchange(head).contains("this is the \(device)"))
+    await house.stop()
+  }
+
+  @Test(
+    "a name that no device has is misdirected, with the nearest that there is",
+    arguments: [
+      ("primter.localhost", "Did you mean \"printer\"?"), ("x.printer.localhost", "x.printer"),
+      ("-printer.localhost", "-printer"),
+      ("evil.example", "does not answer for"),
+      ("printer.localhost.evil.example", "does not answer for"), ("nothing.devices.example", "\"nothing\""),
+    ])
+  func unknown(host: String, words: String) async throws {
+    let house = try await House()
+    let answer = try await house.exchange("GET / HTTP/1.1\r\nHost: \(host)")
+    #expect(answer.hasPrefix("HTTP/1.1 421") || answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
+    #expect(answer.contains(words.replacing("\"", with: "\\\"")), "\(answer)")
+    await house.stop()
+  }
+
+  @Test("a tunnel to a device's name is a connection to that device, and to no other")
+  func tunnel() async throws {
+    let house = try await House()
+    let client = try await house.wire()
+    try await client.send("CONNECT printer.localhost:80 HTTP/1.1\r\nHost: printer.localhost:80\r\n\r\n")
+    #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+    try await client.send("GET / HTTP/1.1\r\nHost: printer.localhost\r\n\r\n")
+    #expect(try await client.receive(through: "printer").contains("this is the printer"))
+    try await client.send("GET / HTTP/1.1\r\nHost: camera.localhost\r\nConnection: close\r\n\r\n")
+    #expect(try await client.receiveToEnd().contains("HTTP/1.1 421"))
+    await house.stop()
+  }
+
+  @Test(
+    "without a default device, what names none gets the list or is misdirected",
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: localhost", "HTTP/1.1 200"),
+      ("GET http://other.example/ HTTP/1.1\r\nHost: other.example", "HTTP/1.1 421"),
+      ("CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443", "HTTP/1.1 421"),
+    ])
+  func noDefault(head: String, status: String) async throws {
+    let house = try await House()
+    #expect(try await house.exchange(head).hasPrefix(status))
+    await house.stop()
+  }
+
+  @Test("with a default device, localhost is that one, and the list is at byway.localhost")
+  func defaultDevice() async throws {
+    let house = try await House(hasMain: true)
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("this is the printer"))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: byway.localhost").contains("<h1>Devices</h1>"))
+    #expect(
+      try await house.exchange("GET / HTTP/1.1\r\nHost: byway.devices.example").contains("camera.devices.example"))
+    await house.stop()
+  }
+
+  @Test("a page of one device is foreign to another")
+  func pages() async throws {
+    let house = try await House()
+    func asks(from origin: String) async throws -> String {
+      try await house.exchange(
+        "POST / HTTP/1.1\r\nHost: printer.localhost:\(house.port)\r\nOrigin: \(origin)\r\nContent-Length: 0")
+    }
+    #expect(try await asks(from: "http://camera.localhost:\(house.port)").hasPrefix("HTTP/1.1 403"))
+    #expect(try await asks(from: "http://printer.localhost:\(house.port)").hasPrefix("HTTP/1.1 200"))
+    await house.stop()
+  }
+
+  @Test("a cookie for all devices becomes one for the device that set it")
+  func cookies() async throws {
+    let house = try await House()
+    let answer = try await house.exchange("GET /cookies HTTP/1.1\r\nHost: printer.localhost")
+    let cookies = answer.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("set-cookie:") }.map {
+      String($0.dropFirst("set-cookie: ".count))
+    }
+    #expect(
+      cookies == [
+        "a=1; Path=/", "b=2; Path=/", "c=3", "d=4; Domain=printer.localhost", "e=5; Domain=unrelated.example", "f=6",
+      ])
+    await house.stop()
+  }
+
+  @Test("the page lists what there is, and what a title says is text")
+  func page() async throws {
+    let house = try await House(title: "<script>alert(1)</script>\"&")
+    let page = try await house.exchange("GET / HTTP/1.1\r\nHost: localhost:\(house.port)")
+    #expect(page.contains("href=\"http://camera.localhost:\(house.port)/\""))
+    #expect(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&amp;"))
+    #expect(!page.contains("<script>alert"))
+    #expect(page.lowercased().contains("content-security-policy: default-src 'none'"))
+    _ = try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost")
+    let list = try await house.exchange("GET /devices.json HTTP/1.1\r\nHost: localhost:\(house.port)")
+    #expect(list.contains("\"url\":\"http://camera.localhost:\(house.port)/\""))
+    #expect(list.contains("\"state\":\"up\"") && list.contains("\"state\":\"idle\""), "\(list)")
+    #expect(try await house.exchange("DELETE / HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 405"))
+    #expect(try await house.exchange("GET /nothing HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 404"))
+    await house.stop()
+  }
+
+  @Test("who follows the list is told when a device comes up, and not before")
+  func events() async throws {
+    let house = try await House()
+    let client = try await house.wire()
+    try await client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let first = try await client.receive(through: "]}\n\n")
+    #expect(first.contains("text/event-stream") && !first.contains("\"state\":\"up\""))
+    _ = try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost")
+    #expect(try await client.receive(through: "]}\n\n").contains("\"state\":\"up\""))
+    client.close()
+    await house.stop()
+  }
+
+  @Test("any name of a pattern is a device, as long as there is a link for it")
+  func pattern() async throws {
+    let house = try await House()
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-printer.localhost").contains("this is the printer"))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-nothing.localhost").hasPrefix("HTTP/1.1 503"))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-.localhost").hasPrefix("HTTP/1.1 421"))
+    await house.stop()
+  }
+
+  @Test("a reload takes a device away, and leaves the link of another as it is")
+  func reload() async throws {
+    let house = try await House()
+    _ = try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost")
+    _ = try await house.exchange("GET / HTTP/1.1\r\nHost: printer.localhost")
+    let link = try #require(await house.gateways[1].openLinks().first)
+    var next = house.configuration
+    let camera = try #require(next.devices.devices.last)
+    next.devices = try DeviceDirectory([camera])
+    try await house.proxy.reload(next, within: .seconds(1))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: printer.localhost").hasPrefix("HTTP/1.1 421"))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost").contains("this is the camera"))
+    #expect(await house.gateways[1].openLinks().map(\.since) == [link.since])
+    #expect(try await eventually { await house.gateways[0].openLinks().isEmpty })
+    await house.stop()
+  }
+}
+
+/// A printer and a camera behind a proxy on TCP, all in one process.
+private struct House {
+  let proxy: Proxy
+  let gateways: [Gateway]
+  let configuration: ProxyConfiguration
+
+  init(hasMain: Bool = false, title: String? = nil) async throws {
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
+    let street = "house-\(UInt64.random(in: 0 ... .max))"
+    var gateways: [Gateway] = []
+    var devices: [Device] = []
+    for name in ["printer", "camera"] {
+      let link = try transports.link("loopback:\(street)-\(name)")
+      var configuration = GatewayConfiguration(
+        links: [link], origin: .handler { try await Self.respond(to: $0, as: name) })
+      configuration.logger = quiet
+      gateways.append(try await Gateway.start(configuration))
+      devices.append(try Device(#require(DeviceName(name)), title: title, roads: [link]))
+    }
+    let pattern = try DevicePattern("my-{name}", roads: ["loopback:\(street)-{name}"]) { try transports.link($0) }
+    var configuration = ProxyConfiguration(
+      devices: try DeviceDirectory(
+        devices, patterns: [pattern], main: hasMain ? devices[0].roads : [], suffixes: ["devices.example"]),
+      listen: try transports.link("tcp://127.0.0.1:0"))
+    configuration.logger = quiet
+    configuration.patience = .zero
+    self.gateways = gateways
+    self.configuration = configuration
+    proxy = try await Proxy.start(configuration)
+  }
+
+  private static func respond(to request: Request, as name: String) async throws -> Response {
+    var response = Response(status: .ok, body: Body("this is the \(name)"))
+    guard request.head.path == "/cookies" else { return response }
+    for cookie in [
+      "a=1; Domain=localhost; Path=/", "b=2;domain = .LOCALHOST; Path=/", "c=3; Domain=devices.example",
+      "d=4; Domain=printer.localhost", "e=5; Domain=unrelated.example", "f=6; Domain=example",
+    ] {
+      response.head.headerFields.append(HTTPField(name: .setCookie, value: cookie))
+    }
+    return response
+  }
+
+  var port: Int { (try? proxy.address.hostPort().port) ?? 0 }
+
+  func wire() async throws -> WireEnd {
+    try await WireEnd.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: port), on: TestLoops.next())
+  }
+
+  func exchange(_ head: String) async throws -> String {
+    let client = try await wire()
+    try await client.send("\(head)\r\nConnection: close\r\n\r\n")
+    return try await client.receiveToEnd()
+  }
+
+  func stop() async {
+    await proxy.stop(within: .zero)
+    for gateway in gateways { await gateway.stop(within: .zero) }
+  }
+}

@@ -1,0 +1,66 @@
+import HTTPWire
+import LoopbackTransport
+import Testing
+
+@testable import Byway
+
+/// Names, suffixes and patterns of devices, before anything is opened.
+@Suite("Who is meant by a device's name") struct DeviceDirectoryTests {
+  private let transports = TransportRegistry([LoopbackTransport()])
+
+  private func device(_ name: String) throws -> Device {
+    try Device(#require(DeviceName(name)), roads: [transports.link("loopback:\(name)")])
+  }
+
+  @Test("a name stands directly before localhost or a suffix")
+  func hosts() throws {
+    let hosts = try DeviceHosts(suffixes: ["devices.example", ".other"])
+    func meaning(_ host: String) throws -> DeviceHosts.Meaning? { hosts.meaning(of: try Host(host)) }
+    let printer = try #require(DeviceName("printer"))
+    for host in ["printer.localhost", "Printer.LOCALHOST.", "printer.devices.example", "printer.other"] {
+      #expect(try meaning(host) == .device(printer), "\(host)")
+    }
+    #expect(try meaning("byway.localhost") == .frontPage)
+    for host in ["localhost", "devices.example", "example", "notlocalhost", "printer.localhost.example", "127.0.0.1"] {
+      #expect(try meaning(host) == nil, "\(host)")
+    }
+    for (host, label) in [("a.b.localhost", "a.b"), ("_x.localhost", "_x"), ("-x.localhost", "-x")] {
+      #expect(try meaning(host) == .notAName(label), "\(host)")
+    }
+  }
+
+  @Test("a suffix is a domain", arguments: ["", "127.0.0.1", "a b", "http://x", "x:80", "*"])
+  func badSuffix(text: String) {
+    #expect(throws: BywayError.self) { try DeviceHosts(suffixes: [text]) }
+  }
+
+  @Test("two of one name, and the list's own name, are refused")
+  func clashes() throws {
+    #expect(throws: BywayError.self) { try DeviceDirectory([device("a"), device("A")]) }
+    #expect(throws: BywayError.self) { try DeviceDirectory([device("byway")]) }
+    #expect(throws: BywayError.self) { try Device(#require(DeviceName("a")), roads: []) }
+  }
+
+  @Test(
+    "what stands for {name} is a name, and can be nothing else",
+    arguments: [
+      ("pi-kitchen", "loopback:kitchen/x"), ("PI-Kitchen", "loopback:kitchen/x"), ("pi-1", "loopback:1/x"),
+      ("pi-a-b", "loopback:a-b/x"), ("pi-", nil), ("pi", nil), ("kitchen", nil), ("pi--oProxyCommand", nil),
+    ])
+  func pattern(name: String, link: String?) throws {
+    let pattern = try DevicePattern("pi-{name}", roads: ["loopback:{name}/x"]) { try transports.link($0) }
+    let device = try DeviceName(name).flatMap { try pattern.device(named: $0) }
+    #expect(device?.roads.first?.address.text == link)
+  }
+
+  @Test(
+    "a pattern that cannot be is told at the start",
+    arguments: [
+      ("name", "loopback:{name}"), ("{name}", "loopback:x"), ("a.{name}", "loopback:{name}"),
+      ("-{name}", "loopback:{name}"),
+      ("{name}", "nothing:{name}"), ("{name}{name}", "loopback:{name}"),
+    ])
+  func badPattern(text: String, road: String) {
+    #expect(throws: BywayError.self) { try DevicePattern(text, roads: [road]) { try transports.link($0) } }
+  }
+}
