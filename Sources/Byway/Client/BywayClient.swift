@@ -4,9 +4,9 @@ public import Logging
 public import NIOCore
 import NIOPosix
 
-/// Sends HTTP requests over a link.
+/// Sends HTTP requests over a link, or to devices by their names.
 ///
-/// The link opens with the first request, opens again when it was lost, and carries any number of requests at once;
+/// A link opens with the first request, opens again when it was lost, and carries any number of requests at once;
 /// requests wait while it is down. What failed is sent again only where that is safe: the far end refused it unseen,
 /// or the method is idempotent (RFC 9110 §9.2.2) and the body can be sent twice.
 ///
@@ -34,23 +34,26 @@ public final class BywayClient: Sendable {
     public init() {}
   }
 
-  /// Where the requests go.
-  public let link: Link
   private let configuration: Configuration
-  private let upstream: OwnedUpstream
+  private let devices: DeviceTable
   private let chain: Next
 
-  /// A client for a link, which is not opened before the first request.
-  public init(_ link: Link, configuration: Configuration = .defaults) {
-    self.link = link
+  /// A client for devices, each of which is reached as `http://NAME.localhost`; a URL with another host means the default device.
+  ///
+  /// A device's links are opened by the first request for it.
+  public init(_ devices: DeviceDirectory, configuration: Configuration = .defaults) {
     self.configuration = configuration
     let eventLoop = configuration.eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
-    let upstream = link.makeUpstream(
-      on: eventLoop, hop: nil, patience: configuration.patience, liveness: configuration.liveness,
-      logger: configuration.logger)
-    let exchanges = ExchangeClient(upstream, on: LoopExecutor(eventLoop))
-    self.upstream = OwnedUpstream(upstream, on: eventLoop)
+    let terms = OpenDevice.Terms(
+      hop: nil, patience: configuration.patience, liveness: configuration.liveness, logger: configuration.logger)
+    self.devices = DeviceTable(devices, terms, on: eventLoop)
+    let exchanges = ExchangeClient(DeviceRouter(self.devices), on: LoopExecutor(eventLoop))
     chain = Next(configuration.interceptors[...], to: exchanges)
+  }
+
+  /// A client for a link, which is not opened before the first request.
+  public convenience init(_ link: Link, configuration: Configuration = .defaults) {
+    self.init(DeviceDirectory(main: link), configuration: configuration)
   }
 
   /// A client for a link address.
@@ -75,21 +78,27 @@ public final class BywayClient: Sendable {
     try await execute(Request(url: url))
   }
 
-  /// Measures a round trip over the link with an HTTP/2 PING, which the far end's HTTP/2 answers by itself.
+  /// Measures a round trip over the default device's link with an HTTP/2 PING, which the far end's HTTP/2 answers by itself.
   /// - Throws: ``BywayError`` with code `invalidRequest` on a link with `http=1.1`, which has no ping.
   public func ping() async throws -> TimeAmount {
-    try await upstream.ping()
+    try await devices.ping(nil)
   }
 
-  /// What the line of this link does; `nil` where it has none, or is down.
+  /// Measures a round trip to a device.
+  /// - Throws: ``BywayError``, with code `misdirected` where there is no such device.
+  public func ping(_ device: DeviceName) async throws -> TimeAmount {
+    try await devices.ping(device)
+  }
+
+  /// What the line of the default device's link does; `nil` where it has none, or is down.
   package func lineStatistics() async -> LineStatistics? {
-    await upstream.lineStatistics()
+    await devices.entries().first { $0.name == nil }?.status.line
   }
 
-  /// Takes no more requests and closes the link when the running ones have ended. Returns when it has closed, after 3
+  /// Takes no more requests and closes the links when the running ones have ended. Returns when it has closed, after 3
   /// seconds at the latest.
   public func shutDown() async {
     for interceptor in configuration.interceptors { await interceptor.shutDown() }
-    await upstream.shutDown()
+    await devices.shutDown()
   }
 }

@@ -22,6 +22,7 @@ package final class DeviceTable: @unchecked Sendable {
   private var opened: [[String]: OpenDevice] = [:]
   private var made: [DeviceName: Made] = [:]
   private var sweep: Scheduled<Void>?
+  private var isShutDown = false
 
   package init(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms, on eventLoop: any EventLoop) {
     self.directory = directory
@@ -46,7 +47,7 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
   package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
-    if let device = directory[name] { return open(device.roads) }
+    if let device = directory[name] { return try open(device.roads) }
     if made[name] != nil {
       made[name]?.lastUse = eventLoop.now
       if let known = made[name] { return known.device }
@@ -58,12 +59,14 @@ package final class DeviceTable: @unchecked Sendable {
   package func mainDevice() throws(BywayError) -> OpenDevice {
     if directory.main.isEmpty {
       throw BywayError(
-        .misdirected, "The request names no device: write NAME.localhost in the place of the host.", processing: .none)
+        .misdirected, "The request does not say which device it is for: write NAME.localhost in the place of the host.",
+        processing: .none)
     }
-    return open(directory.main)
+    return try open(directory.main)
   }
 
-  private func open(_ roads: [Link]) -> OpenDevice {
+  private func open(_ roads: [Link]) throws(BywayError) -> OpenDevice {
+    if isShutDown { throw BywayError(.cancelled, "The client was shut down.", processing: .none) }
     if let device = opened[roads.identity] { return device }
     let device = OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
     opened[roads.identity] = device
@@ -164,6 +167,7 @@ package final class DeviceTable: @unchecked Sendable {
       let devices = Array(self.opened.values) + self.made.values.map(\.device)
       self.opened = [:]
       self.made = [:]
+      self.isShutDown = true
       self.sweep?.cancel()
       return devices
     }.get()

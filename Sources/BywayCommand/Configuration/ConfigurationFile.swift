@@ -48,6 +48,29 @@ struct ConfigurationFile: Sendable {
     }
   }
 
+  /// The same, where each setting of a section of that kind stands as a setting for all instead: `link = X` in `[device printer]` is
+  /// `device = printer=X`.
+  /// - Parameter options: what the section's settings are called outside of it.
+  func unfolding(_ kind: String, _ options: [String: String]) -> ConfigurationFile {
+    var file = self
+    file.sections.removeAll { $0.kind == kind }
+    for section in sections where section.kind == kind {
+      if section.entries.isEmpty {
+        file.failures.append(failure(section.line, "[\(kind) \(section.name)] is empty: write link = … into it."))
+      }
+      for entry in section.entries {
+        if let option = options[entry.name] {
+          file.entries.append(Entry(line: entry.line, name: option, value: "\(section.name)=\(entry.value)"))
+        } else {
+          let known = options.keys.sorted().joined(separator: " and ")
+          let message = "\"\(entry.name)\" may not stand in [\(kind) \(section.name)]: \(known) may."
+          file.failures.append(failure(entry.line, message))
+        }
+      }
+    }
+    return file
+  }
+
   func place(of entry: Entry) -> String { "\(path), line \(entry.line)" }
 
   func failure(_ line: Int, _ message: String) -> ConfigurationFlaw {
@@ -92,7 +115,7 @@ struct ConfigurationFile: Sendable {
     guard kinds.contains(String(words[0])) else {
       throw Flaw("\"\(words[0])\" is not a kind of section here: write [\(kind) \(words[1])].")
     }
-    if let before = sections.first(where: { $0.name == words[1] }) {
+    if let before = sections.first(where: { $0.kind == words[0] && $0.name == words[1] }) {
       throw Flaw("\(words[1]) is already the name of the section on line \(before.line): choose another.")
     }
     return Section(line: line, kind: String(words[0]), name: String(words[1]))

@@ -9,6 +9,8 @@ protocol DaemonMember: Sendable {
 
   /// What its sections begin with: `[gateway NAME]`.
   static var kind: String { get }
+  /// Another kind of section, which holds for all of them, and the options that its settings stand for; `nil`: there is none.
+  static var sharedSections: (kind: String, options: [String: String])? { get }
 
   /// Where one listens, or dials for its clients: what nobody else can have at the same time.
   static func places(of configuration: Options.Configuration) -> [String]
@@ -24,6 +26,10 @@ protocol DaemonMember: Sendable {
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member
   /// As in "byway: gateway …".
   var readiness: String { get async }
+}
+
+extension DaemonMember {
+  static var sharedSections: (kind: String, options: [String: String])? { nil }
 }
 
 /// What a gateway's configuration and a proxy's have in common.

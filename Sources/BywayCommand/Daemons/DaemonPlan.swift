@@ -51,7 +51,9 @@ extension DaemonPlan.Source {
   /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` where there is no such file.
   func read(given command: Command) throws -> DaemonPlan {
     guard let path = file else { return try plan([("", "", command)], daemon: command.daemon) }
-    let file = try ConfigurationFile(path: path, sections: [Command.Member.kind])
+    let shared = Command.Member.sharedSections
+    var file = try ConfigurationFile(path: path, sections: [Command.Member.kind] + [shared?.kind].compactMap(\.self))
+    if let shared { file = file.unfolding(shared.kind, shared.options) }
     var reader = ConfigurationReader<Command>(file, beneath: arguments, transports: transports)
     var commands: [(name: String, place: String, command: Command)] = []
     if file.sections.isEmpty {

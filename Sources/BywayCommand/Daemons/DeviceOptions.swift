@@ -12,6 +12,10 @@ struct DeviceOptions: ParsableArguments {
   var device: [String] = []
 
   @Option(
+    help: ArgumentHelp("What people read of a device, next to its name. May be repeated.", valueName: "name=text"))
+  var deviceTitle: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       "Devices are reached as NAME.DOMAIN, too, and at byway.DOMAIN is their list. May be repeated.",
       valueName: "domain"))
@@ -21,13 +25,33 @@ struct DeviceOptions: ParsableArguments {
 
   var isEmpty: Bool { device.isEmpty }
 
+  /// Reads what is given, which may be one setting of many.
+  func check(in transports: TransportRegistry) throws {
+    _ = try directory(main: nil, titles: [:], in: transports)
+    _ = try titles()
+  }
+
   /// - Parameter main: the default device's link.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where one of them cannot be.
   func directory(main: Link?, in transports: TransportRegistry) throws -> DeviceDirectory {
+    let titles = try titles()
+    let directory = try directory(main: main, titles: titles, in: transports)
+    let names = Set(directory.devices.map(\.name))
+    if let left = titles.keys.filter({ !names.contains($0) }).min() {
+      throw CommandFailure(.usage, "--device-title \(left): there is no --device of that name.")
+    }
+    return directory
+  }
+
+  private func directory(
+    main: Link?, titles: [DeviceName: String], in transports: TransportRegistry
+  ) throws -> DeviceDirectory {
     if device.isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
     var roads: [(name: String, links: [String])] = []
+    // What is wrong with the book is told where one of its names is used.
+    let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
     for text in device {
-      let argument = try DeviceArgument(text, schemes: transports.schemes)
+      let argument = try DeviceArgument(text, schemes: transports.schemes, names: names)
       if let known = roads.firstIndex(where: { $0.name == argument.name }) {
         roads[known].links += argument.links
       } else {
@@ -41,7 +65,9 @@ struct DeviceOptions: ParsableArguments {
         if name.contains(DevicePattern.placeholder) {
           patterns.append(try DevicePattern(name, roads: links) { try transports.link(named: $0) })
         } else {
-          devices.append(try Device(DeviceArgument.name(name), roads: links.map { try transports.link(named: $0) }))
+          let name = try DeviceArgument.name(name)
+          devices.append(
+            try Device(name, title: titles[name], roads: links.map { try transports.link(named: $0) }))
         }
       }
     }
@@ -51,14 +77,32 @@ struct DeviceOptions: ParsableArguments {
   }
 }
 
+extension DeviceOptions {
+  private func titles() throws(CommandFailure) -> [DeviceName: String] {
+    var titles: [DeviceName: String] = [:]
+    for text in deviceTitle {
+      let parts = text.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, let title = DeviceText(String(parts[1])) else {
+        throw CommandFailure(
+          .usage, "--device-title \(text): write NAME=TEXT, for example printer=Printer in the hall.")
+      }
+      titles[try DeviceArgument.name(String(parts[0]))] = title.text
+    }
+    return titles
+  }
+}
+
 /// `NAME=LINK,LINK`, or the name of a link that byway links lists.
 struct DeviceArgument {
   let name: String
   let links: [String]
 
-  /// - Parameter schemes: of links. A comma belongs to a link where none of them follows it, and no name of a link.
+  /// A comma belongs to a link where no other link follows it.
+  /// - Parameters:
+  ///   - schemes: of links.
+  ///   - names: of links.
   /// - Throws: ``CommandFailure``
-  init(_ text: String, schemes: [String]) throws(CommandFailure) {
+  init(_ text: String, schemes: [String], names: Set<String>) throws(CommandFailure) {
     let equals = text.firstIndex(of: "=")
     name = String(text[..<(equals ?? text.endIndex)])
     let value = equals.map { String(text[text.index(after: $0)...]) } ?? text
@@ -68,7 +112,7 @@ struct DeviceArgument {
     }
     var links: [String] = []
     for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-      let begins = links.isEmpty || (Self.isLink(part, schemes) && !(links.last ?? "").hasPrefix("exec:"))
+      let begins = links.isEmpty || (Self.isLink(part, schemes, names) && !(links.last ?? "").hasPrefix("exec:"))
       if begins { links.append(String(part)) } else { links[links.count - 1] += ",\(part)" }
     }
     self.links = links
@@ -82,8 +126,8 @@ struct DeviceArgument {
     return name
   }
 
-  private static func isLink(_ text: Substring, _ schemes: [String]) -> Bool {
+  private static func isLink(_ text: Substring, _ schemes: [String], _ names: Set<String>) -> Bool {
     if let colon = text.firstIndex(of: ":") { return schemes.contains(text[..<colon].lowercased()) }
-    return ShortName.isValid(text.prefix { $0 != "?" })
+    return names.contains(String(text.prefix { $0 != "?" }))
   }
 }

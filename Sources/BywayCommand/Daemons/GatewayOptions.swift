@@ -24,7 +24,7 @@ struct GatewayOptions: MemberOptions {
       valueName: "name"))
   var name: String?
 
-  @Option(help: ArgumentHelp("What people read beside the name: \"Printer in the hall\".", valueName: "text"))
+  @Option(help: ArgumentHelp("What people read next to the name: \"Printer in the hall\".", valueName: "text"))
   var title: String?
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
@@ -125,7 +125,7 @@ struct GatewayOptions: MemberOptions {
 
   private func claim() throws -> DeviceClaim? {
     guard let name = try deviceName() else {
-      guard title == nil else { throw CommandFailure(.usage, "--title is shown beside a name: add --name.") }
+      guard title == nil else { throw CommandFailure(.usage, "--title is shown next to a name: add --name.") }
       return nil
     }
     return DeviceClaim(name: name, title: try deviceTitle())

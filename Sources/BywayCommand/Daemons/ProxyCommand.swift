@@ -32,6 +32,9 @@ extension Proxy: DaemonMember {
   typealias Options = ProxyOptions
 
   static let kind = "proxy"
+  static var sharedSections: (kind: String, options: [String: String])? {
+    ("device", ["link": "device", "title": "device-title"])
+  }
 
   static func places(of configuration: ProxyConfiguration) -> [String] { [configuration.listen.address.place] }
 

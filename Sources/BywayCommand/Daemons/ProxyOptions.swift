@@ -57,7 +57,7 @@ struct ProxyOptions: MemberOptions {
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     if link.link != nil { _ = try link.link(in: transports) }
-    _ = try devices.directory(main: nil, in: transports)
+    try devices.check(in: transports)
     if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
     if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
