@@ -265,6 +265,12 @@ let package = Package(
       "BywayWebSocketTests",
       ["Byway", "BywayGateway", "BywayTLS", "BywayWebSocket", "LoopbackTransport", "TestPeers", nioCore, httpTypes]),
     tests(
+      "BrowserTests",
+      [
+        "Byway", "BywayGateway", "BywayProxy", "BywayWebSocket", "Primitives", "TCPTransport", "TestPeers", "TestTools",
+        "UnixTransport", nioCore, httpTypes, logging,
+      ]),
+    tests(
       "BywayMetricsTests",
       [
         "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",

@@ -11,6 +11,7 @@ package struct Program: Sendable {
   package static let apache = Program(name: "apache2", package: "apache2-bin", preferred: ["/usr/sbin/apache2"])
   package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
   package static let curl = Program(name: "curl", package: "curl")
+  package static let chromium = Program(name: "chromium", package: "chromium")
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
   package static let h2load = Program(name: "h2load", package: "nghttp2-client")
   package static let openssl = Program(name: "openssl", package: "openssl")
