@@ -26,7 +26,7 @@ final class SerialPort: Sendable {
     let (resolved, descriptor) = try Self.open(path)
     self.path = resolved
     control = Mutex(Control(descriptor: descriptor))
-    isPseudoTerminal = Self.isPseudoTerminal(descriptor)
+    isPseudoTerminal = (try? FileStatus(of: descriptor))?.isPseudoTerminal ?? false
     // From here on the lock and the settings are undone with the object.
     try prepare(descriptor, format)
   }
@@ -90,12 +90,6 @@ final class SerialPort: Sendable {
     } catch let error as SystemError {
       throw SerialFailure(opening: path, error)
     }
-  }
-
-  /// By the device numbers that Linux gives to Unix 98 pseudo-terminals.
-  private static func isPseudoTerminal(_ descriptor: CInt) -> Bool {
-    guard let status = try? FileStatus(of: descriptor) else { return false }
-    return (136...143).contains((status.deviceNumber >> 8) & 0xFFF)
   }
 
   private func prepare(_ descriptor: CInt, _ format: LineFormat) throws {

@@ -1,0 +1,100 @@
+import Glibc
+import Primitives
+import Synchronization
+
+/// A thread that waits for events of ports, because no event loop reads with credentials. Safe on any thread.
+final class UeventListener: Sendable {
+  /// Closing it ends the thread.
+  private let life: Mutex<CInt?>
+  private let listening = Atomic(true)
+
+  /// It may end by itself, where the socket fails.
+  var isListening: Bool { listening.load(ordering: .relaxed) }
+
+  /// - Parameter changed: called on that thread, when ports may have come or gone.
+  /// - Throws: where there is no such socket, as in some containers.
+  init(_ changed: @escaping @Sendable () -> Void) throws(SystemError) {
+    let socket = try UeventSocket()
+    var ends: [CInt] = [-1, -1]
+    try SystemError.check(pipe(&ends))
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    life = Mutex(ends[1])
+    let job = Unmanaged.passRetained(Job(socket, stop: ends[0], changed, listener: self))
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<Job>.fromOpaque(context).takeRetainedValue().run() }
+        return nil
+      }, job.toOpaque())
+    guard result == 0 else {
+      job.release()
+      stop()
+      throw SystemError(code: result)
+    }
+    pthread_detach(thread)
+  }
+
+  deinit { stop() }
+
+  /// Returns at once; a call of `changed` may still be under way.
+  func stop() {
+    if let descriptor = life.withLock({ $0.take() }) { close(descriptor) }
+  }
+
+  fileprivate func ended() { listening.store(false, ordering: .relaxed) }
+
+  /// What the thread owns.
+  private final class Job {
+    private var socket: UeventSocket
+    private let stop: CInt
+    private let changed: @Sendable () -> Void
+    private weak let listener: UeventListener?
+
+    init(
+      _ socket: consuming UeventSocket, stop: CInt, _ changed: @escaping @Sendable () -> Void, listener: UeventListener
+    ) {
+      self.socket = socket
+      self.stop = stop
+      self.changed = changed
+      self.listener = listener
+    }
+
+    deinit { close(stop) }
+
+    func run() {
+      while wait() {
+        do throws(SystemError) {
+          if try areOthers() { changed() }
+        } catch {
+          listener?.ended()
+          // From now on somebody has to look.
+          changed()
+          return
+        }
+      }
+    }
+
+    private func wait() -> Bool {
+      var descriptors = [
+        pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: stop, events: 0, revents: 0),
+      ]
+      _ = poll(&descriptors, 2, -1)
+      return descriptors[1].revents == 0
+    }
+
+    /// Reads a share of what is there, so that it can be stopped.
+    private func areOthers() throws(SystemError) -> Bool {
+      var areOthers = false
+      for _ in 0..<64 {
+        switch try socket.read() {
+        case .event(let event): areOthers = areOthers || event.subsystem == "tty"
+        case .lost: areOthers = true
+        case .unknown: break
+        case .nothing: return areOthers
+        }
+      }
+      return areOthers
+    }
+  }
+}
