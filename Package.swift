@@ -223,9 +223,9 @@ let package = Package(
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineLayer", "TestTools", "TestWire", "LoopbackTransport",
-        "TCPTransport", "UnixTransport",
-        nioCore, nioPosix, nioEmbedded, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineDevices", "LineEmulation", "LineLayer", "TestTools",
+        "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore, nioPosix,
+        nioEmbedded, httpTypes, logging,
       ]),
     tests(
       "BywayInterceptorsTests",

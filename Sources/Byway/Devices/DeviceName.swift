@@ -38,6 +38,9 @@ public struct DeviceName: Sendable, Hashable {
   /// It stands for characters that are not in it, which browsers show in its place (RFC 5890 §2.3.1).
   package var isEncoded: Bool { text.dropFirst(2).hasPrefix("--") }
 
+  /// For what says nothing of itself.
+  package static let unnamed = DeviceName(validated: "device")
+
   private init(validated text: String) {
     self.text = text
   }

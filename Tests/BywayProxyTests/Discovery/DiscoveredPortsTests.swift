@@ -1,0 +1,300 @@
+import Byway
+import NIOCore
+import Testing
+
+@testable import BywayProxy
+
+/// In virtual time.
+@Suite struct DiscoveredPortsTests {
+  private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+  /// Ports, and who answers at them.
+  private struct Bench {
+    var ports: DiscoveredPorts
+    var now = DiscoveredPortsTests.start
+    var plugged: [LinkPort] = []
+    /// By the address of the link; who is not there does not answer.
+    var claims: [String: DeviceClaim] = [:]
+    /// Every question in its order.
+    var asked: [String] = []
+
+    init(reserved: [String] = []) {
+      ports = DiscoveredPorts(reserved: Set(reserved.compactMap { DeviceName($0) }))
+    }
+
+    mutating func plug(_ port: LinkPort, _ name: String? = nil, title: String? = nil) {
+      plugged.append(port)
+      if let name {
+        claims[port.address] = DeviceClaim(name: DeviceName(name), title: title.flatMap { DeviceText($0) })
+      }
+      list()
+    }
+
+    mutating func unplug(_ device: String) {
+      plugged.removeAll { $0.device == device }
+      list()
+    }
+
+    mutating func list() {
+      ports.list(plugged, from: 0, at: now)
+      settle()
+    }
+
+    /// Every question is answered at once.
+    mutating func settle() {
+      while case let questions = ports.questions(at: now), !questions.isEmpty {
+        for question in questions {
+          asked.append(question.link)
+          ports.take(claims[question.link], to: question, at: now)
+        }
+      }
+    }
+
+    mutating func wait(_ time: TimeAmount) {
+      let end = now + time
+      while let deadline = ports.deadline, deadline <= end {
+        now = max(now, deadline)
+        ports.advance(to: now)
+        settle()
+      }
+      now = end
+      ports.advance(to: now)
+    }
+
+    var names: [String] { ports.devices.map(\.name.text) }
+  }
+
+  private func port(_ number: Int, _ name: String? = "FTDI FT232R", obstacle: String? = nil) -> LinkPort {
+    LinkPort(address: "serial:usb:0403:6001:\(number)", device: "/dev/ttyUSB\(number)", name: name, obstacle: obstacle)
+  }
+
+  @Test("a device has the name and the title that it says")
+  func claimed() {
+    var bench = Bench()
+    bench.plug(port(0), "printer", title: "In the hall")
+    #expect(
+      bench.ports.devices == [
+        DiscoveredDevice(
+          name: DeviceName("printer") ?? .unnamed, title: DeviceText("In the hall"), link: "serial:usb:0403:6001:0",
+          state: .present)
+      ])
+  }
+
+  @Test("it is not on the list before it has had the time to say who it is")
+  func unanswered() throws {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list([port(0)], from: 0, at: Self.start)
+    let question = try #require(ports.questions(at: Self.start).first)
+    #expect(ports.devices.isEmpty && ports.questions(at: Self.start).isEmpty)
+    ports.take(nil, to: question, at: Self.start + .seconds(5))
+    #expect(ports.devices.map(\.name.text) == ["ftdi-ft232r"] && ports.devices.first?.title?.text == "FTDI FT232R")
+  }
+
+  @Test("who does not answer is asked twice more, and then left alone")
+  func retries() {
+    var bench = Bench()
+    bench.plug(port(0))
+    bench.wait(.hours(1))
+    #expect(bench.asked.count == 3 && bench.ports.deadline == nil)
+    bench.unplug("/dev/ttyUSB0")
+    bench.wait(.seconds(10))
+    bench.plug(port(0))
+    #expect(bench.asked.count == 4)
+  }
+
+  @Test("a gateway that starts after its device gives it its name")
+  func late() {
+    var bench = Bench()
+    bench.plug(port(0))
+    #expect(bench.names == ["ftdi-ft232r"])
+    bench.claims[port(0).address] = DeviceClaim(name: DeviceName("camera"))
+    bench.wait(.seconds(20))
+    #expect(bench.names == ["camera"] && bench.asked.count == 2)
+  }
+
+  @Test(
+    "without a name of its own it has that of its adapter",
+    arguments: [
+      ("FTDI FT232R USB UART", "ftdi-ft232r-usb-uart"), ("../../\u{1B}[2J\u{202E}<b>", "2j-b"), ("设备", "ttyusb0"),
+      (nil, "ttyusb0"),
+      (String(repeating: "x", count: 10_000), String(repeating: "x", count: 63)),
+    ] as [(String?, String)])
+  func usbStrings(_ strings: String?, _ name: String) {
+    var bench = Bench()
+    bench.plug(port(0, strings))
+    #expect(bench.names == [name])
+    for title in bench.ports.devices.compactMap(\.title) { #expect(DeviceText(title.text) == title) }
+    bench.claims = [port(0).address: DeviceClaim(name: nil, title: DeviceText("T"))]
+    bench.wait(.minutes(1))
+    #expect(bench.names == [name] && bench.ports.devices.first?.title?.text == "T")
+  }
+
+  @Test("of two of the same name the second has a number; the first one's going changes nothing for it")
+  func same() {
+    var bench = Bench()
+    for number in 0..<3 { bench.plug(port(number), "printer") }
+    #expect(bench.names == ["printer", "printer-2", "printer-3"])
+    bench.unplug("/dev/ttyUSB0")
+    bench.plug(port(3), "printer")
+    #expect(bench.names == ["printer", "printer-2", "printer-3", "printer-4"])
+    bench.wait(.minutes(2))
+    #expect(bench.names == ["printer-2", "printer-3", "printer-4"])
+    bench.plug(port(4), "printer")
+    #expect(bench.names == ["printer", "printer-2", "printer-3", "printer-4"])
+  }
+
+  @Test("a name that the configuration gives to another is not taken, from now on or from a reload on")
+  func reserved() {
+    var bench = Bench(reserved: ["printer", "ftdi-ft232r"])
+    bench.plug(port(0), "printer")
+    #expect(bench.names == ["ftdi-ft232r-2"])
+    bench.ports.reserve([])
+    #expect(bench.names == ["printer"])
+    bench.plug(port(1), "printer")
+    bench.ports.reserve(Set(["printer-2"].compactMap { DeviceName($0) }))
+    #expect(bench.names == ["printer", "printer-3"])
+  }
+
+  @Test("who is unplugged is away for a minute, and then gone; who comes back within it is the same")
+  func away() {
+    var bench = Bench()
+    bench.plug(port(0), "printer")
+    bench.wait(.seconds(30))
+    bench.unplug("/dev/ttyUSB0")
+    #expect(bench.ports.devices.map(\.state) == [.away(since: bench.now)])
+    bench.wait(.seconds(59))
+    #expect(bench.names == ["printer"])
+    bench.claims = [:]
+    bench.plug(port(0))
+    #expect(bench.ports.devices.map(\.state) == [.present] && bench.names == ["printer"])
+    bench.wait(.minutes(5))
+    bench.unplug("/dev/ttyUSB0")
+    bench.wait(.seconds(60))
+    #expect(bench.names == [] && bench.ports.deadline == nil)
+  }
+
+  @Test("who comes back under another name of the system is asked again, and is the same device")
+  func otherFile() {
+    var bench = Bench()
+    bench.plug(port(0), "printer")
+    bench.wait(.seconds(5))
+    bench.plugged[0].device = "/dev/ttyUSB7"
+    bench.list()
+    #expect(bench.names == ["printer"] && bench.asked.count == 2)
+  }
+
+  @Test("a port whose address changes because another of its kind has come stays the same device")
+  func otherAddress() {
+    var bench = Bench()
+    bench.plug(LinkPort(address: "serial:usb:0403:6001", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
+    bench.plugged[0].address = "serial:/dev/serial/by-path/0"
+    bench.plug(LinkPort(address: "serial:/dev/serial/by-path/1", device: "/dev/ttyUSB1", name: "FTDI"), "camera")
+    #expect(bench.ports.devices.map(\.link) == ["serial:/dev/serial/by-path/1", "serial:/dev/serial/by-path/0"])
+    #expect(bench.names == ["camera", "printer"] && bench.asked.count == 2)
+  }
+
+  @Test("a plug that has a loose contact is asked no more than every two seconds")
+  func flapping() {
+    var bench = Bench()
+    for _ in 0..<100 {
+      bench.plug(port(0), "printer")
+      bench.wait(.milliseconds(50))
+      bench.unplug("/dev/ttyUSB0")
+      bench.wait(.milliseconds(50))
+    }
+    #expect((1...6).contains(bench.asked.count) && bench.names == ["printer"])
+    bench.plug(port(0), "printer")
+    bench.wait(.seconds(5))
+    #expect(bench.ports.devices.map(\.state) == [.present] && bench.ports.deadline == nil)
+  }
+
+  @Test("an answer that comes when the port has gone is nobody's")
+  func lateAnswer() throws {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list([port(0)], from: 0, at: Self.start)
+    let question = try #require(ports.questions(at: Self.start).first)
+    ports.list([], from: 0, at: Self.start + .seconds(1))
+    ports.list([port(0)], from: 0, at: Self.start + .seconds(3))
+    // One port is asked by one at a time.
+    #expect(ports.questions(at: Self.start + .seconds(3)).isEmpty)
+    ports.take(DeviceClaim(name: DeviceName("ghost")), to: question, at: Self.start + .seconds(4))
+    #expect(ports.devices.isEmpty)
+    let again = try #require(ports.questions(at: Self.start + .seconds(4)).first)
+    ports.take(DeviceClaim(name: DeviceName("printer")), to: again, at: Self.start + .seconds(4))
+    #expect(ports.devices.map(\.name.text) == ["printer"])
+  }
+
+  @Test("a port that another program has is left alone until that lets it go")
+  func obstructed() {
+    var bench = Bench()
+    bench.plug(port(0, obstacle: "in use by process 4711 (picocom)"))
+    #expect(bench.asked.isEmpty && bench.names == ["ftdi-ft232r"])
+    #expect(bench.ports.devices.map(\.state) == [.obstructed("in use by process 4711 (picocom)")])
+    bench.plugged[0].obstacle = nil
+    bench.claims[port(0).address] = DeviceClaim(name: DeviceName("printer"))
+    bench.list()
+    #expect(bench.names == ["printer"] && bench.ports.devices.map(\.state) == [.present])
+    bench.plugged[0].obstacle = "only group dialout may open it"
+    bench.list()
+    #expect(bench.ports.devices.map(\.state) == [.obstructed("only group dialout may open it")])
+    #expect(bench.names == ["printer"] && bench.asked.count == 1)
+  }
+
+  @Test("a hundred ports at once are asked eight at a time, and all have names")
+  func hundred() {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list((0..<100).map { port($0) }, from: 0, at: Self.start)
+    var waiting: [DiscoveredPorts.Question] = ports.questions(at: Self.start)
+    var most = 0
+    while !waiting.isEmpty {
+      most = max(most, waiting.count)
+      ports.take(DeviceClaim(name: DeviceName("board")), to: waiting.removeFirst(), at: Self.start)
+      waiting += ports.questions(at: Self.start)
+    }
+    #expect(most == 8 && ports.deadline == nil)
+    #expect(Set(ports.devices.map(\.name)).count == 100 && ports.devices.allSatisfy { $0.name.text.hasPrefix("board") })
+  }
+
+  @Test("what floods the list of ports is cut off")
+  func bounded() {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list((0..<10_000).map { port($0, obstacle: "busy") }, from: 0, at: Self.start)
+    #expect(ports.devices.count == 256)
+  }
+
+  @Test("a device that two sources list is one")
+  func twoSources() {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list([port(0, obstacle: "busy")], from: 0, at: Self.start)
+    let link = LinkPort(address: "serial:/links/a", device: "/dev/ttyUSB0", name: "a", obstacle: "busy")
+    ports.list([link], from: 1, at: Self.start)
+    #expect(ports.devices.map(\.link) == [port(0).address])
+    ports.list([], from: 0, at: Self.start)
+    ports.list([link], from: 1, at: Self.start)
+    #expect(ports.devices.count == 2)
+  }
+
+  @Test("whatever happens, names are different, nothing traps, and all comes to rest")
+  func anything() {
+    var generator = SystemRandomNumberGenerator()
+    let names = ["printer", "printer-2", "byway", "", "設", "xn--a", "FTDI  x"]
+    for _ in 0..<50 {
+      var bench = Bench(reserved: ["byway", "printer-2"])
+      for _ in 0..<100 {
+        let number = Int.random(in: 0..<6, using: &generator)
+        let name = names.randomElement(using: &generator) ?? ""
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0 where !bench.plugged.contains { $0.device == port(number).device }: bench.plug(port(number, name), name)
+        case 1: bench.unplug("/dev/ttyUSB\(number)")
+        case 2: for index in bench.plugged.indices { bench.plugged[index].obstacle = Bool.random() ? "busy" : nil }
+        case 3: bench.list()
+        default: bench.wait(.milliseconds(.random(in: 0..<70_000, using: &generator)))
+        }
+        let taken = bench.names
+        #expect(Set(taken).count == taken.count && !taken.contains("byway") && !taken.contains("printer-2"))
+      }
+      bench.wait(.minutes(5))
+      #expect(bench.ports.deadline == nil)
+    }
+  }
+}
