@@ -26,6 +26,8 @@ final class ProxyHandler: ExchangeHandler {
         pages == nil
         ? try terms.rules.hosts.addressee(of: &request.fields, port: port, isGuarded: false)
         : try terms.rules.admit(&request.fields, port: port)
+      // Before interceptors answer for one that is not there.
+      if case .device(let name) = addressee { request.device = try way.devices.device(named: name) }
       return try handler(for: addressee, of: request, by: terms, pages).begin(request, respondingTo: sink)
     } catch {
       sink.fail(error)
@@ -42,9 +44,7 @@ final class ProxyHandler: ExchangeHandler {
       return terms.hasMain ? terms.next : way.frontPage
     case .frontPage:
       return way.frontPage
-    case .device(let name):
-      // Before interceptors answer for one that is not there.
-      _ = try way.devices.device(named: name)
+    case .device:
       return isTunnel ? DeviceTunnelHandler(pages, by: terms, on: way.eventLoop) : terms.next
     case .elsewhere:
       guard terms.hasMain else { throw Self.noDefault }

@@ -33,12 +33,22 @@ package struct DeviceHosts: Sendable, Hashable {
 
   /// `nil`: the host is not beneath any of them.
   package func meaning(of host: Host) -> Meaning? {
-    guard case .name(let name) = host,
-      let suffix = suffixes.first(where: { name.hasSuffix($0) && name.dropLast($0.count).last == "." })
-    else { return nil }
-    let label = name.dropLast(suffix.count + 1)
+    guard case .name(let name) = host, let label = label(of: name) else { return nil }
     if label == Self.frontPage { return .frontPage }
     return DeviceName(label).map { .device($0) } ?? .notAName(String(label))
+  }
+
+  /// What stands before a suffix and its dot.
+  private func label(of name: String) -> Substring? {
+    for suffix in suffixes {
+      let count = name.utf8.count - suffix.utf8.count - 1
+      guard count >= 0 else { continue }
+      let rest = name.utf8.dropFirst(count)
+      if rest.first == UInt8(ascii: "."), rest.dropFirst().elementsEqual(suffix.utf8) {
+        return Substring(name.utf8.prefix(count))
+      }
+    }
+    return nil
   }
 
   /// A domain whose cookies several devices would share.

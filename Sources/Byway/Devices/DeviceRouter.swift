@@ -10,7 +10,8 @@ package final class DeviceRouter: ExchangeHandler {
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do throws(BywayError) {
-      return try devices.device(for: request.fields).upstream.begin(request, respondingTo: sink)
+      let device = if let device = request.device { device } else { try devices.device(for: request.fields) }
+      return device.upstream.begin(request, respondingTo: sink)
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()

@@ -11,7 +11,7 @@ package final class DeviceTable: @unchecked Sendable {
   /// After which a device of a pattern is closed that nobody uses.
   private static let madeIdle = TimeAmount.minutes(5)
 
-  private struct Made {
+  struct Made {
     let device: OpenDevice
     var lastUse: NIODeadline
   }
@@ -20,7 +20,9 @@ package final class DeviceTable: @unchecked Sendable {
   package private(set) var directory: DeviceDirectory
   private var terms: OpenDevice.Terms
   private var opened: [[String]: OpenDevice] = [:]
-  private var made: [DeviceName: Made] = [:]
+  /// Those of ``opened`` that were asked for by a name.
+  private var named: [DeviceName: OpenDevice] = [:]
+  private(set) var made: [DeviceName: Made] = [:]
   private var sweep: Scheduled<Void>?
   private var isShutDown = false
 
@@ -47,7 +49,12 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
   package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
-    if let device = directory[name] { return try open(device.roads) }
+    if let device = named[name] { return device }
+    if let device = directory[name] {
+      let device = try open(device.roads)
+      named[name] = device
+      return device
+    }
     if made[name] != nil {
       made[name]?.lastUse = eventLoop.now
       if let known = made[name] { return known.device }
@@ -144,9 +151,10 @@ package final class DeviceTable: @unchecked Sendable {
   package func replace(by directory: DeviceDirectory, _ terms: OpenDevice.Terms, _ preparation: Preparation) {
     self.directory = directory
     self.terms = terms
-    let named = Set(([directory.main] + directory.devices.map(\.roads)).map(\.identity))
+    named = [:]
+    let kept = Set(([directory.main] + directory.devices.map(\.roads)).map(\.identity))
     for (identity, device) in opened {
-      if named.contains(identity) {
+      if kept.contains(identity) {
         device.upstream.patience = terms.patience
       } else {
         opened[identity] = nil
@@ -166,6 +174,7 @@ package final class DeviceTable: @unchecked Sendable {
     let devices = try? await eventLoop.submit {
       let devices = Array(self.opened.values) + self.made.values.map(\.device)
       self.opened = [:]
+      self.named = [:]
       self.made = [:]
       self.isShutDown = true
       self.sweep?.cancel()

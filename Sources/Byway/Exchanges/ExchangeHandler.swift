@@ -26,6 +26,8 @@ package struct ExchangeHead {
   /// Of the connection that the response is for: how much of it may be received before it can go on. `nil`: as much as is
   /// usual.
   package var readAhead: ReadAhead?
+  /// The device that its authority names, where somebody has looked already.
+  package var device: OpenDevice?
   /// Where to tell what becomes of it; `nil` where nobody wants to know.
   package var observed: ObservedExchange?
 

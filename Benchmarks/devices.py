@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""What many devices cost a proxy: a thousand configured, and names in front of one.
+
+    python3 -B Benchmarks/devices.py --byway .build/release/byway
+
+First a proxy with a thousand devices in its file, of which ten are used: how long its start takes, and its resident memory. Then
+the same small requests through a proxy with one link, and through one with a thousand devices by name, rounds interleaved:
+the difference in processor time is what finding a device costs.
+"""
+import argparse
+import contextlib
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import contenders
+
+DEVICES = 1000
+USED = 10
+CLIENTS = 32
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        print(measure(options, folder, running))
+
+
+def measure(options, folder, running):
+    def start(server):
+        running.callback(server.stop)
+        return server
+
+    files = contenders.fresh(folder, "files")
+    origin = start(contenders.nginx_origin(1, contenders.fresh(folder, "origin"), files))
+    links = contenders.fresh(folder, "links")
+    gateway = [options.byway, "gateway", "--origin", f"unix:{origin.socket}"]
+    for number in range(USED):
+        gateway += ["--link", f"unix:{links}/d{number}"]
+    start(contenders.Process(1, links, gateway, links / f"d{USED - 1}"))
+
+    plain = contenders.fresh(folder, "plain")
+    one = start(contenders.Process(
+        0, plain, [options.byway, "proxy", "--link", f"unix:{links}/d0", "--listen", f"unix:{plain}/s"], plain / "s"))
+    many_folder = contenders.fresh(folder, "many")
+    with open(many_folder / "proxy.conf", "w") as file:
+        print(f"listen = unix:{many_folder}/s", file=file)
+        for number in range(DEVICES):
+            print(f"[device d{number}]\ntitle = Device {number}\nlink = unix:{links}/d{number}", file=file)
+    begin = time.monotonic()
+    many = start(contenders.Process(
+        0, many_folder, [options.byway, "proxy", "--config", many_folder / "proxy.conf"], many_folder / "s"))
+    started = time.monotonic() - begin
+    for number in range(USED):
+        subprocess.run(
+            [contenders.program("curl", "curl"), "-qsf", "-o", "/dev/null", "--unix-socket", many.socket,
+             f"http://d{number}.localhost/"], check=True)
+    memory = many.memory()[0]
+
+    rows = {"one link": (one, "localhost"), f"{DEVICES} by name": (many, "d7.localhost")}
+    results = {name: [] for name in rows}
+    for number in range(options.rounds):
+        names = list(rows)
+        for name in names[number % 2:] + names[:number % 2]:
+            server, host = rows[name]
+            before = server.busy()
+            count = load(server, host, options.seconds)
+            results[name].append(((server.busy() - before) / count * 1e6, count / options.seconds))
+            print(f"round {number + 1} {name}: {results[name][-1][0]:.2f} µs, {results[name][-1][1]:,.0f}/s", file=sys.stderr)
+    lines = [
+        f"start with {DEVICES} devices: {started * 1000:.0f} ms; resident, {USED} of them used: {memory:.1f} MiB", "",
+        "| | processor time a request | requests/s |", "|---|---|---|"]
+    for name, values in results.items():
+        cost, rate = (statistics.median(column) for column in zip(*values))
+        lines.append(f"| {name} | {cost:.2f} µs | {rate:,.0f} |")
+    return "\n".join(lines)
+
+
+def load(server, host, seconds):
+    """How many requests were answered."""
+    command = [
+        contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds,
+        "--base-uri", f"unix:{server.socket}", f"http://{host}/"]
+    run = subprocess.run(["taskset", "-c", "1", *map(str, command)], capture_output=True, text=True, timeout=300)
+    counts = {word: int(re.search(rf"(\d+) {word}", run.stdout)[1]) for word in ("succeeded", "failed")}
+    if counts["failed"] or not counts["succeeded"] or "0 3xx, 0 4xx, 0 5xx" not in run.stdout:
+        sys.exit(f"not every request was answered:\n{run.stdout}{run.stderr}")
+    return counts["succeeded"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+import HTTPWire
+import Logging
+import LoopbackTransport
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+/// Which devices are open, in virtual time.
+@Suite("Devices as far as somebody asks for them") struct DeviceTableTests {
+  private let loop = EmbeddedEventLoop()
+  private let transports = TransportRegistry([LoopbackTransport()])
+
+  private func table(_ directory: DeviceDirectory) -> DeviceTable {
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    return DeviceTable(
+      directory, OpenDevice.Terms(hop: nil, patience: .seconds(1), liveness: nil, logger: quiet), on: loop)
+  }
+
+  private func patterns() throws -> DeviceDirectory {
+    let pattern = try DevicePattern("{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    return try DeviceDirectory([], patterns: [pattern])
+  }
+
+  private func name(_ text: String) throws -> DeviceName { try #require(DeviceName(text)) }
+
+  @Test("of a pattern's devices at most 32 are open, and the one that was not used longest goes")
+  func bound() throws {
+    let table = table(try patterns())
+    let first = try table.device(named: name("first"))
+    for number in 0..<40 {
+      loop.advanceTime(by: .milliseconds(1))
+      _ = try table.device(named: name("d\(number)"))
+      #expect(try table.device(named: name("first")) === first)
+      #expect(table.openNames.count <= 32)
+    }
+    #expect(try table.openNames.contains(name("first")) && !table.openNames.contains(name("d0")))
+  }
+
+  @Test("one that nobody has used for five minutes is closed, and opens again")
+  func idle() throws {
+    let table = table(try patterns())
+    let old = try table.device(named: name("old"))
+    loop.advanceTime(by: .minutes(4))
+    _ = try table.device(named: name("young"))
+    loop.advanceTime(by: .minutes(2))
+    #expect(try table.openNames == [name("young")])
+    #expect(try table.device(named: name("old")) !== old)
+    loop.advanceTime(by: .minutes(20))
+    #expect(table.openNames.isEmpty)
+  }
+
+  @Test("one link is one device, whatever it is called")
+  func identity() throws {
+    let link = try transports.link("loopback:x")
+    let directory = try DeviceDirectory(
+      [Device(name("a"), roads: [link]), Device(name("b"), roads: [link])], main: [link])
+    let table = table(directory)
+    #expect(try table.device(named: name("a")) === table.device(named: name("b")))
+    #expect(try table.device(for: [":authority": "anything.example"]) === table.device(named: name("a")))
+  }
+
+  @Test("the authority decides, and without one it is the default device")
+  func authority() throws {
+    let directory = try DeviceDirectory([Device(name("a"), roads: [transports.link("loopback:a")])])
+    let table = table(directory)
+    #expect(try table.device(for: [":authority": "A.localhost:80"]) === table.device(named: name("a")))
+    for authority in ["b.localhost", "localhost", "byway.localhost", "a.b.localhost", "a", ""] {
+      let error = #expect(throws: BywayError.self) { try table.device(for: [":authority": authority]) }
+      #expect(error?.code == .misdirected, "\(authority)")
+    }
+  }
+}
+
+extension DeviceTable {
+  /// Of patterns.
+  fileprivate var openNames: Set<DeviceName> { Set(made.keys) }
+}
