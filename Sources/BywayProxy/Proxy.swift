@@ -41,7 +41,7 @@ public final class Proxy: Sendable {
       await proxy.warnIfOpen(configuration)
       return proxy
     } catch {
-      await way.devices.shutDown()
+      await way.shutDown()
       throw error
     }
   }

@@ -6,6 +6,8 @@ public import NIOCore
 public struct ProxyConfiguration: Sendable {
   /// The devices behind it.
   public var devices: DeviceDirectory
+  /// What else is looked for; `nil`: nothing.
+  package var discovery: DiscoverySettings?
   /// Where local clients connect: `unix:` or `tcp:`.
   public var listen: Link
   /// Names of this proxy, `HOST` or `HOST:PORT`, besides `localhost` and the loopback addresses. A request in origin form

@@ -24,6 +24,7 @@ final class ProxyWay: @unchecked Sendable {
   let eventLoop: any EventLoop
   let devices: DeviceTable
   let frontPage: any ExchangeHandler
+  private let finder: DeviceFinder
   private let hop: String
   /// On the event loop.
   private(set) var terms: ProxyTerms
@@ -38,6 +39,7 @@ final class ProxyWay: @unchecked Sendable {
     let terms = OpenDevice.Terms(configuration, hop: hop)
     let preparation = try await way.devices.prepare(configuration.devices, terms)
     try await eventLoop.submit { way.devices.replace(by: configuration.devices, terms, preparation) }.get()
+    await way.finder.look(by: configuration)
     return way
   }
 
@@ -47,6 +49,7 @@ final class ProxyWay: @unchecked Sendable {
     let devices = DeviceTable(
       configuration.devices, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
     self.devices = devices
+    finder = DeviceFinder(devices)
     frontPage = FrontPage.handler(for: devices)
     terms = Self.terms(configuration, rules, devices, hop: hop, traces: traces)
     self.configuration = Mutex(configuration)
@@ -70,11 +73,13 @@ final class ProxyWay: @unchecked Sendable {
       self.devices.replace(
         by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), preparation)
     }.get()
+    await finder.look(by: configuration)
     await before.interceptors.retire(except: configuration.interceptors)
   }
 
   func shutDown() async {
     for interceptor in configuration.withLock(\.interceptors) { await interceptor.shutDown() }
+    await finder.stop()
     await devices.shutDown()
   }
 
@@ -114,6 +119,13 @@ final class ProxyWay: @unchecked Sendable {
       next: LastRecipient(before: intercepting) { fields throws(BywayError) in
         try devices.device(for: fields).upstream
       })
+  }
+}
+
+extension DeviceFinder {
+  fileprivate func look(by configuration: ProxyConfiguration) async {
+    let names = Set(configuration.devices.devices.map(\.name))
+    await look(as: configuration.discovery, besides: names, logger: configuration.logger)
   }
 }
 

@@ -9,6 +9,8 @@ public struct DeviceDirectory: Sendable {
   /// Asked in this order for a name that is not a device's.
   public let patterns: [DevicePattern]
   package let hosts: DeviceHosts
+  /// Others may be found besides.
+  package let isOpen: Bool
   private let byName: [DeviceName: Device]
 
   /// One device, which needs no name.
@@ -16,6 +18,7 @@ public struct DeviceDirectory: Sendable {
     main = [link]
     devices = []
     patterns = []
+    isOpen = false
     byName = [:]
     hosts = .localhost
   }
@@ -30,6 +33,14 @@ public struct DeviceDirectory: Sendable {
   public init(
     _ devices: [Device], patterns: [DevicePattern] = [], main: [Link] = [], suffixes: [String] = []
   ) throws {
+    try self.init(devices, patterns: patterns, main: main, suffixes: suffixes, isOpen: false)
+  }
+
+  /// - Parameter isOpen: others may be found besides.
+  package init(
+    _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool
+  ) throws {
+    self.isOpen = isOpen
     self.main = main
     self.devices = devices
     self.patterns = patterns
@@ -43,7 +54,7 @@ public struct DeviceDirectory: Sendable {
   }
 
   /// Names mean nothing here: whatever is asked for goes to the one device.
-  package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty }
+  package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty && !isOpen }
 
   /// Beneath which the devices' names stand; `nil` where there is only one, which has none.
   var siblings: DeviceHosts? { isUnnamed ? nil : hosts }

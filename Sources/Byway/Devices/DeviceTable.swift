@@ -23,6 +23,8 @@ package final class DeviceTable: @unchecked Sendable {
   /// Those of ``opened`` that were asked for by a name.
   private var named: [DeviceName: OpenDevice] = [:]
   private(set) var made: [DeviceName: Made] = [:]
+  /// Those that were found, in the order of their names; none that the directory has.
+  private var discovered: [(found: DiscoveredDevice, device: Device)] = []
   private var sweep: Scheduled<Void>?
   private var isShutDown = false
 
@@ -52,6 +54,11 @@ package final class DeviceTable: @unchecked Sendable {
     if let device = named[name] { return device }
     if let device = directory[name] {
       let device = try open(device.roads)
+      named[name] = device
+      return device
+    }
+    if let found = discovered.first(where: { $0.found.name == name }) {
+      let device = try open(found.device.roads)
       named[name] = device
       return device
     }
@@ -152,20 +159,36 @@ package final class DeviceTable: @unchecked Sendable {
     self.directory = directory
     self.terms = terms
     named = [:]
-    let kept = Set(([directory.main] + directory.devices.map(\.roads)).map(\.identity))
-    for (identity, device) in opened {
-      if kept.contains(identity) {
-        device.upstream.patience = terms.patience
-      } else {
-        opened[identity] = nil
-        device.upstream.retire()
-      }
-    }
+    discovered.removeAll { directory[$0.found.name] != nil }
+    retireUnnamed()
+    for device in opened.values { device.upstream.patience = terms.patience }
     for entry in made.values { entry.device.upstream.retire() }
     made = [:]
     for (identity, device) in preparation.inbound {
       opened[identity] = device
       device.upstream.open()
+    }
+  }
+
+  /// Goes over to another list of devices that were found. Who has gone serves whom he has.
+  /// - Parameter found: with the links that lead to them.
+  package func discover(_ found: [(DiscoveredDevice, Link)]) {
+    discovered = found.compactMap { found, link in
+      guard directory[found.name] == nil,
+        let device = try? Device(found.name, title: found.title?.text, roads: [link])
+      else { return nil }
+      return (found, device)
+    }
+    named = [:]
+    retireUnnamed()
+  }
+
+  private func retireUnnamed() {
+    let all = [directory.main] + directory.devices.map(\.roads) + discovered.map(\.device.roads)
+    let kept = Set(all.map(\.identity))
+    for (identity, device) in opened where !kept.contains(identity) {
+      opened[identity] = nil
+      device.upstream.retire()
     }
   }
 
@@ -198,6 +221,8 @@ package struct DeviceEntry: Sendable {
   package let isInbound: Bool
   /// `.idle` where nobody has asked for it yet.
   package let status: UpstreamStatus
+  /// `nil` where it is configured.
+  package var discovery: DiscoveredDevice.State?
 }
 
 extension DeviceTable {
@@ -207,6 +232,11 @@ extension DeviceTable {
       var entries: [DeviceEntry] = []
       if !self.directory.main.isEmpty { entries.append(self.entry(nil, nil, self.directory.main)) }
       for device in self.directory.devices { entries.append(self.entry(device.name, device.title, device.roads)) }
+      for (found, device) in self.discovered {
+        var entry = self.entry(device.name, device.title, device.roads)
+        entry.discovery = found.state
+        entries.append(entry)
+      }
       for (name, entry) in self.made.sorted(by: { $0.key.description < $1.key.description }) {
         entries.append(
           DeviceEntry(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayProxy
 import Primitives
 
 /// The devices that a proxy leads to by name.
@@ -17,18 +18,33 @@ struct DeviceOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Make a device of whatever is plugged in: serial, or serial:/FOLDER for the ports in a folder. May be repeated.",
+      valueName: "ports"))
+  var discover: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "Devices are reached as NAME.DOMAIN, too, and at byway.DOMAIN is their list. May be repeated.",
       valueName: "domain"))
   var suffix: [String] = []
 
   init() {}
 
-  var isEmpty: Bool { device.isEmpty }
+  var isEmpty: Bool { device.isEmpty && discover.isEmpty }
 
   /// Reads what is given, which may be one setting of many.
   func check(in transports: TransportRegistry) throws {
     _ = try directory(main: nil, titles: [:], in: transports)
     _ = try titles()
+    _ = try discovery(in: transports)
+  }
+
+  /// - Returns: `nil` where nothing is to be looked for.
+  func discovery(in transports: TransportRegistry) throws -> DiscoverySettings? {
+    let ports = try discover.map { text in
+      try OptionValue.of("--discover") { try WatchedPorts(text, transports: transports) }
+    }
+    return ports.isEmpty ? nil : DiscoverySettings(ports, transports: transports)
   }
 
   /// - Parameter main: the default device's link.
@@ -46,7 +62,7 @@ struct DeviceOptions: ParsableArguments {
   private func directory(
     main: Link?, titles: [DeviceName: String], in transports: TransportRegistry
   ) throws -> DeviceDirectory {
-    if device.isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
+    if isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
     var roads: [(name: String, links: [String])] = []
     // What is wrong with the book is told where one of its names is used.
     let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
@@ -72,7 +88,8 @@ struct DeviceOptions: ParsableArguments {
       }
     }
     return try OptionValue.of("--suffix") {
-      try DeviceDirectory(devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix)
+      try DeviceDirectory(
+        devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !discover.isEmpty)
     }
   }
 }

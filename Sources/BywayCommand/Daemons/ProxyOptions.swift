@@ -77,6 +77,7 @@ struct ProxyOptions: MemberOptions {
       throw CommandFailure(
         .usage, "--listen \(listen): open=dial is for links, and a proxy has to wait for its clients.")
     }
+    configuration.discovery = try devices.discovery(in: transports)
     configuration.names = name
     configuration.allowedPages = allowPage
     configuration.maximumConnections = try DescriptorBudget(accepting: maxConnections).accepted

@@ -14,6 +14,10 @@ struct DeviceListing: Sendable, Hashable {
     case down
     /// For its gateway, which opens the link.
     case waiting
+    /// Unplugged.
+    case away
+    /// Something else has its port.
+    case obstructed
   }
 
   struct Device: Sendable, Hashable {
@@ -23,7 +27,7 @@ struct DeviceListing: Sendable, Hashable {
     let url: String
     let roads: [String]
     let state: State
-    /// Why it is down.
+    /// Why it is down, or cannot be opened.
     let reason: String?
     /// When its link was last open; `nil` where it is open now, or never was. In seconds since 1970.
     let lastSeen: Int?
@@ -44,8 +48,10 @@ extension DeviceListing.Device {
     title = entry.title
     url = place.url(of: entry.name)
     roads = entry.addresses.map(\.publicName)
-    lastSeen = entry.status.lastSeen.map { .secondsSinceEpoch(of: $0) }
+    lastSeen = (entry.leftAt ?? entry.status.lastSeen).map { .secondsSinceEpoch(of: $0) }
     switch entry.status.state {
+    case _ where entry.leftAt != nil: (state, reason) = (.away, nil)
+    case _ where entry.obstacle != nil: (state, reason) = (.obstructed, entry.obstacle)
     case .open: (state, reason) = (.up, nil)
     case _ where entry.isInbound: (state, reason) = (.waiting, nil)
     case .idle: (state, reason) = (.idle, nil)
@@ -61,6 +67,16 @@ extension DeviceListing.Device {
       "roads": .array(roads.map { .string($0) }), "state": .string(state.rawValue),
       "reason": reason.map { .string($0) }, "lastSeen": lastSeen.map { .string(.utc($0)) },
     ]
+  }
+}
+
+extension DeviceEntry {
+  fileprivate var leftAt: NIODeadline? {
+    if case .away(let since) = discovery { since } else { nil }
+  }
+
+  fileprivate var obstacle: String? {
+    if case .obstructed(let reason) = discovery { reason } else { nil }
   }
 }
 

@@ -54,6 +54,8 @@ enum FrontPageText {
     case .closed: "closed, opens when asked for"
     case .down: "down"
     case .waiting: "waiting for its gateway"
+    case .away: "unplugged"
+    case .obstructed: "in use"
     }
   }
 
@@ -75,7 +77,7 @@ enum FrontPageText {
     .state::before { content: ""; display: inline-block; width: 0.6em; height: 0.6em; border-radius: 50%; margin-right: 0.5em;
       background: #8888 }
     [data-state="up"] .state::before { background: #2a8f3f }
-    [data-state="down"] .state::before { background: #c5372c }
+    [data-state="down"] .state::before, [data-state="obstructed"] .state::before { background: #c5372c }
     @media (max-width: 40rem) { thead { display: none } th, td { display: block; border: 0; padding: 0.1rem 0 } tr { display: block;
       padding: 0.6rem 0; border-bottom: 1px solid #8885 } }
 

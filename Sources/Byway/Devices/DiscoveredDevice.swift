@@ -1,4 +1,3 @@
-package import Byway
 package import NIOCore
 
 /// A device that was found, and not configured.
