@@ -4,15 +4,25 @@ extension LineLayer {
     counters.receivedBytes += UInt64(bytes.count)
     for run in deframer.receive(bytes) {
       // A frame may begin the session that seals the next one.
+      let length = run?.count ?? 0
       guard var run, let frame = FrameCodec.decode(&run, seal: session?.id) else {
         counters.damagedFrames += 1
+        counters.foreignBytes += UInt64(length)
         continue
       }
       counters.receivedFrames += 1
       handle(frame, at: now)
+      noteResumption()
     }
     offerMore(at: now)
     endIfComplete()
+  }
+
+  /// The other end is heard again, and has not ended the session that waited for the line.
+  private mutating func noteResumption() {
+    guard session?.isInterrupted == true else { return }
+    session?.isInterrupted = false
+    counters.resumes += 1
   }
 
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {

@@ -65,6 +65,7 @@ extension LineLayer {
       if role != .dialer { sayHello() }
       return
     }
+    if session?.isReady == true { session?.isInterrupted = true }
     session?.unanswered = 2
     session?.send.interrupt()
     session?.askAt = nil

@@ -134,6 +134,7 @@ package struct LineLayer: Sendable {
 
   package var statistics: LineStatistics {
     var statistics = counters
+    statistics.foreignBytes += deframer.skippedBytes
     statistics.roundTrip = roundTrip.smoothed
     statistics.rate = pacer.rate
     statistics.nominalRate = configuration.bytesPerSecond

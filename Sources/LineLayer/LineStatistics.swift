@@ -12,6 +12,10 @@ package struct LineStatistics: Equatable, Sendable {
   package var repeatedFrames: UInt64 = 0
   /// Runs of bytes that were not an intact frame: damaged, of another session, or foreign to the line.
   package var damagedFrames: UInt64 = 0
+  /// Bytes of those runs.
+  package var foreignBytes: UInt64 = 0
+  /// How often a session has gone on after its line had been lost.
+  package var resumes: UInt64 = 0
   /// Frames that were here already.
   package var duplicateFrames: UInt64 = 0
   /// Intact frames that broke the protocol, and were not obeyed.

@@ -124,4 +124,32 @@ struct InterruptionTests {
     _ = end.pass(1000)
     #expect(!end.layer.hasSession)
   }
+
+  @Test("counts as one that the session has outlived when the other end is heard again")
+  func resumes() {
+    var end = End()
+    end.report()
+    for round in 1...2 {
+      end.layer.lineLost(at: end.now)
+      _ = end.pass(10)
+      end.layer.lineRestored(at: end.now)
+      #expect(end.layer.statistics.resumes == UInt64(round - 1))
+      end.ask()
+      end.ask()
+      #expect(end.layer.statistics.resumes == UInt64(round))
+    }
+  }
+
+  @Test("by noise is counted in bytes, as they come")
+  func noise() {
+    var end = End()
+    let before = end.layer.statistics.foreignBytes
+    end.layer.receive([0, 1, 2, 3, 0], at: end.now)
+    #expect(end.layer.statistics.foreignBytes == before + 3)
+    for _ in 0..<10 { end.layer.receive([UInt8](repeating: 7, count: 1000), at: end.now) }
+    #expect(end.layer.statistics.foreignBytes == before + 10_003)
+    end.ask()
+    end.ask()
+    #expect(end.layer.statistics.foreignBytes < before + 10_100)
+  }
 }

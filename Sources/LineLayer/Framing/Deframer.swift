@@ -4,6 +4,8 @@ struct Deframer {
   let limit: Int
   private var partial: [UInt8] = []
   private var isTooLong = false
+  /// Bytes of runs that were too long, counted as they come: noise may have no end.
+  private(set) var skippedBytes: UInt64 = 0
 
   /// Bytes of a frame that is not complete.
   var heldBytes: Int { partial.count }
@@ -38,8 +40,10 @@ struct Deframer {
   }
 
   private mutating func take(_ run: UnsafeRawBufferPointer) {
-    guard !isTooLong else { return }
-    if partial.count + run.count > limit {
+    if isTooLong {
+      skippedBytes += UInt64(run.count)
+    } else if partial.count + run.count > limit {
+      skippedBytes += UInt64(partial.count + run.count)
       isTooLong = true
       partial = []
     } else {

@@ -68,6 +68,8 @@ struct Session {
   /// When OPEN was sent last, and how often.
   var openedAt: UInt64?
   var opens = 0
+  /// Its line was lost, and the other end has not been heard since that came back.
+  var isInterrupted = false
 
   init(_ id: SessionID, window: Int, peerWindow: Int, peerLargestPayload: Int, at now: UInt64) {
     self.id = id
