@@ -11,26 +11,38 @@ extension Trace {
     public var parts: Set<String>
     /// So does a parameter, not a field, whose whole name is one of these. In lower case.
     public var parameters: Set<String>
+    /// What follows a path's segment that is one of these, or ends in one behind a hyphen, underscore or dot, is a secret:
+    /// `/reset-token/…`. In lower case.
+    public var segments: Set<String>
 
     /// Rules of one's own; those left empty find nothing.
     /// - Parameters:
     ///   - words: parts of a secret's name, in lower case.
     ///   - parts: whole words of a secret's name, in lower case.
     ///   - parameters: whole names of parameters, in lower case.
-    public init(words: Set<String>, parts: Set<String> = [], parameters: Set<String>) {
+    ///   - segments: segments of a path that a secret follows, in lower case.
+    public init(
+      words: Set<String>, parts: Set<String> = [], parameters: Set<String>, segments: Set<String> = []
+    ) {
       self.words = words
       self.parts = parts
       self.parameters = parameters
+      self.segments = segments
     }
 
-    /// Knows `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and `otp`,
-    /// and the parameters `key`, `sig` and `code`.
+    /// Knows `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and `jwt`,
+    /// the parameters `key`, `sig` and `code`, and what follows `/token/`, `/secret/`, `/session/` and their like in a path.
     public static let defaults = Redaction(
       words: [
         "authorization", "cookie", "token", "secret", "passw", "passphrase", "api-key", "apikey", "api_key", "session",
         "signature", "credential", "private", "access-key", "access_key", "accesskey",
       ],
-      parts: ["auth", "pin", "otp", "totp", "mfa", "pwd", "pass"], parameters: ["key", "sig", "code"])
+      parts: ["auth", "pin", "otp", "totp", "mfa", "pwd", "pass", "jwt"], parameters: ["key", "sig", "code"],
+      segments: [
+        "token", "secret", "password", "passwd", "passphrase", "apikey", "api-key", "api_key", "access-key",
+        "access_key",
+        "session", "sessionid", "signature", "jwt", "otp", "pin",
+      ])
 
     /// Shows everything: the record is then worth as much as the passwords in it.
     public static let none = Redaction(words: [], parameters: [])

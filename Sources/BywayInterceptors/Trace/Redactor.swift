@@ -13,12 +13,14 @@ package struct Redactor: Sendable {
   private let words: WordFinder
   private let parts: Set<String>
   private let parameters: Set<String>
+  private let segments: SegmentFinder
   private let isIdle: Bool
 
   init(_ redaction: Trace.Redaction) {
     words = WordFinder(redaction.words)
     parts = redaction.parts
     parameters = redaction.parameters
+    segments = SegmentFinder(redaction.segments)
     isIdle = redaction == .none
   }
 
@@ -42,9 +44,25 @@ package struct Redactor: Sendable {
     HTTPFields(fields.map { changed($0) ?? $0 })
   }
 
-  /// Without credentials in front of the host, and secrets among the parameters of query and fragment.
+  /// Without credentials in front of the host, secrets among the parameters of query and fragment, and those that the path
+  /// announces.
   package func redactedURL(_ url: String) -> String {
     changedURL(url) ?? url
+  }
+
+  /// The same of bytes.
+  /// - Returns: `nil` where there is no secret.
+  package func changedURL(_ url: UnsafeRawBufferPointer) -> String? {
+    // Most have nothing in them that could hide one.
+    guard url.contains(where: Self.mayHide) || segments.finds(in: url) else { return nil }
+    return changedURL(String(decoding: url, as: UTF8.self))
+  }
+
+  /// Text with URLs in it, as in `User-Agent`.
+  /// - Returns: `nil` where there is no secret.
+  package func changedText(_ text: UnsafeRawBufferPointer) -> String? {
+    guard text.contains(UInt8(ascii: "/")) else { return nil }
+    return changedText(String(decoding: text, as: UTF8.self))
   }
 
   private func redact(_ fields: inout HTTPFields) {
@@ -63,26 +81,63 @@ package struct Redactor: Sendable {
       field.value = (scheme ?? "") + Trace.Redaction.mark
       return field
     }
-    guard name == .location || name == .contentLocation || name == .referer, let url = changedURL(field.value) else {
-      return nil
+    let changed: String?
+    switch name {
+    case .location, .contentLocation, .referer: changed = changedURL(field.value)
+    case .userAgent: changed = changedText(field.value)
+    default: changed = nil
     }
-    field.value = url
+    guard let changed else { return nil }
+    field.value = changed
     return field
+  }
+
+  /// What stands between spaces and brackets may be a URL.
+  private func changedText(_ text: String) -> String? {
+    var result: String?
+    var copied = text.startIndex
+    for word in text.utf8.split(whereSeparator: { " \t<>()[]\"',".utf8.contains($0) }) {
+      guard Substring(word).contains("//"), let changed = changedURL(String(Substring(word))) else { continue }
+      result = (result ?? "") + text[copied..<word.startIndex] + changed
+      copied = word.endIndex
+    }
+    return result.map { $0 + text[copied...] }
+  }
+
+  private static func mayHide(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: ";"), UInt8(ascii: "%"): true
+    default: false
+    }
   }
 
   /// - Parameter depth: how many URLs this one stands in.
   private func changedURL(_ url: String, depth: Int = 0) -> String? {
     let bytes = url.utf8
-    guard let first = bytes.firstIndex(where: { "?#@;".utf8.contains($0) }) else { return nil }
-    let parameters = bytes[first...].firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
+    let parameters = bytes.firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
     let credentials = Self.credentials(in: url[..<parameters])
     let place =
       credentials.map { String(url[..<$0.lowerBound] + url[$0.upperBound..<parameters]) } ?? String(url[..<parameters])
     // Parameters of a path (RFC 3986 §3.3): ;jsessionid=…
-    let path = changedPairs(place[...], separators: "/", depth: depth)
+    let path = changedPath(place, depth: depth)
     let form = changedPairs(url[parameters...], separators: "&?#", depth: depth)
     if credentials == nil, path == nil, form == nil { return nil }
     return (path ?? place) + (form ?? String(url[parameters...]))
+  }
+
+  private func changedPath(_ path: String, depth: Int) -> String? {
+    let pairs = changedPairs(path[...], separators: "/", depth: depth)
+    var result = ""
+    var isAnnounced = false
+    var isChanged = false
+    for (index, segment) in (pairs ?? path).split(separator: "/", omittingEmptySubsequences: false).enumerated() {
+      if index > 0 { result += "/" }
+      let isSecret = isAnnounced && !segment.isEmpty
+      isChanged = isChanged || isSecret
+      result += isSecret ? Trace.Redaction.mark[...] : segment
+      isAnnounced = !isSecret && segments.isOne(Self.decoded(segment.utf8).lowercased())
+    }
+    return isChanged ? result : pairs
   }
 
   /// What stands before the host, the sign between them included.
@@ -122,6 +177,9 @@ package struct Redactor: Sendable {
         if isSecret(Self.decoded(pair[..<equals])) || holdsSecret(Substring(value), depth: depth) {
           return value.startIndex
         }
+      } else if pair.contains(UInt8(ascii: "%")), holdsSecret(Substring(pair), depth: depth) {
+        // A whole URL, escaped.
+        return pair.startIndex
       }
       rest = rest[pair.endIndex...].dropFirst()
     }
@@ -130,10 +188,10 @@ package struct Redactor: Sendable {
 
   /// A URL in a value, perhaps escaped several times, may have a secret of its own.
   private func holdsSecret(_ value: Substring, depth: Int) -> Bool {
-    guard value.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "/") }) else { return false }
+    guard value.utf8.contains(where: { "%/?".utf8.contains($0) }) else { return false }
     // Who wraps a value that often hides something.
     guard depth < Self.depthLimit else { return true }
-    if value.contains("//"), changedURL(String(value), depth: depth + 1) != nil { return true }
+    if value.contains("//") || value.contains("?"), changedURL(String(value), depth: depth + 1) != nil { return true }
     guard value.utf8.contains(UInt8(ascii: "%")), let plain = PercentEncoding.decode(value), plain != value else {
       return false
     }

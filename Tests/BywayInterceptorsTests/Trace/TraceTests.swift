@@ -152,6 +152,12 @@ import TransportTestSupport
       ("location", "/?next=http%3A%2F%2Fme%3Ahidden%40b%2Fx&q=1", "/?next=[redacted]&q=1"),
       ("location", "/?next=http%253A%252F%252Fme%253Ahidden%2540b", "/?next=[redacted]"),
       ("location", "/?next=http%3A%2F%2Fb%2F%3Ftoken%3Dhidden", "/?next=[redacted]"),
+      ("location", "/?jwt=hidden", "/?jwt=[redacted]"), ("location", "/token/hidden/x", "/token/[redacted]/x"),
+      ("location", "/reset_token/hidden?a=1", "/reset_token/[redacted]?a=1"), ("location", "/token", "/token"),
+      ("location", "/tokens/7", "/tokens/7"), ("location", "/go/http%3A%2F%2Fme%3Ahidden%40b", "/go/[redacted]"),
+      ("location", "/x%3Ftoken%3Dhidden", "/[redacted]"), ("location", "/caf%C3%A9%20x", "/caf%C3%A9%20x"),
+      ("user-agent", "bot (+https://me:hidden@b/; x)", "bot (+https://b/; x)"),
+      ("user-agent", "Mozilla/5.0 (X11; Linux)", "Mozilla/5.0 (X11; Linux)"),
       ("location", "/?next=http%3A%2F%2Fb%2F&mail=me@b", "/?next=http%3A%2F%2Fb%2F&mail=me@b"),
     ])
   func overlooked(_ name: String, _ value: String, _ shown: String) async throws {
