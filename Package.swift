@@ -142,7 +142,7 @@ let package = Package(
     // The only library here that needs Foundation, and the only one that knows public suffixes.
     source("BywayURLSession", ["Byway", "BywayInterceptors", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
     // What is observed, as metrics of whatever backend; and the backend of the command.
-    source("BywayMetrics", ["Byway", "HTTPWire", "LineLayer", coreMetrics, nioCore]),
+    source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
     source("PrometheusText", [coreMetrics]),
     source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     // An emulated line between devices that programs open.
@@ -231,7 +231,9 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport", "TestTools", nioCore,
+        "LoopbackTransport", "Primitives", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport",
+        "TestTools",
+        nioCore,
         httpTypes,
         logging,
       ]),
@@ -348,7 +350,7 @@ let package = Package(
     checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
     checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
-    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", nioCore, httpTypes, crypto]),
+    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", nioCore, httpTypes, crypto]),
     tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", "TestTools", nioCore]),
     // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
     .target(name: "TestPeers", dependencies: ["TestTools"], path: "Tests/Support/Peers", swiftSettings: settings),

@@ -17,7 +17,7 @@ pid {folder}/pid;
 error_log stderr error;
 events {{ worker_connections 1024; }}
 http {{
-  access_log off;
+  access_log {log};
   sendfile on;
   client_max_body_size 0;
   keepalive_requests 1000000000;
@@ -141,8 +141,8 @@ def fresh(folder, name):
     return place
 
 
-def nginx(core, folder, configuration):
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, http=configuration))
+def nginx(core, folder, configuration, log="off"):
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, http=configuration, log=log))
     command = [program("nginx", "nginx-light"), "-c", folder / "nginx.conf", "-e", "stderr"]
     return Process(core, folder, command, folder / "s")
 
@@ -156,8 +156,8 @@ def sink_origin(core, folder):
     return Process(core, folder, command, folder / "s")
 
 
-def nginx_gateway(core, folder, origin):
-    return nginx(core, folder, NGINX_GATEWAY.format(socket=folder / "s", origin=origin))
+def nginx_gateway(core, folder, origin, log="off"):
+    return nginx(core, folder, NGINX_GATEWAY.format(socket=folder / "s", origin=origin), log)
 
 
 def haproxy_gateway(core, folder, origin):

@@ -4,6 +4,7 @@ machine does not matter.
 
     swift build -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked
     python3 -B Benchmarks/instructions.py --byway .build/release/byway
+    python3 -B Benchmarks/instructions.py --byway .build/release/byway -- --metrics unix:{}/m --access-log {}/access
 
 The same load as Benchmarks/gateway.py: one connection, 64 streams. Only user code is seen, and the command must have its symbols:
 `make release` strips them.
@@ -28,15 +29,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release, with symbols")
     parser.add_argument("--requests", type=int, default=3000)
+    parser.add_argument("--top", type=int, default=0, metavar="N", help="also the N functions that take the most")
+    parser.add_argument("arguments", nargs="*", help="for the gateway, behind --; {} is a folder of its own")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         profile = count(options, folder, running)
-        total, calls = read(profile)
+        total, calls, own = read(profile)
     print(f"{total / options.requests:,.0f} instructions a request")
     for function in COUNTED:
         print(f"{calls[function] / options.requests:,.1f} calls of {function}")
+    for function, instructions in own.most_common(options.top):
+        print(f"{instructions / options.requests:8,.1f} {function}")
 
 
 def count(options, folder, running):
@@ -51,7 +56,7 @@ def count(options, folder, running):
     gateway = contenders.Process(0, place, [
         contenders.program("valgrind", "valgrind"), "--tool=callgrind", "--instr-atstart=no",
         f"--callgrind-out-file={profile}", command, "gateway", "--link", f"unix:{place / 's'}", "--origin",
-        f"unix:{origin.socket}"], place / "s")
+        f"unix:{origin.socket}", *(argument.replace("{}", str(place)) for argument in options.arguments)], place / "s")
     running.callback(gateway.stop)
     load(gateway.socket, 500)
     control(gateway, "--instr=on")
@@ -79,18 +84,29 @@ def load(socket, count):
 
 
 def read(profile):
-    """(instructions, calls by the name of the function)"""
-    names, calls, callee, total = {}, collections.Counter(), "", 0
+    """(instructions, calls by the name of the function, its own instructions by its name)"""
+    names, calls, own, total = {}, collections.Counter(), collections.Counter(), 0
+    function = callee = ""
+    is_call = False
     for line in pathlib.Path(profile).read_text().splitlines():
-        if match := re.match(r"c?fn=\((\d+)\)(?: (.*))?", line):
-            if match[2]:
-                names[match[1]] = match[2]
-            callee = names.get(match[1], "")
+        if match := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
+            if match[3]:
+                names[match[2]] = match[3]
+            if match[1]:
+                callee = names.get(match[2], "")
+            else:
+                function = names.get(match[2], "")
         elif match := re.match(r"calls=(\d+)", line):
             calls[callee] += int(match[1])
+            is_call = True
         elif match := re.match(r"(?:summary|totals): (\d+)", line):
             total = int(match[1])
-    return total, calls
+        elif match := re.match(r"[+*-]?\d*\*? (\d+)$", line):
+            # The line after a call tells what was spent within it.
+            if not is_call:
+                own[function] += int(match[1])
+            is_call = False
+    return total, calls, own
 
 
 if __name__ == "__main__":

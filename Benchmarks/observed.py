@@ -4,7 +4,8 @@
     python3 Benchmarks/observed.py --byway .build/release/byway
     python3 Benchmarks/observed.py --byway .build/release/byway --before OLDER    next to another build
 
-Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are to the first row.
+Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are to the first row;
+nginx's, which is there to compare its log with, to nginx without one.
 """
 import argparse
 import contextlib
@@ -65,6 +66,12 @@ def measure(options, folder, running):
         servers[f"metrics, log {form}"] = started(
             form, options.byway, *metrics, "--access-log", "{}/access", "--access-log-format", form)
 
+    for name, log in {"nginx": "off", "nginx, log": "{}/access combined",
+                      "nginx, log with a buffer": "{}/access combined buffer=64k flush=1s"}.items():
+        place = contenders.fresh(folder, name.replace(" ", "-"))
+        servers[name] = start(contenders.nginx_gateway(
+            options.server_core, place, origin.socket, log.replace("{}", str(place))))
+
     results = {name: {"requests": [], "cpu": [], "idle": server.memory()[0]} for name, server in servers.items()}
     for number in range(options.rounds):
         for name in gateway.rotated(list(servers), number):
@@ -80,10 +87,11 @@ def measure(options, folder, running):
 
 
 def table(results, options):
-    base = next(iter(results.values()))
+    first = next(iter(results.values()))
     lines = [f"Median of {options.rounds} rounds. Server on core {options.server_core}; load and origin share core "
              f"{options.load_core}.", "", "| | requests/s | CPU µs/request | idle MiB | peak MiB |", "|---|---|---|---|---|"]
     for name, values in results.items():
+        base = results["nginx"] if name.startswith("nginx") else first
         rate, cpu = (statistics.median(values[key]) for key in ("requests", "cpu"))
         rates, cpus = (statistics.median(base[key]) for key in ("requests", "cpu"))
         lines.append(f"| {name} | {rate / rates:.3f} ({rate:,.0f}) | {cpu / cpus:.3f} ({cpu:.2f}) | "

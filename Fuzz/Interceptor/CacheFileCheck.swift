@@ -3,6 +3,7 @@ import Crypto
 public import FuzzSupport
 import HTTPTypes
 import NIOCore
+import Primitives
 
 /// What must hold for any head that lies in a cache's folder: whoever can write there can write a checksum, too.
 public enum CacheFileCheck {

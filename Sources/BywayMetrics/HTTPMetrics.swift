@@ -7,67 +7,89 @@ import Synchronization
 ///
 ///     configuration.observers = [HTTPMetrics()]
 ///
+/// Where a ``BywayClient`` is observed, only what clients have is counted.
+///
 /// Attributes whose values come from outside have few: docs/observability.md lists all metrics. Safe on any thread.
 public final class HTTPMetrics: ExchangeObserver {
   /// What an exchange is counted by when it has ended.
   private struct Kind: Hashable, Sendable {
-    let labels: ExchangeLabels
+    let role: ExchangeRecord.Role
+    let request: RequestKind
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
     /// `nil` where it was not sent.
     let upstream: String?
   }
 
-  private struct Ended: Sendable {
-    let duration: Timer
-    let requestSize: Recorder
-    let responseSize: Recorder
-    let upstreamDuration: Timer?
+  /// All that counts the end of an exchange: found at once, and counted as one reference.
+  private final class Ended: Sendable {
+    struct Server: Sendable {
+      let active: any MeterHandler
+      let duration: any TimerHandler
+      let requestSize: any RecorderHandler
+      let responseSize: any RecorderHandler
+    }
+
+    /// `nil` where this program has asked.
+    let server: Server?
+    /// `nil` where it was not sent.
+    let upstream: (sent: Sent, duration: any TimerHandler)?
+
+    init(server: Server?, upstream: (Sent, any TimerHandler)?) {
+      self.server = server
+      self.upstream = upstream
+    }
   }
 
   /// What an exchange is counted by that is under way at an upstream.
   private struct Way: Hashable, Sendable {
-    let method: ExchangeLabels.Method
+    let method: RequestKind.Method
     let upstream: String
   }
 
-  private struct Sent: Sendable {
-    let active: Meter
-    let waiting: Timer
-    let resends: Counter
+  private final class Sent: Sendable {
+    let active: any MeterHandler
+    let waiting: any TimerHandler
+    let resends: any CounterHandler
+
+    init(active: any MeterHandler, waiting: any TimerHandler, resends: any CounterHandler) {
+      self.active = active
+      self.waiting = waiting
+      self.resends = resends
+    }
   }
 
   private struct Tables: Sendable {
-    var begun = RecentTable<ExchangeLabels, Meter>()
+    var begun = RecentTable<RequestKind, any MeterHandler>()
     var sent = RecentTable<Way, Sent>()
     var ended = RecentTable<Kind, Ended>()
   }
 
   private let factory: any MetricsFactory
-  private let requestBytes: Counter
-  private let responseBytes: Counter
+  private let requestBytes: any CounterHandler
+  private let responseBytes: any CounterHandler
   private let tables = Mutex(Tables())
 
   /// Metrics of a backend.
   /// - Parameter factory: of the backend; else the one that the process was bootstrapped with.
   public init(factory: any MetricsFactory = MetricsSystem.factory) {
     self.factory = factory
-    requestBytes = Counter(label: MetricName.requestBytes.label, factory: factory)
-    responseBytes = Counter(label: MetricName.responseBytes.label, factory: factory)
+    requestBytes = factory.makeCounter(label: MetricName.requestBytes.label, dimensions: [])
+    responseBytes = factory.makeCounter(label: MetricName.responseBytes.label, dimensions: [])
   }
 
   // MARK: ExchangeObserver
 
   /// Counts it as active.
   public func exchangeBegan(_ exchange: ExchangeRecord) {
-    let labels = ExchangeLabels(exchange)
-    tables.withLock { begun(labels, &$0) }.increment(by: 1)
+    guard case .server = exchange.role else { return }
+    tables.withLock { begun(exchange.kind, &$0) }.increment(by: 1)
   }
 
   /// Counts it as active where it was sent, and how long it had waited for that.
   public func exchangeSent(_ exchange: ExchangeRecord) {
     guard let sent = exchange.sent, let upstream = Self.upstream(of: exchange) else { return }
-    let way = Way(method: ExchangeLabels(exchange).method, upstream: upstream)
+    let way = Way(method: exchange.kind.method, upstream: upstream)
     let metrics = tables.withLock { self.sent(way, &$0) }
     metrics.active.increment(by: 1)
     metrics.waiting.record(exchange.begun, sent)
@@ -75,30 +97,27 @@ public final class HTTPMetrics: ExchangeObserver {
 
   /// Counts bytes of bodies.
   public func exchangeMoved(requestBytes: Int, responseBytes: Int) {
-    if requestBytes > 0 { self.requestBytes.increment(by: requestBytes) }
-    if responseBytes > 0 { self.responseBytes.increment(by: responseBytes) }
+    if requestBytes > 0 { self.requestBytes.increment(by: Int64(requestBytes)) }
+    if responseBytes > 0 { self.responseBytes.increment(by: Int64(responseBytes)) }
   }
 
   /// Counts how long it took, and how it ended.
   public func exchangeEnded(_ exchange: ExchangeRecord) {
     guard let end = exchange.ended else { return }
     let kind = Kind(
-      labels: ExchangeLabels(exchange), version: exchange.version, outcome: ExchangeOutcome(exchange),
+      role: exchange.role, request: exchange.kind, version: exchange.version, outcome: ExchangeOutcome(exchange),
       upstream: Self.upstream(of: exchange))
-    let (active, ended, sent) = tables.withLock { tables in
-      (
-        begun(kind.labels, &tables), self.ended(kind, &tables),
-        kind.upstream.map { self.sent(Way(method: kind.labels.method, upstream: $0), &tables) }
-      )
+    let ended = tables.withLock { self.ended(kind, &$0) }
+    if let server = ended.server {
+      server.active.decrement(by: 1)
+      server.duration.record(exchange.begun, end)
+      server.requestSize.record(Int64(exchange.requestBytes))
+      server.responseSize.record(Int64(exchange.responseBytes))
     }
-    active.decrement(by: 1)
-    ended.duration.record(exchange.begun, end)
-    ended.requestSize.record(exchange.requestBytes)
-    ended.responseSize.record(exchange.responseBytes)
-    guard let sent, let start = exchange.sent else { return }
-    sent.active.decrement(by: 1)
-    ended.upstreamDuration?.record(start, end)
-    if exchange.attempts > 1 { sent.resends.increment(by: exchange.attempts - 1) }
+    guard let upstream = ended.upstream, let start = exchange.sent else { return }
+    upstream.sent.active.decrement(by: 1)
+    upstream.duration.record(start, end)
+    if exchange.attempts > 1 { upstream.sent.resends.increment(by: Int64(exchange.attempts - 1)) }
   }
 
   /// Clients may name any place.
@@ -108,10 +127,10 @@ public final class HTTPMetrics: ExchangeObserver {
 
   // MARK: Metrics, made when they are needed
 
-  private func begun(_ labels: ExchangeLabels, _ tables: inout Tables) -> Meter {
-    tables.begun.value(for: labels) { _ in
-      let dimensions = [("http.request.method", labels.method.rawValue), ("url.scheme", labels.scheme.rawValue)]
-      return Meter(label: MetricName.serverActive.label, dimensions: dimensions, factory: factory)
+  private func begun(_ kind: RequestKind, _ tables: inout Tables) -> any MeterHandler {
+    tables.begun.value(for: kind) { _ in
+      let dimensions = [("http.request.method", kind.method.rawValue), ("url.scheme", kind.scheme.rawValue)]
+      return factory.makeMeter(label: MetricName.serverActive.label, dimensions: dimensions)
     }
   }
 
@@ -119,39 +138,45 @@ public final class HTTPMetrics: ExchangeObserver {
     tables.sent.value(for: way) { isFull in
       let upstream = ("server.address", isFull ? "_OTHER" : way.upstream)
       return Sent(
-        active: Meter(
-          label: MetricName.clientActive.label, dimensions: [("http.request.method", way.method.rawValue), upstream],
-          factory: factory),
-        waiting: Timer(label: MetricName.waiting.label, dimensions: [upstream], factory: factory),
-        resends: Counter(label: MetricName.resends.label, dimensions: [upstream], factory: factory))
+        active: factory.makeMeter(
+          label: MetricName.clientActive.label, dimensions: [("http.request.method", way.method.rawValue), upstream]),
+        waiting: factory.makeTimer(label: MetricName.waiting.label, dimensions: [upstream]),
+        resends: factory.makeCounter(label: MetricName.resends.label, dimensions: [upstream]))
     }
   }
 
   private func ended(_ kind: Kind, _ tables: inout Tables) -> Ended {
-    tables.ended.value(for: kind) { isFull in
+    if let known = tables.ended.value(for: kind) { return known }
+    let active = kind.role == .server ? begun(kind.request, &tables) : nil
+    let sent = kind.upstream.map { self.sent(Way(method: kind.request.method, upstream: $0), &tables) }
+    return tables.ended.value(for: kind) { isFull in
       func attribute(_ name: String, _ value: String) -> (String, String) { (name, isFull ? "_OTHER" : value) }
-      let method = attribute("http.request.method", kind.labels.method.rawValue)
+      let method = attribute("http.request.method", kind.request.method.rawValue)
       let status = attribute("http.response.status_code", kind.outcome.statusText)
       let error = attribute("error.type", kind.outcome.errorText)
       let server = [
-        method, attribute("url.scheme", kind.labels.scheme.rawValue),
+        method, attribute("url.scheme", kind.request.scheme.rawValue),
         attribute("network.protocol.version", kind.version.rawValue), status, error,
       ]
+      let client = [method, attribute("server.address", kind.upstream ?? ""), status, error]
       return Ended(
-        duration: Timer(label: MetricName.serverDuration.label, dimensions: server, factory: factory),
-        requestSize: Recorder(label: MetricName.serverRequestSize.label, dimensions: server, factory: factory),
-        responseSize: Recorder(label: MetricName.serverResponseSize.label, dimensions: server, factory: factory),
-        upstreamDuration: kind.upstream.map {
-          Timer(
-            label: MetricName.clientDuration.label,
-            dimensions: [method, attribute("server.address", $0), status, error],
-            factory: factory)
+        server: active.map {
+          Ended.Server(
+            active: $0, duration: factory.makeTimer(label: MetricName.serverDuration.label, dimensions: server),
+            requestSize: sizes(.serverRequestSize, server), responseSize: sizes(.serverResponseSize, server))
+        },
+        upstream: sent.map {
+          ($0, factory.makeTimer(label: MetricName.clientDuration.label, dimensions: client))
         })
     }
   }
+
+  private func sizes(_ name: MetricName, _ dimensions: [(String, String)]) -> any RecorderHandler {
+    factory.makeRecorder(label: name.label, dimensions: dimensions, aggregate: true)
+  }
 }
 
-extension Timer {
+extension TimerHandler {
   fileprivate func record(_ start: NIODeadline, _ end: NIODeadline) {
     recordNanoseconds((end - start).nanoseconds)
   }

@@ -20,7 +20,8 @@ package final class LinkMetrics: Sendable {
     .init(metric: .lineSentBytes) { $0.sentBytes }, .init(metric: .lineReceivedBytes) { $0.receivedBytes },
     .init(metric: .lineSentFrames) { $0.sentFrames }, .init(metric: .lineReceivedFrames) { $0.receivedFrames },
     .init(metric: .lineRepeatedFrames) { $0.repeatedFrames }, .init(metric: .lineDamagedFrames) { $0.damagedFrames },
-    .init(metric: .lineRefusedFrames) { $0.refusedFrames },
+    .init(metric: .lineRefusedFrames) { $0.refusedFrames }, .init(metric: .lineForeignBytes) { $0.foreignBytes },
+    .init(metric: .lineResumes) { $0.resumes },
   ]
 
   private let factory: any MetricsFactory
@@ -43,6 +44,13 @@ package final class LinkMetrics: Sendable {
     count(Self.ofLines, line, link)
     if let roundTrip = line.roundTrip { gauge(.lineRoundTrip, dimensions, Double(roundTrip) / 1_000_000_000) }
     if let rate = line.rate { gauge(.lineRate, dimensions, Double(rate)) }
+  }
+
+  /// - Parameter address: of a link or an origin.
+  package func update(_ connections: UpstreamStatus.Connections, to address: String) {
+    for (state, count) in [("active", connections.active), ("idle", connections.idle)] {
+      gauge(.clientConnections, [("http.connection.state", state), ("server.address", address)], Double(count))
+    }
   }
 
   private func count<Figures>(_ all: [Growing<Figures>], _ figures: Figures, _ link: String) {

@@ -54,6 +54,10 @@ extension MetricName {
     "http.client.active_requests", .gauge, .none, ["http.request.method", "server.address"],
     "Exchanges that an origin or a link is at work on.")
 
+  package static let clientConnections = MetricName(
+    "http.client.open_connections", .gauge, .none, ["http.connection.state", "server.address"],
+    "Connections to origins, and links, that are open: active with an exchange on them, or idle.")
+
   // MARK: What OpenTelemetry has no name for
 
   package static let requestBytes = MetricName(
@@ -97,6 +101,13 @@ extension MetricName {
   package static let lineRefusedFrames = MetricName(
     "byway.link.line.refused.frames", .counter, .none, link, "Intact frames that broke the line's protocol.")
 
+  package static let lineForeignBytes = MetricName(
+    "byway.link.line.received.foreign", .counter, .bytes, link,
+    "Received bytes that were not of an intact frame: damaged, of another session, or foreign to the line.")
+  package static let lineResumes = MetricName(
+    "byway.link.line.resumes", .counter, .none, link,
+    "How often a session has gone on after its line had been lost.")
+
   // MARK: The process
 
   package static let residentMemory = MetricName(
@@ -113,10 +124,12 @@ extension MetricName {
     "byway.access_log.lost_lines", .counter, .none, [], "Lines that the access log could not keep up with or write.")
 
   package static let all = [
-    serverDuration, serverActive, serverRequestSize, serverResponseSize, clientDuration, clientActive, requestBytes,
+    serverDuration, serverActive, serverRequestSize, serverResponseSize, clientDuration, clientActive,
+    clientConnections, requestBytes,
     responseBytes, waiting, resends, linkUp, linkOpenings, linkLosses, linkFailures, lineRoundTrip, lineRate,
     lineSentBytes, lineReceivedBytes, lineSentFrames,
-    lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, residentMemory, openDescriptors,
+    lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, lineForeignBytes, lineResumes,
+    residentMemory, openDescriptors,
     startTime, processorTime, build, lostLines,
   ]
 

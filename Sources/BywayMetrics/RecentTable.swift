@@ -8,10 +8,18 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// - Parameter make: told whether there are too many keys; what it makes then is not kept.
   mutating func value(for key: Key, _ make: (_ isFull: Bool) -> Value) -> Value {
-    if let last, last.key == key { return last.value }
-    let isFull = all.count >= Self.limit
-    guard let value = all[key] ?? (isFull ? nil : make(false)) else { return make(true) }
+    if let known = value(for: key) { return known }
+    if all.count >= Self.limit { return make(true) }
+    let value = make(false)
     all[key] = value
+    last = (key, value)
+    return value
+  }
+
+  /// - Returns: `nil` where it was not made yet, or not kept.
+  mutating func value(for key: Key) -> Value? {
+    if last?.key == key { return last?.value }
+    guard let value = all[key] else { return nil }
     last = (key, value)
     return value
   }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Primitives
 import Synchronization
 import TestTools
 import Testing
@@ -21,7 +22,8 @@ final class LogLines: Sendable {
 /// The lines of a daemon's log.
 @Suite struct LogTests {
   private let line = LogLine(
-    time: .milliseconds(1_795_000_000_042), level: .warning, label: "byway.gateway", message: "A request failed",
+    time: WallTime(sinceEpoch: .milliseconds(1_795_000_000_042)), level: .warning, label: "byway.gateway",
+    message: "A request failed",
     metadata: [("count", "2"), ("reason", "Nobody \"is\" there.\n<0>No")])
 
   private func text(_ format: LogFormat) -> String {
@@ -42,7 +44,7 @@ final class LogLines: Sendable {
       text(.journal) == #"<4>byway.gateway: A request failed count=2 reason="Nobody \"is\" there. <0>No""# + "\n")
     let priorities = Logger.Level.allCases.map {
       String(
-        decoding: LogLine(time: .zero, level: $0, label: "", message: "", metadata: []).bytes(.journal).prefix(3),
+        decoding: LogLine(time: .now(), level: $0, label: "", message: "", metadata: []).bytes(.journal).prefix(3),
         as: UTF8.self)
     }
     #expect(priorities == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])

@@ -1,5 +1,6 @@
 import Byway
 import HTTPWire
+import Primitives
 import Testing
 
 @testable import BywayInterceptors

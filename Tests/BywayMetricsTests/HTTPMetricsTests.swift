@@ -58,6 +58,35 @@ import Testing
       lines("byway_http_re") == ["byway_http_request_body_bytes_total 10", "byway_http_response_body_bytes_total 8"])
   }
 
+  @Test("where a client alone is observed, what it asks is counted as a client's, and nothing as a server's")
+  func client() async throws {
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(
+        links: [link],
+        origin: .handler { request in
+          if request.head.path == "/fails" { throw BywayError(.originLost, "It is gone.") }
+          return Response(status: .ok, body: Body("answer"))
+        }))
+    var configuration = BywayClient.Configuration.defaults
+    configuration.observers = [HTTPMetrics(factory: registry)]
+    let client = BywayClient(link, configuration: configuration)
+    for path in ["/", "/", "/fails"] {
+      _ = try await client.execute(Request(.put, url: "http://x\(path)", body: Body("12"))).body.collect(upTo: 1000)
+    }
+    await client.shutDown()
+    await gateway.stop(within: .seconds(1))
+    let address = #"http_request_method="PUT",server_address="\#(link.address.place)""#
+    #expect(
+      lines("http_client_request_duration_seconds_count") == [
+        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="200",error_type=""} 2"#,
+        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="502",error_type="502"} 1"#,
+      ])
+    #expect(lines("http_client_active") == ["http_client_active_requests{\(address)} 0"])
+    #expect(lines("byway_http_request_body") == ["byway_http_request_body_bytes_total 6"])
+    #expect(lines("http_server_").isEmpty)
+  }
+
   @Test("what clients and origins make up is counted as other, and takes no memory")
   func bounded() async throws {
     try await withGateway({ _ in Response(status: .init(code: 799)) }) { client in

@@ -24,10 +24,13 @@ public final class BywayClient: Sendable {
     public var liveness: Liveness? = .ofServer
     /// Silent by default, as a library should be.
     public var logger = Logger(label: "byway.client", factory: { _ in SwiftLogNoOpLogHandler() })
+    /// Told of every exchange: for metrics, or a log. An interceptor's requests are exchanges of their own. Those of a server
+    /// that this client works for are told to its observers instead.
+    public var observers: [any ExchangeObserver] = []
     /// Where the link lives; `nil`: a loop shared by the process.
     public var eventLoop: (any EventLoop)?
 
-    /// 30 seconds for a request, 10 of them for a link that is down; liveness ``Liveness/ofServer``; no interceptors, no log.
+    /// 30 seconds for a request, 10 of them for a link that is down; liveness ``Liveness/ofServer``; no interceptors, no log, no observers.
     public static var defaults: Configuration { Configuration() }
 
     /// The same as ``defaults``.
@@ -47,7 +50,9 @@ public final class BywayClient: Sendable {
     let terms = OpenDevice.Terms(
       hop: nil, patience: configuration.patience, liveness: configuration.liveness, logger: configuration.logger)
     self.devices = DeviceTable(devices, terms, on: eventLoop)
-    let exchanges = ExchangeClient(DeviceRouter(self.devices), on: LoopExecutor(eventLoop))
+    let exchanges = ExchangeClient(
+      DeviceRouter(self.devices), on: LoopExecutor(eventLoop),
+      observation: Observation(ofClient: configuration.observers))
     chain = Next(configuration.interceptors[...], to: exchanges)
   }
 

@@ -27,6 +27,7 @@ final class HTTP2ClientConnection {
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
   private var exchanges = StreamTable<UpstreamExchange>()
+  var isIdle: Bool { exchanges.isEmpty }
   private var isDraining = false
   private var isProved = false
 

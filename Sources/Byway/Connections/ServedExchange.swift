@@ -89,8 +89,8 @@ final class ServedExchange: ResponseSink {
 
   /// - Parameter fields: what its client has asked for, as far as it is a request.
   func observe(_ fields: inout FieldSection, _ version: ExchangeRecord.Version) {
-    observed = terms.observation?.begin(&fields, version)
-    if case .whole = request { observed?.requestEnded() }
+    let isComplete = if case .whole = request { true } else { false }
+    observed = terms.observation?.begin(&fields, version, isComplete: isComplete)
   }
 
   /// What came is not even the head of a request.

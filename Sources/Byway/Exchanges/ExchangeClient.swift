@@ -9,17 +9,20 @@ package struct ExchangeClient: @unchecked Sendable {
   /// To be touched on ``eventLoop`` only.
   package let handler: any ExchangeHandler
   private let executor: LoopExecutor
+  private let observation: Observation?
 
   package var eventLoop: any EventLoop { executor.eventLoop }
 
-  package init(_ handler: any ExchangeHandler, on executor: LoopExecutor) {
+  /// - Parameter observation: of requests that nobody observes yet.
+  package init(_ handler: any ExchangeHandler, on executor: LoopExecutor, observation: Observation? = nil) {
     self.handler = handler
     self.executor = executor
+    self.observation = observation
   }
 
   /// Sends a request; returns with the response's head, while both bodies go on streaming.
   package func send(_ request: Request) async throws -> Response {
-    let exchange = ClientExchange(request, executor: executor)
+    let exchange = ClientExchange(request, executor: executor, observation: observation)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         executor.eventLoop.runNowOrSoon { exchange.begin(with: self.handler, continuation) }
@@ -42,10 +45,14 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private var responseBody: IncomingBody?
   private var deadline: Scheduled<Void>?
   private var isEnded = false
+  private let observation: Observation?
+  /// Where it is this client that is observed, and not who has asked it.
+  private var observed: ObservedExchange?
 
-  init(_ request: Request, executor: LoopExecutor) {
+  init(_ request: Request, executor: LoopExecutor, observation: Observation?) {
     self.request = request
     self.executor = executor
+    self.observation = observation
   }
 
   func begin(with handler: any ExchangeHandler, _ continuation: CheckedContinuation<Response, any Error>) {
@@ -60,8 +67,10 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
       self.deadline = executor.eventLoop.scheduleTask(deadline: deadline) { self.deadlinePassed() }
     }
     let isComplete = request.body.isKnownEmpty && request.head.method != .connect
+    var fields = fields()
+    if request.observed == nil { observed = observation?.begin(&fields, .http2, isComplete: isComplete) }
     let head = ExchangeHead(
-      fields: fields(), isComplete: isComplete, deadline: request.deadline, observed: request.observed)
+      fields: fields, isComplete: isComplete, deadline: request.deadline, observed: observed ?? request.observed)
     let upstream = handler.begin(head, respondingTo: self)
     if isEnded { return }
     self.upstream = upstream
@@ -88,8 +97,14 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     self.pump = pump
     pump.start(
       request.body,
-      write: { self.upstream?.write($0) },
-      finish: { self.upstream?.finish(trailers: $0) },
+      write: {
+        self.observed?.moved(requestBytes: $0.readableBytes)
+        self.upstream?.write($0)
+      },
+      finish: {
+        self.observed?.requestEnded()
+        self.upstream?.finish(trailers: $0)
+      },
       failed: { self.end(with: BywayError($0), tellingUpstream: true) })
   }
 
@@ -103,6 +118,8 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private func end(with error: BywayError?, tellingUpstream: Bool) {
     guard !isEnded else { return }
     isEnded = true
+    if let error { observed?.failed(error.code) }
+    observed?.ended()
     deadline?.cancel()
     pump?.cancel()
     if tellingUpstream, let error { upstream?.cancel(error) }
@@ -121,6 +138,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
 
   func head(_ head: FieldSection, isComplete: Bool) {
     deadline?.cancel()
+    observed?.responseBegan(status: head.status)
     guard let response = HTTPResponse(head) else {
       end(with: BywayError(.protocolViolation, "The response's head cannot be represented."), tellingUpstream: true)
       return
@@ -139,6 +157,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   }
 
   func write(_ bytes: ByteBuffer) {
+    observed?.moved(responseBytes: bytes.readableBytes)
     responseBody?.receive(bytes)
   }
 

@@ -3,6 +3,14 @@ public import NIOCore
 
 /// What is known of an exchange so far, at the hop that serves it.
 public struct ExchangeRecord: Sendable {
+  /// What this hop is to the exchange.
+  public enum Role: Sendable, Hashable {
+    /// It serves the exchange to a client.
+    case server
+    /// It asks, for the program that it is part of: ``BywayClient``.
+    case client
+  }
+
   /// In which version of HTTP the client has asked.
   public enum Version: String, Sendable, Hashable {
     /// HTTP/1.0.
@@ -33,12 +41,16 @@ public struct ExchangeRecord: Sendable {
     public let party: Party
   }
 
-  /// The address at which the client came in.
+  /// Which end of the exchange is here.
+  public let role: Role
+  /// The address at which the client came in; empty where it is this program itself.
   public let listener: String
   /// In which version of HTTP it has asked.
   public let version: Version
   /// The request's head, as it is forwarded; empty where what came was none.
   package let head: FieldSection
+  /// Made of the head once, because whoever counts asks for it at every turn.
+  package let kind: RequestKind
   /// By which the hops of an exchange name it in their logs; `nil` where what came was no request, or has none and nobody wants it.
   public let trace: TraceID?
 
@@ -68,6 +80,22 @@ public struct ExchangeRecord: Sendable {
   public internal(set) var requestBytes = 0
   /// Bytes of the response's body that were given to the client's connection.
   public internal(set) var responseBytes = 0
+
+  init(
+    role: Role = .server, listener: String, version: Version, head: FieldSection, trace: TraceID?, begun: NIODeadline
+  ) {
+    self.role = role
+    self.listener = listener
+    self.version = version
+    self.head = head
+    self.trace = trace
+    self.begun = begun
+    kind = RequestKind(head)
+  }
+
+  /// Stands in the place of one for a moment.
+  static let nothing = ExchangeRecord(
+    listener: "", version: .http1_1, head: FieldSection(), trace: nil, begun: .uptimeNanoseconds(0))
 
   /// The request's method; `nil` where what came was no request.
   public var method: String? { head.value(of: .method) }

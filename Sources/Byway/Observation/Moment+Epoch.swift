@@ -5,6 +5,6 @@ extension Int {
   /// When a moment of the event loops' clock was, by the system's: in seconds since 1970.
   package static func secondsSinceEpoch(of moment: NIODeadline) -> Int {
     let elapsed = NIODeadline.now() - moment
-    return Int((Duration.sinceEpoch - .nanoseconds(elapsed.nanoseconds)).components.seconds)
+    return (WallTime.now() + .nanoseconds(-elapsed.nanoseconds)).seconds
   }
 }

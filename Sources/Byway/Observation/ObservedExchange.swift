@@ -1,5 +1,5 @@
 import HTTPWire
-import NIOCore
+package import NIOCore
 
 /// Writes down what becomes of one exchange, and tells those who observe it.
 ///
@@ -11,10 +11,18 @@ package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
   package private(set) var record: ExchangeRecord
 
-  init(_ record: ExchangeRecord, observers: [any ExchangeObserver]) {
+  init(_ record: consuming ExchangeRecord, observers: [any ExchangeObserver]) {
+    for observer in observers { observer.exchangeBegan(record) }
     self.record = record
     self.observers = observers
-    for observer in observers { observer.exchangeBegan(record) }
+  }
+
+  /// The record is moved out and back: a copy of it would count every reference in it, for each observer.
+  private func tellObservers(_ tell: (any ExchangeObserver, ExchangeRecord) -> Void) {
+    var told = ExchangeRecord.nothing
+    swap(&told, &record)
+    for observer in observers { tell(observer, told) }
+    swap(&told, &record)
   }
 
   // MARK: From the one who takes it on
@@ -25,14 +33,14 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   /// The request leaves, perhaps for the second time.
-  package func sent(to upstream: String) {
+  package func sent(to upstream: String, at now: NIODeadline) {
     // What an interceptor asks for afterwards, to have it ready for the next one, is not of this exchange.
     guard record.ended == nil else { return }
-    record.sent = .now()
+    record.sent = now
     record.attempts += 1
     record.upstream = upstream
     guard record.attempts == 1 else { return }
-    for observer in observers { observer.exchangeSent(record) }
+    tellObservers { $0.exchangeSent($1) }
   }
 
   package func answered() {
@@ -65,6 +73,6 @@ package final class ObservedExchange: @unchecked Sendable {
   func ended() {
     guard record.ended == nil else { return }
     record.ended = .now()
-    for observer in observers { observer.exchangeEnded(record) }
+    tellObservers { $0.exchangeEnded($1) }
   }
 }

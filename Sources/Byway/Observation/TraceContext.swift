@@ -11,9 +11,9 @@ enum TraceContext {
     if let trace = read(of: fields) { return trace }
     fields.remove(.traceparent)
     fields.remove(.tracestate)
-    let trace = TraceID(high: source.next(), low: source.next())
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
-      write(trace, parent: source.next(), into: text)
+    let (trace, parent) = source.next()
+    withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { text in
+      write(trace, parent: parent, to: text)
       fields.append(.traceparent, UnsafeRawBufferPointer(text))
     }
     return trace
@@ -27,11 +27,7 @@ enum TraceContext {
 
   private static func isRepeated(in fields: FieldSection) -> Bool {
     guard fields.contains(.traceparent) else { return false }
-    var count = 0
-    fields.forEachLine { _, name, _ in
-      if FieldGrammar.equal(name, lowercased: "traceparent") { count += 1 }
-    }
-    return count > 1
+    return fields.lines.count { $0.field == .traceparent } > 1
   }
 
   /// - Returns: `nil` where it is not one (§3.2.2).
@@ -61,13 +57,12 @@ enum TraceContext {
   }
 
   /// The flag says that this exchange is recorded, which it is: here (§3.2.2.5).
-  private static func write(_ trace: TraceID, parent: UInt64, into text: UnsafeMutableBufferPointer<UInt8>) {
-    for place in 0..<16 {
-      text[3 + place] = TraceID.digit(trace.high, at: place)
-      text[19 + place] = TraceID.digit(trace.low, at: place)
-      text[36 + place] = TraceID.digit(parent, at: place)
-    }
-    for dashPlace in [2, 35, 52] { text[dashPlace] = dash }
-    (text[0], text[1], text[53], text[54]) = (0x30, 0x30, 0x30, 0x31)
+  private static func write(_ trace: TraceID, parent: UInt64, to text: UnsafeMutableRawBufferPointer) {
+    text.copyBytes(from: "00-".utf8)
+    trace.write(to: UnsafeMutableRawBufferPointer(rebasing: text[3..<35]))
+    text[35] = dash
+    TraceID.write(parent, to: text, at: 36)
+    text[52] = dash
+    (text[53], text[54]) = (0x30, 0x31)
   }
 }

@@ -5,23 +5,38 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
   let high: UInt64
   let low: UInt64
 
+  /// Of its text.
+  package static let length = 32
+
   /// 32 hexadecimal digits, in lower case.
   public var description: String {
-    var digits: [UInt8] = []
-    append(to: &digits)
-    return String(decoding: digits, as: UTF8.self)
+    String(unsafeUninitializedCapacity: Self.length) { text in
+      write(to: UnsafeMutableRawBufferPointer(text))
+      return Self.length
+    }
   }
 
-  /// The same as bytes.
-  package func append(to bytes: inout [UInt8]) {
-    for place in 0..<16 { bytes.append(Self.digit(high, at: place)) }
-    for place in 0..<16 { bytes.append(Self.digit(low, at: place)) }
+  /// The same as bytes; there must be room for them.
+  package func write(to text: UnsafeMutableRawBufferPointer) {
+    Self.write(high, to: text, at: 0)
+    Self.write(low, to: text, at: 16)
   }
 
-  /// - Parameter place: from the left, which is the most significant.
-  static func digit(_ half: UInt64, at place: Int) -> UInt8 {
-    let value = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * place)) & 0xF
-    return value < 10 ? 0x30 + value : 0x57 + value
+  /// Sixteen digits. Every request needs some, so that they are made eight at a time.
+  static func write(_ half: UInt64, to text: UnsafeMutableRawBufferPointer, at place: Int) {
+    text.storeBytes(of: digits(UInt32(truncatingIfNeeded: half >> 32)).bigEndian, toByteOffset: place, as: UInt64.self)
+    text.storeBytes(of: digits(UInt32(truncatingIfNeeded: half)).bigEndian, toByteOffset: place + 8, as: UInt64.self)
+  }
+
+  /// The digit of each half byte in a byte of its own.
+  private static func digits(_ value: UInt32) -> UInt64 {
+    var spread = UInt64(value)
+    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    // From ten on the sum has a bit above the four.
+    let isLetter = (spread + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return spread + 0x3030_3030_3030_3030 + isLetter * 0x27
   }
 }
 
@@ -35,9 +50,18 @@ package final class TraceSource: Sendable {
     count = Atomic(.random(in: .min ... .max))
   }
 
+  /// An id, and that of the hop that makes it; neither is zero.
+  func next() -> (trace: TraceID, parent: UInt64) {
+    let last = count.wrappingAdd(3 &* Self.step, ordering: .relaxed).newValue
+    let id = TraceID(high: number(last &- 2 &* Self.step), low: number(last &- Self.step))
+    return (id, number(last))
+  }
+
+  private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
+
   /// Never zero.
-  func next() -> UInt64 {
-    var value = count.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue ^ start
+  private func number(_ count: UInt64) -> UInt64 {
+    var value = count ^ start
     // The finalizer of SplitMix64: neighbours differ in every bit.
     value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
     value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -73,6 +73,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
   private(set) var connectionCount = 0
+  var idleCount: Int { idle.count }
   private(set) var dialCount = 0
   private var backoff = Backoff()
   private var isBackingOff = false

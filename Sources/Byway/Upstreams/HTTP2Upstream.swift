@@ -123,12 +123,15 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   package var status: UpstreamStatus {
     switch state {
-    case .connected: UpstreamStatus(.open(since: openedAt), line: lineStatistics, counts: log.counts)
+    case .connected(let connection):
+      var status = UpstreamStatus(.open(since: openedAt), line: lineStatistics, counts: log.counts)
+      status.connections = connection.isIdle ? .init(idle: 1) : .init(active: 1)
+      return status
     case .idle, .connecting, .backingOff, .shutDown:
       if let lastFailure {
-        UpstreamStatus(.down(lastFailure), counts: log.counts, lastSeen: lastSeen)
+        return UpstreamStatus(.down(lastFailure), counts: log.counts, lastSeen: lastSeen)
       } else {
-        UpstreamStatus(
+        return UpstreamStatus(
           isOpening ? .opening : hasServed ? .closed : .idle, counts: log.counts, lastSeen: lastSeen)
       }
     }

@@ -41,7 +41,11 @@ extension HTTP1Upstream: Upstream {
   package var lineStatistics: LineStatistics? { nil }
 
   package var status: UpstreamStatus {
-    if connectionCount > 0 { return UpstreamStatus(.open(since: nil)) }
+    if connectionCount > 0 {
+      var status = UpstreamStatus(.open(since: nil))
+      status.connections = .init(active: connectionCount - idleCount, idle: idleCount)
+      return status
+    }
     if let lastFailure { return UpstreamStatus(.down(lastFailure)) }
     return UpstreamStatus(dialCount > 0 ? .opening : hasServed ? .closed : .idle)
   }

@@ -74,7 +74,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     _ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil, at now: NIODeadline
   ) {
     place = .on(connection, id)
-    head.observed?.sent(to: upstream.name)
+    head.observed?.sent(to: upstream.name, at: now)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
     handle(.sent(isWhole: isAwaited, provingTakes: proof), at: now)

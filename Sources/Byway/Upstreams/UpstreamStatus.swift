@@ -16,7 +16,24 @@ package struct UpstreamStatus: Sendable {
     case down(BywayError)
   }
 
+  /// Connections that are open.
+  package struct Connections: Sendable, Hashable {
+    /// With an exchange on them.
+    package var active = 0
+    package var idle = 0
+
+    package init(active: Int = 0, idle: Int = 0) {
+      self.active = active
+      self.idle = idle
+    }
+
+    package static func + (left: Connections, right: Connections) -> Connections {
+      Connections(active: left.active + right.active, idle: left.idle + right.idle)
+    }
+  }
+
   package let state: State
+  package var connections = Connections()
   /// `nil` where there is none, or no connection over it.
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.

@@ -33,6 +33,8 @@ struct DaemonStatus: Sendable {
     var line: LineStatistics?
     /// `nil` where this end does not open it.
     var counts: LinkCounts?
+    /// Of those that this end opens.
+    var connections = UpstreamStatus.Connections()
   }
 
   /// A gateway or proxy of it.
@@ -119,6 +121,7 @@ extension LineStatistics {
       "receivedBytes": .number(receivedBytes), "sentFrames": .number(sentFrames),
       "repeatedFrames": .number(repeatedFrames), "receivedFrames": .number(receivedFrames),
       "damagedFrames": .number(damagedFrames), "duplicateFrames": .number(duplicateFrames),
+      "foreignBytes": .number(foreignBytes), "resumes": .number(resumes),
       "lossesPerMillionBytes": .number(lossesPerMillionBytes),
     ]
   }
@@ -127,8 +130,7 @@ extension LineStatistics {
 extension JSON {
   /// RFC 3339, in UTC.
   fileprivate static func time(_ seconds: Int) -> JSON {
-    let time = CalendarTime(secondsSinceEpoch: seconds)
-    return .string("\(time.date)T\(time.timeOfDay)Z")
+    .string("\(CalendarTime(secondsSinceEpoch: seconds).dateAndTime)Z")
   }
 }
 
@@ -176,6 +178,7 @@ extension DaemonStatus.Road {
   private init(_ name: String, _ status: UpstreamStatus, state: (UpstreamStatus.State) -> State) {
     self.name = name
     self.state = state(status.state)
+    connections = status.connections
     switch status.state {
     case .open(let since): self.since = since.map { .secondsSinceEpoch(of: $0) }
     case .down(let error): reason = error.message

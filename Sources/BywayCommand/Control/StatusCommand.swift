@@ -53,7 +53,7 @@ struct StatusCommand: AsyncParsableCommand {
           text += "\(status)\n"
           continue
         }
-        let lines = StatusText(status, now: Int(Duration.sinceEpoch.components.seconds), style: style).lines
+        let lines = StatusText(status, now: WallTime.now().seconds, style: style).lines
         text += lines.map { $0 + "\n" }.joined()
       } catch {
         // The others are shown all the same.

@@ -62,6 +62,9 @@ struct StatusText {
     }
     if let rate = number(line?["bytesPerSecond"]) { facts.append("\(rate) bytes/s") }
     if let losses = number(line?["lossesPerMillionBytes"]) { facts.append("\(losses) errors in a million bytes") }
+    if let resumes = number(line?["resumes"]), resumes > 0 {
+      facts.append(resumes == 1 ? "resumed once" : "resumed \(resumes) times")
+    }
     return "\((road["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
   }
 

@@ -3,6 +3,7 @@ import BywayProxy
 import Glibc
 import Logging
 import NIOCore
+import Primitives
 
 /// Gateways or proxies in one process, by their names, and the way from one plan to the next.
 actor Daemon<Command: DaemonCommand>: Service {
@@ -22,7 +23,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   private let name: String
-  private let start = Int(Duration.sinceEpoch.components.seconds)
+  private let start = WallTime.now().seconds
   private let source: DaemonPlan<Command>.Source
   private let manager: ServiceManager
   private let logger: Logger
@@ -219,7 +220,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     manager.reloading()
     let result = await reloadOnce()
     manager.ready(status: await statusLine)
-    lastReload = (Int(Duration.sinceEpoch.components.seconds), result)
+    lastReload = (WallTime.now().seconds, result)
     return result
   }
 
@@ -372,10 +373,13 @@ extension Daemon: Controllable {
   }
 
   func metrics() async -> [UInt8] {
-    let links = await memberStatus().flatMap(\.links).map { road in
+    let members = await memberStatus()
+    let links = members.flatMap(\.links).map { road in
       DaemonObservation.LinkState(name: road.name, isUp: road.state == .up, line: road.line, counts: road.counts)
     }
-    return observation.metricsText(of: links)
+    let roads = members.flatMap { $0.links + $0.origins }
+    return observation.metricsText(
+      of: links, connections: Dictionary(roads.map { ($0.name, $0.connections) }, uniquingKeysWith: +))
   }
 
   func requestStop() {

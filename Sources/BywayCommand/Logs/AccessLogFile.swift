@@ -30,24 +30,35 @@ struct AccessLogFile {
 
   /// - Parameter lines: each with its end.
   /// - Returns: how many of them have not been written whole, and why.
-  mutating func write(_ lines: [UInt8]) -> (lost: Int, reason: SystemError?) {
-    // What follows half a line would be read as its rest.
-    var bytes = isWithinLine ? [Self.newline] + lines : lines
+  mutating func write(_ lines: UnsafeRawBufferPointer) -> (lost: Int, reason: SystemError?) {
+    guard !lines.isEmpty else { return (0, nil) }
+    if isWithinLine {
+      // What follows half a line would be read as its rest.
+      let (written, reason) = withUnsafeBytes(of: Self.newline) { put($0) }
+      guard written == 1 else { return (Self.count(lines), reason) }
+      isWithinLine = false
+    }
+    let (written, reason) = put(lines)
+    if written > 0 { isWithinLine = lines[written - 1] != Self.newline }
+    return (Self.count(UnsafeRawBufferPointer(rebasing: lines[written...])), reason)
+  }
+
+  /// - Returns: how many bytes have been written, and why not all.
+  private func put(_ bytes: UnsafeRawBufferPointer) -> (written: Int, reason: SystemError?) {
     var written = 0
     while written < bytes.count {
-      let count = bytes.withUnsafeMutableBytes { bytes in
-        Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
+      let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
       if count >= 0 {
         written += count
       } else if errno != EINTR {
-        let reason = SystemError.last
-        if written > 0 { isWithinLine = bytes[written - 1] != Self.newline }
-        return (bytes[written...].count { $0 == Self.newline }, reason)
+        return (written, SystemError.last)
       }
     }
-    if written > 0 { isWithinLine = false }
-    return (0, nil)
+    return (written, nil)
+  }
+
+  private static func count(_ lines: UnsafeRawBufferPointer) -> Int {
+    lines.count { $0 == newline }
   }
 
   private static let newline = UInt8(ascii: "\n")

@@ -7,58 +7,61 @@ import Primitives
 /// Makes the lines of an access log, as bytes: a busy gateway has a hundred thousand of them in a second. Secrets do not get into
 /// them: what ``Redactor`` knows is replaced.
 struct AccessLogLine {
-  /// What the clock says is made of these two: a record has the time that passes, which nobody sets.
-  private var monotonic = NIODeadline.now()
-  private var sinceEpoch = Duration.sinceEpoch
-  /// Of the second that was written last: most lines share theirs with others.
-  private var second = Int.min
+  private let format: AccessLogFormat
+  /// Nanoseconds between the beginning of 1970 and that of the time that passes, which nobody sets and records have.
+  private var offset: Int64 = 0
+  /// Of the line before: most share theirs with others. In nanoseconds since the beginning of 1970.
+  private var second: Range<Int64> = 0..<0
+  /// What a line begins with in that second.
   private var stamp: [UInt8] = []
 
-  /// Now is that moment of the system's clock.
-  mutating func synchronize(monotonic: NIODeadline, sinceEpoch: Duration) {
-    self.monotonic = monotonic
-    self.sinceEpoch = sinceEpoch
+  init(_ format: AccessLogFormat) {
+    self.format = format
   }
 
-  mutating func append(_ record: ExchangeRecord, _ format: AccessLogFormat, to line: inout [UInt8]) {
-    let time = sinceEpoch - .nanoseconds((monotonic - record.begun).nanoseconds)
-    let seconds = Int(time.components.seconds)
-    if seconds != second {
-      second = seconds
-      let time = CalendarTime(secondsSinceEpoch: seconds)
-      stamp = format == .json ? CommonLog.jsonStamp(time) : CommonLog.stamp(time)
-    }
+  /// The system's clock may have been set.
+  mutating func synchronize() {
+    offset = WallTime.now().nanosecondsSinceEpoch - Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+  }
+
+  mutating func append(_ record: ExchangeRecord, to line: inout LineBuffer) {
+    let time = min(max(0, offset + Int64(clamping: record.begun.uptimeNanoseconds)), Self.latest)
+    if !second.contains(time) { begin(second: time / Self.nanoseconds) }
+    stamp.withUnsafeBytes { line.append($0) }
     switch format {
-    case .combined:
-      line += stamp
-      record.appendCombined(to: &line)
+    case .combined: record.appendCombined(to: &line)
     case .json:
-      line += stamp
-      line.append(decimal: Int(time.components.attoseconds / 1_000_000_000_000_000), digits: 3)
+      line.append(decimal: Int((time - second.lowerBound) / 1_000_000), digits: 3)
       record.appendJSON(to: &line)
     }
     line.append(UInt8(ascii: "\n"))
   }
+
+  private static let nanoseconds: Int64 = 1_000_000_000
+  /// Its second can still be counted.
+  private static let latest = Int64.max - nanoseconds
+
+  private mutating func begin(second: Int64) {
+    self.second = second * Self.nanoseconds..<(second + 1) * Self.nanoseconds
+    let time = CalendarTime(secondsSinceEpoch: Int(second))
+    switch format {
+    case .combined: stamp = Array("- - - [\(time.logDate)] \"".utf8)
+    case .json: stamp = Array("{\"time\":\"\(time.dateAndTime).".utf8)
+    }
+  }
 }
 
-/// What lines begin with, up to the second.
-private enum CommonLog {
-  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-  static func stamp(_ time: CalendarTime) -> [UInt8] {
-    let date = "\(String(time.day, digits: 2))/\(months[time.month - 1])/\(String(time.year, digits: 4))"
-    return Array("- - - [\(date):\(time.timeOfDay) +0000] \"".utf8)
-  }
-
-  static func jsonStamp(_ time: CalendarTime) -> [UInt8] {
-    Array("{\"time\":\"\(time.date)T\(time.timeOfDay).".utf8)
+extension CalendarTime {
+  /// `22/Nov/2026:23:05:00 +0000`
+  fileprivate var logDate: String {
+    "\(String(day, digits: 2))/\(monthName)/\(String(year, digits: 4)):\(timeOfDay) +0000"
   }
 }
 
 extension ExchangeRecord {
   /// `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`, and before it `- - - [22/Nov/2026:23:05:00 +0000]`: a client at the other
   /// end of a link has no address.
-  fileprivate func appendCombined(to line: inout [UInt8]) {
+  fileprivate func appendCombined(to line: inout LineBuffer) {
     if head.isEmpty {
       line.append("-")
     } else {
@@ -78,15 +81,15 @@ extension ExchangeRecord {
     line.append(" \"")
     if head.withURL(of: .referer, { line.append(escaping: $0) }) == nil { line.append("-") }
     line.append("\" \"")
-    if head.withValue(of: .userAgent, { line.append(escaping: $0) }) == nil { line.append("-") }
+    if head.withText(of: .userAgent, { line.append(escaping: $0) }) == nil { line.append("-") }
     line.append("\" \"")
-    if let trace { trace.append(to: &line) } else { line.append("-") }
+    if let trace { line.append(trace) } else { line.append("-") }
     line.append("\"")
   }
 
   /// The path, or what a tunnel leads to.
   private func appendTarget(
-    to line: inout [UInt8], _ append: (UnsafeRawBufferPointer, inout [UInt8]) -> Void
+    to line: inout LineBuffer, _ append: (UnsafeRawBufferPointer, inout LineBuffer) -> Void
   ) {
     if head.withURL(of: .path, { append($0, &line) }) == nil,
       head.withPlace({ append($0, &line) }) == nil
@@ -96,33 +99,27 @@ extension ExchangeRecord {
   }
 
   /// From behind the milliseconds of its first member on.
-  fileprivate func appendJSON(to line: inout [UInt8]) {
+  fileprivate func appendJSON(to line: inout LineBuffer) {
     line.append("Z\"")
     if let trace {
       line.append(",\"trace\":\"")
-      trace.append(to: &line)
+      line.append(trace)
       line.append("\"")
     }
-    line.append(",\"listener\":")
-    JSON.write(listener, to: &line)
-    line.append(",\"version\":\"")
-    line += version.rawValue.utf8
-    line.append("\"")
+    line.append(",\"listener\":", listener)
+    line.append(",\"version\":", version.rawValue)
     head.withValue(of: .method) { line.append(",\"method\":", $0) }
     head.withValue(of: .scheme) { line.append(",\"scheme\":", $0) }
     head.withPlace { line.append(",\"authority\":", $0) }
     head.withURL(of: .path) { line.append(",\"path\":", $0) }
     head.withURL(of: .referer) { line.append(",\"referer\":", $0) }
-    head.withValue(of: .userAgent) { line.append(",\"userAgent\":", $0) }
+    head.withText(of: .userAgent) { line.append(",\"userAgent\":", $0) }
     if let status { line.append(",\"status\":", status) }
     if let failure {
-      line.append(",\"failure\":\"")
-      line += "\(failure.code)\",\"failedBy\":\"\(failure.party.rawValue)\"".utf8
+      line.append(",\"failure\":", "\(failure.code)")
+      line.append(",\"failedBy\":", failure.party.rawValue)
     }
-    if let upstream {
-      line.append(",\"upstream\":")
-      JSON.write(upstream, to: &line)
-    }
+    if let upstream { line.append(",\"upstream\":", upstream) }
     line.append(",\"attempts\":", attempts)
     line.append(",\"requestBytes\":", requestBytes)
     line.append(",\"responseBytes\":", responseBytes)
@@ -132,7 +129,7 @@ extension ExchangeRecord {
 
   /// How long it waited for a link or a connection, was being sent, waited for the answer, and received that; those that it has
   /// reached. The last one is all of it.
-  private func appendPhases(to line: inout [UInt8]) {
+  private func appendPhases(to line: inout LineBuffer) {
     if let sent {
       let asked = max(sent, min(requestEnded ?? sent, answered ?? .distantFuture))
       line.append(",\"wait\":", sent - begun)
@@ -146,14 +143,23 @@ extension ExchangeRecord {
 }
 
 extension FieldSection {
-  /// A field that is a URL, secrets replaced. Most have nothing in them that could hide one.
+  /// A field that is a URL, secrets replaced.
   @discardableResult
   fileprivate func withURL(of field: KnownField, _ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
-    withValue(of: field) { bytes in
-      guard bytes.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 || $0 == 0x3B }) else { return body(bytes) }
-      var url = Redactor.defaults.redactedURL(String(decoding: bytes, as: UTF8.self))
-      url.withUTF8 { body(UnsafeRawBufferPointer($0)) }
-    }
+    withValue(of: field) { Self.with($0, changed: Redactor.defaults.changedURL($0), body) }
+  }
+
+  /// A field that is text, in which there may be URLs.
+  @discardableResult
+  fileprivate func withText(of field: KnownField, _ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
+    withValue(of: field) { Self.with($0, changed: Redactor.defaults.changedText($0), body) }
+  }
+
+  private static func with(
+    _ bytes: UnsafeRawBufferPointer, changed: String?, _ body: (UnsafeRawBufferPointer) -> Void
+  ) {
+    guard let changed else { return body(bytes) }
+    changed.utf8Span.span.bytes.withUnsafeBytes { body($0) }
   }
 
   /// The host that is asked for, without a user.

@@ -34,7 +34,7 @@ struct DaemonLogHandler: LogHandler {
   func log(event: LogEvent) {
     let all = event.metadata.map { metadata.merging($0) { $1 } } ?? metadata
     let line = LogLine(
-      time: .sinceEpoch, level: event.level, label: label, message: event.message.description,
+      time: .now(), level: event.level, label: label, message: event.message.description,
       metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value.description) })
     write(line.bytes(LogLevels.currentFormat))
   }

@@ -1,11 +1,9 @@
-import Glibc
 import Logging
 import Primitives
 
 /// A line of a daemon's log. What comes from outside stays on its line, and steers no terminal that shows it.
 struct LogLine {
-  /// Since the beginning of 1970.
-  let time: Duration
+  let time: WallTime
   let level: Logger.Level
   let label: String
   let message: String
@@ -53,14 +51,5 @@ struct LogLine {
     object.write(to: &bytes)
     bytes.append(UInt8(ascii: "\n"))
     return bytes
-  }
-}
-
-extension Duration {
-  /// A moment since the beginning of 1970 in UTC, to a thousandth of a second (RFC 3339).
-  var timestamp: String {
-    let time = CalendarTime(secondsSinceEpoch: Int(components.seconds))
-    let thousandth = Int(components.attoseconds / 1_000_000_000_000_000)
-    return "\(time.date)T\(time.timeOfDay).\(String(thousandth, digits: 3))Z"
   }
 }

@@ -41,8 +41,10 @@ final class DaemonObservation: Sendable {
   }
 
   /// For Prometheus. What nobody counts is looked up now.
-  func metricsText(of links: [LinkState]) -> [UInt8] {
+  /// - Parameter connections: by the links and origins that they lead to.
+  func metricsText(of links: [LinkState], connections: [String: UpstreamStatus.Connections]) -> [UInt8] {
     process.update()
+    for (address, connections) in connections { lines.update(connections, to: address) }
     for link in links { lines.update(link.name, isUp: link.isUp, line: link.line, counts: link.counts) }
     return registry.text()
   }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import HTTPWire
+package import Primitives
 
 extension StoredResponse {
   var control: CacheControl { CacheControl(fields) }

@@ -1,4 +1,5 @@
 package import HTTPTypes
+package import Primitives
 
 /// What a cache may do (RFC 9111): decisions without storage, clock or network.
 package struct CacheRules: Sendable {

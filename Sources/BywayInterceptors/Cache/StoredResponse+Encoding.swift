@@ -1,6 +1,7 @@
 import Crypto
 import HTTPTypes
 package import NIOCore
+import Primitives
 
 /// A stored head as bytes: a version, the parts, and a checksum over all of it.
 extension StoredResponse {

@@ -1,5 +1,6 @@
 package import HTTPTypes
 import HTTPWire
+import Primitives
 
 /// The head of a response in a cache, and what of its request it depends on.
 package struct StoredResponse: Equatable, Sendable {

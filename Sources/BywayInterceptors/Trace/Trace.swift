@@ -1,5 +1,6 @@
 public import Byway
 import HTTPTypes
+package import Primitives
 import Synchronization
 
 /// Records every exchange that passes, with its timings: to a log, to a HAR file, to whatever is a ``TraceRecorder``.

@@ -47,4 +47,15 @@ package struct CalendarTime: Sendable, Hashable {
   package var timeOfDay: String {
     [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { String($0, digits: 2) }.joined(separator: ":")
   }
+
+  /// `1994-11-06T08:49:37`
+  package var dateAndTime: String { "\(date)T\(timeOfDay)" }
+
+  /// As HTTP and logs call them.
+  package static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// `Nov`
+  package var monthName: String { Self.months[month - 1] }
 }

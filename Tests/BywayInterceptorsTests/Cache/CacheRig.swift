@@ -1,6 +1,7 @@
 import Byway
 import HTTPTypes
 import NIOCore
+import Primitives
 import Synchronization
 import TestPeers
 

@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import HTTPTypes
 import NIOCore
+import Primitives
 import TestPeers
 import TestTools
 import Testing

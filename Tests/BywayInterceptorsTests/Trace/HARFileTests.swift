@@ -3,6 +3,7 @@ import BywayInterceptors
 import Foundation
 import HTTPTypes
 import NIOCore
+import Primitives
 import TestPeers
 import TestTools
 import Testing

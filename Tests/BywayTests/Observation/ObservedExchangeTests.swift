@@ -115,7 +115,7 @@ import Testing
     let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
     let exchange = ObservedExchange(record, observers: [observer])
     exchange.ended()
-    exchange.sent(to: "http://origin")
+    exchange.sent(to: "http://origin", at: .now())
     exchange.answered()
     exchange.ended()
     #expect(observer.heard.sent.isEmpty && observer.heard.ended.count == 1)

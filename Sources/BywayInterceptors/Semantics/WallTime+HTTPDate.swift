@@ -1,33 +1,6 @@
-import Glibc
-import Primitives
+package import Primitives
 
-/// A moment of the calendar, as messages and files name it. Not for measuring: the clock may be set meanwhile.
-package struct WallTime: Hashable, Comparable, Sendable {
-  /// Since the beginning of 1970 in UTC.
-  package var sinceEpoch: Duration
-
-  package init(sinceEpoch: Duration) {
-    self.sinceEpoch = sinceEpoch
-  }
-
-  package static func now() -> WallTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return WallTime(sinceEpoch: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
-  }
-
-  package static func < (left: WallTime, right: WallTime) -> Bool { left.sinceEpoch < right.sinceEpoch }
-  package static func - (left: WallTime, right: WallTime) -> Duration { left.sinceEpoch - right.sinceEpoch }
-  package static func + (left: WallTime, right: Duration) -> WallTime {
-    WallTime(sinceEpoch: left.sinceEpoch + right)
-  }
-
-  /// Whole seconds since 1970, as much as HTTP's dates tell.
-  package var seconds: Int { Int(sinceEpoch.components.seconds) }
-}
-
-// MARK: HTTP's dates (RFC 9110 §5.6.7)
-
+// HTTP's dates (RFC 9110 §5.6.7).
 extension WallTime {
   /// Any of the three forms that are to be understood, in letters of either case; `nil` where it is none, or no day of
   /// the calendar. What nearly is a date is none: an `Expires` of that kind is in the past (RFC 9111 §5.3).
@@ -59,31 +32,20 @@ extension WallTime {
       return nil
     }
     guard let calendar else { return nil }
-    sinceEpoch = .seconds(calendar.secondsSinceEpoch)
+    self.init(sinceEpoch: .seconds(calendar.secondsSinceEpoch))
   }
 
   /// The form to send: `Sun, 06 Nov 1994 08:49:37 GMT`.
   package var httpDate: String {
     let calendar = CalendarTime(secondsSinceEpoch: seconds)
-    let (weekday, month) = (CalendarTime.days[calendar.weekday], CalendarTime.months[calendar.month - 1])
+    let (weekday, month) = (CalendarTime.days[calendar.weekday], calendar.monthName)
     let (day, year) = (String(calendar.day, digits: 2), String(calendar.year, digits: 4))
     return "\(weekday), \(day) \(month) \(year) \(calendar.timeOfDay) GMT"
   }
-
-  /// `1994-11-06T08:49:37.123Z` (RFC 3339).
-  package var timestamp: String {
-    let calendar = CalendarTime(secondsSinceEpoch: seconds)
-    let milliseconds = Int(sinceEpoch.components.attoseconds / 1_000_000_000_000_000)
-    return "\(calendar.date)T\(calendar.timeOfDay).\(String(milliseconds, digits: 3))Z"
-  }
 }
 
-/// Days and months as HTTP calls them.
 extension CalendarTime {
   fileprivate static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  fileprivate static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 
   fileprivate init?(year: Int?, month: Substring, day: Int?, time: Substring) {
     let parts = time.split(separator: ":", omittingEmptySubsequences: false).compactMap { number($0, digits: 2) }

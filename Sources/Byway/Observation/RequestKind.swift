@@ -1,10 +1,9 @@
-import Byway
-import HTTPWire
+package import HTTPWire
 
-/// The attributes of an exchange, of which each has few values: what comes from outside is one of a known list, or `_OTHER`.
-struct ExchangeLabels: Hashable, Sendable {
+/// What kinds of requests are told apart when they are counted: what comes from outside is one of a known list, or `_OTHER`.
+package struct RequestKind: Hashable, Sendable {
   /// RFC 9110 §9 and RFC 5789, as OpenTelemetry lists them.
-  enum Method: String {
+  package enum Method: String, Sendable {
     case get = "GET"
     case head = "HEAD"
     case post = "POST"
@@ -17,24 +16,24 @@ struct ExchangeLabels: Hashable, Sendable {
     case other = "_OTHER"
   }
 
-  enum Scheme: String {
+  package enum Scheme: String, Sendable {
     case http, https
     /// Of a tunnel, or of what is no request.
     case none = ""
     case other = "_OTHER"
   }
 
-  let method: Method
-  let scheme: Scheme
+  package let method: Method
+  package let scheme: Scheme
 
-  init(_ exchange: ExchangeRecord) {
-    method = exchange.head.withValue(of: .method) { Method($0) } ?? .other
-    scheme = exchange.head.withValue(of: .scheme) { Scheme($0) } ?? .none
+  package init(_ head: FieldSection) {
+    method = head.withValue(of: .method) { Method($0) } ?? .other
+    scheme = head.withValue(of: .scheme) { Scheme($0) } ?? .none
   }
 }
 
-extension ExchangeLabels.Method {
-  /// Length and first byte leave one candidate, compared whole: this is asked of every exchange, and more than once.
+extension RequestKind.Method {
+  /// Length and first byte leave one candidate, compared whole: this is asked of every exchange.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     switch (bytes.count, bytes.first) {
     case (3, UInt8(ascii: "G")): self = bytes.equals("GET") ? .get : .other
@@ -51,35 +50,8 @@ extension ExchangeLabels.Method {
   }
 }
 
-extension ExchangeLabels.Scheme {
+extension RequestKind.Scheme {
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     self = bytes.equals("http") ? .http : bytes.equals("https") ? .https : .other
-  }
-}
-
-/// How an exchange ended, in as few values.
-struct ExchangeOutcome: Hashable, Sendable {
-  private let status: Int
-  private let failure: BywayError.Code?
-
-  init(_ exchange: ExchangeRecord) {
-    status = exchange.status ?? 0
-    failure = exchange.failure?.code
-  }
-
-  /// Nothing where there was none.
-  var statusText: String {
-    switch status {
-    case 0: ""
-    // The origin may say what it likes.
-    case 100...599: "\(status)"
-    default: "_OTHER"
-    }
-  }
-
-  /// The code of the failure, or the status of an answer that tells of one; nothing where all went well.
-  var errorText: String {
-    if let failure { return "\(failure)" }
-    return status >= 500 ? statusText : ""
   }
 }

@@ -1,0 +1,162 @@
+import Byway
+import HTTPWire
+import NIOCore
+import Primitives
+
+/// Lines that wait to be written, as bytes. There is one owner and never a copy, so that an append costs one comparison and the
+/// bytes themselves.
+///
+/// `@unchecked Sendable`: its memory has no other owner.
+struct LineBuffer: ~Copyable, @unchecked Sendable {
+  /// More than this is given back once it is not needed any more.
+  private static let usualCapacity = 128 << 10
+
+  private var start = UnsafeMutableRawPointer.allocate(byteCount: 0, alignment: 1)
+  private var capacity = 0
+  private(set) var count = 0
+
+  deinit { start.deallocate() }
+
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  mutating func removeAll() {
+    count = 0
+    if capacity > Self.usualCapacity { move(to: 0) }
+  }
+
+  /// Takes back what was appended since there were so many bytes.
+  mutating func removeLast(to count: Int) {
+    self.count = min(max(count, 0), self.count)
+  }
+
+  // MARK: Text
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    room(1).storeBytes(of: byte, as: UInt8.self)
+  }
+
+  @inline(__always)
+  mutating func append(_ text: StaticString) {
+    room(text.utf8CodeUnitCount).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let from = bytes.baseAddress else { return }
+    room(bytes.count).copyMemory(from: from, byteCount: bytes.count)
+  }
+
+  mutating func append(_ text: String) {
+    text.utf8Span.span.bytes.withUnsafeBytes { append($0) }
+  }
+
+  /// - Parameters:
+  ///   - number: what is less than 0 is 0.
+  ///   - digits: just so many, with zeros in front.
+  mutating func append(decimal number: Int, digits: Int) {
+    let room = room(digits)
+    var rest = max(0, number)
+    for place in (0..<digits).reversed() {
+      room.storeBytes(of: 0x30 + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
+      rest /= 10
+    }
+  }
+
+  /// - Parameter number: what is less than 0 is 0.
+  mutating func append(decimal number: Int) {
+    var (digits, rest) = (1, number / 10)
+    while rest > 0 {
+      digits += 1
+      rest /= 10
+    }
+    append(decimal: number, digits: digits)
+  }
+
+  /// As Apache escapes what comes from outside.
+  mutating func append(escaping value: UnsafeRawBufferPointer) {
+    if value.isPlain { return append(value) }
+    for byte in value {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        append(UInt8(ascii: "\\"))
+        append(byte)
+      case 0x20..<0x7F: append(byte)
+      default:
+        append("\\x")
+        append(Hex.digit(byte >> 4))
+        append(Hex.digit(byte & 15))
+      }
+    }
+  }
+
+  mutating func append(_ trace: TraceID) {
+    trace.write(to: UnsafeMutableRawBufferPointer(start: room(TraceID.length), count: TraceID.length))
+  }
+
+  // MARK: Members of a JSON object
+
+  /// - Parameter name: with what stands around it.
+  mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
+    append(name)
+    guard value.isPlain else {
+      var escaped: [UInt8] = []
+      JSON.write(String(decoding: value, as: UTF8.self), to: &escaped)
+      return escaped.withUnsafeBytes { append($0) }
+    }
+    append(UInt8(ascii: "\""))
+    append(value)
+    append(UInt8(ascii: "\""))
+  }
+
+  mutating func append(_ name: StaticString, _ value: String) {
+    value.utf8Span.span.bytes.withUnsafeBytes { append(name, $0) }
+  }
+
+  mutating func append(_ name: StaticString, _ value: Int) {
+    append(name)
+    append(decimal: value)
+  }
+
+  /// In seconds, to a millionth.
+  mutating func append(_ name: StaticString, _ time: TimeAmount) {
+    let microseconds = Int(max(0, time.nanoseconds) / 1000)
+    append(name)
+    append(decimal: microseconds / 1_000_000)
+    append(UInt8(ascii: "."))
+    append(decimal: microseconds % 1_000_000, digits: 6)
+  }
+
+  // MARK: Memory
+
+  /// Where that many more bytes go, which the caller writes.
+  @inline(__always)
+  private mutating func room(_ more: Int) -> UnsafeMutableRawPointer {
+    if capacity - count < more { move(to: max(count + more, 2 * capacity, 4096)) }
+    defer { count += more }
+    return start + count
+  }
+
+  @inline(never)
+  private mutating func move(to capacity: Int) {
+    let place = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 1)
+    place.copyMemory(from: start, byteCount: count)
+    start.deallocate()
+    start = place
+    self.capacity = capacity
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// All of it is printable, and needs no escape.
+  fileprivate var isPlain: Bool {
+    allSatisfy(
+      { word in
+        !(word & 0x8080_8080_8080_8080 != 0 || word.hasByte(below: 0x20) || word.hasByte(0x22) || word.hasByte(0x5C)
+          || word.hasByte(0x7F))
+      }, { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+  }
+}
