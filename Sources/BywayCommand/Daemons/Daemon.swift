@@ -71,7 +71,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     self.name = name
     self.manager = manager
     self.source = source
-    logger = LogLevels.logger("byway")
+    logger = DaemonLogHandler.logger("byway")
     fixed = plan.daemon.observation.fixed
     drain = plan.drain
     observation = try DaemonObservation(plan.daemon.observation, logger: logger)
@@ -123,7 +123,7 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   /// Who asks for a status is not worth a line.
   private static var quiet: Logger {
-    var logger = LogLevels.logger("byway.control")
+    var logger = DaemonLogHandler.logger("byway.control")
     logger.logLevel = .warning
     return logger
   }

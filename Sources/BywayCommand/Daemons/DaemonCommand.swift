@@ -107,6 +107,6 @@ extension DaemonCommand {
       plan.daemon.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)
     }
-    try await service.runToEnd(logger: LogLevels.logger("byway"))
+    try await service.runToEnd(logger: DaemonLogHandler.logger("byway"))
   }
 }

@@ -86,7 +86,7 @@ extension DaemonPlan.Source {
     var failures: [CommandFailure] = []
     var members: [(name: String, member: DaemonPlan.Member)] = []
     for (name, place, command) in commands {
-      var logger = LogLevels.logger("byway.\(Command.Member.kind)")
+      var logger = DaemonLogHandler.logger("byway.\(Command.Member.kind)")
       if !name.isEmpty { logger[metadataKey: Command.Member.kind] = "\(name)" }
       do {
         let configuration = try command.member.configuration(transports: transports, logger: logger)

@@ -58,12 +58,13 @@ struct DemoCommand: AsyncParsableCommand {
       let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
       return DemoShow(stage: stage, console: console)
     }
-    try await service.runToEnd(logger: logLevel.logger("byway.demo"))
+    try await service.runToEnd(logger: DaemonLogHandler.logger("byway.demo"))
   }
 
   private func stage(_ transports: TransportRegistry, observer: (any Interceptor)?) async throws -> DemoStage {
-    try await DemoStage.start(
+    LogLevels.set(logLevel)
+    return try await DemoStage.start(
       listen: try ListenAddress(listen).link(in: transports), seed: seed, transports: transports, observer: observer,
-      logger: logLevel.logger("byway.demo"))
+      logger: DaemonLogHandler.logger("byway.demo"))
   }
 }

@@ -8,8 +8,11 @@ struct DaemonLogHandler: LogHandler {
   private let write: @Sendable ([UInt8]) -> Void
   var metadata: Logger.Metadata = [:]
 
-  init(label: String) {
-    self.init(label: label) { try? Descriptor.write($0, to: STDERR_FILENO) }
+  /// A logger of this process.
+  static func logger(_ label: String) -> Logger {
+    Logger(label: label) { label in
+      DaemonLogHandler(label: label) { try? Descriptor.write($0, to: STDERR_FILENO) }
+    }
   }
 
   /// - Parameter write: gets whole lines.

@@ -10,11 +10,6 @@ enum LogLevels {
   static var current: Logger.Level { LogLevel.allCases[level.load(ordering: .relaxed)].level }
   static var currentFormat: LogFormat { LogFormat.allCases[format.load(ordering: .relaxed)] }
 
-  /// To standard error: standard output may be the link.
-  static func logger(_ label: String) -> Logger {
-    Logger(label: label, factory: { DaemonLogHandler(label: $0) })
-  }
-
   static func set(_ level: LogLevel) {
     Self.level.store(place(of: level, in: LogLevel.allCases), ordering: .relaxed)
   }
