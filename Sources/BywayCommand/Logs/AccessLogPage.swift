@@ -31,6 +31,11 @@ final class AccessLogPage: Sendable {
   func add(_ exchange: ExchangeRecord) -> Step {
     state.withLock { state in
       let before = state.lines.count
+      // A line is about as long as what it tells of; where there is no room it need not be made.
+      guard before + exchange.head.withUnsafeBytes(\.count) <= Self.limit else {
+        state.lost += 1
+        return .nothing
+      }
       if before == 0 { state.form.synchronize() }
       state.form.append(exchange, to: &state.lines)
       if state.lines.count > Self.limit {
