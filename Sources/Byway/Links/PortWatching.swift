@@ -7,8 +7,11 @@ package protocol PortWatching: PortListing {
   /// - Parameters:
   ///   - folder: whose entries are the ports; `nil`: whatever can be plugged in.
   ///   - query: what stands after each address: `?baud=921600`, or nothing.
+  ///   - configured: links whose ports are left out, asked for anew each time. Any thread.
   ///   - logger: is told once where ports can only be looked for.
-  func portLists(in folder: String?, query: String, logger: Logger) -> AsyncStream<[LinkPort]>
+  func portLists(
+    in folder: String?, query: String, besides configured: @escaping @Sendable () -> [LinkAddress], logger: Logger
+  ) -> AsyncStream<[LinkPort]>
 }
 
 /// Ports to watch, as a user names them: `serial`, `serial:/dev/serial/by-id`, `serial?baud=921600`.
@@ -41,7 +44,10 @@ package struct WatchedPorts: Sendable {
   }
 
   /// The ports that there are, at once, and again whenever they are others. Ends when nobody reads it any more.
-  package func lists(logger: Logger) -> AsyncStream<[LinkPort]> {
-    transport.portLists(in: folder, query: query, logger: logger)
+  /// - Parameter configured: links whose ports are somebody's already. What it says counts within ten seconds.
+  package func lists(
+    besides configured: @escaping @Sendable () -> [LinkAddress] = { [] }, logger: Logger
+  ) -> AsyncStream<[LinkPort]> {
+    transport.portLists(in: folder, query: query, besides: configured, logger: logger)
   }
 }

@@ -2,7 +2,9 @@ package import Byway
 package import Logging
 
 extension SerialTransport: PortWatching {
-  package func portLists(in folder: String?, query: String, logger: Logger) -> AsyncStream<[LinkPort]> {
-    PortLookout(place: folder.map { .folder($0) } ?? .usb, query: query, logger: logger).lists()
+  package func portLists(
+    in folder: String?, query: String, besides configured: @escaping @Sendable () -> [LinkAddress], logger: Logger
+  ) -> AsyncStream<[LinkPort]> {
+    PortLookout(place: folder.map { .folder($0) } ?? .usb, query: query, configured: configured, logger: logger).lists()
   }
 }

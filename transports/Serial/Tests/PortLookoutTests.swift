@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import Glibc
 import Logging
+import Synchronization
 import TestTools
 import Testing
 
@@ -41,6 +42,23 @@ import Testing
       symlink("/etc/passwd", "\(folder)/file")
       var lists = try lists(in: folder).makeAsyncIterator()
       #expect(await lists.next()?.map(\.name) == ["a"])
+    }
+  }
+
+  @Test("a port that a configured link leads to, by whatever name, is left out while that link is configured")
+  func configured() async throws {
+    try await withTemporaryFolder { folder in
+      let (first, second) = (try PseudoTerminal(), try PseudoTerminal())
+      try FileManager.default.createDirectory(atPath: "\(folder)/ports", withIntermediateDirectories: false)
+      try first.link(as: "\(folder)/ports/a")
+      try second.link(as: "\(folder)/ports/b")
+      try first.link(as: "\(folder)/printer")
+      let links = Mutex([try LinkAddress("serial:\(folder)/printer?baud=9600"), try LinkAddress("unix:/run/a.sock")])
+      var lists = try WatchedPorts("serial:\(folder)/ports", transports: TransportRegistry([SerialTransport()]))
+        .lists(besides: { links.withLock(\.self) }, logger: Logger(label: "test")).makeAsyncIterator()
+      #expect(await lists.next()?.map(\.name) == ["b"])
+      links.withLock { $0 = [] }
+      #expect(await lists.next()?.map(\.name) == ["a", "b"])
     }
   }
 

@@ -22,6 +22,8 @@ struct PortLookout: Sendable {
 
   let place: Place
   let query: String
+  /// Links that have their ports by configuration.
+  let configured: @Sendable () -> [LinkAddress]
   let logger: Logger
 
   func lists() -> AsyncStream<[LinkPort]> {
@@ -86,16 +88,18 @@ struct PortLookout: Sendable {
   // MARK: Listing
 
   private func ports() -> [LinkPort] {
+    let configured = configured().filter { $0.scheme == "serial" }.compactMap { try? SerialAddress($0).device }
     switch place {
     case .usb:
       let ports = PortList().all()
-      return ports.filter { $0.usb != nil }.map {
-        LinkPort(address: $0.address(among: ports) + query, device: $0.path, name: $0.usb?.name)
-      }
+      return ports.filter { port in port.usb != nil && !configured.contains { $0.leads(to: port.path, of: port.usb) } }
+        .map { LinkPort(address: $0.address(among: ports) + query, device: $0.path, name: $0.usb?.name) }
     case .folder(let folder):
       var devices: Set<String> = []
       return ((try? Folder.names(in: folder)) ?? []).sorted().compactMap { name in
-        port(name, in: folder).flatMap { devices.insert($0.device).inserted ? $0 : nil }
+        guard let port = port(name, in: folder), devices.insert(port.device).inserted else { return nil }
+        lazy var usb = ModemPort.usbIdentity(of: port.device)
+        return configured.contains { $0.leads(to: port.device, of: usb) } ? nil : port
       }
     }
   }
@@ -115,6 +119,18 @@ struct PortLookout: Sendable {
       var port = port
       port.obstacle = PortObstacle.text(at: port.device, besides: getpid())
       return port
+    }
+  }
+}
+
+extension SerialAddress.Device {
+  /// - Parameters:
+  ///   - path: of a port, without symbolic links.
+  ///   - usb: what its adapter says of itself.
+  fileprivate func leads(to path: String, of usb: @autoclosure () -> USBIdentity?) -> Bool {
+    switch self {
+    case .path(let link): (try? SymbolicLink.resolved(link)) == path
+    case .usb(let pattern): usb().map(pattern.matches) ?? false
     }
   }
 }
