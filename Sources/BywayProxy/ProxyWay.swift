@@ -124,8 +124,7 @@ final class ProxyWay: @unchecked Sendable {
 
 extension DeviceFinder {
   fileprivate func look(by configuration: ProxyConfiguration) async {
-    let names = Set(configuration.devices.devices.map(\.name))
-    await look(as: configuration.discovery, besides: names, logger: configuration.logger)
+    await look(as: configuration.discovery, besides: configuration.devices, logger: configuration.logger)
   }
 }
 

@@ -1,5 +1,6 @@
 package import Byway
 import Logging
+import Synchronization
 
 /// What a proxy looks for besides the devices that it is told.
 package struct DiscoverySettings: Sendable {
@@ -20,6 +21,8 @@ package struct DiscoverySettings: Sendable {
 /// One caller at a time: a start, a reload, a stop.
 actor DeviceFinder {
   private let devices: DeviceTable
+  /// By configuration; what they lead to is not found besides.
+  private let links = Mutex<[LinkAddress]>([])
   private var running: (texts: [String], discovery: Discovery, reader: Task<Void, Never>)?
 
   init(_ devices: DeviceTable) {
@@ -27,7 +30,10 @@ actor DeviceFinder {
   }
 
   /// Goes over to what a configuration looks for; what it looks for already goes on.
-  func look(as settings: DiscoverySettings?, besides names: Set<DeviceName>, logger: Logger) async {
+  func look(as settings: DiscoverySettings?, besides directory: DeviceDirectory, logger: Logger) async {
+    links.withLock { $0 = directory.links.map(\.address) }
+    let frontPage = DeviceName(DeviceHosts.frontPage)
+    let names = Set(directory.devices.map(\.name)).union([frontPage].compactMap(\.self))
     if let running, running.texts == settings?.texts {
       await running.discovery.reserve(names)
       return
@@ -36,7 +42,10 @@ actor DeviceFinder {
     guard let settings else { return }
     let reader = ClaimReader(settings.transports, logger: logger)
     let discovery = Discovery(reserved: names) { await reader.claim(over: $0) }
-    for ports in settings.ports { await discovery.watch(ports.lists(logger: logger)) }
+    for ports in settings.ports {
+      let lists = ports.lists(besides: { [weak self] in self?.links.withLock(\.self) ?? [] }, logger: logger)
+      await discovery.watch(lists)
+    }
     let reading = Task { [devices] in
       for await found in discovery.devices {
         let linked = found.compactMap { device in

@@ -5,6 +5,7 @@ import LineDevices
 import LineEmulation
 import Logging
 import SerialTransport
+import TCPTransport
 import TestTools
 import Testing
 
@@ -25,11 +26,7 @@ import Testing
       #expect(await devices.next()?.isEmpty == true)
 
       let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
-      var configuration = GatewayConfiguration(
-        links: [try transports.link("serial:\(folder)/device")],
-        origin: .handler { _ in Response(status: .ok, body: Body("the printer's page")) })
-      configuration.claim = DeviceClaim(name: DeviceName("printer"), title: DeviceText("In the hall"))
-      let gateway = try await Gateway.start(configuration)
+      let gateway = try await gateway("printer", on: "serial:\(folder)/device", transports)
       let device = DiscoveredDevice(
         name: DeviceName("printer") ?? .unnamed, title: DeviceText("In the hall"), link: "serial:\(ports)/adapter",
         state: .present)
@@ -50,5 +47,61 @@ import Testing
       await gateway.stop(within: .zero)
       line.close()
     }
+  }
+
+  @Test("a proxy lists what is plugged in and serves it by its name, unless it is configured under another")
+  func proxy() async throws {
+    try await withTemporaryFolder { folder in
+      let ports = "\(folder)/ports"
+      try FileManager.default.createDirectory(atPath: ports, withIntermediateDirectories: false)
+      let transports = TransportRegistry([SerialTransport(), TCPTransport()])
+      let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
+      let gateway = try await gateway("printer", on: "serial:\(folder)/device", transports)
+      func configuration(_ devices: [Device]) throws -> ProxyConfiguration {
+        let directory = try DeviceDirectory(devices, patterns: [], main: [], suffixes: [], isOpen: true)
+        var configuration = ProxyConfiguration(devices: directory, listen: try transports.link("tcp://127.0.0.1:0"))
+        configuration.discovery = DiscoverySettings(
+          [try WatchedPorts("serial:\(ports)", transports: transports)], transports: transports)
+        configuration.patience = .zero
+        return configuration
+      }
+      let plotter = try #require(DeviceName("plotter"))
+      let proxy = try await Proxy.start(
+        configuration([Device(plotter, roads: [transports.link("serial:\(ports)/adapter")])]))
+      let local = BywayClient(try transports.link("\(proxy.address)?http=1.1"))
+      func page(_ url: String) async throws -> String {
+        let page = try await local.get(url)
+        return try await String(buffer: page.body.collect(upTo: 10_000))
+      }
+      func devices() async -> [String] { await proxy.devices().map { $0.name?.text ?? "" } }
+      #expect(try await page("http://plotter.localhost/") == "the printer's page")
+      #expect(await devices() == ["plotter"])
+
+      try await proxy.reload(configuration([]), within: .zero)
+      let isFound = try await eventually { await devices() == ["printer"] }
+      #expect(isFound)
+      #expect(try await page("http://printer.localhost/") == "the printer's page")
+      #expect(
+        try await page("http://byway.localhost/devices.json").contains(#""name":"printer","title":"In the hall""#))
+
+      line.cut(.hangUp, at: .b)
+      let isAway = try await eventually { try await page("http://byway.localhost/").contains("unplugged") }
+      #expect(isAway)
+      line.restore()
+      let isBack = try await eventually { try await page("http://printer.localhost/") == "the printer's page" }
+      #expect(isBack)
+      await local.shutDown()
+      await proxy.stop(within: .zero)
+      await gateway.stop(within: .zero)
+      line.close()
+    }
+  }
+
+  private func gateway(_ name: String, on link: String, _ transports: TransportRegistry) async throws -> Gateway {
+    var configuration = GatewayConfiguration(
+      links: [try transports.link(link)],
+      origin: .handler { _ in Response(status: .ok, body: Body("the \(name)'s page")) })
+    configuration.claim = DeviceClaim(name: DeviceName(name), title: DeviceText("In the hall"))
+    return try await Gateway.start(configuration)
   }
 }
