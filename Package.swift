@@ -269,8 +269,8 @@ let package = Package(
     tests(
       "BrowserTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "BywayWebSocket", "Primitives", "TCPTransport", "TestPeers", "TestTools",
-        "UnixTransport", nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayProxy", "BywayWebSocket", "LineDevices", "LineEmulation", "Primitives",
+        "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayMetricsTests",

@@ -3,8 +3,11 @@ import BywayGateway
 import BywayProxy
 import Foundation
 import HTTPTypes
+import LineDevices
+import LineEmulation
 import Logging
 import NIOCore
+import SerialTransport
 import Synchronization
 import TCPTransport
 import TestTools
@@ -52,7 +55,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("the list follows devices that come and go, without being loaded again")
+  @Test("the list follows what is plugged in, unplugged and taken out, without being loaded again")
   func list() async throws {
     let house = try await House(["printer", "camera"])
     let browser = try await Chromium()
@@ -61,7 +64,7 @@ import UnixTransport
     #expect(try await page.evaluate(names) == "The printer,The camera")
     #expect(
       try await page.evaluate("(window.mark = 1, document.querySelector('tbody a').href)") == house.url("printer"))
-    try await house.reload(["printer", "camera", "scanner"])
+    let adapter = try await house.plugInScanner()
     #expect(try await eventually { try await page.evaluate(names) == "The printer,The camera,The scanner" })
     _ = try await browser.open(house.url("scanner"))
     let state = "document.querySelectorAll('tbody tr')[2].dataset.state"
@@ -69,20 +72,26 @@ import UnixTransport
     if let folder = ProcessInfo.processInfo.environment["BYWAY_SCREENSHOTS"] {
       try await page.photograph(to: "\(folder)/devices.png")
     }
-    try await house.reload(["printer", "scanner"])
+    adapter.line.cut(.hangUp, at: .b)
+    #expect(try await eventually { try await page.evaluate(state) == "away" })
+    adapter.line.restore()
+    #expect(try await eventually { ["up", "idle"].contains(try await page.evaluate(state)) })
+    try await house.reload(["printer"])
     #expect(try await eventually { try await page.evaluate(names) == "The printer,The scanner" })
     #expect(try await page.evaluate("window.mark") == "1")
     await browser.stop()
     await house.stop()
+    await adapter.gateway.stop(within: .zero)
+    adapter.line.close()
   }
 }
 
 /// Devices, each with a gateway on a Unix socket, behind a proxy on TCP.
 private final class House: Sendable {
-  private static let names = ["printer", "camera", "scanner"]
+  private static let names = ["printer", "camera"]
 
   private let folder: TemporaryFolder
-  private let transports = TransportRegistry([TCPTransport(), UnixTransport()])
+  private let transports = TransportRegistry([SerialTransport(), TCPTransport(), UnixTransport()])
   private let gateways: [Gateway]
   private let proxy: Proxy
   private let log: RequestLog
@@ -91,6 +100,7 @@ private final class House: Sendable {
     let log = RequestLog()
     self.log = log
     folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: folder["ports"], withIntermediateDirectories: false)
     var gateways: [Gateway] = []
     for name in Self.names {
       var configuration = GatewayConfiguration(
@@ -114,7 +124,10 @@ private final class House: Sendable {
         #require(DeviceName(name)), title: "The \(name)", roads: [transports.link("unix:\(folder[name])")])
     }
     var configuration = ProxyConfiguration(
-      devices: try DeviceDirectory(devices), listen: try transports.link("tcp://127.0.0.1:0"))
+      devices: try DeviceDirectory(devices, patterns: [], main: [], suffixes: [], isOpen: true),
+      listen: try transports.link("tcp://127.0.0.1:0"))
+    let ports = try WatchedPorts("serial:\(folder["ports"])", transports: transports)
+    configuration.discovery = DiscoverySettings([ports], transports: transports)
     configuration.logger = .quiet
     return configuration
   }
@@ -133,6 +146,16 @@ private final class House: Sendable {
 
   func reload(_ present: [String]) async throws {
     try await proxy.reload(Self.configuration(present, in: folder, transports), within: .seconds(1))
+  }
+
+  /// A device that says who it is, at the end of a line that comes now.
+  func plugInScanner() async throws -> (line: PseudoTerminalLine, gateway: Gateway) {
+    let line = try PseudoTerminalLine(LineConfiguration(), paths: (folder["desk"], "\(folder["ports"])/adapter"))
+    var configuration = GatewayConfiguration(
+      links: [try transports.link("serial:\(folder["desk"])")], origin: .handler { _ in Self.page(of: "scanner") })
+    configuration.claim = DeviceClaim(name: DeviceName("scanner"), title: DeviceText("The scanner"))
+    configuration.logger = .quiet
+    return (line, try await Gateway.start(configuration))
   }
 
   func stop() async {
