@@ -25,6 +25,7 @@ extension HTTP2Configuration {
     try check("timeouts.pingInterval", timeouts.pingInterval)
     try check("timeouts.quietPingInterval", timeouts.quietPingInterval)
     try check("timeouts.pingAnswer", timeouts.pingAnswer)
+    try check("timeouts.pingDelay", timeouts.pingDelay)
     try check("floods.resets", floods.resets)
     try check("floods.controlFrames", floods.controlFrames)
     try check("floods.windowUpdates", floods.windowUpdates)

@@ -52,6 +52,8 @@ package struct HTTP2Configuration: Sendable, Equatable {
     /// Until the answer to that PING, or any other byte, must have arrived. What was sent shortly before and may hold
     /// the PING up on a slow link is given its time on top.
     package var pingAnswer = TimeAmount.seconds(5)
+    /// How much that may be at most.
+    package var pingDelay = TimeAmount.seconds(60)
   }
 
   package struct Floods: Sendable, Equatable {

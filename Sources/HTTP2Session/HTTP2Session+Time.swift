@@ -59,7 +59,7 @@ extension HTTP2Session {
 
   /// A PING waits behind what the buffers of the link hold, and a peer that reads slowly takes its time with that.
   private var delayBySent: TimeAmount {
-    min(.seconds(60), .milliseconds(Int64(sentIntoSilence / Self.slowestBytesPerMillisecond)))
+    min(configuration.timeouts.pingDelay, .milliseconds(Int64(sentIntoSilence / Self.slowestBytesPerMillisecond)))
   }
 
   private static let slowestBytesPerMillisecond = 32

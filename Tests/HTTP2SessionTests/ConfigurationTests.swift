@@ -29,6 +29,7 @@ import Testing
         "timeouts.quietPingInterval", { $0.timeouts.quietPingInterval = .seconds(7) },
         { $0.timeouts.quietPingInterval = .seconds(0) }
       ),
+      ("timeouts.pingDelay", { $0.timeouts.pingDelay = .seconds(7) }, { $0.timeouts.pingDelay = .seconds(0) }),
       ("timeouts.pingAnswer", { $0.timeouts.pingAnswer = .seconds(7) }, { $0.timeouts.pingAnswer = .seconds(0) }),
       ("floods.resets.burst", { $0.floods.resets.burst = 7 }, { $0.floods.resets.burst = 0 }),
       ("floods.resets.perSecond", { $0.floods.resets.perSecond = 7 }, { $0.floods.resets.perSecond = 0 }),

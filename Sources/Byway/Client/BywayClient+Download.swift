@@ -52,7 +52,7 @@ extension BywayClient {
 
 extension BywayError {
   /// The content was coming, and something between here and the origin broke.
-  fileprivate var isOfTheWay: Bool {
+  var isOfTheWay: Bool {
     code == .linkLost || code == .originLost || code == .incompleteResponse || code == .linkUnavailable
   }
 }

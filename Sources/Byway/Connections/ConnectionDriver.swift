@@ -15,6 +15,8 @@ protocol ConnectionOwner: AnyObject {
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError
   /// The last call. `error` tells why, where the connection did not end in good order.
   func connectionEnded(_ error: BywayError?)
+  /// The line underneath the link is gone, and the link waits for it.
+  func linkInterrupted()
   /// After an interruption of the link its far end was heard again.
   func linkResumed()
   /// What the driver was asked to watch besides the session has passed.
@@ -28,6 +30,7 @@ extension ConnectionOwner {
         .linkLost, hasBegun ? "The link failed." : "The link was closed before it could be used.", cause: error)
   }
 
+  func linkInterrupted() {}
   func linkResumed() {}
   func timePassed() {}
 }
@@ -181,6 +184,12 @@ final class ConnectionDriver: ChannelDuplexHandler {
     end()
   }
 
+  /// The same, and what a line has not carried yet it does not carry later: it is about to be sent another way.
+  func abandon(_ error: BywayError) {
+    stream?.abandon()
+    fail(error)
+  }
+
   // MARK: ChannelDuplexHandler
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -231,7 +240,11 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let event = event as? ChannelEvent, event == .inputClosed { inputEnded(isClosed: false) }
-    if event is StreamEvent { owner?.linkResumed() }
+    switch event as? StreamEvent {
+    case .interrupted: owner?.linkInterrupted()
+    case .resumed: owner?.linkResumed()
+    case nil: break
+    }
     context.fireUserInboundEventTriggered(event)
   }
 

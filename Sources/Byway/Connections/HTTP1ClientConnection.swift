@@ -10,8 +10,9 @@ final class HTTP1ClientConnection {
   protocol Delegate: AnyObject {
     /// It can take a request: its first, or another one.
     func connectionBecameIdle(_ connection: HTTP1ClientConnection)
-    /// - Parameter wasUsable: it has become idle before.
-    func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, wasUsable: Bool)
+    func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: End)
+    /// The line underneath is gone, and the connection waits for it.
+    func connectionInterrupted(_ connection: HTTP1ClientConnection)
   }
 
   struct Configuration {
@@ -21,6 +22,14 @@ final class HTTP1ClientConnection {
     var session: HTTP1ClientSession.Configuration
     /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
     var readAhead: ReadAhead
+  }
+
+  /// In the middle of what it has ended.
+  enum End {
+    /// It has never become idle.
+    case opening
+    case idle
+    case exchange
   }
 
   /// What it has been good for.
@@ -35,6 +44,8 @@ final class HTTP1ClientConnection {
 
   let session: HTTP1ClientSession
   let driver: ConnectionDriver
+  /// Which of its upstream's roads it takes.
+  let road: Int
   private let configuration: Configuration
   /// Held until the connection has ended.
   private var delegate: (any Delegate)?
@@ -46,13 +57,22 @@ final class HTTP1ClientConnection {
 
   /// The delegate hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
   /// kept.
-  static func start(on channel: any Channel, configuration: Configuration, delegate: any Delegate) {
-    let connection = HTTP1ClientConnection(channel, configuration, delegate)
+  static func start(
+    on channel: any Channel, road: Int = 0, configuration: Configuration, delegate: any Delegate
+  ) {
+    let connection = HTTP1ClientConnection(channel, road, configuration, delegate)
     connection.driver.start(for: connection)
     if connection.isUsable { connection.becomeIdle() }
   }
 
-  private init(_ channel: any Channel, _ configuration: Configuration, _ delegate: any Delegate) {
+  /// Tells its news to another one from now on, which hears of it at once where it can be used.
+  func handOver(to delegate: any Delegate) {
+    self.delegate = delegate
+    if isUsable { delegate.connectionBecameIdle(self) }
+  }
+
+  private init(_ channel: any Channel, _ road: Int, _ configuration: Configuration, _ delegate: any Delegate) {
+    self.road = road
     session = HTTP1ClientSession(configuration: configuration.session, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     self.configuration = configuration
@@ -60,6 +80,9 @@ final class HTTP1ClientConnection {
   }
 
   // MARK: For its delegate
+
+  /// What messages call the server.
+  var name: String { configuration.name }
 
   /// Nothing speaks against another exchange, as far as is known here.
   var isUsable: Bool { session.isReusable && !driver.isClosing }
@@ -79,6 +102,11 @@ final class HTTP1ClientConnection {
   func close() -> EventLoopFuture<Void> {
     driver.abort()
     return driver.channel.closeFuture
+  }
+
+  /// Ends at once, and what runs on it with that error.
+  func giveUp(_ error: BywayError) {
+    driver.abandon(error)
   }
 
   /// Begins an exchange.
@@ -203,6 +231,10 @@ extension HTTP1ClientConnection: ConnectionOwner {
     session.receiveEnd(at: driver.eventLoop.now)
   }
 
+  func linkInterrupted() {
+    delegate?.connectionInterrupted(self)
+  }
+
   func linkResumed() {
     exchange?.connectionProved()
     watch(exchange?.nextDeadline)
@@ -247,8 +279,8 @@ extension HTTP1ClientConnection: ConnectionOwner {
   func connectionEnded(_ error: BywayError?) {
     let error = error ?? BywayError(.originLost, "\(configuration.name) closed the connection.")
     let exchange = exchange.take()
-    let wasUsed = if case .none = use { false } else { true }
-    delegate.take()?.connectionEnded(self, error, wasUsable: wasUsed)
+    let end: End = if case .none = use { .opening } else { exchange == nil ? .idle : .exchange }
+    delegate.take()?.connectionEnded(self, error, end)
     exchange?.lost(mayBeRepeated: isKept) { _ in error }
   }
 }

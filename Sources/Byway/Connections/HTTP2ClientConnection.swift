@@ -14,16 +14,23 @@ final class HTTP2ClientConnection {
     /// No further exchange can begin on it.
     func connectionRefusesStreams(_ connection: HTTP2ClientConnection)
     func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?)
-    func ponged(_ roundTrip: TimeAmount)
+    /// The line underneath is gone, and the connection waits for it.
+    func connectionInterrupted(_ connection: HTTP2ClientConnection)
+    /// Its far end was heard again.
+    func connectionResumed(_ connection: HTTP2ClientConnection)
+    func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount)
   }
 
   let driver: ConnectionDriver
   let session: HTTP2Session
   /// What messages call the server.
-  private let name: String
+  let name: String
+  /// Which of its upstream's roads it takes.
+  let road: Int
   private let rules: UpstreamRules
   /// Held until the connection has ended.
   private var delegate: (any Delegate)?
+  private(set) var isStarted = false
   /// Succeeds when the channel has closed.
   let closed: EventLoopFuture<Void>
   private var exchanges = StreamTable<UpstreamExchange>()
@@ -36,22 +43,29 @@ final class HTTP2ClientConnection {
   }
 
   /// Nothing is read or written, and no end is told, before ``start()``.
+  /// - Parameter watchesLine: a line that is silent is given up like any other link, because there is another road.
   init(
-    on channel: any Channel, name: String, configuration: HTTP2Configuration, rules: UpstreamRules,
-    delegate: any Delegate
+    on channel: any Channel, name: String, road: Int = 0, configuration: HTTP2Configuration, watchesLine: Bool = false,
+    rules: UpstreamRules
   ) {
-    var configuration = configuration.over(channel)
+    var configuration = configuration.over(channel, watchesLine: watchesLine)
     configuration.windows.initial = ReadAhead.share
     session = HTTP2Session(role: .client, configuration: configuration, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     closed = channel.closeFuture
     self.name = name
+    self.road = road
     self.rules = rules
+  }
+
+  /// Tells its news to another one from now on.
+  func handOver(to delegate: (any Delegate)?) {
     self.delegate = delegate
   }
 
   /// Begins with what the channel has kept: the connection may have ended when this returns.
   func start() {
+    isStarted = true
     driver.start(for: self)
   }
 
@@ -78,18 +92,30 @@ final class HTTP2ClientConnection {
   /// The link waits for its line.
   var isInterrupted: Bool { driver.isInterrupted }
 
+  /// Why it is about to end.
+  var failure: BywayError? { session.failure.map(explain) }
+
+  /// Exchanges that run on it.
+  var load: Int { exchanges.count }
+
   /// How long it takes the peer's first bytes at least to be here; `nil`: they are, it speaks HTTP/2, and nothing is known to be
   /// between.
   private var provingTakes: TimeAmount? {
-    if isProved { return isInterrupted ? .zero : nil }
-    // A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
-    return .nanoseconds(lineStatistics?.nominalRate.map { 512 * 1_000_000_000 / Int64(max($0, 1)) } ?? 0)
+    isProved ? isInterrupted ? .zero : nil : timeToProve
   }
+
+  /// A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
+  var timeToProve: TimeAmount { lineStatistics?.time(for: 512) ?? .zero }
 
   /// Takes no more exchanges; closes when the running ones have ended.
   func drain() {
     isDraining = true
     closeIfDrained()
+  }
+
+  /// Ends at once, and what runs on it with that error.
+  func giveUp(_ error: BywayError) {
+    driver.abandon(error)
   }
 
   private func closeIfDrained() {
@@ -167,7 +193,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
     case .settingsReceived:
       proved()
     case .pong(let roundTrip):
-      delegate?.ponged(roundTrip)
+      delegate?.ponged(self, roundTrip)
     case .failed(let failure):
       driver.note(explain(failure))
       delegate?.connectionRefusesStreams(self)
@@ -181,8 +207,13 @@ extension HTTP2ClientConnection: ConnectionOwner {
     tellProved()
   }
 
+  func linkInterrupted() {
+    delegate?.connectionInterrupted(self)
+  }
+
   func linkResumed() {
     if isProved { tellProved() }
+    delegate?.connectionResumed(self)
   }
 
   private func tellProved() {

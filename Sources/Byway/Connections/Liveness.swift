@@ -30,12 +30,25 @@ public struct Liveness: Sendable, Hashable {
   public static let ofClient = Liveness(silence: .seconds(15), answer: .seconds(45))
   /// A gRPC server counts as abuse what asks more often than every five minutes while it sends nothing.
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
+  /// Where another road exists, silence is over within three seconds.
+  static let ofRoads = Liveness(silence: .milliseconds(1250), answer: .seconds(1))
+
+  fileprivate func atMost(_ other: Liveness) -> Liveness {
+    Liveness(silence: min(silence, other.silence), answer: min(answer, other.answer))
+  }
 }
 
 extension HTTP2Configuration {
-  /// - Parameter liveness: `nil` where the link itself knows.
-  package init(liveness: Liveness?) {
+  /// - Parameters:
+  ///   - liveness: `nil` where the link itself knows.
+  ///   - hasOtherRoads: a wrong verdict costs less than a late one.
+  package init(liveness: Liveness?, hasOtherRoads: Bool = false) {
     self.init()
+    var liveness = liveness
+    if hasOtherRoads {
+      liveness = liveness.map { $0.atMost(.ofRoads) }
+      timeouts.pingDelay = .milliseconds(500)
+    }
     timeouts.pingInterval = liveness?.silence
     timeouts.quietPingInterval = liveness?.quietSilence
     if let liveness { timeouts.pingAnswer = liveness.answer }

@@ -8,11 +8,12 @@ public struct Device: Sendable {
   public let roads: [Link]
 
   /// A device behind one link or several.
-  /// - Throws: ``BywayError`` with code `invalidAddress` where there is no road.
+  /// - Throws: ``BywayError`` with code `invalidAddress` where there is no road, or they cannot be roads to one device.
   public init(_ name: DeviceName, title: String? = nil, roads: [Link]) throws {
     guard !roads.isEmpty else {
       throw BywayError(.invalidAddress, "The device \(name) has no link: write \(name)=LINK.")
     }
+    try roads.checkRoads()
     self.name = name
     self.title = title
     self.roads = roads

@@ -40,6 +40,7 @@ public struct DeviceDirectory: Sendable {
   package init(
     _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool
   ) throws {
+    if !main.isEmpty { try main.checkRoads() }
     self.isOpen = isOpen
     self.main = main
     self.devices = devices

@@ -26,6 +26,7 @@ package final class OpenDevice: @unchecked Sendable {
   package let roads: [Link]
   package let upstream: any Upstream
   package let owned: OwnedUpstream
+  /// The first road's.
   private let dialer: Dialer
   private let eventLoop: any EventLoop
   private let bound = Mutex<LinkAddress?>(nil)
@@ -36,9 +37,10 @@ package final class OpenDevice: @unchecked Sendable {
   init(_ roads: [Link], _ terms: Terms, among siblings: DeviceHosts?, on eventLoop: any EventLoop) {
     self.roads = roads
     self.eventLoop = eventLoop
-    dialer = Dialer(roads[0], logger: terms.logger)
-    upstream = roads[0].makeUpstream(
-      over: dialer, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
+    let dialers = roads.map { Dialer($0, logger: terms.logger) }
+    dialer = dialers[0]
+    upstream = roads.makeUpstream(
+      over: dialers, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
       siblings: siblings, logger: terms.logger)
     owned = OwnedUpstream(upstream, on: eventLoop)
   }

@@ -83,6 +83,7 @@ final class LineDriver: StreamCarrier {
     line = nil
     silentSince = layer.statistics.receivedFrames
     layer.lineLost(at: now)
+    session?.interrupted()
   }
 
   func received(_ bytes: ByteBuffer, on channel: any Channel) {
@@ -154,6 +155,10 @@ final class LineDriver: StreamCarrier {
   func close() {
     layer.close(at: now)
     pump()
+  }
+
+  func abandon() {
+    abort()
   }
 
   // MARK: The pump

@@ -20,14 +20,19 @@ package protocol StreamCarrier: AnyObject {
   func closeOutput()
   /// Ends the stream in good order. ``StreamChannel/ended(_:)`` answers.
   func close()
+  /// Ends the stream now: nothing that was written and has not left is to leave any more.
+  func abandon()
 }
 
 extension StreamCarrier {
   package var isInterrupted: Bool { false }
+  package func abandon() { close() }
 }
 
 /// What a ``StreamChannel`` tells its pipeline besides bytes, as user inbound events.
 package enum StreamEvent: Sendable {
+  /// The line underneath is gone, and the stream waits for it.
+  case interrupted
   /// After an interruption the other end was heard again.
   case resumed
 }
@@ -99,6 +104,15 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   /// The line underneath is gone, and the stream waits for it. On the event loop.
   package var isInterrupted: Bool { carrier?.isInterrupted ?? false }
 
+  /// Ends the stream now. What was written and has not left does not leave any more. On the event loop.
+  package func abandon() {
+    guard !isClosing else { return }
+    isClosing = true
+    isOutputClosed = true
+    inbound.removeAll()
+    carrier?.abandon()
+  }
+
   // MARK: For the carrier
 
   package func activate() {
@@ -113,6 +127,10 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     guard isActive, !isClosing else { return consumedUnread(bytes.readableBytes) }
     inbound.append(bytes)
     passOn()
+  }
+
+  package func interrupted() {
+    pipeline.fireUserInboundEventTriggered(StreamEvent.interrupted)
   }
 
   package func resumed() {

@@ -61,14 +61,14 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   }
 
   let eventLoop: any EventLoop
-  let dialer: Dialer
-  var name: String { dialer.name }
+  let roads: Roads
+  var name: String { roads.name }
   private(set) var configuration: Configuration
   let rules: UpstreamRules
-  /// Of a link; what befalls an origin is its gateway's to tell.
-  private var log: LinkLog?
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
-  private var idle: [HTTP1ClientConnection] = []
+  var idle: [HTTP1ClientConnection] = []
+  /// A better road than the one in use is tried.
+  var isSearching = false
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
@@ -81,17 +81,31 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private(set) var hasServed = false
   private(set) var lastFailure: BywayError?
   private var life = Life.serving
+  var isServing: Bool {
+    if case .serving = life { true } else { false }
+  }
 
-  package init(
+  package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
     logger: Logger? = nil
   ) {
-    self.dialer = dialer
+    self.init(roads: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+  }
+
+  /// - Parameters:
+  ///   - roads: to the same server, the better one first.
+  ///   - name: of the place that they lead to, for messages; `nil`: the first road's.
+  ///   - logger: of a link; what befalls an origin is its gateway's to tell.
+  package init(
+    roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
+    configuration: Configuration = .defaults, logger: Logger? = nil
+  ) {
+    self.roads = Roads(
+      roads, name: name, logger: logger, unavailable: nil, jitter: configuration.jitter, at: eventLoop.now)
     self.eventLoop = eventLoop
     self.configuration = configuration
-    log = logger.map { LinkLog($0, name: dialer.name) }
     connectionConfiguration = HTTP1ClientConnection.Configuration(
-      name: dialer.name, responseOption: configuration.responseOption, session: configuration.session,
+      name: self.roads.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(
@@ -148,6 +162,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   // MARK: For exchanges
 
   func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
+    if roads.areSeveral { searchBetterRoad(at: now) }
     if let connection = takeIdle(for: exchange) {
       put(exchange, on: connection, at: now)
     } else if isShutDown {
@@ -160,7 +175,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       serve()
     } else {
       exchange.turnedAway(
-        BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
+        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
     }
   }
 
@@ -177,16 +192,16 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     switch failure {
     case .error(let cause): return cause
     case .silence(let time):
-      error = .noResponse(from: dialer.name, within: time, configuration.responseOption)
+      error = .noResponse(from: name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
-      error = .noResponse(from: dialer.name)
+      error = .noResponse(from: name)
     case .waited(for: .turn):
-      error = BywayError(.timedOut, "All connections to \(dialer.name) were in use for too long.")
+      error = BywayError(.timedOut, "All connections to \(name) were in use for too long.")
     case .waited(for: .connection) where connectionCount > 0:
       // It had one, on trust.
-      error = BywayError(.linkUnavailable, "The line of \(dialer.name) is gone, and has not come back in time.")
+      error = BywayError(.linkUnavailable, "The line of \(name) is gone, and has not come back in time.")
     case .deadline, .waited(for: .connection):
-      error = lastFailure ?? BywayError(.timedOut, "\(dialer.name) did not open in time.")
+      error = lastFailure ?? BywayError(.timedOut, "\(name) did not open in time.")
     }
     error.processing = processing
     return error
@@ -204,7 +219,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private func takeIdle(for exchange: UpstreamExchange) -> HTTP1ClientConnection? {
     guard configuration.reuse.permits(exchange.isRepeatable) else { return nil }
     while let connection = idle.popLast() {
-      if connection.isUsable { return connection }
+      if connection.isUsable, !mustLeave(connection) { return connection }
       connection.close()
     }
     return nil
@@ -229,9 +244,10 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     lastFailure = nil
     hasServed = true
     backoff.reset()
+    if roads.areSeveral, connection.isKept { roads.serves(connection.road, at: eventLoop.now) }
     if let exchange = takeWaiting(for: connection) {
       put(exchange, on: connection, at: eventLoop.now)
-    } else if case .serving = life {
+    } else if isServing, !isOnLesserRoad(connection) {
       connection.keep()
       idle.append(connection)
       serve()
@@ -249,12 +265,21 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     return waiting.popFirst { configuration.reuse.permits($0.isRepeatable) }
   }
 
-  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, wasUsable: Bool) {
+  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: HTTP1ClientConnection.End) {
     connectionCount -= 1
     idle.removeAll { $0 === connection }
     if connectionCount == 0 { wantChanged() }
-    if wasUsable { hasServed = true }
-    if wasUsable { serve() } else { connectFailed(error) }
+    switch end {
+    case .opening:
+      roads.failed(connection.road, error, at: eventLoop.now)
+      return connectFailed(roads.explain(error, of: connection.road))
+    case .exchange where roads.areSeveral && error.isOfTheWay:
+      roads.lost(connection.road, error, isLast: true, at: eventLoop.now)
+    case .exchange, .idle:
+      break
+    }
+    hasServed = true
+    serve()
   }
 
   // MARK: Opening
@@ -270,17 +295,29 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private func dial() {
     dialCount += 1
-    dialer.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
+    roads.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
       self.dialCount -= 1
       switch result {
-      case .success(let channel):
-        self.connectionCount += 1
-        if self.connectionCount == 1 { self.wantChanged() }
-        HTTP1ClientConnection.start(on: channel, configuration: self.connectionConfiguration, delegate: self)
-      case .failure(let error):
-        self.connectFailed(error)
+      case .success(let opened): self.opened(opened)
+      case .failure(let error): self.connectFailed(self.roads.explain(error))
       }
     }
+  }
+
+  private func opened(_ opened: OpenedRoad) {
+    connectionOpens()
+    start(opened, for: self)
+  }
+
+  func connectionOpens() {
+    connectionCount += 1
+    if connectionCount == 1 { wantChanged() }
+  }
+
+  func start(_ opened: OpenedRoad, for delegate: any HTTP1ClientConnection.Delegate) {
+    var configuration = connectionConfiguration
+    configuration.name = roads.name(of: opened.road)
+    HTTP1ClientConnection.start(on: opened.channel, road: opened.road, configuration: configuration, delegate: delegate)
   }
 
   /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
@@ -290,12 +327,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
   }
 
-  private func connectFailed(_ error: any Error) {
-    var failure =
-      error as? BywayError ?? BywayError(.originUnavailable, "\(dialer.name) cannot be reached.", cause: error)
-    failure.processing = .none
+  private func connectFailed(_ failure: BywayError) {
     lastFailure = failure
-    log?.unavailable(failure, at: eventLoop.now)
     if configuration.patience > .zero {
       backOff()
     } else if dialCount < waiting.count {

@@ -4,11 +4,12 @@ package import LineLayer
 package import Logging
 package import NIOCore
 
-/// Sends exchanges over one HTTP/2 connection, which it opens when it is needed and opens again when it was lost.
+/// Sends exchanges over one HTTP/2 connection, which it opens when it is needed and opens again when it was lost: over the best
+/// of its roads that works.
 ///
 /// Exchanges that find no connection wait, for as long as their patience and their deadline allow: ``RequestLife``. Lives on
 /// one event loop.
-package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2ClientConnection.Delegate {
+package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package struct Configuration: Sendable {
     /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
@@ -26,47 +27,70 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     /// What to call the failure to connect; `nil`: what the dialer calls it.
     package var unavailable: BywayError.Code? = .linkUnavailable
 
+    /// What becomes of the connections of several gateways.
+    package var sharing = GatewaySharing.newest
+
     /// From 0 to 1: what varies the pauses between tries.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()
   }
 
-  private enum State {
+  enum State {
     case idle
     case connecting
+    /// It has opened, or stood by: those who wait get it when its far end has answered.
+    case proving(ConnectionTrial)
     case backingOff
     case connected(HTTP2ClientConnection)
     case shutDown
   }
 
   let eventLoop: any EventLoop
-  let dialer: Dialer
-  var name: String { dialer.name }
+  let roads: Roads
+  var name: String { roads.name }
   private(set) var configuration: Configuration
   let rules: UpstreamRules
-  private var log: LinkLog
-  private var state = State.idle
-  private let waiting: WaitingLine<UpstreamExchange>
+  var state = State.idle
+  let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
-  private var backoff = Backoff()
-  private var openedAt = NIODeadline.uptimeNanoseconds(0)
+  /// When the last request came.
+  private(set) var lastUse = NIODeadline.uptimeNanoseconds(0)
+  var backoff = Backoff()
+  var openedAt = NIODeadline.uptimeNanoseconds(0)
   /// When a connection, or a try to open one, last came to nothing.
-  private var lastEnd = NIODeadline.uptimeNanoseconds(0)
-  private var lastFailure: BywayError?
+  var lastEnd = NIODeadline.uptimeNanoseconds(0)
+  var lastFailure: BywayError?
   /// When a connection that had proved itself was lost.
-  private var lastSeen: NIODeadline?
-  private var pings: [EventLoopPromise<TimeAmount>] = []
+  var lastSeen: NIODeadline?
+  var pings: [EventLoopPromise<TimeAmount>] = []
   /// No connection outlives its exchanges.
-  private var isRetired = false
+  private(set) var isRetired = false
+  /// For a better road than the one in use.
+  var search = RoadSearch.none
+  /// For a gateway that dials.
+  var newcomer = Newcomer.none
+  /// Of other gateways that have dialed, the latest one last.
+  var others: [HTTP2ClientConnection] = []
 
-  package init(
+  package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
   ) {
-    self.dialer = dialer
+    self.init(roads: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+  }
+
+  /// - Parameters:
+  ///   - roads: to the same far end, the better one first.
+  ///   - name: of the place that they lead to, for messages; `nil`: the first road's.
+  package init(
+    roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
+    configuration: Configuration = .defaults, logger: Logger
+  ) {
+    self.roads = Roads(
+      roads, name: name, logger: logger, unavailable: configuration.unavailable, jitter: configuration.jitter,
+      at: eventLoop.now)
     self.eventLoop = eventLoop
     self.configuration = configuration
-    log = LinkLog(logger, name: dialer.name)
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
@@ -75,6 +99,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
     let now = eventLoop.now
+    lastUse = now
     let budget = budget(until: request.deadline)
     let exchange = UpstreamExchange(
       request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
@@ -87,7 +112,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     return RequestLife.Budget(
       patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
       // Where the far end dials no failure comes by itself that could be the first and final one.
-      isPatient: isPatient || dialer.inbound != nil,
+      isPatient: isPatient || roads.areAwaited,
       response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
@@ -110,31 +135,43 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   /// Ends the connection when its exchanges have ended; those that still wait fail now.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
-    var closed = eventLoop.makeSucceededVoidFuture()
-    if case .connected(let connection) = state {
-      closed = connection.closed
-      connection.drain()
+    var ending = others
+    switch state {
+    case .connected(let connection): ending.append(connection)
+    case .proving(let trial): trial.cancel()
+    case .idle, .connecting, .backingOff, .shutDown: break
     }
+    if ending.isEmpty { failPings(Self.wasShutDown) }
     state = .shutDown
-    if let inbound = dialer.inbound { Task { await inbound.close() } }
+    endSearch()
+    endAwaiting()
+    roads.close()
+    for connection in ending { connection.drain() }
     waiting.tell { $0.turnedAway(Self.wasShutDown) }
-    return closed
+    return .andAllComplete(ending.map(\.closed), on: eventLoop)
   }
 
   package var status: UpstreamStatus {
-    switch state {
-    case .connected(let connection):
-      var status = UpstreamStatus(.open(since: openedAt), line: lineStatistics, counts: log.counts)
-      status.connections = connection.isIdle ? .init(idle: 1) : .init(active: 1)
-      return status
-    case .idle, .connecting, .backingOff, .shutDown:
-      if let lastFailure {
-        return UpstreamStatus(.down(lastFailure), counts: log.counts, lastSeen: lastSeen)
+    var lastSeen = lastSeen
+    let state: UpstreamStatus.State =
+      if case .connected = state {
+        .open(since: openedAt)
+      } else if let lastFailure {
+        .down(lastFailure)
       } else {
-        return UpstreamStatus(
-          isOpening ? .opening : hasServed ? .closed : .idle, counts: log.counts, lastSeen: lastSeen)
+        isOpening ? .opening : hasServed ? .closed : .idle
       }
+    if case .open = state { lastSeen = nil }
+    var status = UpstreamStatus(
+      state, line: lineStatistics, counts: roads.counts, lastSeen: lastSeen, roads: roads.status)
+    for connection in openConnections {
+      status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))
     }
+    return status
+  }
+
+  private var openConnections: [HTTP2ClientConnection] {
+    if case .connected(let connection) = state { [connection] + others } else { others }
   }
 
   /// A connection was open before.
@@ -142,14 +179,16 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   private var isOpening: Bool {
     switch state {
-    case .connecting, .backingOff: true
+    case .connecting, .proving, .backingOff: true
     case .idle, .connected, .shutDown: false
     }
   }
 
   package func retire() {
     isRetired = true
-    if let inbound = dialer.inbound { Task { await inbound.close() } }
+    endSearch()
+    endAwaiting()
+    roads.stopAwaiting()
     leaveConnection()
   }
 
@@ -158,10 +197,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     set { configuration.patience = newValue }
   }
 
-  private func leaveConnection() {
+  func leaveConnection() {
     guard isRetired, case .connected(let connection) = state else { return }
     state = .idle
-    connection.drain()
+    for connection in [connection] + others { connection.drain() }
   }
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
@@ -170,16 +209,19 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
 
   func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
     switch state {
+    case .connected(let connection) where mustWait(for: connection):
+      wait(exchange)
     case .connected(let connection):
-      put(exchange, on: connection, at: now)
+      put(exchange, on: leastLoaded(connection), at: now)
+      searchBetterRoad()
     case .shutDown:
       exchange.turnedAway(Self.wasShutDown)
-    case .idle, .connecting, .backingOff:
+    case .idle, .connecting, .proving, .backingOff:
       wait(exchange)
     }
   }
 
-  private func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection, at now: NIODeadline) {
+  func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection, at now: NIODeadline) {
     do {
       try connection.begin(exchange, at: now)
     } catch {
@@ -195,7 +237,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
   private func wait(_ exchange: UpstreamExchange) {
     guard waiting.count < configuration.maximumWaiting else {
       exchange.turnedAway(
-        BywayError(.refused, "Too many requests are already waiting for \(dialer.name).", processing: .none))
+        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
       return
     }
     exchange.wait(for: .connection)
@@ -218,19 +260,19 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     case .error(let error):
       return error
     case .silence(let time):
-      return .noResponse(from: dialer.name, within: time, configuration.responseOption)
+      return .noResponse(from: name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
-      return .noResponse(from: dialer.name)
+      return .noResponse(from: name)
     case .deadline, .waited:
       let reason =
         if case .connected(let connection) = state, connection.isInterrupted {
-          "The line of \(dialer.name) is gone, and has not come back in time."
-        } else if case .connected = state {
-          "\(dialer.name) opened, but nothing has come from its far end."
-        } else if dialer.inbound == nil {
-          "\(dialer.name) did not open in time."
+          "The line of \(name) is gone, and has not come back in time."
+        } else if hasOpened {
+          "\(name) opened, but nothing has come from its far end."
+        } else if roads.areAwaited {
+          "No gateway has dialed \(name): start one with ?open=dial."
         } else {
-          "No gateway has dialed \(dialer.name): start one with ?open=dial."
+          "\(name) did not open in time."
         }
       var error = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
       error.processing = processing
@@ -238,132 +280,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream, HTTP2Clien
     }
   }
 
-  // MARK: From the connection
-
-  func connectionProved(_ connection: HTTP2ClientConnection) {
-    backoff.reset()
-    lastFailure = nil
-  }
-
-  func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
-    guard case .connected(let current) = state, current === connection else { return }
-    state = .idle
-    // The next link that the far end dials must be answered, or that end gives it up.
-    if dialer.inbound != nil { connect() }
-  }
-
-  func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
-    lastEnd = eventLoop.now
-    lastSeen = lastEnd
-    connectionRefusesStreams(connection)
-    if let error {
-      log.lost(error)
-      // Who waits after that is told why there is no link now.
-      lastFailure = error
-      if let code = configuration.unavailable { lastFailure?.code = code }
-      lastFailure?.processing = .none
-    } else {
-      log.closed()
+  private var hasOpened: Bool {
+    switch state {
+    case .connected, .proving: true
+    case .idle, .connecting, .backingOff, .shutDown: false
     }
-    // One that took no more streams ends while another lives.
-    if case .connected = state { return }
-    var failure = error ?? BywayError(.linkLost, "\(dialer.name) was closed.")
-    failPings(failure)
-    // Some wait where it has ended before it could be used.
-    failure.processing = .none
-    if case .idle = state { tryAgain(after: failure) }
-  }
-
-  func ponged(_ roundTrip: TimeAmount) {
-    if !pings.isEmpty { pings.removeFirst().succeed(roundTrip) }
-  }
-
-  // MARK: Connecting
-
-  private func connect() {
-    guard case .idle = state else { return }
-    // A request that comes long after a failure need not wait for that.
-    let pause = backoff.pause(fraction: configuration.jitter()) - (eventLoop.now - lastEnd)
-    if pause > .zero {
-      state = .backingOff
-      eventLoop.assumeIsolated().scheduleTask(in: pause) {
-        if case .backingOff = self.state { self.dial() }
-      }
-    } else {
-      dial()
-    }
-  }
-
-  private func dial() {
-    state = .connecting
-    let deadline = eventLoop.now + timeToConnect
-    dialer.dial(on: eventLoop, deadline: deadline).assumeIsolated().whenComplete { result in
-      switch result {
-      case .success(let channel): self.connected(channel)
-      case .failure(let error): self.connectFailed(error)
-      }
-    }
-  }
-
-  /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
-  /// known, and a link that takes longer to open than anybody waits gets its time.
-  private var timeToConnect: TimeAmount {
-    guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
-    return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
-  }
-
-  private func connected(_ channel: any Channel) {
-    guard case .connecting = state else {
-      channel.close(promise: nil)
-      return
-    }
-    // In place before it begins: with what was kept for it, it may end at once.
-    let connection = HTTP2ClientConnection(
-      on: channel, name: dialer.name, configuration: configuration.http2, rules: rules, delegate: self)
-    state = .connected(connection)
-    // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
-    backoff.fail()
-    openedAt = eventLoop.now
-    log.opened()
-    connection.start()
-    guard case .connected(let current) = state, current === connection else { return }
-    sendPings(on: connection)
-    while case .connected(let current) = state, current === connection, let exchange = waiting.popFirst() {
-      put(exchange, on: connection, at: eventLoop.now)
-    }
-    leaveConnection()
-  }
-
-  private func connectFailed(_ error: any Error) {
-    guard case .connecting = state else { return }
-    state = .idle
-    backoff.fail()
-    lastEnd = eventLoop.now
-    var failure =
-      error as? BywayError ?? BywayError(.linkUnavailable, "\(dialer.name) cannot be reached.", cause: error)
-    if let code = configuration.unavailable { failure.code = code }
-    failure.processing = .none
-    lastFailure = failure
-    log.unavailable(failure, at: lastEnd)
-    failPings(failure)
-    tryAgain(after: failure)
-  }
-
-  /// For those who still have patience after that.
-  private func tryAgain(after failure: BywayError) {
-    waiting.tell { $0.connectFailed(failure) }
-    if !waiting.isEmpty { connect() }
-  }
-
-  // MARK: Pings
-
-  private func sendPings(on connection: HTTP2ClientConnection) {
-    if !pings.isEmpty { connection.ping() }
-  }
-
-  private func failPings(_ error: BywayError) {
-    let failed = pings
-    pings = []
-    for promise in failed { promise.fail(error) }
   }
 }

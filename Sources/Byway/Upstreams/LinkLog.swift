@@ -25,6 +25,10 @@ struct LinkLog {
     logger.info("Link closed", metadata: ["link": "\(name)"])
   }
 
+  func replaced() {
+    logger.notice("Another gateway has dialed and is used from now on", metadata: ["link": "\(name)"])
+  }
+
   mutating func lost(_ error: BywayError) {
     counts.losses += 1
     logger.warning("Link lost", metadata: ["link": "\(name)", "reason": "\(error)"])

@@ -1,6 +1,4 @@
-import HTTP2Session
 package import LineLayer
-package import Logging
 package import NIOCore
 
 /// A handler that sends exchanges on, over connections of its own.
@@ -41,50 +39,18 @@ extension HTTP1Upstream: Upstream {
   package var lineStatistics: LineStatistics? { nil }
 
   package var status: UpstreamStatus {
-    if connectionCount > 0 {
-      var status = UpstreamStatus(.open(since: nil))
-      status.connections = .init(active: connectionCount - idleCount, idle: idleCount)
-      return status
-    }
-    if let lastFailure { return UpstreamStatus(.down(lastFailure)) }
-    return UpstreamStatus(dialCount > 0 ? .opening : hasServed ? .closed : .idle)
+    let state: UpstreamStatus.State =
+      if connectionCount > 0 {
+        .open(since: nil)
+      } else if let lastFailure {
+        .down(lastFailure)
+      } else {
+        dialCount > 0 ? .opening : hasServed ? .closed : .idle
+      }
+    var status = UpstreamStatus(state, roads: roads.status)
+    if connectionCount > 0 { status.connections = .init(active: connectionCount - idleCount, idle: idleCount) }
+    return status
   }
 }
 
 extension HTTP2Upstream: Upstream {}
-
-extension Link {
-  /// The requesting end of this link.
-  /// - Parameters:
-  ///   - dialer: where one was made before.
-  ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
-  ///   - patience: how long an exchange waits while the link is down.
-  ///   - liveness: `nil` to ask never.
-  ///   - siblings: beneath which its names stand, where there are other devices.
-  package func makeUpstream(
-    over dialer: Dialer? = nil, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    siblings: DeviceHosts? = nil, logger: Logger
-  ) -> any Upstream {
-    let dialer = dialer ?? Dialer(self, logger: logger)
-    switch framing {
-    case .http1:
-      var configuration = HTTP1Upstream.Configuration.defaults
-      configuration.patience = patience
-      configuration.siblings = siblings
-      // A line has one session at a time, and each request may take as long as the line is slow.
-      if transport is LineTransport {
-        configuration.maximumConnections = 1
-        configuration.reuse = .forAll
-        configuration.queueing = configuration.responseTimeout
-      }
-      return HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
-    case .http2:
-      var configuration = HTTP2Upstream.Configuration.defaults
-      configuration.patience = patience
-      configuration.farEnd = .gateway
-      configuration.siblings = siblings
-      configuration.http2 = HTTP2Configuration(liveness: liveness)
-      return HTTP2Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
-    }
-  }
-}

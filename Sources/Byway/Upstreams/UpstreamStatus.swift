@@ -40,9 +40,15 @@ package struct UpstreamStatus: Sendable {
   package let counts: LinkCounts?
   /// When a connection was last open; `nil` where one is, or none was, or each exchange has its own.
   package let lastSeen: NIODeadline?
+  /// The better one first; empty where there is just one.
+  package let roads: [RoadStatus]
 
-  package init(_ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil, lastSeen: NIODeadline? = nil) {
+  package init(
+    _ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil, lastSeen: NIODeadline? = nil,
+    roads: [RoadStatus] = []
+  ) {
     self.state = state
+    self.roads = roads
     self.line = line
     self.counts = counts
     self.lastSeen = lastSeen

@@ -17,6 +17,8 @@ struct DaemonStatus: Sendable {
       case down
       /// For the far end, which opens it.
       case waiting
+      /// One of several roads to a device: nothing is known against it, and it is not needed.
+      case standingBy
       // Of origins.
       case unknown, reachable, unreachable
     }
@@ -35,6 +37,8 @@ struct DaemonStatus: Sendable {
     var counts: LinkCounts?
     /// Of those that this end opens.
     var connections = UpstreamStatus.Connections()
+    /// Where there are several, the better one first.
+    var roads: [Road] = []
   }
 
   /// A gateway or proxy of it.
@@ -108,7 +112,7 @@ extension DaemonStatus.Road {
       "name": .string(name), "device": device.map { .string($0) }, "state": .string(state.rawValue),
       "since": since.map { .time($0) },
       "reason": reason.map { .string($0) }, "roundTripNanoseconds": roundTrip.map { .number($0) },
-      "line": line.map(\.json),
+      "line": line.map(\.json), "roads": roads.isEmpty ? nil : .array(roads.map(\.json)),
     ]
   }
 }
@@ -162,6 +166,21 @@ extension DaemonStatus.Road {
     self.device = device
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
+    counts = status.counts
+    roads = status.roads.map { Self(one: $0) }
+  }
+
+  /// One of several.
+  private init(one status: RoadStatus) {
+    name = status.address?.publicName ?? status.name
+    since = .secondsSinceEpoch(of: status.since)
+    switch status.state {
+    case .up: state = .up
+    case .standingBy: state = .standingBy
+    case .down(let error):
+      state = .down
+      reason = error.message
+    }
     counts = status.counts
   }
 

@@ -43,13 +43,17 @@ struct StatusText {
     let facts = [name.isEmpty ? "" : name.visible, listens.isEmpty ? "" : "listens on \(listens.visible)"]
     var lines = [facts.filter { !$0.isEmpty }.joined(separator: ": ")].filter { !$0.isEmpty }.map { "  \($0)" }
     for (title, member) in [("link", member["links"]), ("origin", member["origins"])] {
-      for road in member?.elements ?? [] { lines.append("    \(title) \(text(of: road))") }
+      for road in member?.elements ?? [] {
+        lines.append("    \(title) \(text(of: road))")
+        for road in road["roads"]?.elements ?? [] { lines.append("      road \(text(of: road))") }
+      }
     }
     return lines
   }
 
   private func text(of road: JSON) -> String {
-    let state = (road["state"]?.text ?? "unknown").visible
+    let word = (road["state"]?.text ?? "unknown").visible
+    let state = word == "standingBy" ? "standing by" : word
     var facts = [
       state == "up" || state == "reachable"
         ? style.good(state) : state == "down" || state == "unreachable" ? style.bad(state) : state

@@ -374,12 +374,11 @@ extension Daemon: Controllable {
 
   func metrics() async -> [UInt8] {
     let members = await memberStatus()
-    let links = members.flatMap(\.links).map { road in
-      DaemonObservation.LinkState(name: road.name, isUp: road.state == .up, line: road.line, counts: road.counts)
-    }
-    let roads = members.flatMap { $0.links + $0.origins }
+    let links = members.flatMap(\.links)
+    let places = links + members.flatMap(\.origins)
     return observation.metricsText(
-      of: links, connections: Dictionary(roads.map { ($0.name, $0.connections) }, uniquingKeysWith: +))
+      of: links.flatMap { DaemonObservation.LinkState.all(of: $0) },
+      connections: Dictionary(places.map { ($0.name, $0.connections) }, uniquingKeysWith: +))
   }
 
   func requestStop() {

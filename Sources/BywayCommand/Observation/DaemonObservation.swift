@@ -60,6 +60,18 @@ final class DaemonObservation: Sendable {
   }
 }
 
+extension DaemonObservation.LinkState {
+  /// Each road of a device, where it has several.
+  static func all(of link: DaemonStatus.Road) -> [Self] {
+    let roads = link.roads.isEmpty ? [link] : link.roads
+    return roads.map { road in
+      let isUp = road.state == .up
+      // The line that the connection in use goes over.
+      return Self(name: road.name, isUp: isUp, line: isUp ? link.line : nil, counts: road.counts)
+    }
+  }
+}
+
 extension PrometheusRegistry {
   convenience init(describing metrics: [MetricName]) {
     let descriptions = metrics.map { metric in

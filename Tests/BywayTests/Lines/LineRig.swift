@@ -7,13 +7,19 @@ import NIOEmbedded
 
 /// Two ends of a line in virtual time, whose bytes go from one to the other at once; how fast they come, their pacers decide.
 final class LineRig {
-  let loop = EmbeddedEventLoop()
+  let loop: EmbeddedEventLoop
   let near: End
   let far: End
   private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
+  /// Bytes are lost, and nobody is told.
+  var isSilent = false
 
   /// - Parameter hasReaders: what the sessions' channels bring is recorded; otherwise they are kept for whoever takes them.
-  init(configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), hasReaders: Bool = true) throws {
+  init(
+    configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), hasReaders: Bool = true,
+    on loop: EmbeddedEventLoop = EmbeddedEventLoop()
+  ) throws {
+    self.loop = loop
     near = try End(.dialer, configuration, on: loop, isRead: hasReaders)
     far = try End(.listener(incarnation: 7), configuration, on: loop, isRead: hasReaders)
     lines = try (Self.line(on: loop), Self.line(on: loop))
@@ -27,15 +33,20 @@ final class LineRig {
   func run(for time: TimeAmount, until isMet: () -> Bool = { false }) throws {
     let end = loop.now + time
     while loop.now < end, !isMet() {
-      try pass(from: lines.near, to: lines.far)
-      try pass(from: lines.far, to: lines.near)
+      try pass()
       loop.advanceTime(by: .milliseconds(1))
     }
   }
 
+  /// Passes the bytes of this moment.
+  func pass() throws {
+    try pass(from: lines.near, to: lines.far)
+    try pass(from: lines.far, to: lines.near)
+  }
+
   private func pass(from sender: EmbeddedChannel, to receiver: EmbeddedChannel) throws {
     while let bytes = try sender.readOutbound(as: ByteBuffer.self) {
-      if receiver.isActive { try receiver.writeInbound(bytes) }
+      if receiver.isActive, !isSilent { try receiver.writeInbound(bytes) }
     }
   }
 

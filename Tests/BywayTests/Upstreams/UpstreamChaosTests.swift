@@ -40,11 +40,17 @@ import Testing
     try await OwnThread.run { try run(framing, seed) }
   }
 
-  private func run(_ framing: UpstreamRig.Framing, _ seed: UInt64) throws {
+  @Test("nor with several roads", arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
+  func roads(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
+    try await OwnThread.run { try run(framing, seed, roads: 3) }
+  }
+
+  private func run(_ framing: UpstreamRig.Framing, _ seed: UInt64, roads: Int = 1) throws {
     let world = World(seed)
     let origin = RiggedOrigin(on: { [unowned world] in world.loop }) { [unowned world] in world.answer() }
     let rig = UpstreamRig(
-      framing, origin: origin, patience: Bounds.patience, responseTimeout: Bounds.response, maximumConnections: 3)
+      framing, roads: Array(repeating: origin, count: roads), patience: Bounds.patience,
+      responseTimeout: Bounds.response, maximumConnections: 3)
     world.loop = rig.loop
     rig.opening = { [unowned world] in world.opening() }
     var responses: [RiggedResponse] = []

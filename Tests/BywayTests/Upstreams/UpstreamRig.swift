@@ -32,10 +32,12 @@ final class UpstreamRig {
   private final class Wire {
     let near: EmbeddedChannel
     let far: EmbeddedChannel
+    let road: Int
     var server: (any ServedConnection)?
     var isFrozen = false
 
-    init(on loop: EmbeddedEventLoop) throws {
+    init(_ road: Int, on loop: EmbeddedEventLoop) throws {
+      self.road = road
       near = try Self.channel(on: loop)
       far = try Self.channel(on: loop)
     }
@@ -53,26 +55,46 @@ final class UpstreamRig {
   let loop = EmbeddedEventLoop()
   let framing: Framing
   private(set) var upstream: (any Upstream)?
-  private let origin: any ExchangeHandler
+  /// At the far end of each road.
+  private let origins: [any ExchangeHandler]
   private var wires: [Wire] = []
   /// When each try to connect began.
   private(set) var dials: [NIODeadline] = []
+  /// Over which road each of them went.
+  private(set) var dialedRoads: [Int] = []
   /// What becomes of the next try, and after how long.
   var opening: () -> (Opening, after: TimeAmount) = { (.opens, .zero) }
+  /// The same, where there are several roads.
+  var openings: [Int: (Opening, after: TimeAmount)] = [:]
   private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   /// - Parameters:
   ///   - responseTimeout: from the end of a request to the response's head.
   ///   - jitter: of the pauses between tries.
-  init(
+  convenience init(
     _ framing: Framing, origin: any ExchangeHandler, patience: TimeAmount = .seconds(5),
     responseTimeout: TimeAmount = .seconds(60), maximumConnections: Int = 4,
     jitter: @escaping @Sendable () -> Double = { 1 }
   ) {
+    self.init(
+      framing, roads: [origin], patience: patience, responseTimeout: responseTimeout,
+      maximumConnections: maximumConnections, jitter: jitter)
+  }
+
+  /// - Parameter origins: one for each road.
+  init(
+    _ framing: Framing, roads origins: [any ExchangeHandler], patience: TimeAmount = .seconds(5),
+    responseTimeout: TimeAmount = .seconds(60), maximumConnections: Int = 4,
+    jitter: @escaping @Sendable () -> Double = { 1 }
+  ) {
     self.framing = framing
-    self.origin = origin
+    self.origins = origins
     let rig = Unshared(self)
-    let dialer = Dialer(name: "far end") { _, deadline in rig.value.dial(by: deadline) }
+    let dialers = origins.indices.map { road in
+      Dialer(name: origins.count > 1 ? "road \(road)" : "far end") { _, deadline in
+        rig.value.dial(road, by: deadline)
+      }
+    }
     switch framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
@@ -81,13 +103,16 @@ final class UpstreamRig {
       configuration.bodyTimeout = responseTimeout
       configuration.maximumConnections = maximumConnections
       configuration.jitter = jitter
-      upstream = HTTP1Upstream(dialer: dialer, on: loop, hop: nil, configuration: configuration)
+      upstream = HTTP1Upstream(roads: dialers, on: loop, hop: nil, configuration: configuration)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
       configuration.responseTimeout = responseTimeout
       configuration.jitter = jitter
-      upstream = HTTP2Upstream(dialer: dialer, on: loop, hop: nil, configuration: configuration, logger: logger)
+      if origins.count > 1 {
+        configuration.http2 = .init(liveness: .ofServer, hasOtherRoads: true)
+      }
+      upstream = HTTP2Upstream(roads: dialers, on: loop, hop: nil, configuration: configuration, logger: logger)
     }
   }
 
@@ -119,28 +144,29 @@ final class UpstreamRig {
 
   // MARK: Connecting
 
-  private func dial(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
+  private func dial(_ road: Int, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     dials.append(loop.now)
+    dialedRoads.append(road)
     let promise = loop.makePromise(of: (any Channel).self)
-    let (wanted, delay) = opening()
+    let (wanted, delay) = openings[road] ?? opening()
     // Who dials in a busy loop gets no further, so that a test can see it.
     let opening = loop.now + delay > deadline || dials.count > 10_000 ? .hangs : wanted
     let end = Unshared((self, promise))
     switch opening {
     case .opens, .resets, .closes, .silent:
-      loop.scheduleTask(in: delay) { try end.value.0.open(opening, end.value.1) }
+      loop.scheduleTask(in: delay) { try end.value.0.open(road, opening, end.value.1) }
     case .refused:
       loop.scheduleTask(in: delay) { promise.fail(BywayError(.linkUnavailable, "refused", processing: .none)) }
     case .hangs:
       loop.scheduleTask(deadline: deadline) { promise.fail(BywayError(.timedOut, "hung", processing: .none)) }
     case .forgotten:
-      loop.scheduleTask(deadline: deadline + .seconds(20)) { try end.value.0.open(.opens, end.value.1) }
+      loop.scheduleTask(deadline: deadline + .seconds(20)) { try end.value.0.open(road, .opens, end.value.1) }
     }
     return promise.futureResult
   }
 
-  private func open(_ opening: Opening, _ promise: EventLoopPromise<any Channel>) throws {
-    let wire = try Wire(on: loop)
+  private func open(_ road: Int, _ opening: Opening, _ promise: EventLoopPromise<any Channel>) throws {
+    let wire = try Wire(road, on: loop)
     switch opening {
     case .resets:
       // The gate keeps it, as it does where a socket learns of it before its owner reads.
@@ -153,8 +179,8 @@ final class UpstreamRig {
       let configuration = ServerConfiguration(hop: "far", logger: logger)
       wire.server =
         framing == .http2
-        ? HTTP2ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
-        : HTTP1ServerConnection.start(on: wire.far, handler: origin, configuration: configuration)
+        ? HTTP2ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
+        : HTTP1ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
       wire.isFrozen = opening == .silent
       wires.append(wire)
     }
@@ -168,8 +194,32 @@ final class UpstreamRig {
   /// As when the far end's process is killed.
   func reset(_ index: Int = 0) {
     guard wires.indices.contains(index) else { return }
-    wires[index].near.pipeline.fireErrorCaught(IOError(errnoCode: ECONNRESET, reason: "read"))
-    wires[index].far.close(promise: nil)
+    reset(wires[index])
+  }
+
+  private func reset(_ wire: Wire) {
+    wire.near.pipeline.fireErrorCaught(IOError(errnoCode: ECONNRESET, reason: "read"))
+    wire.far.close(promise: nil)
+  }
+
+  /// All that goes over a road ends, and nothing more does.
+  func cut(_ road: Int) {
+    openings[road] = (.refused, .zero)
+    for wire in wires where wire.road == road { reset(wire) }
+  }
+
+  /// Likewise, and nobody is told.
+  func silence(_ road: Int) {
+    openings[road] = (.silent, .zero)
+    for wire in wires where wire.road == road { wire.isFrozen = true }
+  }
+
+  func repair(_ road: Int) {
+    openings[road] = nil
+  }
+
+  func connectionCount(on road: Int) -> Int {
+    wires.count { $0.road == road && $0.near.isActive }
   }
 
   func close(_ index: Int = 0) {

@@ -1,0 +1,93 @@
+package import NIOCore
+
+/// What becomes of the connections when several gateways dial one link, or claim one name.
+package enum GatewaySharing: Sendable, Hashable {
+  /// The latest has all requests: mostly it is the same gateway, which has lost its line. The others stand by.
+  case newest
+  /// Each request goes to the one that is busy with the fewest.
+  case balanced
+}
+
+/// The wait for a gateway that dials.
+enum Newcomer {
+  case none
+  case awaited
+  /// Another one is in use.
+  case trying(ConnectionTrial)
+}
+
+// Gateways that dial this end: the first, and those that come while it is in use.
+extension HTTP2Upstream {
+  /// More are told to go. Who is told so dials again, as the newest, and so on: those that fit should be enough.
+  private static let mostOthers = 7
+  /// How long a newcomer has to say something.
+  private static let patienceWithNewcomers = TimeAmount.seconds(5)
+  /// How long one that has stood by has to answer.
+  private static let patienceWithOthers = TimeAmount.seconds(2)
+
+  /// One wait at a time.
+  func awaitGateway() {
+    guard !isRetired, case .none = newcomer, roads.isOpenedHere else { return }
+    newcomer = .awaited
+    roads.dial(on: eventLoop, deadline: .distantFuture).assumeIsolated().whenComplete { result in
+      guard case .awaited = self.newcomer else {
+        if case .success(let opened) = result { opened.channel.close(promise: nil) }
+        return
+      }
+      self.newcomer = .none
+      switch result {
+      case .success(let opened): self.gatewayDialed(opened)
+      case .failure(let error): self.connectFailed(self.roads.explain(error))
+      }
+    }
+  }
+
+  private func gatewayDialed(_ opened: OpenedRoad) {
+    if case .connecting = state { return connected(opened) }
+    let trial = ConnectionTrial(
+      connection(over: opened), on: eventLoop, within: Self.patienceWithNewcomers
+    ) { result in
+      self.newcomer = .none
+      if case .success(let connection) = result { self.adopt(connection) }
+      self.awaitGateway()
+    }
+    newcomer = .trying(trial)
+    trial.start()
+  }
+
+  func endAwaiting() {
+    if case .trying(let trial) = newcomer { trial.cancel() }
+    newcomer = .none
+  }
+
+  /// Makes place for a newer one.
+  func standBy(_ connection: HTTP2ClientConnection) {
+    if configuration.sharing == .newest { roads.replaced() }
+    others.append(connection)
+    if others.count > Self.mostOthers { others.removeFirst().drain() }
+  }
+
+  /// Of those that share the work.
+  func leastLoaded(_ connection: HTTP2ClientConnection) -> HTTP2ClientConnection {
+    guard configuration.sharing == .balanced, !others.isEmpty else { return connection }
+    return others.reduce(connection) { $1.load < $0.load ? $1 : $0 }
+  }
+
+  /// Where the far end dials, the next connection is one that stands by, or must be waited for.
+  func goOnWithAnother() {
+    guard roads.areAwaited else { return }
+    guard let next = others.popLast() else { return connect() }
+    let trial = ConnectionTrial(next, on: eventLoop, within: Self.patienceWithOthers) { result in
+      switch result {
+      case .success(let connection):
+        self.take(connection)
+      case .failure:
+        guard case .proving = self.state else { return }
+        self.state = .idle
+        self.goOnWithAnother()
+      }
+    }
+    state = .proving(trial)
+    trial.start()
+  }
+}

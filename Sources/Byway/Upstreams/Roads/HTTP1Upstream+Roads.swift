@@ -1,0 +1,92 @@
+import NIOCore
+
+// Going over to a lesser road when a line goes, and back to a better one when that opens again.
+extension HTTP1Upstream {
+  /// Its line is gone, and another road is not.
+  func mustLeave(_ connection: HTTP1ClientConnection) -> Bool {
+    roads.areSeveral && connection.isInterrupted
+  }
+
+  func isOnLesserRoad(_ connection: HTTP1ClientConnection) -> Bool {
+    roads.areSeveral && connection.road > roads.current ?? .max
+  }
+
+  func connectionInterrupted(_ connection: HTTP1ClientConnection) {
+    guard roads.areSeveral else { return }
+    eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
+      guard connection.isInterrupted else { return }
+      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+    }
+  }
+
+  /// When a request comes that goes over a lesser road. A server of HTTP/1.1 says nothing before it is asked: that it keeps a
+  /// connection open for a while must do.
+  func searchBetterRoad(at now: NIODeadline) {
+    guard !isSearching, isServing, let current = roads.current,
+      let (road, time) = roads.nextTrial(betterThan: current), time <= now
+    else { return }
+    isSearching = true
+    roads.dial(only: road, on: eventLoop, deadline: now + configuration.connectTimeout).assumeIsolated().whenComplete {
+      switch $0 {
+      case .success(let opened) where self.isServing:
+        let trial = HTTP1ConnectionTrial(on: self.eventLoop, for: self.roads.trial(of: road)) { self.tried(road, $0) }
+        self.start(opened, for: trial)
+      case .success(let opened):
+        opened.channel.close(promise: nil)
+        self.isSearching = false
+      case .failure(let error):
+        self.tried(road, .failure(self.roads.explain(error, of: road)))
+      }
+    }
+  }
+
+  private func tried(_ road: Int, _ result: Result<HTTP1ClientConnection, BywayError>) {
+    isSearching = false
+    switch result {
+    case .failure(let error):
+      roads.failed(road, error, at: eventLoop.now)
+    case .success(let connection):
+      guard isServing else {
+        connection.close()
+        return
+      }
+      roads.passed(road)
+      roads.serves(road, at: eventLoop.now)
+      for lesser in idle where isOnLesserRoad(lesser) { lesser.close() }
+      connectionOpens()
+      connection.handOver(to: self)
+    }
+  }
+}
+
+/// A connection that must stay open for a while before it gets exchanges.
+///
+/// Its delegate meanwhile; held by it and by a timer. Lives on its event loop.
+private final class HTTP1ConnectionTrial: HTTP1ClientConnection.Delegate {
+  private let eventLoop: any EventLoop
+  private let duration: TimeAmount
+  private var timer: Scheduled<Void>?
+  private var ended: ((Result<HTTP1ClientConnection, BywayError>) -> Void)?
+
+  init(
+    on eventLoop: any EventLoop, for duration: TimeAmount,
+    _ ended: @escaping (Result<HTTP1ClientConnection, BywayError>) -> Void
+  ) {
+    self.eventLoop = eventLoop
+    self.duration = duration
+    self.ended = ended
+  }
+
+  func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
+    timer = eventLoop.assumeIsolated().scheduleTask(in: duration) { self.ended.take()?(.success(connection)) }
+  }
+
+  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: HTTP1ClientConnection.End) {
+    timer?.cancel()
+    ended.take()?(.failure(error))
+  }
+
+  func connectionInterrupted(_ connection: HTTP1ClientConnection) {
+    connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+  }
+}

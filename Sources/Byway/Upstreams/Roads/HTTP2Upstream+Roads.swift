@@ -1,0 +1,127 @@
+import NIOCore
+
+/// The search for a better road than the one in use.
+enum RoadSearch {
+  case none
+  case pausing(Scheduled<Void>)
+  case dialing
+  case trying(ConnectionTrial)
+}
+
+// Going over to a lesser road when a line goes, and back to a better one when that is well.
+extension HTTP2Upstream {
+  /// A device that nobody has asked for so long is not searched for.
+  private static let idleness = TimeAmount.minutes(1)
+
+  // MARK: Leaving a line
+
+  /// Its line is gone, and may be back at once. What was sent now could not be repeated over another road.
+  func mustWait(for connection: HTTP2ClientConnection) -> Bool {
+    roads.areSeveral && connection.isInterrupted
+  }
+
+  func connectionInterrupted(_ connection: HTTP2ClientConnection) {
+    guard roads.areSeveral else { return }
+    eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
+      guard connection.isInterrupted else { return }
+      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+    }
+  }
+
+  func connectionResumed(_ connection: HTTP2ClientConnection) {
+    serveWaiting()
+  }
+
+  // MARK: Back to a better road
+
+  /// While a lesser road is in use, and somebody uses it.
+  func searchBetterRoad() {
+    guard case .none = search, let next = nextTrial() else { return }
+    search = .pausing(
+      eventLoop.assumeIsolated().scheduleTask(deadline: max(next.at, eventLoop.now)) {
+        self.search = .none
+        self.tryBetterRoad()
+      })
+  }
+
+  private func nextTrial() -> (road: Int, at: NIODeadline)? {
+    guard !isRetired, case .connected(let connection) = state, eventLoop.now - lastUse < Self.idleness else {
+      return nil
+    }
+    return roads.nextTrial(betterThan: connection.road)
+  }
+
+  private func tryBetterRoad() {
+    let now = eventLoop.now
+    guard let (road, time) = nextTrial() else { return }
+    guard time <= now else { return searchBetterRoad() }
+    search = .dialing
+    roads.dial(only: road, on: eventLoop, deadline: now + configuration.connectTimeout).assumeIsolated().whenComplete {
+      self.searchOpened(road, $0)
+    }
+  }
+
+  private func searchOpened(_ road: Int, _ result: Result<OpenedRoad, any Error>) {
+    guard case .dialing = search else {
+      if case .success(let opened) = result { opened.channel.close(promise: nil) }
+      return
+    }
+    search = .none
+    switch result {
+    case .success(let opened): tryOut(connection(over: opened))
+    case .failure(let error): searchFailed(road, error)
+    }
+  }
+
+  private func tryOut(_ connection: HTTP2ClientConnection) {
+    let trial = ConnectionTrial(
+      connection, on: eventLoop, within: RoadTable.headStart + connection.timeToProve,
+      for: roads.trial(of: connection.road)
+    ) { result in
+      self.search = .none
+      switch result {
+      case .success(let connection):
+        self.roads.passed(connection.road)
+        self.adopt(connection)
+      case .failure(let error): self.searchFailed(connection.road, error)
+      }
+    }
+    search = .trying(trial)
+    trial.start()
+  }
+
+  private func searchFailed(_ road: Int, _ error: any Error) {
+    roads.failed(road, error, at: eventLoop.now)
+    searchBetterRoad()
+  }
+
+  /// The lesser road is lost while a better one answers already.
+  func hastenSearch() -> Bool {
+    guard case .trying(let trial) = search else { return false }
+    return trial.hasten()
+  }
+
+  func endSearch() {
+    switch search {
+    case .none, .dialing: break
+    case .pausing(let timer): timer.cancel()
+    case .trying(let trial): trial.cancel()
+    }
+    search = .none
+  }
+
+  /// Goes over to a connection that is well. What runs ends where it is.
+  func adopt(_ connection: HTTP2ClientConnection) {
+    switch state {
+    case .shutDown:
+      return connection.drain()
+    case .connected(let current):
+      if roads.areAwaited { standBy(current) } else { current.drain() }
+    case .proving(let trial):
+      trial.cancel()
+    case .idle, .connecting, .backingOff:
+      break
+    }
+    take(connection)
+  }
+}

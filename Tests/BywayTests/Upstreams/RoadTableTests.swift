@@ -1,0 +1,86 @@
+import NIOCore
+import Testing
+
+@testable import Byway
+
+/// Which road is next, in virtual time.
+@Suite struct RoadTableTests {
+  private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+  private let error = BywayError(.linkUnavailable, "Nobody listens.")
+
+  private func table(_ count: Int) -> RoadTable { RoadTable(count: count, at: start) }
+
+  @Test("the best of those that have not failed is next, and then the best of the others")
+  func order() {
+    var table = table(3)
+    #expect(table.next(without: [], at: start) == 0)
+    table.failed(0, error, at: start, fraction: 1)
+    #expect(table.next(without: [], at: start) == 1)
+    #expect(table.next(without: [1], at: start) == 2)
+    #expect(table.next(without: [1, 2], at: start) == 0)
+    #expect(table.next(without: [0, 1, 2], at: start) == nil)
+    // Once its pause is over it is the best again.
+    #expect(table.next(without: [], at: start + .seconds(2)) == 0)
+  }
+
+  @Test("pauses grow with the time that a road is down, and chance takes a quarter of them at most")
+  func pauses() {
+    for fraction in [0.0, 1.0] {
+      var table = table(2)
+      table.taken(1, at: start)
+      var now = start
+      var pauses: [TimeAmount] = []
+      while now < start + .minutes(10) {
+        table.failed(0, error, at: now, fraction: fraction)
+        let next = table.nextTrial(betterThan: 1)?.at ?? now
+        // A way back is never late by more than this.
+        #expect(next - now <= max(.seconds(2), .nanoseconds((now - start).nanoseconds / 4)))
+        pauses.append(next - now)
+        now = next
+      }
+      #expect(pauses.first == .milliseconds(fraction == 1 ? 2000 : 1500))
+      #expect(pauses.last == .milliseconds(fraction == 1 ? 30_000 : 22_500))
+      #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
+    }
+  }
+
+  @Test(
+    "a road that fails soon after its trial must be well for longer the next time, at first three seconds, five minutes at most"
+  )
+  func trials() {
+    var table = table(2)
+    var now = start
+    var trials: [TimeAmount] = []
+    for _ in 0..<10 {
+      table.passed(0)
+      table.taken(0, at: now)
+      now = now + .seconds(5)
+      table.failed(0, error, at: now, fraction: 1)
+      trials.append(table.trial(of: 0))
+    }
+    #expect(Array(trials.prefix(3)) == [.seconds(6), .seconds(12), .seconds(24)])
+    #expect(trials.last == .minutes(5))
+    table.taken(0, at: now)
+    table.failed(0, error, at: now + .hours(1), fraction: 1)
+    #expect(table.trial(of: 0) == .seconds(3))
+    // The first time is no trial.
+    table.taken(0, at: now + .hours(2))
+    table.failed(0, error, at: now + .hours(2) + .seconds(1), fraction: 1)
+    #expect(table.trial(of: 0) == .seconds(3))
+  }
+
+  @Test("since when a road is as it is does not change with each try that fails")
+  func since() throws {
+    var table = table(2)
+    table.failed(0, error, at: start + .seconds(1), fraction: 1)
+    table.failed(0, error, at: start + .seconds(9), fraction: 1)
+    #expect(table.state(of: 0).since == start + .seconds(1))
+    table.taken(0, at: start + .seconds(20))
+    table.taken(1, at: start + .seconds(30))
+    guard case .standingBy = table.state(of: 0).0, case .up = table.state(of: 1).0 else {
+      Issue.record("one road is up, the other stands by")
+      return
+    }
+    #expect(table.state(of: 0).since == start + .seconds(30))
+  }
+}

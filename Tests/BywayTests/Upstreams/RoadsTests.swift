@@ -1,0 +1,301 @@
+import HTTPWire
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+/// A device with two roads, of which one or the other is cut, silent or slow; in virtual time.
+@Suite("Roads of a device", .timeLimit(.minutes(1))) struct RoadsTests {
+  private final class World {
+    var loop: EmbeddedEventLoop?
+    var answer = RiggedOrigin.Answer.answers(after: .zero)
+    private(set) lazy var origins = (0..<2).map { _ in
+      RiggedOrigin(on: { [unowned self] in loop }) { [unowned self] in answer }
+    }
+  }
+
+  private let world = World()
+
+  private func rig(_ framing: UpstreamRig.Framing, patience: TimeAmount = .seconds(10)) -> UpstreamRig {
+    let rig = UpstreamRig(framing, roads: world.origins, patience: patience)
+    world.loop = rig.loop
+    return rig
+  }
+
+  private func served(_ road: Int) -> Int { world.origins[road].paths.count }
+
+  private func get(_ rig: UpstreamRig, within time: TimeAmount = .seconds(20)) throws -> RiggedResponse {
+    let response = try rig.begin()
+    try rig.run(for: time) { response.isOver }
+    return response
+  }
+
+  // MARK: The first that works
+
+  @Test("the better road is taken, and the other is left alone", arguments: UpstreamRig.Framing.allCases)
+  func better(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    #expect(try get(rig).status == "200")
+    try rig.run(for: .minutes(2))
+    #expect(rig.dialedRoads == [0] && served(0) == 1)
+  }
+
+  @Test("a road that does not open costs no time", arguments: UpstreamRig.Framing.allCases)
+  func refused(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.cut(0)
+    let response = try get(rig)
+    #expect(response.status == "200" && served(1) == 1)
+    #expect(try #require(response.end) - response.begin <= .milliseconds(100))
+  }
+
+  @Test(
+    "one that takes its time to open costs two seconds, and the next time a quarter of one",
+    arguments: UpstreamRig.Framing.allCases, [UpstreamRig.Opening.hangs, .forgotten])
+  func hangs(_ framing: UpstreamRig.Framing, _ opening: UpstreamRig.Opening) throws {
+    let rig = rig(framing)
+    rig.openings[0] = (opening, .zero)
+    let response = try get(rig)
+    #expect(response.status == "200" && served(1) == 1)
+    #expect(try #require(response.end) - response.begin <= .milliseconds(2100))
+    try rig.run(for: .seconds(5))
+    rig.reset()
+    let next = try get(rig)
+    #expect(next.status == "200")
+    #expect(try #require(next.end) - next.begin <= .milliseconds(350))
+  }
+
+  @Test("one that opens and is silent is given up after two seconds, and has got nothing that could not be repeated")
+  func silent() throws {
+    let rig = rig(.http2)
+    rig.openings[0] = (.silent, .zero)
+    let responses = [try rig.begin(.post), try rig.begin()]
+    try rig.run(for: .seconds(20)) { responses.allSatisfy(\.isOver) }
+    for response in responses {
+      #expect(response.status == "200", "\(response.error.debugDescription)")
+      #expect(try #require(response.end) - response.begin <= .milliseconds(2100))
+    }
+    #expect(served(0) == 0 && served(1) == 2)
+  }
+
+  @Test("where none opens the error says why of each", arguments: UpstreamRig.Framing.allCases)
+  func none(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    rig.cut(0)
+    rig.cut(1)
+    let response = try get(rig)
+    #expect(response.end == response.begin + .seconds(10))
+    let error = try #require(response.error)
+    #expect(error.code == .linkUnavailable && error.processing == .none)
+    #expect(error.message.contains("road 0: refused") && error.message.contains("road 1: refused"))
+    #expect(rig.dials.count < 60, "\(rig.dials.count)")
+  }
+
+  @Test("without patience each road is tried once", arguments: UpstreamRig.Framing.allCases)
+  func impatient(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing, patience: .zero)
+    rig.cut(0)
+    #expect(try get(rig).status == "200")
+    rig.cut(1)
+    try rig.run(for: .seconds(1))
+    let response = try get(rig)
+    #expect(response.error?.code == .linkUnavailable)
+    #expect(try #require(response.end) - response.begin <= .milliseconds(100))
+  }
+
+  // MARK: Fail-over
+
+  @Test("what may be repeated is, over the other road; what may have been done is not, and says so")
+  func cut() throws {
+    let rig = rig(.http2)
+    _ = try get(rig)
+    world.answer = .hangs
+    let requests = [try rig.begin(), try rig.begin(.post)]
+    try rig.run(for: .seconds(1))
+    world.answer = .answers(after: .zero)
+    let cut = rig.loop.now
+    rig.cut(0)
+    try rig.run(for: .seconds(20)) { requests.allSatisfy(\.isOver) }
+    #expect(requests[0].status == "200")
+    #expect(try #require(requests[0].end) - cut <= .milliseconds(100))
+    #expect(requests[1].error?.code == .linkLost && requests[1].error?.processing == .possible)
+    #expect(served(0) == 3 && served(1) == 1)
+  }
+
+  @Test("a road that is silent all at once is left within three seconds, however much was sent on it")
+  func silentLoss() throws {
+    let rig = rig(.http2)
+    _ = try get(rig)
+    rig.silence(0)
+    let cut = rig.loop.now
+    var responses: [RiggedResponse] = []
+    try rig.run(for: .seconds(3)) {
+      if let response = try? rig.begin() { responses.append(response) }
+      return false
+    }
+    try rig.run(for: .milliseconds(50))
+    #expect(responses.count > 200)
+    for response in responses {
+      #expect(response.status == "200")
+      #expect(try #require(response.end) <= max(cut + .seconds(3), response.begin + .milliseconds(100)))
+    }
+  }
+
+  @Test("a response that is coming when its road is cut ends with an error", arguments: UpstreamRig.Framing.allCases)
+  func stalls(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    world.answer = .stalls
+    let response = try rig.begin()
+    try rig.run(for: .seconds(1))
+    #expect(response.answer != nil)
+    rig.cut(0)
+    try rig.run(for: .seconds(1))
+    #expect(response.endings == 1 && response.error != nil)
+    world.answer = .answers(after: .zero)
+    #expect(try get(rig).status == "200")
+    #expect(served(1) == 1)
+  }
+
+  // MARK: Back
+
+  /// A request every 200 ms.
+  private func use(_ rig: UpstreamRig, for time: TimeAmount, until isMet: () -> Bool = { false }) throws {
+    let end = rig.loop.now + time
+    while rig.loop.now < end, !isMet() {
+      let response = try rig.begin()
+      try rig.run(for: .milliseconds(200))
+      #expect(response.status == "200", "\(response.error.debugDescription)")
+    }
+  }
+
+  @Test(
+    "after the repair the better road takes over within ten seconds, and not before three",
+    arguments: UpstreamRig.Framing.allCases, [TimeAmount.milliseconds(500), .seconds(5), .seconds(20)])
+  func back(_ framing: UpstreamRig.Framing, _ outage: TimeAmount) throws {
+    let rig = rig(framing)
+    try use(rig, for: .seconds(1))
+    rig.cut(0)
+    try use(rig, for: outage)
+    let before = (served(0), served(1))
+    #expect(before.1 > 0)
+    rig.repair(0)
+    let repair = rig.loop.now
+    try use(rig, for: .seconds(12)) { served(0) > before.0 }
+    #expect(rig.loop.now - repair <= .seconds(10))
+    if framing == .http2 { #expect(rig.loop.now - repair >= .seconds(3)) }
+    // And all of it.
+    try use(rig, for: .seconds(1))
+    let lesser = served(1)
+    try use(rig, for: .seconds(5))
+    #expect(served(1) == lesser)
+  }
+
+  @Test("what runs on the lesser road when the better one is back ends where it is")
+  func running() throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    world.answer = .answers(after: .seconds(8))
+    let slow = try rig.begin(.post)
+    try rig.run(for: .seconds(1))
+    world.answer = .answers(after: .zero)
+    rig.repair(0)
+    try use(rig, for: .seconds(6))
+    #expect(served(0) > 0 && rig.connectionCount(on: 1) == 1 && !slow.isOver)
+    try rig.run(for: .seconds(3))
+    #expect(slow.status == "200")
+    #expect(rig.connectionCount(on: 1) == 0)
+  }
+
+  @Test("a road that comes and goes does not take the device along")
+  func flapping() throws {
+    let rig = rig(.http2)
+    try use(rig, for: .seconds(1))
+    var changes = 0
+    for _ in 0..<20 {
+      rig.cut(0)
+      try use(rig, for: .seconds(5))
+      rig.repair(0)
+      let before = served(0)
+      try use(rig, for: .seconds(15))
+      if served(0) > before { changes += 1 }
+    }
+    #expect((1...3).contains(changes), "\(changes)")
+    // It is forgiven when it stays.
+    rig.repair(0)
+    let before = served(0)
+    try use(rig, for: .minutes(3)) { served(0) > before }
+    #expect(served(0) > before)
+  }
+
+  @Test("a device that nobody uses is not searched for a better road, until somebody does")
+  func idle() throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    #expect(try get(rig).status == "200")
+    try rig.run(for: .minutes(2))
+    let dials = rig.dials.count
+    try rig.run(for: .minutes(20))
+    #expect(rig.dials.count == dials)
+    rig.repair(0)
+    try use(rig, for: .seconds(5))
+    #expect(served(0) > 0)
+  }
+
+  @Test("when the lesser road goes while the better one is on trial, that is taken at once")
+  func hastened() throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    #expect(try get(rig).status == "200")
+    rig.repair(0)
+    try rig.run(for: .seconds(10)) { rig.connectionCount(on: 0) == 1 }
+    try rig.run(for: .milliseconds(500))
+    rig.cut(1)
+    let response = try get(rig)
+    #expect(response.status == "200" && served(0) == 1)
+    #expect(try #require(response.end) - response.begin <= .milliseconds(100))
+    #expect(rig.connectionCount(on: 0) == 1)
+  }
+
+  // MARK: Looking after it
+
+  @Test("the status tells of each road what it does, and why")
+  func status() throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    _ = try get(rig)
+    let status = try #require(rig.upstream?.status)
+    guard case .open = status.state, case .down(let error) = status.roads[0].state, case .up = status.roads[1].state
+    else {
+      Issue.record("\(status)")
+      return
+    }
+    #expect(status.roads.map(\.name) == ["road 0", "road 1"])
+    #expect(error.message == "refused")
+    #expect(status.roads[0].counts?.failures == 1 && status.roads[1].counts?.openings == 1)
+    rig.repair(0)
+    try use(rig, for: .seconds(8))
+    let later = try #require(rig.upstream?.status)
+    guard case .up = later.roads[0].state, case .standingBy = later.roads[1].state else {
+      Issue.record("\(later)")
+      return
+    }
+    #expect(later.roads[0].counts?.openings == 1)
+  }
+
+  @Test(
+    "shutting down ends the search, too", arguments: [TimeAmount.milliseconds(100), .milliseconds(2500), .seconds(4)])
+  func shutDown(_ time: TimeAmount) throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    _ = try get(rig)
+    rig.repair(0)
+    try rig.run(for: time)
+    rig.upstream?.shutDown()
+    try rig.run(for: .seconds(1))
+    let dials = rig.dials.count
+    #expect(rig.connectionCount == 0)
+    try rig.run(for: .minutes(2))
+    #expect(rig.dials.count == dials)
+  }
+}
