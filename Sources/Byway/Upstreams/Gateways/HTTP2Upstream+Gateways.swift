@@ -1,4 +1,4 @@
-package import NIOCore
+import NIOCore
 
 /// What becomes of the connections when several gateways dial one link, or claim one name.
 package enum GatewaySharing: Sendable, Hashable {
@@ -89,5 +89,13 @@ extension HTTP2Upstream {
     }
     state = .proving(trial)
     trial.start()
+  }
+
+  /// Lets go of its connection, for another upstream, and takes no more requests.
+  func surrender() -> HTTP2ClientConnection? {
+    guard case .connected(let connection) = state else { return nil }
+    state = .shutDown
+    connection.handOver(to: nil)
+    return connection
   }
 }

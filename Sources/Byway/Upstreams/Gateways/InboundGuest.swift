@@ -1,0 +1,88 @@
+import HTTPWire
+import Logging
+import NIOCore
+
+/// A gateway that has dialed, while it is asked who it is.
+///
+/// Lives on its event loop; held by who asks, and by the exchange.
+final class InboundGuest: ResponseSink {
+  private static let patience = TimeAmount.seconds(5)
+
+  private let eventLoop: any EventLoop
+  private let upstream: HTTP2Upstream
+  private var request: (any RequestSink)?
+  private var timer: Scheduled<Void>?
+  private var isFound = false
+  private var content: [UInt8] = []
+  private var told: ((DeviceClaim?) -> Void)?
+
+  init(
+    _ channel: any Channel, name: String, on eventLoop: any EventLoop, hop: String?,
+    _ configuration: HTTP2Upstream.Configuration
+  ) {
+    self.eventLoop = eventLoop
+    // Its own log would tell twice of what whoever takes the connection tells.
+    upstream = HTTP2Upstream(
+      dialer: Dialer(name: name) { eventLoop, _ in eventLoop.makeSucceededFuture(channel) }, on: eventLoop, hop: hop,
+      configuration: configuration, logger: Logger(label: "byway.guest") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  /// - Parameter told: what it says; `nil` where it says nothing in time. One that has no such resource claims nothing.
+  func ask(_ told: @escaping (DeviceClaim?) -> Void) {
+    self.told = told
+    timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+      self.request?.cancel(BywayError(.timedOut, "The gateway does not say who it is."))
+      self.tell(nil)
+    }
+    var fields = FieldSection()
+    fields.append(.method, "GET")
+    fields.append(.scheme, "http")
+    fields.append(.authority, "localhost")
+    fields.append(.path, "\(DeviceClaim.path)")
+    request = upstream.begin(ExchangeHead(fields: fields, isComplete: true), respondingTo: self)
+  }
+
+  /// Its connection, for somebody else.
+  func connection() -> HTTP2ClientConnection? { upstream.surrender() }
+
+  /// Closes it.
+  func dismiss() {
+    told = nil
+    timer?.cancel()
+    upstream.shutDown()
+  }
+
+  private func tell(_ claim: DeviceClaim?) {
+    timer?.cancel()
+    request = nil
+    told.take()?(claim)
+  }
+
+  // MARK: ResponseSink
+
+  func informational(_ head: FieldSection) {}
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    isFound = head.status == 200
+    if isComplete { finish(trailers: nil) }
+  }
+
+  func write(_ bytes: ByteBuffer) {
+    request?.didConsumeResponse(bytes.readableBytes)
+    guard content.count + bytes.readableBytes <= DeviceClaim.maximumBytes else {
+      request?.cancel(BywayError(.protocolViolation, "The gateway says too much of itself."))
+      return tell(nil)
+    }
+    content += bytes.readableBytesView
+  }
+
+  func finish(trailers: FieldSection?) {
+    tell((isFound ? DeviceClaim(reading: content) : nil) ?? DeviceClaim(name: nil))
+  }
+
+  func fail(_ error: BywayError) {
+    tell(nil)
+  }
+
+  func didConsumeRequest(_ bytes: Int) {}
+}

@@ -1,0 +1,135 @@
+import HTTP2Session
+package import Logging
+package import NIOCore
+
+/// One link that many gateways dial: each is asked who it is, and its connection given to the upstream of that name.
+///
+/// What a gateway says is a claim, which nobody has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event
+/// loop only.
+package final class InboundHub: @unchecked Sendable {
+  /// Asked at once. Further ones wait in the listener's queue.
+  private static let mostGuests = 64
+
+  private let link: InboundLink
+  private let name: String
+  private let eventLoop: any EventLoop
+  private let configuration: HTTP2Upstream.Configuration
+  private let hop: String?
+  private let upstream: (DeviceName?) -> HTTP2Upstream?
+  private let logger: Logger
+  private var guests: [ObjectIdentifier: InboundGuest] = [:]
+  private var strangers = SparseLog()
+  private var backoff = Backoff()
+  private var isWaiting = false
+  private var isClosed = false
+
+  /// - Parameters:
+  ///   - link: at which this end listens.
+  ///   - hop: how this end names itself in `Via`.
+  ///   - liveness: `nil` to ask never.
+  ///   - siblings: beneath which the devices' names stand.
+  ///   - upstream: of a name that a gateway claims, `nil` where it claims none: such as `HTTP2Upstream.ofGateways` makes. Without
+  ///     one the gateway is sent away. Called on the event loop.
+  package init(
+    _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: DeviceHosts?,
+    logger: Logger, upstream: @escaping (DeviceName?) -> HTTP2Upstream?
+  ) {
+    self.link = InboundLink(link, logger: logger)
+    name = link.address.text
+    self.eventLoop = eventLoop
+    configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
+    self.hop = hop
+    self.upstream = upstream
+    self.logger = logger
+  }
+
+  /// Listens, so that its failure is told before anything else happens. Any thread.
+  /// - Returns: the address as bound.
+  package func listen() async throws -> LinkAddress {
+    try await link.listen(on: eventLoop)
+  }
+
+  /// Answers who dials from now on.
+  package func start() {
+    guard !isClosed, !isWaiting, guests.count < Self.mostGuests else { return }
+    isWaiting = true
+    eventLoop.makeFutureWithTask { [link, eventLoop] in try await link.next(on: eventLoop) }.assumeIsolated()
+      .whenComplete { result in
+        self.isWaiting = false
+        switch result {
+        case .success(let channel): self.dialed(channel)
+        case .failure(let error): self.failed(error)
+        }
+      }
+  }
+
+  /// Listens no more. Connections that were given away live on.
+  package func shutDown() {
+    isClosed = true
+    let asked = guests.values
+    guests = [:]
+    for guest in asked { guest.dismiss() }
+    Task { [link] in await link.close() }
+  }
+
+  private func dialed(_ channel: any Channel) {
+    guard !isClosed else { return channel.close(promise: nil) }
+    backoff.reset()
+    let guest = InboundGuest(channel, name: name, on: eventLoop, hop: hop, configuration)
+    guests[ObjectIdentifier(guest)] = guest
+    guest.ask { self.answered(guest, $0) }
+    start()
+  }
+
+  private func failed(_ error: any Error) {
+    guard !isClosed else { return }
+    logger.warning("Gateways cannot dial", metadata: ["link": "\(name)", "reason": "\(error)"])
+    backoff.fail()
+    eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: .random(in: 0...1))) { self.start() }
+  }
+
+  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?) {
+    guests[ObjectIdentifier(guest)] = nil
+    defer { start() }
+    guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
+    if let upstream = upstream(claim.name) { return upstream.adopt(connection) }
+    connection.drain()
+    guard let keptBack = strangers.admit(at: eventLoop.now) else { return }
+    var metadata: Logger.Metadata = ["link": "\(name)", "name": "\(claim.name?.text ?? "none")"]
+    if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
+    logger.warning("A gateway has dialed that is no device here", metadata: metadata)
+  }
+}
+
+extension HTTP2Upstream.Configuration {
+  fileprivate static func ofGateways(
+    patience: TimeAmount, liveness: Liveness?, siblings: DeviceHosts?
+  ) -> Self {
+    var configuration = Self.defaults
+    configuration.patience = patience
+    configuration.farEnd = .gateway
+    configuration.siblings = siblings
+    configuration.http2 = HTTP2Configuration(liveness: liveness)
+    return configuration
+  }
+}
+
+extension HTTP2Upstream {
+  /// Of gateways that an ``InboundHub`` listens for.
+  /// - Parameters:
+  ///   - name: that they claim.
+  ///   - hop: how this end names itself in `Via`.
+  ///   - patience: how long an exchange waits while there is none.
+  ///   - liveness: `nil` to ask never.
+  ///   - sharing: what becomes of a name that several claim.
+  ///   - siblings: beneath which the devices' names stand.
+  package static func ofGateways(
+    named name: String, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
+    sharing: GatewaySharing, siblings: DeviceHosts?, logger: Logger
+  ) -> HTTP2Upstream {
+    var configuration = Configuration.ofGateways(patience: patience, liveness: liveness, siblings: siblings)
+    configuration.sharing = sharing
+    return HTTP2Upstream(
+      dialer: .handedOver(name: name), on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+  }
+}
