@@ -282,8 +282,8 @@ let package = Package(
     tests(
       "ClientGatewayTests",
       [
-        "Byway", "BywayGateway", "LoopbackTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore,
-        httpTypes,
+        "Byway", "BywayGateway", "LineDevices", "LineEmulation", "LoopbackTransport", "SerialTransport",
+        "TransportTestSupport", "TestPeers", "TestTools", "UnixTransport", nioCore, nioPosix, httpTypes,
       ]),
     .testTarget(
       name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],

@@ -73,6 +73,34 @@ import Testing
     await gateway.process.stop()
   }
 
+  @Test("of a device with several roads the status tells how each is")
+  func roads() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    let proxy = try await BywayProcess.proxy(
+      [
+        "--device", "printer=unix:\(home.folder["none"]),unix:\(home.folder["l"])", "--listen",
+        "unix:\(home.folder["p"])", "--instance", "desk",
+      ], environment: home.environment)
+    let answer = try await Program.curl.run(
+      ["-s", "--unix-socket", home.folder["p"], "http://printer.localhost/"])
+    #expect(answer.exitCode == 0)
+    let status = try await home.status("desk")
+    let schema = try #require(JSON(parsing: try String(contentsOf: Self.schema, encoding: .utf8)))
+    #expect(SchemaCheck(schema).problems(of: status) == [])
+    let link = status["members"]?.elements.first?["links"]?.elements.first
+    #expect(link?["state"]?.text == "up")
+    let roads = try #require(link?["roads"]?.elements)
+    #expect(roads.map { $0["state"]?.text } == ["down", "up"])
+    #expect(roads.map { $0["name"]?.text } == ["unix:\(home.folder["none"])", "unix:\(home.folder["l"])"])
+    #expect(roads.first?["reason"] != nil && roads.allSatisfy { $0["since"] != nil })
+    let text = try await home.run("status", "desk").outputText
+    #expect(text.contains("road unix:\(home.folder["none"]): down for "), "\(text)")
+    #expect(text.contains("road unix:\(home.folder["l"]): up for "), "\(text)")
+    await proxy.process.stop()
+    await gateway.process.stop()
+  }
+
   @Test("the socket is its owner's alone, and gone with the daemon")
   func permissions() async throws {
     let home = try Home()

@@ -34,8 +34,10 @@ struct LinkLog {
     logger.warning("Link lost", metadata: ["link": "\(name)", "reason": "\(error)"])
   }
 
-  mutating func unavailable(_ error: BywayError, at now: NIODeadline) {
+  /// - Parameter isUrgent: somebody waits for it. Otherwise the same reason is not told again.
+  mutating func unavailable(_ error: BywayError, isUrgent: Bool = true, at now: NIODeadline) {
     counts.failures += 1
+    if !isUrgent, reason == "\(error)" { return }
     if reason != "\(error)" { failures = SparseLog() }
     reason = "\(error)"
     guard let keptBack = failures.admit(at: now) else { return }

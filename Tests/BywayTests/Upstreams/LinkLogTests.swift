@@ -44,6 +44,13 @@ import Testing
     #expect(lines.list == ["Link unavailable ", "Link unavailable 9"])
   }
 
+  @Test("the same reason is not told again where nobody waits")
+  mutating func search() {
+    for minute in 0...9 { log.unavailable(refused, isUrgent: false, at: start + .minutes(Int64(minute))) }
+    #expect(lines.list == ["Link unavailable "])
+    #expect(log.counts.failures == 10)
+  }
+
   @Test("another reason is told at once, and so is the same after the link was open")
   mutating func another() {
     log.unavailable(refused, at: start)

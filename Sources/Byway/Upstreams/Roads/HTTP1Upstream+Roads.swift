@@ -44,7 +44,7 @@ extension HTTP1Upstream {
     isSearching = false
     switch result {
     case .failure(let error):
-      roads.failed(road, error, at: eventLoop.now)
+      if !roads.isUp(road) { roads.failed(road, error, isUrgent: false, at: eventLoop.now) }
     case .success(let connection):
       guard isServing else {
         connection.close()

@@ -36,7 +36,7 @@ extension HTTP2Upstream {
 
   /// While a lesser road is in use, and somebody uses it.
   func searchBetterRoad() {
-    guard case .none = search, let next = nextTrial() else { return }
+    guard roads.areSeveral, case .none = search, let next = nextTrial() else { return }
     search = .pausing(
       eventLoop.assumeIsolated().scheduleTask(deadline: max(next.at, eventLoop.now)) {
         self.search = .none
@@ -80,6 +80,9 @@ extension HTTP2Upstream {
     ) { result in
       self.search = .none
       switch result {
+      case .success(let connection) where self.roads.isUp(connection.road):
+        // The way back was found without it.
+        connection.drain()
       case .success(let connection):
         self.roads.passed(connection.road)
         self.adopt(connection)
@@ -91,7 +94,7 @@ extension HTTP2Upstream {
   }
 
   private func searchFailed(_ road: Int, _ error: any Error) {
-    roads.failed(road, error, at: eventLoop.now)
+    if !roads.isUp(road) { roads.failed(road, error, isUrgent: false, at: eventLoop.now) }
     searchBetterRoad()
   }
 

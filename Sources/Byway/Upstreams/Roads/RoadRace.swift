@@ -63,6 +63,8 @@ final class RoadRace {
       }
       opened.succeed(OpenedRoad(channel: channel, road: road, tried: tried))
     case .failure(let error):
+      // A late one says nothing of a road that is in use by now.
+      if opened == nil, roads.isUp(road) { return }
       roads.failed(road, error, at: now)
       tryNext()
     }

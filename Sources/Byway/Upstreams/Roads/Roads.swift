@@ -104,10 +104,16 @@ final class Roads {
     table.works(road, at: now)
   }
 
-  func failed(_ road: Int, _ error: any Error, at now: NIODeadline) {
+  /// - Parameter isUrgent: somebody waited for it.
+  func failed(_ road: Int, _ error: any Error, isUrgent: Bool = true, at now: NIODeadline) {
     let failure = explain(error, of: road)
     table.failed(road, failure, at: now, fraction: jitter())
-    if isLogged, !isClosed { logs[road].unavailable(failure, at: now) }
+    if isLogged, !isClosed { logs[road].unavailable(failure, isUrgent: isUrgent, at: now) }
+  }
+
+  /// New requests take it.
+  func isUp(_ road: Int) -> Bool {
+    if case .up = table.state(of: road).0 { true } else { false }
   }
 
   /// Its connection is about to be lost.

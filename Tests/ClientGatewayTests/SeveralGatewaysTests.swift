@@ -1,0 +1,173 @@
+import BywayGateway
+import HTTPTypes
+import LoopbackTransport
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestTools
+import Testing
+import TransportTestSupport
+
+@testable import Byway
+
+/// Gateways that dial one link.
+@Suite("Several gateways on one link", .timeLimit(.minutes(1))) struct SeveralGatewaysTests {
+  private let address = "loopback:several-\(UInt64.random(in: 0 ... .max))"
+  private let transports = TransportRegistry([LoopbackTransport()])
+  private let record = LogRecord()
+
+  /// - Parameter serves: what its origin says.
+  private func gateway(_ serves: String, named name: String? = nil) async throws -> Gateway {
+    var configuration = GatewayConfiguration(
+      links: [try transports.link("\(address)?open=dial")],
+      origin: .handler { request in
+        if request.head.path == "/slow" { try await Task.sleep(for: .milliseconds(300)) }
+        return Response(status: .ok, body: Body(serves))
+      })
+    configuration.claim = name.map { DeviceClaim(name: DeviceName($0)) }
+    return try await Gateway.start(configuration)
+  }
+
+  private func client() throws -> BywayClient {
+    var configuration = BywayClient.Configuration.defaults
+    configuration.logger = record.logger
+    return BywayClient(try transports.link("\(address)?open=listen"), configuration: configuration)
+  }
+
+  private func answer(_ client: BywayClient) async throws -> String {
+    String(buffer: try await client.get("http://device/").body.collect(upTo: 100))
+  }
+
+  @Test("the newer has the requests, which is told once; the older stands by, and has them when that goes")
+  func newer() async throws {
+    let client = try client()
+    let first = try await gateway("first")
+    try await #expect(answer(client) == "first")
+    let second = try await gateway("second")
+    #expect(try await eventually { try await answer(client) == "second" })
+    #expect(record.all.count { $0.contains("Another gateway has dialed") } == 1, "\(record.all)")
+    for _ in 0..<20 { try await #expect(answer(client) == "second") }
+    await second.stop(within: .zero)
+    try await #expect(answer(client) == "first")
+    await first.stop(within: .zero)
+    let third = try await gateway("third")
+    try await #expect(answer(client) == "third")
+    await client.shutDown()
+    await third.stop(within: .zero)
+  }
+
+  @Test("a stranger that dials and says nothing changes nothing")
+  func stranger() async throws {
+    let client = try client()
+    let gateway = try await gateway("first")
+    try await #expect(answer(client) == "first")
+    let stranger = try await transports.link(address).transport.connect(to: LinkAddress(address), context: .test())
+    for _ in 0..<20 { try await #expect(answer(client) == "first") }
+    try? await stranger.close()
+    let second = try await self.gateway("second")
+    #expect(try await eventually { try await answer(client) == "second" })
+    await client.shutDown()
+    await gateway.stop(within: .zero)
+    await second.stop(within: .zero)
+  }
+
+  // MARK: By name
+
+  /// A hub and the upstreams of its devices. `@unchecked Sendable`: touched on the event loop only.
+  private final class House: @unchecked Sendable {
+    let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    private var upstreams: [String: HTTP2Upstream] = [:]
+    private var hub: InboundHub?
+    private let record: LogRecord
+
+    init(_ link: Link, _ names: [String], _ sharing: GatewaySharing, _ record: LogRecord) async throws {
+      self.record = record
+      try await eventLoop.submit { [self] in
+        for name in names {
+          upstreams[name] = .ofGateways(
+            named: name, on: eventLoop, hop: nil, patience: .seconds(5), liveness: .ofServer, sharing: sharing,
+            siblings: nil, logger: record.logger)
+        }
+        hub = InboundHub(
+          link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, logger: record.logger
+        ) { [unowned self] name in upstreams[name?.text ?? ""] }
+        hub?.start()
+      }.get()
+    }
+
+    func get(_ name: String, _ path: String = "/") async throws -> String {
+      let upstream = try #require(upstreams[name])
+      let response = try await ExchangeClient(upstream, on: LoopExecutor(eventLoop)).send(
+        Request(url: "http://\(name)\(path)", timeout: .seconds(10)))
+      return String(buffer: try await response.body.collect(upTo: 100))
+    }
+
+    func stop() async throws {
+      try await eventLoop.submit { [self] in
+        hub?.shutDown()
+        for upstream in upstreams.values { upstream.shutDown() }
+      }.get()
+    }
+  }
+
+  private func house(_ names: String..., sharing: GatewaySharing = .newest) async throws -> House {
+    try await House(transports.link(address), names, sharing, record)
+  }
+
+  @Test("each has the requests for its own name")
+  func named() async throws {
+    let house = try await house("printer", "camera")
+    let printer = try await gateway("the printer", named: "printer")
+    let camera = try await gateway("the camera", named: "camera")
+    for _ in 0..<3 {
+      try await #expect(house.get("printer") == "the printer")
+      try await #expect(house.get("camera") == "the camera")
+    }
+    try await house.stop()
+    await printer.stop(within: .zero)
+    await camera.stop(within: .zero)
+  }
+
+  @Test("one whose name nobody knows, or that has none, is sent away, and the log says so")
+  func unknown() async throws {
+    let house = try await house("printer")
+    let stranger = try await gateway("a stranger", named: "stranger")
+    #expect(try await eventually { record.all.contains { $0.contains("no device here") && $0.contains("stranger") } })
+    let nameless = try await gateway("nameless")
+    let printer = try await gateway("the printer", named: "printer")
+    try await #expect(house.get("printer") == "the printer")
+    try await house.stop()
+    for gateway in [stranger, nameless, printer] { await gateway.stop(within: .zero) }
+  }
+
+  @Test("of two with one name the newer has the requests, and the other when that goes")
+  func sameName() async throws {
+    let house = try await house("printer")
+    let first = try await gateway("first", named: "printer")
+    try await #expect(house.get("printer") == "first")
+    let second = try await gateway("second", named: "printer")
+    #expect(try await eventually { try await house.get("printer") == "second" })
+    await second.stop(within: .zero)
+    try await #expect(house.get("printer") == "first")
+    try await house.stop()
+    await first.stop(within: .zero)
+  }
+
+  @Test("with balance both have them, whoever has fewer")
+  func balanced() async throws {
+    let house = try await house("printer", sharing: .balanced)
+    let first = try await gateway("first", named: "printer")
+    let second = try await gateway("second", named: "printer")
+    func answers() async throws -> [String: Int] {
+      try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<10 { group.addTask { try await house.get("printer", "/slow") } }
+        return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+      }
+    }
+    #expect(try await eventually { try await answers() == ["first": 5, "second": 5] })
+    await first.stop(within: .zero)
+    try await #expect(answers() == ["second": 10])
+    try await house.stop()
+    await second.stop(within: .zero)
+  }
+}
