@@ -110,6 +110,14 @@ import UnixTransport
     BywayClient(try DeviceDirectory([], main: roads.map { try transports.link($0) }))
   }
 
+  @Test(
+    "roads that speak another HTTP than the first, or wait for the far end, are none",
+    arguments: [("unix:/a", "unix:/b?http=1.1", "http=1.1 for all"), ("unix:/a", "unix:/b?open=listen", "open=listen")])
+  func impossible(_ first: String, _ second: String, _ words: String) throws {
+    let error = #expect(throws: BywayError.self) { try client(first, second) }
+    #expect(error?.code == .invalidAddress && error?.message.contains(words) == true, "\(error.debugDescription)")
+  }
+
   // MARK: Sockets
 
   private func withRoads(_ body: (CuttableRelay, BywayClient) async throws -> Void) async throws {

@@ -83,14 +83,16 @@ import TransportTestSupport
     init(_ link: Link, _ names: [String], _ sharing: GatewaySharing, _ record: LogRecord) async throws {
       self.record = record
       try await eventLoop.submit { [self] in
+        var upstreams: [String: HTTP2Upstream] = [:]
         for name in names {
           upstreams[name] = .ofGateways(
-            named: name, on: eventLoop, hop: nil, patience: .seconds(5), liveness: .ofServer, sharing: sharing,
+            named: name, on: eventLoop, hop: nil, patience: .seconds(20), liveness: .ofServer, sharing: sharing,
             siblings: nil, logger: record.logger)
         }
+        self.upstreams = upstreams
         hub = InboundHub(
           link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, logger: record.logger
-        ) { [unowned self] name in upstreams[name?.text ?? ""] }
+        ) { [upstreams] name in upstreams[name?.text ?? ""] }
         hub?.start()
       }.get()
     }
@@ -98,7 +100,7 @@ import TransportTestSupport
     func get(_ name: String, _ path: String = "/") async throws -> String {
       let upstream = try #require(upstreams[name])
       let response = try await ExchangeClient(upstream, on: LoopExecutor(eventLoop)).send(
-        Request(url: "http://\(name)\(path)", timeout: .seconds(10)))
+        Request(url: "http://\(name)\(path)", timeout: .seconds(20)))
       return String(buffer: try await response.body.collect(upTo: 100))
     }
 
@@ -132,7 +134,10 @@ import TransportTestSupport
   func unknown() async throws {
     let house = try await house("printer")
     let stranger = try await gateway("a stranger", named: "stranger")
-    #expect(try await eventually { record.all.contains { $0.contains("no device here") && $0.contains("stranger") } })
+    #expect(
+      try await eventually {
+        record.all.contains { $0.contains("is not one of the devices") && $0.contains("stranger") }
+      })
     let nameless = try await gateway("nameless")
     let printer = try await gateway("the printer", named: "printer")
     try await #expect(house.get("printer") == "the printer")

@@ -97,7 +97,7 @@ package final class InboundHub: @unchecked Sendable {
     guard let keptBack = strangers.admit(at: eventLoop.now) else { return }
     var metadata: Logger.Metadata = ["link": "\(name)", "name": "\(claim.name?.text ?? "none")"]
     if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
-    logger.warning("A gateway has dialed that is no device here", metadata: metadata)
+    logger.warning("A gateway that has dialed is not one of the devices", metadata: metadata)
   }
 }
 
