@@ -31,7 +31,7 @@ public struct Liveness: Sendable, Hashable {
   /// A gRPC server counts as abuse what asks more often than every five minutes while it sends nothing.
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
   /// Where another road exists, silence is over within three seconds.
-  static let ofRoads = Liveness(silence: .milliseconds(1250), answer: .seconds(1))
+  static let ofRoads = Liveness(silence: .seconds(1), answer: .seconds(1))
 
   fileprivate func atMost(_ other: Liveness) -> Liveness {
     Liveness(silence: min(silence, other.silence), answer: min(answer, other.answer))
