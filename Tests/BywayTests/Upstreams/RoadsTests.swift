@@ -142,6 +142,18 @@ import Testing
     }
   }
 
+  @Test("a road that takes three seconds to open is waited for, though the lost one opens at once and is silent")
+  func slowToOpen() throws {
+    let rig = rig(.http2, patience: .seconds(20))
+    _ = try get(rig)
+    rig.openings[1] = (.opens, after: .seconds(3))
+    rig.silence(0)
+    let cut = rig.loop.now
+    let response = try get(rig)
+    #expect(response.status == "200" && served(1) == 1, "\(response.error.debugDescription)")
+    #expect(try #require(response.end) - cut <= .milliseconds(5700))
+  }
+
   @Test("a response that is coming when its road is cut ends with an error", arguments: UpstreamRig.Framing.allCases)
   func stalls(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)

@@ -32,7 +32,7 @@ final class RoadRace {
     timer?.cancel()
     guard opened != nil else { return }
     let now = eventLoop.now
-    guard let road = roads.next(without: tried, at: now) else {
+    guard let road = roads.next(besides: running, without: tried, at: now) else {
       if running.isEmpty { opened.take()?.fail(roads.failure) }
       return
     }

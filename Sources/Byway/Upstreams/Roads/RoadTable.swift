@@ -59,9 +59,20 @@ struct RoadTable {
     return left.first { roads[$0].shunnedUntil <= now } ?? left.first
   }
 
+  /// Which one is tried while others still are: besides one that nothing is known against, none that is down. That may open at
+  /// once and be silent, and would take the place of one that only takes its time.
+  func next(besides running: Set<Int>, without tried: Set<Int>, at now: NIODeadline) -> Int? {
+    if running.allSatisfy(isDown) { return next(without: tried, at: now) }
+    return roads.indices.first { !tried.contains($0) && !isDown($0) }
+  }
+
+  private func isDown(_ road: Int) -> Bool {
+    if case .down = roads[road].state { true } else { false }
+  }
+
   /// How long it is tried before the next one is, too.
   func headStart(of road: Int) -> TimeAmount {
-    if case .down = roads[road].state { Self.headStartOfSuspects } else { Self.headStart }
+    isDown(road) ? Self.headStartOfSuspects : Self.headStart
   }
 
   /// Which road is worth a try while a lesser one is in use, and when.

@@ -72,7 +72,9 @@ final class Roads {
     dialers[road].dial(on: eventLoop, deadline: deadline).map { OpenedRoad(channel: $0, road: road, tried: [road]) }
   }
 
-  func next(without tried: Set<Int>, at now: NIODeadline) -> Int? { table.next(without: tried, at: now) }
+  func next(besides running: Set<Int>, without tried: Set<Int>, at now: NIODeadline) -> Int? {
+    table.next(besides: running, without: tried, at: now)
+  }
 
   func headStart(of road: Int) -> TimeAmount { table.headStart(of: road) }
 
