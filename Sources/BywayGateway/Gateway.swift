@@ -24,21 +24,30 @@ public final class Gateway: Sendable {
   public static func start(
     _ configuration: GatewayConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton.any()
   ) async throws -> Gateway {
-    let rules = try GatewayRules(configuration, hop: Hop.pseudonym("gateway"), on: group.any())
-    let acceptor = try await Acceptor.start(
-      on: configuration.links, group: group, limit: ConnectionLimit(configuration.maximumConnections),
-      logger: configuration.logger
-    ) { channel, link, logger in
-      try HTTP2ServerConnection.start(
-        on: channel, handler: rules.handler(on: channel.eventLoop), configuration: rules.server(link, logger))
-    }
-    return Gateway(acceptor, rules, group)
+    let gateway = try Gateway(configuration, group: group)
+    try await gateway.open().complete(within: .zero)
+    return gateway
   }
 
-  private init(_ acceptor: Acceptor, _ rules: GatewayRules, _ group: any EventLoopGroup) {
-    self.acceptor = acceptor
+  /// One that listens nowhere yet: ``open(besides:)`` does.
+  /// - Throws: `BywayError` where the origin cannot be used.
+  package init(_ configuration: GatewayConfiguration, group: any EventLoopGroup) throws {
+    let rules = try GatewayRules(configuration, hop: Hop.pseudonym("gateway"), on: group.any())
     self.rules = rules
     self.group = group
+    acceptor = Acceptor(
+      group: group, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
+    ) { channel, link, logger in
+      HTTP2ServerConnection.start(
+        on: channel, handler: rules.handler(on: channel.eventLoop), configuration: rules.server(link, logger))
+    }
+  }
+
+  /// Opens the links of its configuration.
+  /// - Parameter held: as ``prepare(_:besides:)`` has it.
+  /// - Throws: `BywayError` where one of them cannot be listened on.
+  package func open(besides held: Set<String> = []) async throws -> Changeover {
+    try await acceptor.prepare(rules.links, besides: held)
   }
 
   /// Goes over to another configuration without an outage. One call at a time.
@@ -50,9 +59,22 @@ public final class Gateway: Sendable {
   ///   - patience: how long requests may go on that came by a link which is no longer there.
   /// - Throws: `BywayError` where a link cannot be listened on or the origin cannot be used. Then nothing has changed.
   public func reload(_ configuration: GatewayConfiguration, within patience: TimeAmount) async throws {
-    let next = try GatewayRules.Generation(configuration, hop: rules.hop, on: group.any())
-    try await acceptor.reload(configuration.links, within: patience) { try await self.rules.replace(by: next) }
+    try await prepare(configuration).complete(within: patience)
   }
+
+  /// Opens what another configuration needs, which counts when the changeover is committed. One call at a time.
+  /// - Parameter held: places that others hold who change at the same time.
+  /// - Throws: `BywayError` where a link cannot be listened on or the origin cannot be used. Then nothing has changed.
+  package func prepare(
+    _ configuration: GatewayConfiguration, besides held: Set<String> = []
+  ) async throws -> Changeover {
+    let next = try GatewayRules.Generation(configuration)
+    return try await acceptor.prepare(
+      configuration.links, besides: held, Changeover.Rest(commit: { await self.rules.replace(by: next) }))
+  }
+
+  /// To leave places that others want, before ``stop(within:)``.
+  package func prepareToLeave() -> Changeover { acceptor.prepareToLeave() }
 
   /// Returns when every link has come to its end: `stdio:` has one, and ``stop(within:)`` makes one.
   /// - Throws: why it cannot accept links any more.

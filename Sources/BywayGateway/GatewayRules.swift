@@ -5,20 +5,34 @@ import Synchronization
 
 /// By which configuration a gateway serves, and what has been made of it on each event loop. Safe on any thread.
 final class GatewayRules: Sendable {
-  /// One configuration, and the ways to its origin: one from each event loop, made when the first link there opens.
+  /// One configuration, and all that could fail about it.
   final class Generation: Sendable {
+    /// Where requests go, and how.
+    enum OpenOrigin: Sendable {
+      case handler(@Sendable (Request) async throws -> Response)
+      case http1(OriginAccess.Way)
+      case http2(Dialer)
+    }
+
     let configuration: GatewayConfiguration
-    fileprivate let access: OriginAccess
+    let access: OriginAccess
+    let origin: OpenOrigin
 
     /// - Throws: `BywayError` where the origin cannot be used: that is told now, not with the first request.
-    init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
+    init(_ configuration: GatewayConfiguration) throws {
       self.configuration = configuration
       access = try OriginAccess(configuration)
-      _ = try GatewayRouter(configuration, access: access, hop: hop, on: eventLoop)
+      let server = NamedServer(name: configuration.origin.text, source: .origin)
+      origin =
+        switch configuration.origin.kind {
+        case .handler(let respond): .handler(respond)
+        case .http1(let address): .http1(try access.way(to: address, as: server))
+        case .http2(let address): .http2(try access.dialer(to: address, as: server))
+        }
     }
   }
 
-  /// What serves the connections of one event loop.
+  /// What serves the connections of one event loop: the ways to the origin are made when the first link there opens.
   ///
   /// `@unchecked Sendable`: touched on that loop only.
   private final class Place: @unchecked Sendable {
@@ -26,15 +40,15 @@ final class GatewayRules: Sendable {
     let current: CurrentHandler
     private var router: GatewayRouter
 
-    init(_ generation: Generation, hop: String, on eventLoop: any EventLoop) throws {
+    init(_ generation: Generation, hop: String, on eventLoop: any EventLoop) {
       self.eventLoop = eventLoop
-      router = try GatewayRouter(generation.configuration, access: generation.access, hop: hop, on: eventLoop)
+      router = GatewayRouter(generation, hop: hop, on: eventLoop)
       current = CurrentHandler(Self.chain(before: router, generation.configuration, on: eventLoop))
     }
 
-    func replace(by generation: Generation, hop: String) throws {
-      let next = try GatewayRouter(generation.configuration, access: generation.access, hop: hop, on: eventLoop)
-      router.retire()
+    func replace(by generation: Generation, hop: String) {
+      let next = GatewayRouter(generation, hop: hop, on: eventLoop)
+      router.retire(for: next)
       router = next
       current.handler = Self.chain(before: next, generation.configuration, on: eventLoop)
     }
@@ -76,7 +90,7 @@ final class GatewayRules: Sendable {
   init(_ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop) throws {
     self.hop = hop
     failures = FailureLog(configuration.logger, on: eventLoop)
-    state = Mutex(State(generation: try Generation(configuration, hop: hop, on: eventLoop)))
+    state = Mutex(State(generation: try Generation(configuration)))
   }
 
   var links: [Link] { state.withLock(\.generation).configuration.links }
@@ -107,11 +121,11 @@ final class GatewayRules: Sendable {
   }
 
   /// On that event loop.
-  func handler(on eventLoop: any EventLoop) throws -> any ExchangeHandler {
+  func handler(on eventLoop: any EventLoop) -> any ExchangeHandler {
     let key = ObjectIdentifier(eventLoop)
-    let place: Place = try state.withLock { state in
+    let place: Place = state.withLock { state in
       if let place = state.places[key] { return place }
-      let place = try Place(state.generation, hop: hop, on: eventLoop)
+      let place = Place(state.generation, hop: hop, on: eventLoop)
       state.places[key] = place
       return place
     }
@@ -119,13 +133,14 @@ final class GatewayRules: Sendable {
   }
 
   /// What has begun goes on as it began.
-  func replace(by next: Generation) async throws {
+  func replace(by next: Generation) async {
     let (before, places) = state.withLock { state in
       defer { state.generation = next }
       return (state.generation, Array(state.places.values))
     }
     for place in places {
-      try await place.eventLoop.submit { try place.replace(by: next, hop: self.hop) }.get()
+      // Where the loop has ended nobody is served any more.
+      try? await place.eventLoop.submit { place.replace(by: next, hop: self.hop) }.get()
     }
     await before.configuration.interceptors.retire(except: next.configuration.interceptors)
   }

@@ -14,7 +14,7 @@ public final class Proxy: Sendable {
   private let way: ProxyWay
 
   /// The address at which it listens, as bound.
-  public var address: LinkAddress { acceptor.addresses[0] }
+  public var address: LinkAddress { acceptor.addresses.first ?? way.listen }
 
   /// The default device's link, as bound where the gateway dials it; `nil` where there is none.
   public var linkAddress: LinkAddress? {
@@ -26,29 +26,31 @@ public final class Proxy: Sendable {
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {
+    let proxy = try Proxy(configuration, group: group)
+    try await proxy.open().complete(within: .zero)
+    return proxy
+  }
+
+  /// One that listens nowhere yet: ``open(besides:)`` does.
+  /// - Throws: `BywayError` where a name is none.
+  package init(_ configuration: ProxyConfiguration, group: any EventLoopGroup) throws {
     let eventLoop = group.next()
-    let way = try await ProxyWay.open(configuration, on: eventLoop)
-    do {
-      let acceptor = try await Acceptor.start(
-        on: [configuration.listen], group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections),
-        logger: configuration.logger
-      ) { channel, listen, logger in
-        let handler = ProxyHandler(
-          way, for: listen.transport.audience(of: listen.address), port: channel.localAddress?.port)
-        return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
-      }
-      let proxy = Proxy(acceptor, way)
-      await proxy.warnIfOpen(configuration)
-      return proxy
-    } catch {
-      await way.shutDown()
-      throw error
+    let way = try ProxyWay(configuration, on: eventLoop)
+    self.way = way
+    acceptor = Acceptor(
+      group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
+    ) { channel, listen, logger in
+      let handler = ProxyHandler(
+        way, for: listen.transport.audience(of: listen.address), port: channel.localAddress?.port)
+      return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
     }
   }
 
-  private init(_ acceptor: Acceptor, _ way: ProxyWay) {
-    self.acceptor = acceptor
-    self.way = way
+  /// Opens the addresses of its configuration.
+  /// - Parameter held: as ``prepare(_:besides:)`` has it.
+  /// - Throws: `BywayError` where one of them cannot be listened on.
+  package func open(besides held: Set<String> = []) async throws -> Changeover {
+    try await changeover(to: try await way.open(), besides: held)
   }
 
   private func warnIfOpen(_ configuration: ProxyConfiguration) async {
@@ -76,18 +78,30 @@ public final class Proxy: Sendable {
   ///   - patience: how long clients of an address that is no longer listened on may go on.
   /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
   public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
-    let rules = try IngressRules(configuration)
-    let preparation = try await way.prepare(configuration)
-    do {
-      try await acceptor.reload([configuration.listen], within: patience) {
-        try await self.way.replace(by: configuration, rules, preparation)
-      }
-    } catch {
-      await way.devices.abandon(preparation)
-      throw error
-    }
-    await warnIfOpen(configuration)
+    try await prepare(configuration).complete(within: patience)
   }
+
+  /// Opens what another configuration needs, which counts when the changeover is committed. One call at a time.
+  /// - Parameter held: places that others hold who change at the same time.
+  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
+  package func prepare(
+    _ configuration: ProxyConfiguration, besides held: Set<String> = []
+  ) async throws -> Changeover {
+    try await changeover(to: try await way.prepare(configuration), besides: held)
+  }
+
+  private func changeover(to next: ProxyWay.Preparation, besides held: Set<String>) async throws -> Changeover {
+    let rest = Changeover.Rest {
+      await self.way.commit(next)
+      await self.warnIfOpen(next.configuration)
+    } abandon: {
+      await self.way.devices.abandon(next.devices)
+    }
+    return try await acceptor.prepare([next.configuration.listen], besides: held, rest)
+  }
+
+  /// To leave places that others want, before ``stop(within:)``.
+  package func prepareToLeave() -> Changeover { acceptor.prepareToLeave() }
 
   /// Returns after ``stop(within:)``.
   /// - Throws: why it cannot accept connections any more.

@@ -31,19 +31,19 @@ final class ProxyWay: @unchecked Sendable {
   private let traces = TraceSource()
   private let configuration: Mutex<ProxyConfiguration>
 
-  /// - Throws: `BywayError` where a gateway is to dial and it cannot be listened on, or a name is none.
-  static func open(_ configuration: ProxyConfiguration, on eventLoop: any EventLoop) async throws -> ProxyWay {
-    let rules = try IngressRules(configuration)
-    let hop = Hop.pseudonym("proxy")
-    let way = ProxyWay(configuration, rules, hop: hop, on: eventLoop)
-    let terms = OpenDevice.Terms(configuration, hop: hop)
-    let preparation = try await way.devices.prepare(configuration.devices, terms)
-    try await eventLoop.submit { way.devices.replace(by: configuration.devices, terms, preparation) }.get()
-    await way.finder.look(by: configuration)
-    return way
+  /// A configuration, and what it needs that could fail.
+  struct Preparation: Sendable {
+    let configuration: ProxyConfiguration
+    fileprivate let rules: IngressRules
+    let devices: DeviceTable.Preparation
+    /// Whose interceptors it may not need any more.
+    fileprivate let predecessor: ProxyConfiguration?
   }
 
-  private init(_ configuration: ProxyConfiguration, _ rules: IngressRules, hop: String, on eventLoop: any EventLoop) {
+  /// - Throws: `BywayError` where a name is none.
+  init(_ configuration: ProxyConfiguration, on eventLoop: any EventLoop) throws {
+    let rules = try IngressRules(configuration)
+    let hop = Hop.pseudonym("proxy")
     self.eventLoop = eventLoop
     self.hop = hop
     let devices = DeviceTable(
@@ -55,26 +55,42 @@ final class ProxyWay: @unchecked Sendable {
     self.configuration = Mutex(configuration)
   }
 
+  /// Where local clients connect, as it was written.
+  var listen: LinkAddress { configuration.withLock(\.listen.address) }
+
+  /// Listens where gateways dial.
+  /// - Throws: `BywayError` where that cannot be listened on.
+  func open() async throws -> Preparation {
+    try await prepare(configuration.withLock(\.self), after: nil)
+  }
+
   /// What a reload opens first, so that nothing has changed where it cannot be.
-  func prepare(_ configuration: ProxyConfiguration) async throws -> DeviceTable.Preparation {
-    try await devices.prepare(configuration.devices, OpenDevice.Terms(configuration, hop: hop))
+  /// - Throws: `BywayError` where a gateway is to dial and it cannot be listened on, or a name is none.
+  func prepare(_ configuration: ProxyConfiguration) async throws -> Preparation {
+    try await prepare(configuration, after: self.configuration.withLock(\.self))
+  }
+
+  private func prepare(
+    _ configuration: ProxyConfiguration, after predecessor: ProxyConfiguration?
+  ) async throws -> Preparation {
+    Preparation(
+      configuration: configuration, rules: try IngressRules(configuration),
+      devices: try await devices.prepare(configuration.devices, OpenDevice.Terms(configuration, hop: hop)),
+      predecessor: predecessor)
   }
 
   /// What has begun goes on as it began.
-  func replace(
-    by configuration: ProxyConfiguration, _ rules: IngressRules, _ preparation: DeviceTable.Preparation
-  ) async throws {
-    let before = self.configuration.withLock { current in
-      defer { current = configuration }
-      return current
-    }
-    try await eventLoop.submit {
-      self.terms = Self.terms(configuration, rules, self.devices, hop: self.hop, traces: self.traces)
+  func commit(_ next: Preparation) async {
+    let configuration = next.configuration
+    self.configuration.withLock { $0 = configuration }
+    // Where the loop has ended nobody is served any more.
+    try? await eventLoop.submit {
+      self.terms = Self.terms(configuration, next.rules, self.devices, hop: self.hop, traces: self.traces)
       self.devices.replace(
-        by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), preparation)
+        by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), next.devices)
     }.get()
     await finder.look(by: configuration)
-    await before.interceptors.retire(except: configuration.interceptors)
+    await next.predecessor?.interceptors.retire(except: configuration.interceptors)
   }
 
   func shutDown() async {

@@ -100,6 +100,78 @@ import Testing
     await other.stop(within: .zero)
   }
 
+  @Test("what was prepared counts when it is committed, and leaves nothing when it is abandoned")
+  func phases() async throws {
+    let (first, fresh) = (try link(), try link())
+    func configuration(_ text: String, _ links: [Link]) -> GatewayConfiguration {
+      GatewayConfiguration(links: links, origin: .handler { _ in Response(status: .ok, body: Body(text)) })
+    }
+    let gateway = try await Gateway.start(configuration("old", [first]))
+    let client = BywayClient(first)
+    let abandoned = try await gateway.prepare(configuration("never", [first, fresh]))
+    #expect(try await text(client) == "old")
+    await abandoned.abandon()
+    #expect(gateway.addresses == [first.address])
+    let closed = impatient(fresh)
+    await #expect(throws: BywayError.self) { try await self.text(closed) }
+
+    let next = try await gateway.prepare(configuration("new", [first, fresh]))
+    #expect(try await text(client) == "old")
+    let early = BywayClient(fresh)
+    async let arriving = text(early)
+    await next.commit(within: .zero)
+    // Who came to a new link before it was in force is served by what is in force.
+    #expect(try await arriving == "new")
+    #expect(try await text(client) == "new")
+    for client in [client, closed, early] { await client.shutDown() }
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("two gateways can exchange links; where one cannot have what it wants, both have their own again")
+  func exchange() async throws {
+    let (first, second, taken) = (try link(), try link(), try link())
+    func configuration(_ text: String, _ links: [Link]) -> GatewayConfiguration {
+      GatewayConfiguration(links: links, origin: .handler { _ in Response(status: .ok, body: Body(text)) })
+    }
+    let holder = try await Gateway.start(configuration("holder", [taken]))
+    let one = try await Gateway.start(configuration("one", [first]))
+    let two = try await Gateway.start(configuration("two", [second]))
+    let held: Set = [first.address.place, second.address.place]
+    func answers() async throws -> [String] {
+      var answers: [String] = []
+      for link in [first, second] {
+        let client = BywayClient(link)
+        answers.append(try await text(client))
+        await client.shutDown()
+      }
+      return answers
+    }
+    func go(_ links: ([Link], [Link]), besides held: Set<String>) async throws {
+      let changeovers = [
+        try await one.prepare(configuration("one", links.0), besides: held),
+        try await two.prepare(configuration("two", links.1), besides: held),
+      ]
+      var wanted: Set<String> = []
+      for changeover in changeovers { wanted.formUnion(await changeover.wanted) }
+      for changeover in changeovers { await changeover.vacate(wanted, within: .seconds(1)) }
+      do {
+        for changeover in changeovers { try await changeover.openRest() }
+      } catch {
+        for changeover in changeovers { await changeover.closeOpened() }
+        for changeover in changeovers { await changeover.abandon() }
+        throw error
+      }
+      for changeover in changeovers { await changeover.commit(within: .zero) }
+    }
+    await #expect(throws: BywayError.self) {
+      try await go(([second], [first, taken]), besides: held.union([taken.address.place]))
+    }
+    #expect(try await answers() == ["one", "two"])
+    try await go(([second], [first]), besides: held)
+    #expect(try await answers() == ["two", "one"])
+    for gateway in [holder, one, two] { await gateway.stop(within: .zero) }
+  }
+
   @Test("a link whose options change is opened again, although no other was there meanwhile")
   func options() async throws {
     let first = try link()

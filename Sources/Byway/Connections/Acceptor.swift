@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Safe on any thread.
 package final class Acceptor: Sendable {
-  /// Puts a connection on a channel; called on the channel's event loop.
+  /// Puts a connection on a channel; called on the channel's event loop. The link has the address as bound.
   package typealias Serve = @Sendable (any Channel, Link, Logger) throws -> any ServedConnection
 
   /// A listener, and the task that takes what comes to it.
@@ -15,6 +15,9 @@ package final class Acceptor: Sendable {
     /// That it was made for.
     let link: Link
     let listener: any Listener
+    var bound: Link {
+      Link(address: listener.address, transport: link.transport, framing: link.framing, opening: link.opening)
+    }
 
     init(_ link: Link, _ listener: any Listener) {
       self.link = link
@@ -47,20 +50,18 @@ package final class Acceptor: Sendable {
     on links: [Link], group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve
   ) async throws -> Acceptor {
     let acceptor = Acceptor(group: group, limit: limit, logger: logger, serve: serve)
-    let entrances = try await acceptor.open(links)
-    limit.onFull { [weak acceptor] in acceptor?.makeRoom() }
-    acceptor.state.withLock { $0.entrances = entrances }
-    for entrance in entrances { acceptor.accept(from: entrance) }
-    acceptor.run()
+    try await acceptor.prepare(links).complete(within: .zero)
     return acceptor
   }
 
-  private init(group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve) {
+  /// One that listens nowhere yet: ``prepare(_:besides:_:)`` opens its links.
+  package init(group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve) {
     self.group = group
     self.limit = limit
     self.logger = logger
     self.serve = serve
     state = Mutex(State(entrances: []))
+    limit.onFull { [weak self] in self?.makeRoom() }
   }
 
   /// Returns when no listener gives channels any more, `stdio:` after its one, and every connection has ended.
@@ -131,17 +132,6 @@ package final class Acceptor: Sendable {
     if cut > 0 { logger.warning("Stopped before every request had ended", metadata: ["requests": "\(cut)"]) }
   }
 
-  private func open(_ links: [Link]) async throws -> [Entrance] {
-    var entrances: [Entrance] = []
-    do {
-      for link in links { entrances.append(try await open(link)) }
-    } catch {
-      for entrance in entrances { await entrance.listener.close() }
-      throw error
-    }
-    return entrances
-  }
-
   func open(_ link: Link) async throws -> Entrance {
     let context = LinkContext(group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
     return Entrance(link, try await link.accept(context))
@@ -149,7 +139,9 @@ package final class Acceptor: Sendable {
 
   // MARK: Accepting
 
-  private func run() {
+  /// Where it does not yet.
+  func run() {
+    guard state.withLock({ $0.run == nil }) else { return }
     let run = Task {
       var failure: (any Error)?
       // Each listener is there before the one that it replaces has gone.
@@ -219,7 +211,7 @@ package final class Acceptor: Sendable {
     var logger = logger
     logger[metadataKey: "link"] = "\(entrance.listener.address)"
     do {
-      box.hold(try serve(box.channel, entrance.link, logger))
+      box.hold(try serve(box.channel, entrance.bound, logger))
     } catch {
       logger.error("A connection cannot be served", metadata: ["reason": "\(error)"])
       box.channel.close(promise: nil)

@@ -128,6 +128,8 @@ package final class DeviceTable: @unchecked Sendable {
     fileprivate var inbound: [[String]: OpenDevice] = [:]
     /// Those of them that are new.
     fileprivate var fresh: [OpenDevice] = []
+    /// Make files count that were read anew.
+    fileprivate var renewals: [@Sendable () -> Void] = []
   }
 
   /// Listens where gateways of a directory dial, if nobody does yet. Any thread.
@@ -138,7 +140,9 @@ package final class DeviceTable: @unchecked Sendable {
     for roads in [directory.main] + directory.devices.map(\.roads) where roads.first?.opening == .listen {
       guard preparation.inbound[roads.identity] == nil else { continue }
       let device = known[roads.identity] ?? OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
-      do { try await device.listen() } catch {
+      do {
+        if let renew = try await device.listen() { preparation.renewals.append(renew) }
+      } catch {
         await abandon(preparation)
         if known[roads.identity] == nil { await device.shutDown() }
         throw error
@@ -156,6 +160,7 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// Goes over to a directory. Devices whose links it has as well stay open, the others serve whom they have.
   package func replace(by directory: DeviceDirectory, _ terms: OpenDevice.Terms, _ preparation: Preparation) {
+    for renew in preparation.renewals { renew() }
     self.directory = directory
     self.terms = terms
     named = [:]

@@ -53,12 +53,15 @@ package final class OpenDevice: @unchecked Sendable {
     bound.withLock { $0.map { [$0] } ?? roads.map(\.address) }
   }
 
-  /// Listens, where the gateway dials.
+  /// Listens, where the gateway dials; where it does so already, the files of its address are read anew.
+  /// - Returns: makes those files count.
   /// - Throws: ``BywayError`` where it cannot be listened on.
-  func listen() async throws {
-    guard let inbound = dialer.inbound else { return }
+  func listen() async throws -> (@Sendable () -> Void)? {
+    guard let inbound = dialer.inbound else { return nil }
+    if let renew = try await inbound.reread() { return renew }
     let address = try await inbound.listen(on: eventLoop)
     bound.withLock { $0 = address }
+    return nil
   }
 
   package func shutDown() async {

@@ -26,7 +26,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
         listener.queue.end(throwing: error)
       }
     }
-    return QueueListener(address: lines.address, queue: listener.queue) {
+    return QueueListener(address: lines.address, queue: listener.queue, reread: { try await lines.reread() }) {
       await lines.close()
       taking.cancel()
       // A session that runs was accepted, and lives on until its owner ends it.

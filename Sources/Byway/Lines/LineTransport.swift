@@ -18,6 +18,10 @@ struct LineTransport: Transport {
     try base.check(address)
   }
 
+  func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    try base.check(address, for: opening)
+  }
+
   func audience(of address: LinkAddress) -> Audience { base.audience(of: address) }
 
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {

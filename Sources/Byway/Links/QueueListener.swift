@@ -4,7 +4,7 @@ public import NIOCore
 public struct QueueListener: Listener {
   public let address: LinkAddress
   private let queue: ChannelQueue
-  private let reread: @Sendable () async throws -> Void
+  private let rereadFiles: @Sendable () async throws -> @Sendable () -> Void
   private let keepsArrived: Bool
   private let stop: @Sendable () async -> Void
 
@@ -14,14 +14,14 @@ public struct QueueListener: Listener {
   ///   - queue: filled by the transport; ended with the listener, after `stop`.
   ///   - keepsArrived: what the queue holds then can still be taken, because somebody has connected and waits. Otherwise it is
   ///     closed, as a device that was opened for nobody yet.
-  ///   - reload: reads anew the files that the address names.
+  ///   - reread: reads anew the files that the address names, and returns what makes them count.
   ///   - stop: stops accepting, and removes what was made for it. Called at each ``close()``.
   public init(
     address: LinkAddress, queue: ChannelQueue, keepsArrived: Bool = false,
-    reload: @escaping @Sendable () async throws -> Void = {},
+    reread: @escaping @Sendable () async throws -> @Sendable () -> Void = { {} },
     stop: @escaping @Sendable () async -> Void
   ) {
-    reread = reload
+    rereadFiles = reread
     self.address = address
     self.queue = queue
     self.keepsArrived = keepsArrived
@@ -30,7 +30,7 @@ public struct QueueListener: Listener {
 
   public var channels: AsyncThrowingStream<any Channel, any Error> { queue.channels }
 
-  public func reload() async throws { try await reread() }
+  public func reread() async throws -> @Sendable () -> Void { try await rereadFiles() }
 
   public func close() async {
     await stop()

@@ -25,6 +25,10 @@ public protocol Transport: Sendable {
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   func check(_ address: LinkAddress) throws
 
+  /// Judges what an address is to be used for, and reads the files that it names, as opening it would. Opens and changes nothing.
+  /// - Throws: ``BywayError`` with code `invalidAddress`; for a file `unreadableFile` or `uncreatableFile`.
+  func check(_ address: LinkAddress, for opening: Link.Opening) throws
+
   /// Opens a stream. Must end by the context's deadline.
   /// - Returns: a channel as the contract above describes it, on a loop of the context's group.
   /// - Throws: ``BywayError`` with code `linkUnavailable`, whose message says what to try.
@@ -55,6 +59,9 @@ public enum Audience: Sendable, Hashable {
 }
 
 extension Transport {
+  /// The address says it all.
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {}
+
   /// The safe assumption.
   public func audience(of address: LinkAddress) -> Audience { .anyone }
 
@@ -137,9 +144,10 @@ public protocol Listener: Sendable {
   /// transport has no more to give (`stdio:` has one); it throws where accepting cannot go on.
   var channels: AsyncThrowingStream<any Channel, any Error> { get }
 
-  /// Reads anew the files that its address names, certificates for example; for who comes from now on. Others have none.
-  /// - Throws: ``BywayError`` where they cannot be used. Those read before stay in use.
-  func reload() async throws
+  /// Reads anew the files that its address names, certificates for example. Others have none.
+  /// - Returns: makes them count, for who comes from then on; until it is called, those read before stay in use.
+  /// - Throws: ``BywayError`` where they cannot be used.
+  func reread() async throws -> @Sendable () -> Void
 
   /// Stops accepting and removes what was made, a socket file for example. Accepted channels live on.
   func close() async
@@ -147,5 +155,5 @@ public protocol Listener: Sendable {
 
 extension Listener {
   /// Nothing to read.
-  public func reload() async throws {}
+  public func reread() async throws -> @Sendable () -> Void { {} }
 }

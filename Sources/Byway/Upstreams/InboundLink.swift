@@ -32,6 +32,10 @@ package actor InboundLink {
     return made.address
   }
 
+  /// Reads anew the files of its address.
+  /// - Returns: makes them count; `nil` where it does not listen yet.
+  package func reread() async throws -> (@Sendable () -> Void)? { try await listener?.reread() }
+
   /// The next channel, however long the far end takes to dial. One caller at a time.
   func next(on eventLoop: any EventLoop) async throws -> any Channel {
     try await listen(on: eventLoop)

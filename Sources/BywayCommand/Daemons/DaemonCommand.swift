@@ -14,9 +14,17 @@ protocol DaemonMember: Sendable {
 
   /// Where one listens, or dials for its clients: what nobody else can have at the same time.
   static func places(of configuration: Options.Configuration) -> [String]
-  static func start(_ configuration: Options.Configuration) async throws -> Self
-  /// - Throws: where it cannot. It goes on as before then.
-  func reload(_ configuration: Options.Configuration, within patience: TimeAmount) async throws
+  /// One that holds no place yet.
+  static func make(_ configuration: Options.Configuration) throws -> Self
+  /// Of one that was just made.
+  /// - Parameter held: places that belong to this daemon already.
+  /// - Throws: where something cannot be opened.
+  func open(besides held: Set<String>) async throws -> Changeover
+  /// - Parameter held: places that belong to this daemon already.
+  /// - Throws: where something cannot be opened. It goes on as before then.
+  func prepare(_ configuration: Options.Configuration, besides held: Set<String>) async throws -> Changeover
+  /// It may leave its places one by one.
+  func prepareToLeave() -> Changeover
   func waitUntilEnded() async throws
   func stop(within patience: TimeAmount) async
   /// Its links and origins.
@@ -60,7 +68,10 @@ protocol MemberOptions: ParsableArguments, Sendable {
   var maxConnections: Int? { get }
 
   /// Those that it accepts and those that it opens.
-  static func links(of configuration: Configuration) -> [Link]
+  func links(of configuration: Configuration) -> [OptionLink]
+
+  /// Of its files, those of its links left out.
+  var checks: [OptionCheck] { get }
 
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws
@@ -96,7 +107,7 @@ extension DaemonCommand {
     let source = DaemonPlan<Self>.Source(
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
     if file.check {
-      try source.read(given: self).check()
+      try source.read(given: self).check(CommandContext.transports)
       try StandardStream.output.write("\(file.config ?? "What the options say") is valid.\n")
       return
     }
@@ -104,6 +115,7 @@ extension DaemonCommand {
     let service = DaemonService { manager in
       // After the signals are taken: who asks for a reload meanwhile gets it.
       let plan = try source.read()
+      try plan.check(source.transports)
       plan.daemon.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)
     }

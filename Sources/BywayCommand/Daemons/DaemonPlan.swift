@@ -24,21 +24,10 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
   let daemon: DaemonOptions
   /// By the names of their sections; one without a name where there are no sections.
   let members: [(name: String, member: Member)]
+  let places: OptionPlaces
 
   var drain: TimeAmount { (daemon.drain ?? Seconds(10)).amount }
 
-  /// Opens what a start would open for reading.
-  /// - Throws: ``ConfigurationErrors``
-  func check() throws {
-    var failures: [CommandFailure] = []
-    for (name, member) in members {
-      do { try member.options.interceptors.check() } catch {
-        let failure = error.asFailure
-        failures.append(CommandFailure(failure.status, Command.place(of: name) + failure.message))
-      }
-    }
-    if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
-  }
 }
 
 extension DaemonPlan.Source {
@@ -47,13 +36,28 @@ extension DaemonPlan.Source {
     try read(given: Command.parse(arguments))
   }
 
-  /// - Parameter command: what the arguments alone say.
+  /// - Parameters:
+  ///   - command: what the arguments alone say.
+  ///   - text: of the file, where that was read before: a pipe can be read once.
   /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` where there is no such file.
-  func read(given command: Command) throws -> DaemonPlan {
-    guard let path = file else { return try plan([("", "", command)], daemon: command.daemon) }
+  func read(given command: Command, text: String? = nil) throws -> DaemonPlan {
+    guard let path = file else {
+      return try plan([("", "", command)], daemon: command.daemon, OptionPlaces(nil, beneath: arguments))
+    }
     let shared = Command.Member.sharedSections
-    var file = try ConfigurationFile(path: path, sections: [Command.Member.kind] + [shared?.kind].compactMap(\.self))
+    var file = ConfigurationFile(
+      try text ?? TextFile.read(path, ofUser: true), path: path,
+      sections: [Command.Member.kind] + [shared?.kind].compactMap(\.self))
     if let shared { file = file.unfolding(shared.kind, shared.options) }
+    do { return try read(file) } catch let error as ConfigurationErrors {
+      let names = ConfigurationReader<Command>.optionNames.subtracting(
+        arguments.map { String($0.prefix { $0 != "=" }) })
+      throw ConfigurationErrors(failures: error.failures.map { $0.inWordsOfFile(names) })
+    }
+  }
+
+  private func read(_ file: ConfigurationFile) throws -> DaemonPlan {
+    let path = file.path
     var reader = ConfigurationReader<Command>(file, beneath: arguments, transports: transports)
     var commands: [(name: String, place: String, command: Command)] = []
     if file.sections.isEmpty {
@@ -63,14 +67,20 @@ extension DaemonPlan.Source {
       guard let command = reader.command(of: section) else { continue }
       commands.append((section.name, "\(path), [\(section.kind) \(section.name)]: ", command))
     }
-    guard reader.failures.isEmpty, let daemon = commands.first?.command.daemon else {
-      throw ConfigurationErrors(failures: reader.failures)
+    let places = OptionPlaces(file, beneath: arguments)
+    guard reader.flaws.isEmpty, let daemon = commands.first?.command.daemon else {
+      // The files that sound lines name may be wrong as well.
+      let others = (reader.sound + commands.map { ($0.name, $0.command) }).flatMap { name, command in
+        places.flaws(of: command.member.checks, in: name, of: Command.self)
+          + places.flaws(of: command.daemon.observation.checks, of: Command.self)
+      }
+      throw ConfigurationErrors(of: reader.flaws + others)
     }
     if file.sections.count > 1, let option = memberOption {
       throw CommandFailure(
         .usage, "\(option) on the command line would hold for each section of \(path): put it into one of them.")
     }
-    return try plan(commands, daemon: daemon)
+    return try plan(commands, daemon: daemon, places)
   }
 
   /// Given on the command line.
@@ -81,7 +91,7 @@ extension DaemonPlan.Source {
   }
 
   private func plan(
-    _ commands: [(name: String, place: String, command: Command)], daemon: DaemonOptions
+    _ commands: [(name: String, place: String, command: Command)], daemon: DaemonOptions, _ places: OptionPlaces
   ) throws -> DaemonPlan {
     var failures: [CommandFailure] = []
     var members: [(name: String, member: DaemonPlan.Member)] = []
@@ -96,32 +106,15 @@ extension DaemonPlan.Source {
         failures.append(CommandFailure(failure.status, place + failure.message))
       }
     }
-    failures += Self.clashes(of: members)
+    let plan = DaemonPlan(daemon: daemon, members: members, places: places)
     do {
-      let links = members.flatMap { DaemonPlan.Options.links(of: $0.member.configuration) }
-      try daemon.observation.check(transports, besides: links)
+      let links = members.flatMap { $0.member.options.links(of: $0.member.configuration) }
+      try daemon.observation.check(transports, besides: links.map(\.link))
     } catch {
       failures.append(error.asFailure)
     }
     if !failures.isEmpty { throw ConfigurationErrors(failures: failures) }
-    return DaemonPlan(daemon: daemon, members: members)
-  }
-}
-
-extension DaemonPlan.Source {
-  /// Two that would listen at one place.
-  private static func clashes(of members: [(name: String, member: DaemonPlan.Member)]) -> [CommandFailure] {
-    var holders: [String: String] = [:]
-    var failures: [CommandFailure] = []
-    for (name, member) in members {
-      for place in Set(Command.Member.places(of: member.configuration)).sorted() {
-        guard let other = holders.updateValue(name, forKey: place), !place.hasSuffix(":0") else { continue }
-        failures.append(
-          CommandFailure(
-            .usage, "[\(Command.Member.kind) \(name)] and [\(Command.Member.kind) \(other)] both listen on \(place)."))
-      }
-    }
-    return failures
+    return plan
   }
 }
 
@@ -130,6 +123,7 @@ extension Error {
   var asFailure: CommandFailure {
     switch self {
     case let failure as CommandFailure: failure
+    case let errors as ConfigurationErrors: CommandFailure(errors.failures.status, errors.failures.lines)
     case let error as BywayError: CommandFailure(ExitStatus(error.code), error.message)
     default: CommandFailure(.software, "\(self)")
     }

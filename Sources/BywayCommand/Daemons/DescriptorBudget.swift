@@ -20,16 +20,21 @@ struct DescriptorBudget: Equatable {
     try self.init(accepting: asked, within: Self.raise(to: Self.need(for: asked ?? Self.usual)))
   }
 
+  /// Whether a number of connections makes sense at all.
+  static func check(_ asked: Int?) throws(CommandFailure) {
+    guard let asked, asked < 1 else { return }
+    throw CommandFailure(.usage, "--max-connections is \(asked): allow at least one.")
+  }
+
   /// - Parameter limit: of descriptors.
   init(accepting asked: Int?, within limit: Int) throws {
+    try Self.check(asked)
     let fitting = max(1, (limit - Self.reserve) / 2)
-    if let asked, !(1...fitting).contains(asked) {
+    if let asked, asked > fitting {
       throw CommandFailure(
         .usage,
-        asked < 1
-          ? "--max-connections is \(asked): allow at least one."
-          : "--max-connections \(asked) needs \(Self.need(for: asked)) open files, and \(limit) are allowed: raise that "
-            + "limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
+        "--max-connections \(asked) needs \(Self.need(for: asked)) open files, and \(limit) are allowed: raise that "
+          + "limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
     }
     accepted = asked ?? min(Self.usual, fitting)
     opened = max(1, limit - Self.reserve - accepted)

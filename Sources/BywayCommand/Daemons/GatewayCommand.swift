@@ -35,8 +35,8 @@ extension Gateway: DaemonMember {
     configuration.links.filter { $0.opening != .dial }.map(\.address.place)
   }
 
-  static func start(_ configuration: GatewayConfiguration) async throws -> Gateway {
-    try await start(configuration, group: MultiThreadedEventLoopGroup.singleton.any())
+  static func make(_ configuration: GatewayConfiguration) throws -> Gateway {
+    try Gateway(configuration, group: MultiThreadedEventLoopGroup.singleton.any())
   }
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {

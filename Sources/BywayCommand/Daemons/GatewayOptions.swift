@@ -59,7 +59,13 @@ struct GatewayOptions: MemberOptions {
 
   init() {}
 
-  static func links(of configuration: GatewayConfiguration) -> [Link] { configuration.links }
+  func links(of configuration: GatewayConfiguration) -> [OptionLink] {
+    zip(link, configuration.links).map { text, link in
+      OptionLink(option: "--link", value: text, link: link, opening: link.opening ?? .listen)
+    }
+  }
+
+  var checks: [OptionCheck] { interceptors.checks }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {
@@ -107,6 +113,7 @@ struct GatewayOptions: MemberOptions {
     _ = try proxy()
     _ = try deviceName()
     _ = try deviceTitle()
+    try DescriptorBudget.check(maxConnections)
   }
 
   private func links(in transports: TransportRegistry) throws -> [Link] {

@@ -38,8 +38,8 @@ extension Proxy: DaemonMember {
 
   static func places(of configuration: ProxyConfiguration) -> [String] { [configuration.listen.address.place] }
 
-  static func start(_ configuration: ProxyConfiguration) async throws -> Proxy {
-    try await start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+  static func make(_ configuration: ProxyConfiguration) throws -> Proxy {
+    try Proxy(configuration, group: MultiThreadedEventLoopGroup.singleton)
   }
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {

@@ -11,7 +11,9 @@ struct ProxyOptions: MemberOptions {
   @OptionGroup(title: "Devices by name") var devices: DeviceOptions
 
   @Option(
-    help: ArgumentHelp("Where clients connect: 127.0.0.1:PORT, unix:PATH or fd:NAME. (required)", valueName: "address"))
+    help: ArgumentHelp(
+      "Where clients connect: 127.0.0.1:PORT, unix:PATH, fd:NAME, or tls://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE for "
+        + "those of other machines. (required)", valueName: "address"))
   var listen: String?
 
   @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")
@@ -50,9 +52,25 @@ struct ProxyOptions: MemberOptions {
 
   init() {}
 
-  static func links(of configuration: ProxyConfiguration) -> [Link] {
-    configuration.devices.links + [configuration.listen]
+  func links(of configuration: ProxyConfiguration) -> [OptionLink] {
+    var links = [
+      OptionLink(option: "--listen", value: listen, link: configuration.listen, opening: .listen)
+    ]
+    links += configuration.devices.main.map {
+      OptionLink(option: "--link", value: link.link, link: $0, opening: $0.opening ?? .dial)
+    }
+    // Whoever has the same links is the same device, whatever it is called.
+    var known = Set(configuration.devices.main.map(\.address.text))
+    for device in configuration.devices.devices {
+      let text = devices.device.first { $0.prefix { $0 != "=" } == device.name.description }
+      for road in device.roads where known.insert(road.address.text).inserted {
+        links.append(OptionLink(option: "--device", value: text, link: road, opening: road.opening ?? .dial))
+      }
+    }
+    return links
   }
+
+  var checks: [OptionCheck] { interceptors.checks + OptionCheck.writing(folder: cache, "--cache") }
 
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
@@ -61,6 +79,7 @@ struct ProxyOptions: MemberOptions {
     if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
     if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
+    try DescriptorBudget.check(maxConnections)
   }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.

@@ -14,13 +14,21 @@ protocol Service: Sendable {
 }
 
 /// What became of a reload.
-enum ReloadResult: Sendable, Hashable {
+enum ReloadResult: Sendable {
   case done
-  /// Why not, one reason on each line.
-  case refused(String)
+  /// Why not; at least one reason.
+  case refused([CommandFailure])
+}
+
+extension [CommandFailure] {
+  /// One on each line.
+  var lines: String { map(\.message).joined(separator: "\n") }
+
+  /// Of the whole.
+  var status: ExitStatus { first?.status ?? .usage }
 }
 
 extension Service {
-  func reload() async -> ReloadResult { .refused("There is nothing to reload.") }
+  func reload() async -> ReloadResult { .refused([CommandFailure(.usage, "There is nothing to reload.")]) }
   func reopenFiles() async {}
 }

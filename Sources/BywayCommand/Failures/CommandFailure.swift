@@ -8,6 +8,9 @@ struct CommandFailure: Error {
     self.status = status
     self.message = message
   }
+
+  /// The same, said of a place: a line, a section or an option.
+  func at(_ place: String) -> CommandFailure { CommandFailure(status, place + message) }
 }
 
 /// Whoever read standard output has seen enough: no reason to complain.

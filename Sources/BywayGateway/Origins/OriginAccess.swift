@@ -7,6 +7,24 @@ import NIOCore
 final class OriginAccess: Sendable {
   private typealias Open = @Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>
 
+  /// How requests come to a server.
+  enum Way: Sendable {
+    case direct(Dialer)
+    case proxied(UpstreamProxy, Origin.Place)
+
+    /// Of HTTP/1.1.
+    func upstream(
+      on eventLoop: any EventLoop, hop: String, configuration: HTTP1Upstream.Configuration
+    ) -> any Upstream {
+      switch self {
+      case .direct(let dialer):
+        HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration)
+      case .proxied(let proxy, let place):
+        proxy.handler(for: place, on: eventLoop, hop: hop, configuration: configuration)
+      }
+    }
+  }
+
   private let contexts: TLSContexts
   private let proxy: UpstreamProxy?
 
@@ -45,17 +63,12 @@ final class OriginAccess: Sendable {
     }
   }
 
-  /// Sends requests to an origin of HTTP/1.1.
-  func upstream(
-    to address: Origin.Address, as server: NamedServer, on eventLoop: any EventLoop, hop: String,
-    configuration: HTTP1Upstream.Configuration
-  ) throws -> any Upstream {
+  /// - Throws: `BywayError` where its TLS cannot be set up.
+  func way(to address: Origin.Address, as server: NamedServer) throws -> Way {
     if let proxy, case .tcp(let host, let port) = address {
-      return proxy.handler(
-        for: Origin.Place(host: host, port: port), on: eventLoop, hop: hop, configuration: configuration)
+      return .proxied(proxy, Origin.Place(host: host, port: port))
     }
-    return HTTP1Upstream(
-      dialer: try dialer(to: address, as: server), on: eventLoop, hop: hop, configuration: configuration)
+    return .direct(try dialer(to: address, as: server))
   }
 
   private func opener(to place: Origin.Place, _ server: NamedServer) -> Open {

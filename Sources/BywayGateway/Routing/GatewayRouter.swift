@@ -10,22 +10,21 @@ final class GatewayRouter: ExchangeHandler {
   private static let responseOption = "--response-timeout"
 
   private let rules: RoutingRules
-  private let configuration: GatewayConfiguration
-  private let access: OriginAccess
+  private let generation: GatewayRules.Generation
+  private var configuration: GatewayConfiguration { generation.configuration }
   private let hop: String
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
+  /// What another has seen of this origin; it counts until this one has asked there itself.
+  private var known: UpstreamStatus.State?
   private var servers = RecentlyUsed<Target, any Upstream>(limit: targetLimit)
 
-  init(
-    _ configuration: GatewayConfiguration, access: OriginAccess, hop: String, on eventLoop: any EventLoop
-  ) throws {
-    self.configuration = configuration
-    self.access = access
+  init(_ generation: GatewayRules.Generation, hop: String, on eventLoop: any EventLoop) {
+    self.generation = generation
     self.hop = hop
     self.eventLoop = eventLoop
-    rules = RoutingRules(configuration)
-    origin = try Self.handler(for: configuration.origin, configuration, access, hop: hop, on: eventLoop)
+    rules = RoutingRules(generation.configuration)
+    origin = Self.handler(for: generation.origin, generation.configuration, hop: hop, on: eventLoop)
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -46,10 +45,22 @@ final class GatewayRouter: ExchangeHandler {
   }
 
   /// `nil` where the origin is a function.
-  var originStatus: UpstreamStatus? { (origin as? any Upstream)?.status }
+  var originStatus: UpstreamStatus? {
+    guard let status = (origin as? any Upstream)?.status else { return nil }
+    if case .idle = status.state, let known { return UpstreamStatus(known) }
+    return status
+  }
 
-  /// Others have its place: it serves those that it has, and keeps nothing open that nobody uses.
-  func retire() {
+  /// Another has its place: it serves those that it has, and keeps nothing open that nobody uses.
+  func retire(for successor: GatewayRouter) {
+    if successor.configuration.origin.text == configuration.origin.text {
+      successor.known =
+        switch originStatus?.state {
+        case .open, .closed: .closed
+        case .down(let error): .down(error)
+        case .idle, .opening, nil: nil
+        }
+    }
     (origin as? any Upstream)?.retire()
     for server in servers.values { server.retire() }
   }
@@ -66,7 +77,7 @@ final class GatewayRouter: ExchangeHandler {
       return origin
     case .tunnel(let host, let port):
       let server = NamedServer(name: "\(Authority(host, port: port))", source: .client)
-      let dialer = try access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
+      let dialer = try generation.access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
       return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
       if let server = servers.value(for: target) { return server }
@@ -76,7 +87,8 @@ final class GatewayRouter: ExchangeHandler {
         case .http: .tcp(host: host.text, port: Int(port))
         }
       let name = NamedServer(name: "\(scheme)://\(Authority(host, port: port))", source: .client)
-      let server = try Self.http1(address, as: name, configuration, access, hop: hop, on: eventLoop)
+      let way = try generation.access.way(to: address, as: name)
+      let server = Self.http1(way, configuration, hop: hop, on: eventLoop)
       servers.insert(server, for: target)?.retire()
       return server
     }
@@ -91,16 +103,15 @@ final class GatewayRouter: ExchangeHandler {
   }
 
   private static func handler(
-    for origin: Origin, _ configuration: GatewayConfiguration, _ access: OriginAccess, hop: String,
+    for origin: GatewayRules.Generation.OpenOrigin, _ configuration: GatewayConfiguration, hop: String,
     on eventLoop: any EventLoop
-  ) throws -> any ExchangeHandler {
-    switch origin.kind {
+  ) -> any ExchangeHandler {
+    switch origin {
     case .handler(let respond):
       return AsyncExchangeHandler(on: LoopExecutor(eventLoop), respond)
-    case .http1(let address):
-      return try http1(
-        address, as: NamedServer(name: origin.text, source: .origin), configuration, access, hop: hop, on: eventLoop)
-    case .http2(let address):
+    case .http1(let way):
+      return http1(way, configuration, hop: hop, on: eventLoop)
+    case .http2(let dialer):
       var http2 = HTTP2Upstream.Configuration.defaults
       http2.patience = .zero
       http2.connectTimeout = configuration.connectTimeout
@@ -109,21 +120,19 @@ final class GatewayRouter: ExchangeHandler {
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
       return HTTP2Upstream(
-        dialer: try access.dialer(to: address, as: NamedServer(name: origin.text, source: .origin)), on: eventLoop,
-        hop: hop, configuration: http2, logger: configuration.logger)
+        dialer: dialer, on: eventLoop, hop: hop, configuration: http2, logger: configuration.logger)
     }
   }
 
   private static func http1(
-    _ address: Origin.Address, as server: NamedServer, _ configuration: GatewayConfiguration, _ access: OriginAccess,
-    hop: String, on eventLoop: any EventLoop
-  ) throws -> any Upstream {
+    _ way: OriginAccess.Way, _ configuration: GatewayConfiguration, hop: String, on eventLoop: any EventLoop
+  ) -> any Upstream {
     var http1 = HTTP1Upstream.Configuration.defaults
     http1.maximumConnections = configuration.maximumOriginConnections
     http1.connectTimeout = configuration.connectTimeout
     http1.responseTimeout = configuration.responseTimeout
     http1.responseOption = responseOption
     http1.bodyTimeout = configuration.bodyTimeout
-    return try access.upstream(to: address, as: server, on: eventLoop, hop: hop, configuration: http1)
+    return way.upstream(on: eventLoop, hop: hop, configuration: http1)
   }
 }

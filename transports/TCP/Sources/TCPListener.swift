@@ -6,7 +6,7 @@ import NIOPosix
 enum TCPListener {
   static func listen(
     on address: LinkAddress, at endpoint: SocketAddress, queue: ChannelQueue, context: LinkContext,
-    reload: @escaping @Sendable () throws -> Void = {},
+    reread: @escaping @Sendable () throws -> @Sendable () -> Void = { {} },
     initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
   ) async throws -> any Listener {
     let server: any Channel
@@ -22,7 +22,7 @@ enum TCPListener {
     }
     server.closeFuture.whenComplete { _ in queue.end() }
     let bound = try server.localAddress?.port.map(address.replacingPort) ?? address
-    return QueueListener(address: bound, queue: queue, keepsArrived: true, reload: reload) {
+    return QueueListener(address: bound, queue: queue, keepsArrived: true, reread: reread) {
       await server.stopAccepting(on: context.group)
     }
   }

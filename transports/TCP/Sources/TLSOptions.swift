@@ -16,8 +16,11 @@ struct TLSOptions {
   let name: String?
   private let address: LinkAddress
   private let protocolName: String
+  private let unusable: BywayError.Code
 
-  init(_ address: LinkAddress) throws {
+  /// - Parameter unusable: the code where files cannot be used: a link that could not be opened for it may be opened later.
+  init(_ address: LinkAddress, unusable: BywayError.Code = .linkUnavailable) throws {
+    self.unusable = unusable
     for option in ["ca", "cert", "key", "name"] where address[option: option] == "" {
       throw BywayError(.invalidAddress, "\(option)= in \(address) is empty: give it a value, or leave it out.")
     }
@@ -67,7 +70,9 @@ struct TLSOptions {
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {
-      throw unusable("The certificate in cert= and the key in key= of \(address) do not belong together.", error)
+      throw BywayError(
+        unusable, "The certificate in cert= and the key in key= of \(address) do not belong together.",
+        processing: .none, cause: error)
     }
   }
 
@@ -80,10 +85,6 @@ struct TLSOptions {
   }
 
   private func file(_ option: String, _ path: String) -> PEMFile {
-    PEMFile(path, name: "\(option)=\(path)", code: .linkUnavailable)
-  }
-
-  private func unusable(_ message: String, _ cause: (any Error)?) -> BywayError {
-    BywayError(.linkUnavailable, message, processing: .none, cause: cause)
+    PEMFile(path, name: "\(path) (\(option)=)", code: unusable)
   }
 }

@@ -27,6 +27,18 @@ public struct TLSTransport: Transport {
     _ = try TLSOptions(address)
   }
 
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    let options = try TLSOptions(address, unusable: .unreadableFile)
+    switch opening {
+    case .dial:
+      guard try Endpoint(address).port != 0 else { throw TCPFailure.noPort(address) }
+      _ = try options.clientContext()
+    case .listen:
+      _ = try Self.bindAddress(address, options)
+      _ = try options.serverContext()
+    }
+  }
+
   /// A client must have a certificate wherever there is an authority to verify it against.
   public func audience(of address: LinkAddress) -> Audience {
     address[option: "ca"] == nil ? .anyone : .known
@@ -65,8 +77,29 @@ public struct TLSTransport: Transport {
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    let endpoint = try Endpoint(address)
     let options = try TLSOptions(address)
+    let bind = try Self.bindAddress(address, options)
+    let tls = Mutex(try options.serverContext())
+    let queue = ChannelQueue()
+    let logger = context.logger
+    let reread: @Sendable () throws -> @Sendable () -> Void = {
+      let renewed = try options.serverContext()
+      return { tls.withLock { $0 = renewed } }
+    }
+    return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context, reread: reread) {
+      [handshakeLimit] channel in
+      channel.eventLoop.makeCompletedFuture {
+        _ = try TLSHandshake.add(
+          to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
+          words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, logger: logger)
+      }
+      .flatMap { channel.prepareForHandover(to: queue) }
+    }
+  }
+
+  /// Where a listener is, which others reach only if it knows them.
+  private static func bindAddress(_ address: LinkAddress, _ options: TLSOptions) throws -> SocketAddress {
+    let endpoint = try Endpoint(address)
     guard options.ca != nil || !endpoint.loopbackAddresses.isEmpty else {
       throw BywayError(
         .invalidAddress,
@@ -79,22 +112,7 @@ public struct TLSTransport: Transport {
       throw BywayError(
         .invalidAddress, "\(address) names a host: listen on an address of this machine, such as 0.0.0.0 or [::].")
     }
-    let tls = Mutex(try options.serverContext())
-    let queue = ChannelQueue()
-    let logger = context.logger
-    let renew: @Sendable () throws -> Void = {
-      let renewed = try options.serverContext()
-      tls.withLock { $0 = renewed }
-    }
-    return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context, reload: renew) {
-      [handshakeLimit] channel in
-      channel.eventLoop.makeCompletedFuture {
-        _ = try TLSHandshake.add(
-          to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
-          words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, logger: logger)
-      }
-      .flatMap { channel.prepareForHandover(to: queue) }
-    }
+    return bind
   }
 }
 

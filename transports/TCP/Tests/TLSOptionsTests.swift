@@ -24,11 +24,11 @@ import TransportTestSupport
     let (one, two) = (ca.server, ca.client)
     #expect(throws: Never.self) { try client("ca=\(ca.authority)&\(one.options)") }
     let missing = await bywayError { try client("ca=\(ca.folder["missing.pem"])") }
-    #expect(missing?.message == "Cannot read ca=\(ca.folder["missing.pem"]): No such file or directory.")
+    #expect(missing?.message == "Cannot read \(ca.folder["missing.pem"]) (ca=): No such file or directory.")
     let noCertificate = await bywayError { try client("ca=\(one.key)") }
-    #expect(noCertificate?.message.contains("ca=\(one.key) contains no certificate") == true)
+    #expect(noCertificate?.message.contains("\(one.key) (ca=) contains no certificate") == true)
     let noKey = await bywayError { try client("cert=\(one.cert)&key=\(one.cert)") }
-    #expect(noKey?.message.contains("key=\(one.cert) contains no private key") == true)
+    #expect(noKey?.message.contains("\(one.cert) (key=) contains no private key") == true)
     let mismatch = await bywayError { try client("cert=\(one.cert)&key=\(two.key)") }
     #expect(mismatch?.message.contains("do not belong together") == true)
   }

@@ -1,0 +1,72 @@
+import Logging
+import Primitives
+
+extension Daemon {
+  /// Goes over to what the file says now. What is wrong is logged, and what is right before stays in force.
+  func reload() async -> ReloadResult {
+    if let nextReload { return await nextReload.value }
+    let before = reloading
+    let task = Task {
+      if let before {
+        _ = await before.value
+        reloading = nextReload
+        nextReload = nil
+      }
+      return await reloadNow()
+    }
+    if before == nil { reloading = task } else { nextReload = task }
+    return await task.value
+  }
+
+  private func reloadNow() async -> ReloadResult {
+    defer { reloading = nil }
+    guard stopping == nil else { return .refused([CommandFailure(.unavailable, "It is stopping.")]) }
+    manager.reloading()
+    let result = await reloadOnce()
+    manager.ready(status: await statusLine)
+    lastReload = (WallTime.now().seconds, result)
+    return result
+  }
+
+  private func reloadOnce() async -> ReloadResult {
+    let plan: DaemonPlan<Command>
+    do {
+      plan = try await Self.read(source)
+    } catch {
+      return refused((error as? ConfigurationErrors)?.failures ?? [error.asFailure])
+    }
+    let problems = await goOver(to: plan)
+    guard problems.isEmpty else { return refused(problems) }
+    let waiting = restartOnly(plan)
+    logger.notice(
+      "Reloaded", metadata: waiting.isEmpty ? [:] : ["at the next start": "\(waiting.joined(separator: ", "))"])
+    return .done
+  }
+
+  private func refused(_ failures: [CommandFailure]) -> ReloadResult {
+    for failure in failures {
+      logger.error(
+        "The new configuration cannot be used; the one before stays in force",
+        metadata: ["reason": "\(failure.message)"])
+    }
+    return .refused(failures)
+  }
+
+  /// Away from the actor: a file may be long, and who asks for the status or wants to stop does not wait for that.
+  @concurrent private static func read(_ source: DaemonPlan<Command>.Source) async throws -> DaemonPlan<Command> {
+    let plan = try source.read()
+    try plan.check(source.transports)
+    return plan
+  }
+
+  /// Options that have changed and count at the next start only.
+  private func restartOnly(_ plan: DaemonPlan<Command>) -> [String] {
+    func changed(_ before: [String: String], _ after: [String: String]) -> [String] {
+      before.filter { after[$0.key] != $0.value }.map(\.key)
+    }
+    let members = plan.members.flatMap { name, member in
+      running.first { $0.name == name }.map { changed($0.fixed, member.options.fixed) } ?? []
+    }
+    return Set(members + changed(fixed, plan.daemon.observation.fixed)).sorted()
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Primitives
+import TestPeers
+import TestTools
+import Testing
+
+/// A daemon goes over to another configuration as a whole, or not at all.
+@Suite("Reload of daemons", .timeLimit(.minutes(2))) struct DaemonReloadTests {
+  /// A gateway of a file that changes, with a control socket.
+  private final class House: Sendable {
+    let folder: TemporaryFolder
+    let environment: [String: String]
+
+    init() throws {
+      folder = try TemporaryFolder()
+      environment = ["XDG_RUNTIME_DIR": folder.path, "RUNTIME_DIRECTORY": ""]
+    }
+
+    func gateway(_ text: String) async throws -> BywayProcess {
+      try await BywayProcess.gateway(["--config", write(text)], environment: environment)
+    }
+
+    @discardableResult
+    func write(_ text: String) throws -> String { try folder.write(text, to: "hall.conf") }
+
+    func byway(_ arguments: String...) async throws -> CommandResult {
+      try await BywayProcess.run(arguments, environment: environment)
+    }
+
+    func status() async throws -> JSON {
+      let result = try await byway("status", "--json")
+      return try #require(JSON(parsing: String(decoding: result.output, as: UTF8.self)), "\(result.errorText)")
+    }
+
+    func origins() async throws -> [JSON] {
+      (try await status()["members"]?.elements ?? []).flatMap { $0["origins"]?.elements ?? [] }
+    }
+
+    func isThere(_ socket: String) -> Bool { FileManager.default.fileExists(atPath: folder[socket]) }
+
+    func curl(_ socket: String) async throws -> Int {
+      try await Curl.fetch(["--http2-prior-knowledge", "--unix-socket", folder[socket], "http://device/"]).status
+    }
+  }
+
+  @Test("where one section cannot be opened, all go on by the old file, and new ones are not there")
+  func allOrNothing() async throws {
+    let house = try House()
+    let folder = house.folder
+    let other = try await BywayProcess.gateway(["--link", "unix:\(folder["taken"])", "--origin", "http://127.0.0.1:1"])
+    let gateway = try await house.gateway(
+      """
+      [gateway a]
+      origin = http://127.0.0.1:1
+      link = unix:\(folder["a"])
+      [gateway b]
+      origin = http://127.0.0.1:1
+      link = unix:\(folder["b"])
+      """)
+    try house.write(
+      """
+      [gateway a]
+      origin = http://127.0.0.1:2
+      link = unix:\(folder["a"])
+      link = unix:\(folder["more"])
+      [gateway c]
+      origin = http://127.0.0.1:2
+      link = unix:\(folder["c"])
+      [gateway b]
+      origin = http://127.0.0.1:2
+      link = unix:\(folder["b"])
+      link = unix:\(folder["taken"])
+      """)
+    let refused = try await house.byway("reload")
+    #expect(refused.exitCode == 69)
+    #expect(refused.errorText.hasPrefix("byway: hall: [gateway b]: "), "\(refused.errorText)")
+    #expect(try await house.status()["reload"]?["result"]?.text == "refused")
+    #expect(try await house.status()["members"]?.elements.compactMap { $0["name"]?.text } == ["a", "b"])
+    #expect(
+      try await house.origins().compactMap { $0["name"]?.text } == ["http://127.0.0.1:1", "http://127.0.0.1:1"])
+    #expect(!house.isThere("c") && !house.isThere("more"))
+    for socket in ["a", "b"] { #expect(try await house.curl(socket) == 503) }
+    await other.process.stop()
+    // What was refused was let go of, so that it can be had now.
+    #expect(try await house.byway("reload").exitCode == 0)
+    for socket in ["a", "more", "c", "b", "taken"] { #expect(try await house.curl(socket) == 503) }
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
+  @Test("sections can exchange some of their links; where that is refused, each has its own again")
+  func exchange() async throws {
+    let house = try House()
+    func sections(_ first: [String], _ second: [String]) -> String {
+      let links = [first, second].map { $0.map { "link = unix:\(house.folder[$0])\n" }.joined() }
+      return
+        "[gateway a]\norigin = http://127.0.0.1:1\n\(links[0])[gateway b]\norigin = http://127.0.0.1:2\n\(links[1])"
+    }
+    let gateway = try await house.gateway(sections(["w", "x"], ["y", "z"]))
+    try house.write(sections(["w", "y"], ["x", "z", "none/such"]))
+    #expect(try await house.byway("reload").exitCode != 0)
+    #expect(
+      try await house.status()["members"]?.elements.first?["links"]?.elements.compactMap { $0["name"]?.text }
+        == ["w", "x"].map { "unix:\(house.folder[$0])" })
+    for socket in ["w", "x", "y", "z"] { #expect(try await house.curl(socket) == 503) }
+    try house.write(sections(["w", "y"], ["x", "z"]))
+    let done = try await house.byway("reload")
+    #expect(done.exitCode == 0, "\(done.errorText)")
+    for socket in ["w", "x", "y", "z"] { #expect(try await house.curl(socket) == 503) }
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
+  @Test("renewed certificates count when the whole of the new file does")
+  func certificates() async throws {
+    let house = try House()
+    let ca = try await Certificates()
+    func install(_ identity: Certificates.Identity) throws {
+      for (path, name) in [(identity.cert, "cert"), (identity.key, "key")] {
+        try house.folder.write(try String(contentsOfFile: path, encoding: .utf8), to: name)
+      }
+    }
+    func text(_ more: String) -> String {
+      """
+      [gateway a]
+      origin = http://127.0.0.1:1
+      link = tls://127.0.0.1:0?cert=\(house.folder["cert"])&key=\(house.folder["key"])
+      [gateway b]
+      origin = http://127.0.0.1:1
+      link = unix:\(house.folder["b"])
+      \(more)
+      """
+    }
+    try install(try await ca.issue("old", names: "DNS:old.example"))
+    let gateway = try await house.gateway(text(""))
+    let place = try #require(gateway.ready.split(separator: "?").first?.split(separator: " ").last)
+    func answers(as name: String) async throws -> Bool {
+      let link = "\(place)?ca=\(ca.authority)&name=\(name)"
+      // The origin is not there; that says the gateway.
+      let result = try await BywayProcess.run(["request", "--link", link, "http://device/"])
+      return result.errorText.contains("Nothing listens at http://127.0.0.1:1")
+    }
+    #expect(try await answers(as: "old.example"))
+    try install(try await ca.issue("new", names: "DNS:new.example"))
+    try house.write(text("link = unix:/none/such"))
+    #expect(try await house.byway("reload").exitCode != 0)
+    #expect(try await answers(as: "old.example"))
+    try house.write(text(""))
+    #expect(try await house.byway("reload").exitCode == 0)
+    #expect(try await answers(as: "new.example"))
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
+  @Test("what the file leaves alone stays: a level that was set by hand, and what is known of the origin")
+  func untouched() async throws {
+    let house = try House()
+    let origin = try await OriginServer(on: .unix(house.folder["o"]))
+    func text(_ more: String) -> String {
+      "origin = \(origin.endpoint)\nlink = unix:\(house.folder["l"])\n\(more)"
+    }
+    let gateway = try await house.gateway(text(""))
+    #expect(try await house.curl("l") == 200)
+    #expect(try await house.byway("log-level", "warning").exitCode == 0)
+    try house.write(text("response-timeout = 30\n"))
+    #expect(try await house.byway("reload").exitCode == 0)
+    #expect(try await house.origins().first?["state"]?.text == "reachable")
+    #expect(String(decoding: try await house.byway("log-level").output, as: UTF8.self) == "warning\n")
+    try house.write(text("log-level = debug\n"))
+    #expect(try await house.byway("reload").exitCode == 0)
+    #expect(String(decoding: try await house.byway("log-level").output, as: UTF8.self) == "debug\n")
+    #expect(await gateway.process.stop() == .code(0))
+    await origin.stop()
+  }
+
+  @Test("a reload that is refused ends with the status of what is wrong, each thing on a line of its own")
+  func status() async throws {
+    let house = try House()
+    let sound = "origin = http://127.0.0.1:1\nlink = unix:\(house.folder["l"])\n"
+    let gateway = try await house.gateway(sound)
+    try house.write("\(sound)nonsense = 1\ndrain = soon\n")
+    let wrong = try await house.byway("reload")
+    #expect(wrong.exitCode == 64)
+    let lines = wrong.errorText.split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("byway: hall: ") }, "\(wrong.errorText)")
+    try house.write("\(sound)stub = \(house.folder["none"])\n")
+    #expect(try await house.byway("reload").exitCode == 66)
+    #expect(await gateway.process.stop() == .code(0))
+  }
+}
