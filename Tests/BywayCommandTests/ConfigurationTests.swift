@@ -1,5 +1,7 @@
 import Byway
+import Foundation
 import LoopbackTransport
+import TCPTransport
 import TestTools
 import Testing
 
@@ -10,7 +12,10 @@ extension Parsing {
   @Suite("Configuration files with sections") struct ConfigurationTests {
     private let transports = TransportRegistry([LoopbackTransport()])
 
-    private func plan(_ text: String, _ arguments: [String] = []) throws -> DaemonPlan<ProxyCommand> {
+    private func plan(
+      _ text: String, _ arguments: [String] = [], in transports: TransportRegistry? = nil
+    ) throws -> DaemonPlan<ProxyCommand> {
+      let transports = transports ?? self.transports
       let folder = try TemporaryFolder()
       let path = try folder.write(text, to: "p.conf")
       let source = DaemonPlan<ProxyCommand>.Source(file: path, arguments: arguments, transports: transports)
@@ -18,9 +23,11 @@ extension Parsing {
     }
 
     /// What is said of a file, without its folder.
-    private func messages(_ text: String, _ arguments: [String] = []) throws -> [String] {
+    private func messages(
+      _ text: String, _ arguments: [String] = [], in transports: TransportRegistry? = nil
+    ) throws -> [String] {
       do {
-        try plan(text, arguments).check()
+        try plan(text, arguments, in: transports).check(transports ?? self.transports)
         return []
       } catch {
         let failures = (error as? ConfigurationErrors)?.failures ?? [error.asFailure]
@@ -82,7 +89,7 @@ extension Parsing {
             "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
             "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
             "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",
-            "p.conf, line 6: --link: Unknown link scheme \"lopback\". Did you mean \"loopback\"? Known: loopback.",
+            "p.conf, line 6: link: Unknown link scheme \"lopback\". Did you mean \"loopback\"? Known: loopback.",
             "p.conf, line 7: drain holds for the whole daemon: put it before the first section of the file.",
             "p.conf, line 8: b is already the name of the section on line 5: choose another.",
             "p.conf, line 9: \"nonsense\" is not a setting: write name = value.",
@@ -96,10 +103,80 @@ extension Parsing {
           "[proxy a]\nlink = loopback:a\n[proxy b]\nlisten = loopback:p\nlink = loopback:b\ninspect-tls = x.y"
         )
         .first
-          == "p.conf, [proxy a]: No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
+          == "p.conf, [proxy a]: No address is given for clients: add listen, for example listen = 127.0.0.1:8080.")
       #expect(
         try messages("[proxy a]\nlink = loopback:a\nlisten = loopback:p\nstub = /nonexistent/stub").first?
           .contains("/nonexistent/stub") == true)
+    }
+
+    @Test("what a start would read or make is looked at, and told with its line")
+    func world() throws {
+      let folder = try TemporaryFolder()
+      #expect(
+        try messages(
+          """
+          max-connections = 0
+          access-log = /none/access.log
+          link = loopback:a
+          [proxy a]
+          listen = loopback:pa
+          stub = /none/stub
+          [proxy b]
+          listen = loopback:pb
+          trace = /none/trace.har
+          """) == [
+            "p.conf, line 1: max-connections is 0: allow at least one.",
+            "p.conf, line 2: access-log: Cannot create /none/access.log: No such file or directory.",
+            "p.conf, line 6: stub: Cannot read /none/stub: No such file or directory.",
+            "p.conf, line 9: trace: Cannot create /none/trace.har: No such file or directory.",
+          ])
+      #expect(
+        try messages(
+          """
+          access-log = /none/access.log
+          link = loopback:a
+          trace = \(folder["t.har"])
+          [proxy a]
+          listen = loopback:pa
+          stub = /none/stub
+          [proxy b]
+          listen = loopback:pb
+          trace = /none/trace.har
+          cache = /none/cache/deep
+          record = \(folder.path)/records
+          """) == [
+            "p.conf, line 1: access-log: Cannot create /none/access.log: No such file or directory.",
+            "p.conf, line 6: stub: Cannot read /none/stub: No such file or directory.",
+            "p.conf, line 9: trace: Cannot create /none/trace.har: No such file or directory.",
+            "p.conf, line 10: cache: Cannot create /none/cache/deep: No such file or directory.",
+          ])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test("two that want one place are told with both lines, metrics as well")
+    func clashes() throws {
+      let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
+      func messages(_ text: String) throws -> [String] { try self.messages(text, in: transports) }
+      #expect(
+        try messages(
+          """
+          metrics = 127.0.0.1:9464
+          link = loopback:a
+          [proxy a]
+          listen = localhost:9464
+          [proxy b]
+          listen = 127.0.0.1:8080
+          [proxy c]
+          listen = 0.0.0.0:8080
+          listen-anywhere = yes
+          [proxy d]
+          listen = 127.0.0.1:0
+          [proxy e]
+          listen = 127.0.0.1:0
+          """) == [
+            "p.conf, line 1: metrics: tcp://127.0.0.1:9464 is taken by line 4: choose another place for one of them.",
+            "p.conf, line 8: listen: tcp://0.0.0.0:8080 is taken by line 6: choose another place for one of them.",
+          ])
     }
 
     @Test("an option on the command line cannot be meant for one of several")

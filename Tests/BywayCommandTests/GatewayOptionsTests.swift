@@ -18,7 +18,7 @@ extension Parsing {
     private func command(file text: String, beneath arguments: String...) throws -> GatewayCommand {
       let file = ConfigurationFile(text, path: "g.conf", sections: ["gateway"])
       var reader = ConfigurationReader<GatewayCommand>(file, beneath: arguments, transports: transports)
-      guard let command = reader.command(of: nil) else { throw try #require(reader.failures.first) }
+      guard let command = reader.command(of: nil) else { throw try #require(reader.flaws.first?.failure) }
       return command
     }
 

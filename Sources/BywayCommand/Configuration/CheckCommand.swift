@@ -6,8 +6,10 @@ struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
     abstract: "Says what is wrong with a configuration file of a gateway or a proxy.",
-    discussion:
-      "The file is a gateway's if it names an origin or has a section that begins with [gateway, else a proxy's.")
+    discussion: """
+      The file is a gateway's or a proxy's by the sections and options that it has, or else by its name: gateway.conf, \
+      proxy-hall.conf. What neither tells, byway gateway --check --config FILE and byway proxy --check --config FILE do.
+      """)
 
   @Argument(help: "The file.", completion: .file())
   var file: String
@@ -15,20 +17,45 @@ struct CheckCommand: ParsableCommand {
   init() {}
 
   func run() throws {
-    if try isGateway() { try check(GatewayCommand.self) } else { try check(ProxyCommand.self) }
+    // A pipe can be read once.
+    let text = try TextFile.read(file, ofUser: true)
+    switch try kind(of: text) {
+    case .gateway: try check(GatewayCommand.self, text)
+    case .proxy: try check(ProxyCommand.self, text)
+    }
     try StandardStream.output.write("\(file) is valid.\n")
   }
 
-  private func isGateway() throws -> Bool {
-    let kinds = [GatewayCommand.Member.kind, ProxyCommand.Member.kind]
-    let read = try ConfigurationFile(path: file, sections: kinds)
-    if let section = read.sections.first { return section.kind == GatewayCommand.Member.kind }
-    return read.entries.contains { $0.name == "origin" }
+  private enum Kind: String, CaseIterable {
+    case gateway, proxy
   }
 
-  private func check<Command: DaemonCommand>(_: Command.Type) throws {
+  private func kind(of text: String) throws(CommandFailure) -> Kind {
+    let read = ConfigurationFile(text, path: file, sections: Kind.allCases.map(\.rawValue))
+    if let kind = read.sections.first.flatMap({ Kind(rawValue: $0.kind) }) { return kind }
+    let options = Set(read.entries.map { "--\($0.name)" })
+    let gateways = ConfigurationReader<GatewayCommand>.optionNames
+    let proxies = ConfigurationReader<ProxyCommand>.optionNames
+    switch (
+      options.isDisjoint(with: gateways.subtracting(proxies)), options.isDisjoint(with: proxies.subtracting(gateways))
+    ) {
+    case (false, true): return .gateway
+    case (true, false): return .proxy
+    // An origin is what makes a gateway.
+    case (false, false): return options.contains("--origin") ? .gateway : .proxy
+    case (true, true): break
+    }
+    let name = file.split(separator: "/").last ?? ""
+    if let kind = Kind.allCases.first(where: { name.hasPrefix($0.rawValue) }) { return kind }
+    throw CommandFailure(
+      .usage,
+      "\(file) does not show whether it is a gateway's or a proxy's: run byway gateway --check --config \(file), or byway proxy."
+    )
+  }
+
+  private func check<Command: DaemonCommand>(_: Command.Type, _ text: String) throws {
     let source = DaemonPlan<Command>.Source(
       file: file, arguments: ["--config", file], transports: CommandContext.transports)
-    try source.read(given: Command.parse(source.arguments)).check()
+    try source.read(given: Command.parse(source.arguments), text: text).check(source.transports)
   }
 }

@@ -21,13 +21,20 @@ struct ConfigurationReader<Command: DaemonCommand> {
     lineFailures = file.failures
   }
 
-  /// In the order of the lines; what concerns none of them comes last.
-  var failures: [CommandFailure] {
-    lineFailures.sorted { $0.line < $1.line }.map(\.failure) + wholeFailures
+  /// Those that may stand in a file, as they are written on a command line.
+  static var optionNames: Set<String> { Set(FileFacts<Command>().names.map { "--\($0)" }) }
+
+  /// What sections say whose other lines are wrong, by their names.
+  private(set) var sound: [(name: String, command: Command)] = []
+
+  /// Those of lines, and those that no line is to blame for.
+  var flaws: [OptionFlaw] {
+    lineFailures.map { OptionFlaw(line: $0.line, failure: $0.failure) }
+      + wholeFailures.map { OptionFlaw(line: nil, failure: $0) }
   }
 
   /// - Parameter section: `nil` in a file that has none.
-  /// - Returns: `nil` where something is wrong: that is among ``failures`` then.
+  /// - Returns: `nil` where something is wrong: that is among ``flaws`` then.
   mutating func command(of section: ConfigurationFile.Section?) -> Command? {
     if let command = soundCommand(of: section) { return command }
     let known = lineFailures.count
@@ -35,7 +42,10 @@ struct ConfigurationReader<Command: DaemonCommand> {
     // A section's own value takes the place of what holds for all.
     let common = file.entries.filter { !own.contains($0.name) }
     let words = words(of: common, in: nil) + words(of: section?.entries ?? [], in: section)
-    guard lineFailures.count == known, file.failures.isEmpty else { return nil }
+    guard lineFailures.count == known, file.failures.isEmpty else {
+      if let command = try? Command.parse(words + arguments) { sound.append((section?.name ?? "", command)) }
+      return nil
+    }
     do {
       return try Command.parse(words + arguments)
     } catch {

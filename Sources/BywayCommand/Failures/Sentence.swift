@@ -1,7 +1,15 @@
 extension String {
-  /// What a library says, on one line and with an end.
+  /// What a library says, on one line and with an end; what it lists stands behind one another.
   var asSentence: String {
-    let line = split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }.joined(separator: " ")
+    var line = ""
+    for part in split(whereSeparator: \.isNewline) {
+      let words = part.drop { $0 == " " }
+      if words.hasPrefix("- ") {
+        line += line.hasSuffix(":") ? " \(words.dropFirst(2))" : ", \(words.dropFirst(2))"
+      } else {
+        line += line.isEmpty ? words : " \(words)"
+      }
+    }
     return ".?!".contains(line.last ?? " ") ? line : line + "."
   }
 }

@@ -72,12 +72,13 @@ struct InterceptorOptions: ParsableArguments {
       used: used)
   }
 
-  /// Reads the files that are only read, so that what is wrong with them is known.
-  func check() throws {
-    try checkExclusion()
-    if let stub { _ = try StubFile(stub) }
-    if let replay { _ = try Replay(from: replay) }
-    if let auth { _ = try Authenticate(netrc: auth) }
+  /// Of the files that they need.
+  var checks: [OptionCheck] {
+    OptionCheck.writing(file: trace, "--trace") + OptionCheck.writing(folder: record, "--record")
+      + OptionCheck.reading("--stub", stub) { _ = try StubFile($0) }
+      + OptionCheck.reading("--replay", replay) { _ = try Replay(from: $0) }
+      + OptionCheck.reading("--auth", auth) { _ = try Authenticate(netrc: $0) }
+      + [OptionCheck("--replay") { try checkExclusion() }]
   }
 
   private func checkExclusion() throws(CommandFailure) {

@@ -52,4 +52,6 @@ struct ObservationOptions: ParsableArguments {
       throw CommandFailure(.usage, "--access-log -: standard output is the link stdio: here. Name a file for the log.")
     }
   }
+
+  var checks: [OptionCheck] { OptionCheck.writing(file: accessLog == "-" ? nil : accessLog, "--access-log") }
 }

@@ -24,26 +24,41 @@ public struct SSHTransport: Transport {
     _ = try SSHTarget(address)
   }
 
+  /// Whether it says where to dial, or where to listen.
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    let target = try SSHTarget(address)
+    switch opening {
+    case .dial: _ = try Self.destination(of: target, address)
+    case .listen: _ = try Self.listening(of: target, address)
+    }
+  }
+
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let target = try SSHTarget(address)
-    guard case .dial(let destination) = target.purpose else {
-      throw BywayError(
-        .invalidAddress,
-        "\(address) is for the end that listens there: dial with tcp: on \(target.login.host), or with ?tcp=HOST:PORT from here."
-      )
-    }
     return try await pool.open(
-      destination, of: target.login, on: context.group, by: context.deadline, logger: context.logger)
+      Self.destination(of: target, address), of: target.login, on: context.group, by: context.deadline,
+      logger: context.logger)
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
     let target = try SSHTarget(address)
-    guard case .listen(let host, let port) = target.purpose else {
-      throw BywayError(
-        .invalidAddress,
-        "\(address) says where to dial: add open=dial, or to have \(target.login.host) listen, write ?listen=PORT.")
-    }
+    let (host, port) = try Self.listening(of: target, address)
     return try await RemoteListener.start(
       on: address, host: host, port: port, of: target.login, pool: pool, context: context)
+  }
+
+  private static func destination(of target: SSHTarget, _ address: LinkAddress) throws -> SSHDestination {
+    if case .dial(let destination) = target.purpose { return destination }
+    throw BywayError(
+      .invalidAddress,
+      "\(address) is for the end that listens there: dial with tcp: on \(target.login.host), or with ?tcp=HOST:PORT from here."
+    )
+  }
+
+  private static func listening(of target: SSHTarget, _ address: LinkAddress) throws -> (host: String, port: Int) {
+    if case .listen(let host, let port) = target.purpose { return (host, port) }
+    throw BywayError(
+      .invalidAddress,
+      "\(address) says where to dial: add open=dial, or to have \(target.login.host) listen, write ?listen=PORT.")
   }
 }

@@ -16,6 +16,13 @@ public struct UnixTransport: Transport {
     _ = try mode(of: address)
   }
 
+  /// Whether the socket file can be made.
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    let path = try SocketPath(address)
+    guard opening == .listen, access(path.directory, W_OK | X_OK) != 0 else { return }
+    throw BywayError(.uncreatableFile, UnixFailure.binding(path, errno).message, processing: .none)
+  }
+
   public func audience(of address: LinkAddress) -> Audience { .programs }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {

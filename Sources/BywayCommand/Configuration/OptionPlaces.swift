@@ -1,0 +1,74 @@
+/// Where the options of a plan were given: on a line of its file, or on the command line.
+struct OptionPlaces: Sendable {
+  private let file: ConfigurationFile?
+  /// On the command line, where they count more than in the file.
+  private let given: Set<String>
+
+  init(_ file: ConfigurationFile?, beneath arguments: [String]) {
+    self.file = file
+    given = Set(arguments.map { String($0.prefix { $0 != "=" }) })
+  }
+
+  /// - Parameters:
+  ///   - option: `--listen`
+  ///   - value: one of several; `nil`: the only one.
+  ///   - section: by its name; empty where it is not in one.
+  /// - Returns: what a message about it begins with, and the line where it has one.
+  func place(of option: String, _ value: String? = nil, in section: String = "") -> (line: Int?, text: String) {
+    guard let file, !given.contains(option) else { return (nil, "\(option): ") }
+    let own = file.sections.first { $0.name == section }?.entries ?? []
+    let name = option.dropFirst(2)
+    for entries in [own, file.entries] {
+      let entries = entries.filter { $0.name == name }
+      guard let entry = entries.first(where: { $0.value == value }) ?? entries.first else { continue }
+      return (entry.line, "\(file.place(of: entry)): \(option): ")
+    }
+    return (nil, "\(option): ")
+  }
+
+  func flaws<Command: DaemonCommand>(
+    of checks: [OptionCheck], in section: String = "", of kind: Command.Type
+  ) -> [OptionFlaw] {
+    checks.compactMap { check in
+      do {
+        try check.run()
+        return nil
+      } catch {
+        return flaw(error.asFailure, at: check.option, check.value, in: section, of: kind)
+      }
+    }
+  }
+
+  func flaw<Command: DaemonCommand>(
+    _ failure: CommandFailure, at option: String, _ value: String?, in section: String, of _: Command.Type
+  ) -> OptionFlaw {
+    let place = place(of: option, value, in: section)
+    guard let line = place.line else {
+      return OptionFlaw(line: nil, failure: failure.at(Command.place(of: section) + place.text))
+    }
+    return OptionFlaw(line: line, failure: failure.at(place.text).inWordsOfFile([option]))
+  }
+}
+
+extension CommandFailure {
+  /// As the user of a file writes options: `link = unix:/run/byway.sock` in place of `--link unix:/run/byway.sock`.
+  /// - Parameter names: of the options, which may stand in the file.
+  func inWordsOfFile(_ names: Set<String>) -> CommandFailure {
+    let words = message.split(separator: " ", omittingEmptySubsequences: false)
+    var text: [Substring] = []
+    for (index, word) in words.enumerated() {
+      let name = word.prefix { $0.isLetter || $0 == "-" }
+      guard name.hasPrefix("--"), names.contains(String(name)) else {
+        text.append(word)
+        continue
+      }
+      text.append(word.dropFirst(2))
+      // What follows is a value, if it does not look like a word of the sentence.
+      let next = words.dropFirst(index + 1).first ?? ""
+      if name == word, next.contains(where: { ":/=0123456789".contains($0) }) || next.first?.isUppercase == true {
+        text.append("=")
+      }
+    }
+    return CommandFailure(status, text.joined(separator: " "))
+  }
+}

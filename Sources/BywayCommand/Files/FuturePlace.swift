@@ -1,0 +1,38 @@
+import Glibc
+import Primitives
+
+/// Where a daemon will make something: whether it can be made there, looked at without making it.
+enum FuturePlace {
+  /// A file that is written, and made where it is not there yet.
+  static func check(file path: String) throws(CommandFailure) {
+    switch try? FileStatus(of: path).kind {
+    case .folder: throw failure(path, EISDIR)
+    case nil: try check(access: parent(of: path), W_OK | X_OK, for: path)
+    default: try check(access: path, W_OK, for: path)
+    }
+  }
+
+  /// A folder in which files are made, and that is made itself where it is not there yet.
+  static func check(folder path: String) throws(CommandFailure) {
+    switch try? FileStatus(of: path).kind {
+    case .folder: try check(access: path, W_OK | X_OK, for: path)
+    case nil: try check(access: parent(of: path), W_OK | X_OK, for: path)
+    default: throw failure(path, ENOTDIR)
+    }
+  }
+
+  private static func check(access path: String, _ mode: CInt, for wanted: String) throws(CommandFailure) {
+    if access(path, mode) != 0 { throw failure(wanted, errno) }
+  }
+
+  private static func parent(of path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func failure(_ path: String, _ code: CInt) -> CommandFailure {
+    CommandFailure(.cannotCreate, "Cannot create \(path): \(SystemError(code: code)).")
+  }
+}

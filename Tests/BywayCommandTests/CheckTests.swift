@@ -1,0 +1,85 @@
+import Foundation
+import TestPeers
+import TestTools
+import Testing
+
+/// What `byway check` and `--check` find before a start would.
+@Suite("Check of a configuration") struct CheckTests {
+  private func check(_ text: String, as name: String = "hall.conf", in folder: TemporaryFolder) async throws
+    -> CommandResult
+  {
+    try await BywayProcess.run(["check", folder.write(text, to: name)])
+  }
+
+  @Test("files of TLS are read: one that is missing, has something else in it, or does not fit is told with its line")
+  func tls() async throws {
+    let folder = try TemporaryFolder()
+    let ca = try await Certificates()
+    let (own, other) = (ca.server, ca.client)
+    let garbage = try folder.write("nothing", to: "garbage")
+    let cases: [(link: String, status: Int32, words: String)] = [
+      ("tls://127.0.0.1:0?\(own.options)", 0, "is valid"),
+      ("tls://127.0.0.1:0", 64, "needs cert=FILE and key=FILE to listen with"),
+      ("tls://127.0.0.1:0?cert=/none&key=\(own.key)", 66, "Cannot read /none (cert=): No such file or directory."),
+      ("tls://127.0.0.1:0?cert=\(garbage)&key=\(own.key)", 66, "(cert=) contains no certificate"),
+      ("tls://127.0.0.1:0?cert=\(own.cert)&key=\(other.key)", 66, "do not belong together"),
+      ("tls://127.0.0.1:0?\(own.options)&ca=/none", 66, "Cannot read /none (ca=)"),
+      ("tls://0.0.0.0:0?\(own.options)", 64, "would serve anyone who reaches it"),
+      ("tls://0.0.0.0:0?\(own.options)&ca=\(ca.authority)", 0, "is valid"),
+      ("tls://127.0.0.1:7000?open=dial&ca=/none", 66, "Cannot read /none (ca=)"),
+      ("unix:/none/l", 73, "/none"),
+      ("unix:/none/l?open=dial", 0, "is valid"),
+    ]
+    for (link, status, words) in cases {
+      let text = "origin = http://127.0.0.1:1\nlink = \(link)\n"
+      let result = try await check(text, in: folder)
+      #expect(result.exitCode == status, "\(link): \(result.errorText)")
+      let said = result.errorText + String(decoding: result.output, as: UTF8.self)
+      #expect(said.contains(words), "\(said)")
+      guard status != 0 else { continue }
+      #expect(result.errorText.hasPrefix("byway: \(folder["hall.conf"]), line 2: link: "), "\(result.errorText)")
+    }
+    let proxy = try await check("link = unix:/l\nlisten = tls://127.0.0.1:0?cert=/none&key=/none\n", in: folder)
+    #expect(proxy.exitCode == 66)
+    #expect(proxy.errorText.contains("line 2: listen: Cannot read /none (cert=)"), "\(proxy.errorText)")
+  }
+
+  @Test("a start says the same, so that a service manager does not try again")
+  func start() async throws {
+    let folder = try TemporaryFolder()
+    for (line, status) in [("link = tls://127.0.0.1:0?cert=/none&key=/none", Int32(66)), ("link = unix:/none/l", 73)] {
+      let checked = try await check("origin = http://127.0.0.1:1\n\(line)\n", in: folder)
+      let started = try await BywayProcess.run(["gateway", "--config", folder["hall.conf"]])
+      #expect(checked.exitCode == status && started.exitCode == status)
+      #expect(started.errorText == checked.errorText)
+    }
+  }
+
+  @Test("a file is a gateway's or a proxy's by what it has, or by its name, and may be a pipe")
+  func kinds() async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try await check("#link = unix:l\n", as: "gateway.conf", in: folder)
+    #expect(gateway.exitCode == 64)
+    #expect(
+      gateway.errorText
+        == "byway: \(folder["gateway.conf"]): A gateway needs a link: add link, for example link = unix:/run/byway.sock.\n"
+    )
+    #expect(try await check("", as: "proxy-hall.conf", in: folder).errorText.contains("No link is given"))
+    #expect(
+      try await check("link = unix:l\nforwarded = yes\n", in: folder).errorText.contains("A gateway needs an origin"))
+    let unknown = try await check("link = unix:l\n", in: folder)
+    #expect(unknown.exitCode == 64)
+    #expect(unknown.errorText.contains("run byway gateway --check --config"), "\(unknown.errorText)")
+    let script = #"printf 'link = unix:l\norigin = http://127.0.0.1:1\n' | "$0" check /dev/stdin"#
+    let piped = try await Program.bash.run(["-c", script, BywayProcess.command()])
+    #expect(piped.exitCode == 0, "\(piped.errorText)")
+  }
+
+  @Test("what the parser lists stands on one line")
+  func lists() async throws {
+    let folder = try TemporaryFolder()
+    let result = try await check("origin = http://127.0.0.1:1\nlink = unix:l\nlog-level = loud\n", in: folder)
+    #expect(
+      result.errorText.contains("Please provide one of the following: trace, debug, info,"), "\(result.errorText)")
+  }
+}
