@@ -134,8 +134,8 @@ import Testing
     #expect(try await home.status("hall")["reload"]?["result"]?.text == "done")
     try home.folder.write("origin = nowhere\nlink = unix:\(home.folder["l"])\n", to: "hall.conf")
     let refused = try await home.run("reload", "hall")
-    #expect(refused.exitCode == 69)
-    #expect(refused.errorText.contains("hall.conf, line 1: --origin: "), "\(refused.errorText)")
+    #expect(refused.exitCode == 64)
+    #expect(refused.errorText.contains("hall.conf, line 1: origin: "), "\(refused.errorText)")
     #expect(try await home.status("hall")["reload"]?["result"]?.text == "refused")
     #expect(try await home.run("check", home.file).exitCode == 64)
     await gateway.process.stop()
@@ -160,6 +160,66 @@ import Testing
       #expect(try await home.run("stop", name).exitCode == 0)
       #expect(await process.process.waitForExit(within: .seconds(5)) == .code(0))
     }
+  }
+
+  @Test("stop returns when the daemon has ended, and the status says meanwhile that it is about to")
+  func stopping() async throws {
+    let home = try Home()
+    let origin = try await OriginServer(on: .unix(home.folder["o"]))
+    try home.folder.write("origin = \(origin.endpoint)\nlink = unix:\(home.folder["l"])\ndrain = 20\n", to: "hall.conf")
+    let gateway = try await home.gateway()
+    let client = try ChildProcess(
+      Program.curl.path(),
+      [
+        "-q", "-sN", "--http2-prior-knowledge", "--unix-socket", home.folder["l"],
+        "http://device/events?ms=1500&count=2",
+      ])
+    _ = try await client.outputLine(containing: "id: 0", within: .seconds(10))
+    #expect(try await home.status("hall")["state"]?.text == "running")
+    #expect(try await home.run("stop", "--no-wait").exitCode == 0)
+    #expect(try await home.status("hall")["state"]?.text == "stopping")
+    #expect(try await home.run("status").outputText.contains(", stopping, "))
+    #expect(try await home.run("stop").exitCode == 0)
+    #expect(gateway.process.exit == .code(0))
+    #expect(await client.waitForExit(within: .seconds(5)) == .code(0))
+    await origin.stop()
+  }
+
+  @Test("a daemon that is stuck is given up, by each command, and the others are shown all the same")
+  func stuck() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    let other = try await BywayProcess.gateway(
+      ["--link", "unix:\(home.folder["m"])", "--origin", "http://127.0.0.1:1", "--instance", "attic"],
+      environment: home.environment)
+    gateway.process.send(SIGSTOP)
+    let commands = [
+      ["reload", "hall"], ["stop", "hall"], ["log-level", "--instance", "hall"],
+      ["log-level", "debug", "--instance", "hall"], ["status", "hall"], ["status"],
+    ]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for command in commands {
+        group.addTask {
+          let answer = try await BywayProcess.run(command, environment: home.environment)
+          #expect(answer.exitCode == 69)
+          #expect(answer.errorText == "byway: hall does not answer.\n", "\(command)")
+          if command == ["status"] { #expect(answer.outputText.hasPrefix("attic: gateway ")) }
+        }
+      }
+      try await group.waitForAll()
+    }
+    gateway.process.send(SIGCONT)
+    for process in [gateway, other] { #expect(await process.process.stop() == .code(0)) }
+  }
+
+  @Test("a daemon without a place for its control socket says so, and what to set")
+  func homeless() async throws {
+    let gateway = try await BywayProcess.gateway(
+      ["--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1"],
+      environment: ["XDG_RUNTIME_DIR": "", "RUNTIME_DIRECTORY": ""])
+    let line = try await gateway.process.errorLine(containing: "no control socket", within: .seconds(5))
+    #expect(line.contains("set XDG_RUNTIME_DIR"), "\(line)")
+    #expect(await gateway.process.stop() == .code(0))
   }
 
   @Test(

@@ -8,6 +8,9 @@ struct ControlClient: Sendable {
   private let place: ControlFolders.Place
   private let link: Link
 
+  /// Of the daemon.
+  var name: String { place.name }
+
   /// - Throws: ``BywayError`` where this command has no Unix sockets.
   init(_ place: ControlFolders.Place, transports: TransportRegistry) throws {
     self.place = place
@@ -36,16 +39,29 @@ struct ControlClient: Sendable {
   static let none =
     "No gateway or proxy of this user runs, and none of the system that this user may ask: sudo may be needed for those."
 
+  /// What a daemon that is not stuck needs for an answer.
+  private static let patience = Duration.seconds(5)
+  /// A reload may have to wait for a line to be let go of.
+  private static let reloadPatience = Duration.seconds(60)
+
   /// - Returns: the body of an answer of success.
-  /// - Throws: ``CommandFailure`` with what the daemon said, or why it could not be asked.
+  /// - Throws: ``CommandFailure`` with what the daemon said, or why it could not be asked; ``ConfigurationErrors`` where that
+  ///   is several things.
   func send(_ method: HTTPRequest.Method, _ path: String, _ body: String = "") async throws -> String {
+    guard method == .post else { return try await send(method, path, body, within: Self.patience) }
+    // One that is stuck is not waited for as long as a reload may take.
+    _ = try await send(.get, "/log-level", "", within: Self.patience)
+    return try await send(method, path, body, within: Self.reloadPatience)
+  }
+
+  private func send(
+    _ method: HTTPRequest.Method, _ path: String, _ body: String, within patience: Duration
+  ) async throws -> String {
     var configuration = BywayClient.Configuration.defaults
     configuration.patience = .zero
     let client = BywayClient(link, configuration: configuration)
     let late = CommandFailure(.unavailable, "\(place.name) does not answer.")
     do {
-      // A reload may have to wait for a line to be let go of.
-      let patience: Duration = method == .post ? .seconds(60) : .seconds(5)
       let text = try await withTimeLimit(patience, throwing: late) {
         try await answer(of: client, method, path, body)
       }
@@ -69,9 +85,17 @@ struct ControlClient: Sendable {
     } catch {
       throw CommandFailure(.unavailable, "\(place.name) does not answer: \(BywayError(error).message)")
     }
-    guard response.status.kind == .successful else {
-      throw CommandFailure(.unavailable, "\(place.name): \(text.isEmpty ? "\(response.status)" : text.asSentence)")
-    }
+    guard response.status.kind == .successful else { throw refusal(response, text) }
     return text
+  }
+
+  private func refusal(_ response: Response, _ text: String) -> any Error {
+    let status = ControlServer.exitStatus.flatMap { response.fields[$0] }.flatMap { Int32($0) }
+      .flatMap { ExitStatus(rawValue: $0) }
+    let lines = text.isEmpty ? ["\(response.status)"] : text.split(separator: "\n").map(String.init)
+    return ConfigurationErrors(
+      failures: lines.map {
+        CommandFailure(status == .success ? .unavailable : status ?? .unavailable, "\(place.name): \($0.asSentence)")
+      })
   }
 }

@@ -11,11 +11,14 @@ protocol Controllable: Sendable {
   func metrics() async -> [UInt8]
   func reload() async -> ReloadResult
   /// Returns at once.
-  func requestStop() async
+  func requestStop() async -> StopNotice
 }
 
 /// Answers what comes to a daemon's control socket: docs/daemon.md has the requests.
 struct ControlServer: Sendable {
+  /// What a command ends with that was told no: the exit status that its failure would have had there.
+  static let exitStatus = HTTPField.Name("byway-exit-status")
+
   private let daemon: any Controllable
 
   init(_ daemon: any Controllable) {
@@ -32,11 +35,13 @@ struct ControlServer: Sendable {
     case (.post, "/reload"):
       switch await daemon.reload() {
       case .done: return Response(status: .noContent)
-      case .refused(let reason): return Self.text("\(reason)\n", status: .unprocessableContent)
+      case .refused(let failures):
+        var response = Self.text("\(failures.lines)\n", status: .unprocessableContent)
+        if let name = Self.exitStatus { response.head.headerFields[name] = "\(failures.status.rawValue)" }
+        return response
       }
     case (.post, "/stop"):
-      await daemon.requestStop()
-      return Response(status: .accepted)
+      return Self.text("\(await daemon.requestStop().json)\n", status: .accepted, type: "application/json")
     case (.get, "/log-level"):
       return Self.text("\(LogLevels.current)\n")
     case (.put, "/log-level"):

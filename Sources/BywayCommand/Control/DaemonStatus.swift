@@ -59,6 +59,8 @@ struct DaemonStatus: Sendable {
 
   let name: String
   let kind: String
+  /// It serves only what has begun.
+  let isStopping: Bool
   let processID: Int
   let since: Int
   let configuration: String?
@@ -76,12 +78,13 @@ extension DaemonStatus {
   var json: JSON {
     [
       "schema": 1, "name": .string(name), "kind": .string(kind), "version": .string(Release.version),
-      "processID": .number(processID), "since": .time(since), "configuration": configuration.map { .string($0) },
+      "state": isStopping ? "stopping" : "running", "processID": .number(processID), "since": .time(since),
+      "configuration": configuration.map { .string($0) },
       "reload": reload.map { reload in
         switch reload.result {
         case .done: ["at": .time(reload.at), "result": "done"]
-        case .refused(let reason):
-          ["at": .time(reload.at), "result": "refused", "reason": .string(reason)]
+        case .refused(let failures):
+          ["at": .time(reload.at), "result": "refused", "reason": .string(failures.lines)]
         }
       },
       "members": .array(members.map(\.json)), "requests": requests.json,

@@ -24,25 +24,34 @@ struct StatusCommand: AsyncParsableCommand {
   init() {}
 
   func run() async throws {
-    guard watch else { return try StandardStream.output.write(await text()) }
+    guard watch else {
+      let (text, silent) = try await answers()
+      try StandardStream.output.write(text)
+      if !silent.isEmpty { throw ConfigurationErrors(failures: silent) }
+      return
+    }
     // From the top of the screen, and nothing of the last time is left.
     let clear = StandardStream.output.isTerminal && !json ? "\u{1B}[H\u{1B}[2J" : ""
     while true {
-      try StandardStream.output.write(clear + (await text()))
+      let (text, silent) = try await answers()
+      try StandardStream.output.write(clear + text)
+      for failure in silent { StandardStream.error.writeLine("byway: \(failure.message)") }
       try await Task.sleep(for: .seconds(1))
     }
   }
 
-  private func text() async throws -> String {
+  /// What those say who answer, and why the others do not.
+  private func answers() async throws -> (text: String, silent: [CommandFailure]) {
     let transports = CommandContext.transports
     let places = ControlFolders.all().filter { name == nil || $0.name == name }
     guard !places.isEmpty else {
       // With the names that there are.
       _ = try ControlClient.named(name, transports: transports)
-      return ""
+      return ("", [])
     }
     let style = TextStyle(for: .output)
     var text = ""
+    var silent: [CommandFailure] = []
     for place in places {
       do {
         let answer = try await ControlClient(place, transports: transports).send(.get, "/status")
@@ -57,10 +66,9 @@ struct StatusCommand: AsyncParsableCommand {
         text += lines.map { $0 + "\n" }.joined()
       } catch {
         // The others are shown all the same.
-        guard places.count > 1 else { throw error }
-        StandardStream.error.writeLine("byway: \(error.asFailure.message)")
+        silent.append(error.asFailure)
       }
     }
-    return text
+    return (text, silent)
   }
 }

@@ -29,6 +29,7 @@ struct StatusText {
   private var head: String {
     let name = style.bold(text("name"))
     var facts = ["\(text("kind")) \(text("version"))"]
+    if status["state"]?.text == "stopping" { facts.append(style.bad("stopping")) }
     if let since = since(status) { facts.append("up \(since)") }
     if let process = number(status["processID"]) { facts.append("process \(process)") }
     if let bytes = number(status["memoryBytes"]) { facts.append(ByteCount.text(bytes)) }

@@ -3,14 +3,22 @@ import ArgumentParser
 /// `byway stop`
 struct StopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stop", abstract: "Stops a gateway or proxy when its running requests have ended.")
+    commandName: "stop", abstract: "Stops a gateway or proxy when its running requests have ended.",
+    discussion: "Returns when it has ended, at the latest a little after the time that --drain gives those requests.")
 
   @Argument(help: "Which; needed only where several run.")
   var name: String?
 
+  @Flag(help: "Do not wait until it has ended.")
+  var noWait = false
+
   init() {}
 
   func run() async throws {
-    _ = try await ControlClient.named(name, transports: CommandContext.transports).send(.post, "/stop")
+    let client = try ControlClient.named(name, transports: CommandContext.transports)
+    let notice = StopNotice(try await client.send(.post, "/stop"))
+    guard !noWait, let notice, try await !notice.wait() else { return }
+    throw CommandFailure(
+      .unavailable, "\(client.name) has been told to stop and has not ended yet: it is process \(notice.processID).")
   }
 }

@@ -14,6 +14,13 @@ package struct RunningProcess: Sendable, Hashable {
     ((try? Folder.names(in: "/proc")) ?? []).compactMap { Int32($0) }
   }
 
+  /// It is there and has not ended; one that has ended stays until its parent has asked what became of it.
+  package static func isRunning(_ id: Int32) -> Bool {
+    // The name before the state may have anything in it, and ends with the last parenthesis.
+    let state = KernelFile.lines(of: "/proc/\(id)/stat").last?.split(separator: ")").last?.first { $0 != " " }
+    return state.map { !"ZX".contains($0) } ?? false
+  }
+
   /// The paths of what a process has open.
   package static func openFiles(of id: Int32) -> [String] {
     let folder = "/proc/\(id)/fd"
