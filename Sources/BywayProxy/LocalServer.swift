@@ -15,10 +15,12 @@ package final class LocalServer: Sendable {
   /// As bound.
   package var address: LinkAddress { acceptor.addresses[0] }
 
-  /// - Parameter isForAnyone: it answers under any name, to whoever can reach it.
+  /// - Parameters:
+  ///   - isForAnyone: it answers under any name, to whoever can reach it.
+  ///   - advice: what else to do where it is asked by a name that is not this machine's own; half a sentence.
   /// - Throws: `BywayError` where the address cannot be listened on.
   package static func start(
-    on listen: Link, isForAnyone: Bool = false, logger: Logger,
+    on listen: Link, isForAnyone: Bool = false, advice: String? = nil, logger: Logger,
     respond: @escaping @Sendable (Request) async throws -> Response
   ) async throws -> LocalServer {
     let rules = try IngressRules(hosts: HostRules(names: []), pages: PageRules())
@@ -32,7 +34,7 @@ package final class LocalServer: Sendable {
       return try IngressConnection.start(
         on: channel,
         handler: isUnguarded
-          ? handler : GuardedHandler(rules, port: channel.localAddress?.port, before: handler),
+          ? handler : GuardedHandler(rules, port: channel.localAddress?.port, advice: advice, before: handler),
         configuration: ServerConfiguration(hop: hop, logger: logger))
     }
     return LocalServer(acceptor)
@@ -51,11 +53,15 @@ package final class LocalServer: Sendable {
 private final class GuardedHandler: ExchangeHandler {
   private let rules: IngressRules
   private let port: Int?
+  private let misdirected: BywayError
   private let next: any ExchangeHandler
 
-  init(_ rules: IngressRules, port: Int?, before next: any ExchangeHandler) {
+  init(_ rules: IngressRules, port: Int?, advice: String?, before next: any ExchangeHandler) {
     self.rules = rules
     self.port = port
+    let others = advice.map { ", or \($0)" } ?? ""
+    misdirected = BywayError(
+      .misdirected, "This answers only as 127.0.0.1, [::1] or localhost: use one of these\(others).", processing: .none)
     self.next = next
   }
 
@@ -63,12 +69,11 @@ private final class GuardedHandler: ExchangeHandler {
     var request = request
     do throws(BywayError) {
       // Whoever takes this for a proxy to elsewhere is mistaken.
-      if request.fields.contains(.targetForm) {
-        throw BywayError(.misdirected, "This is not a proxy.", processing: .none)
-      }
+      if request.fields.contains(.targetForm) { throw misdirected }
       try rules.admit(&request.fields, port: port)
     } catch {
-      sink.fail(error)
+      // The names of a proxy are another matter.
+      sink.fail(error.code == .misdirected ? misdirected : error)
       return DiscardingRequestSink()
     }
     return next.begin(request, respondingTo: sink)

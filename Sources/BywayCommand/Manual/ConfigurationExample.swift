@@ -17,6 +17,7 @@ struct ConfigurationExample {
     let intro = """
       An example of a configuration of byway \(name). byway.conf(5) describes the file, byway-\(name)(1) the options.
       The daemon byway-\(name)@NAME reads /etc/byway/NAME.conf: copy this file, and take the # away from what you set.
+      For several in one daemon give each a section, [\(name) NAME], at the end of the file: what stands before the first holds for all.
       """
     text =
       (Self.comment(intro) + options.flatMap { [""] + Self.comment($0.explanation) + ["#\($0.setting)"] })

@@ -13,8 +13,14 @@ enum FilePages {
         Options that may be repeated may stand on several lines. An option on the command line overrides the same option in the file.
         A daemon that is several gateways or proxies has a section for each, which begins with [gateway NAME] or [proxy NAME]. \
         What stands before the first section holds for each of them, unless the section says something else; options that concern the \
-        whole process stand there only. byway check FILE says what is wrong with a file, and SIGHUP or byway reload make a daemon \
-        go over to what it says now.
+        whole process stand there only. byway check FILE says what is wrong with a file.
+        """), .heading("Reload"),
+      .text(
+        """
+        SIGHUP or byway reload make a daemon go over to what its file says now, and read again the files that it names. What has \
+        begun ends as it began. Where something is wrong with the file, or a part of it cannot be opened, all of the old one stays in force.
+        A restart is needed for max-connections, metrics, metrics-anywhere, access-log and access-log-format, for other options of a \
+        link with open=listen, and for another spelling of an address that stays.
         """), .heading("Example"),
       .example(
         """

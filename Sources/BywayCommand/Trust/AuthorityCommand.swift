@@ -42,6 +42,9 @@ struct AuthorityCommand: ParsableCommand {
 
     func run() throws {
       try AuthorityStore().remove()
+      StandardStream.error.writeLine(
+        "A proxy that runs with --inspect-tls keeps the key until it is stopped, and refuses a reload with that option."
+      )
     }
   }
 }
