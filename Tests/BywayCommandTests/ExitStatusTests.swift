@@ -59,18 +59,22 @@ import Testing
 
   @Test("a gateway whose link cannot be listened on is 69")
   func noListener() async throws {
-    let line = try await errorLine(
-      ["gateway", "--link", "unix:/nowhere/l", "--origin", "http://127.0.0.1:1"], status: 69)
-    #expect(line.contains("/nowhere"))
+    let holder = try await BywayProcess.gateway(["--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1"])
+    let line = try await errorLine(["gateway", "--link", holder.ready, "--origin", "http://127.0.0.1:1"], status: 69)
+    #expect(line.contains("is already in use"))
+    await holder.process.stop()
   }
 
   @Test("files that cannot be read are 66, those that cannot be made are 73")
   func files() async throws {
     _ = try await errorLine(["gateway", "--config", "/nowhere/c"], status: 66)
+    let line = try await errorLine(
+      ["gateway", "--link", "unix:/nowhere/l", "--origin", "http://127.0.0.1:1"], status: 73)
+    #expect(line.contains("/nowhere"))
     _ = try await errorLine(["request", "--link", "unix:/x", "-T", "/nowhere/f", "/"], status: 66)
     _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/nowhere/f", "/"], status: 73)
     _ = try await errorLine(["request", "--link", "unix:/x", "-o", "/", "/"], status: 73)
-    let gateway = ["gateway", "--link", "unix:/nowhere/l", "--origin", "https://127.0.0.1:1"]
+    let gateway = ["gateway", "--link", "tcp://127.0.0.1:0", "--origin", "https://127.0.0.1:1"]
     _ = try await errorLine(gateway + ["--trust", "/nowhere/f"], status: 66)
     _ = try await errorLine(gateway + ["--trust", "/dev/null"], status: 66)
     _ = try await errorLine(gateway + ["--replay", "/nowhere/f"], status: 66)

@@ -31,7 +31,8 @@ import Testing
     let open = try await home.byway("trust", "authority", "show")
     #expect(open.exitCode == 66)
     #expect(open.errorText.contains("Others can read"))
-    #expect(try await home.byway("trust", "authority", "remove").exitCode == 0)
+    let removed = try await home.byway("trust", "authority", "remove")
+    #expect(removed.exitCode == 0 && removed.errorText.contains("keeps the key until it is stopped"))
     #expect(try await home.byway("trust", "authority", "show").errorText.contains("trust authority create"))
   }
 

@@ -34,6 +34,8 @@ import Testing
     #expect(try await eventually { observer.heard.ended.count == 1 })
     let record = try #require(observer.heard.ended.first)
     #expect(record.upstream?.hasPrefix("loopback:proxy-") == true && record.attempts == 1 && !record.isClientsChoice)
+    // As bound: the fixture asks for any port.
+    #expect(record.listener == fixture.proxy.address.text)
     let times = [record.begun, record.sent, record.answered, record.ended].compactMap(\.self)
     #expect(times.count == 4 && times == times.sorted() && observer.heard.sent.count == 1)
     await fixture.stop()

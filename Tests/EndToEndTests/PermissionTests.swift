@@ -47,7 +47,7 @@ extension EndToEnd {
       let result = try await Program.run(
         program, prefix + ["gateway", "--link", "unix:\(closed)/s", "--origin", "http://127.0.0.1:1"])
       chmod(closed, 0o700)
-      EndToEnd.expect(result, code: 69, words: ["permission denied on \(closed)/s", "choose a directory"])
+      EndToEnd.expect(result, code: 73, words: ["permission denied on \(closed)/s", "choose a directory"])
     }
 
     @Test("the origin's socket") func originSocket() async throws {

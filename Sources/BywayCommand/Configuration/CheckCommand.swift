@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayProxy
 
 /// `byway check`
 struct CheckCommand: ParsableCommand {
@@ -31,8 +32,10 @@ struct CheckCommand: ParsableCommand {
   }
 
   private func kind(of text: String) throws(CommandFailure) -> Kind {
-    let read = ConfigurationFile(text, path: file, sections: Kind.allCases.map(\.rawValue))
-    if let kind = read.sections.first.flatMap({ Kind(rawValue: $0.kind) }) { return kind }
+    let device = Proxy.sharedSections?.kind ?? ""
+    let read = ConfigurationFile(text, path: file, sections: Kind.allCases.map(\.rawValue) + [device])
+    if let kind = read.sections.lazy.compactMap({ Kind(rawValue: $0.kind) }).first { return kind }
+    if read.sections.contains(where: { $0.kind == device }) { return .proxy }
     let options = Set(read.entries.map { "--\($0.name)" })
     let gateways = ConfigurationReader<GatewayCommand>.optionNames
     let proxies = ConfigurationReader<ProxyCommand>.optionNames

@@ -62,8 +62,9 @@ struct ProxyOptions: MemberOptions {
     // Whoever has the same links is the same device, whatever it is called.
     var known = Set(configuration.devices.main.map(\.address.text))
     for device in configuration.devices.devices {
-      let text = devices.device.first { $0.prefix { $0 != "=" } == device.name.description }
-      for road in device.roads where known.insert(road.address.text).inserted {
+      let texts = devices.device.filter { $0.prefix { $0 != "=" } == device.name.description }
+      for (index, road) in device.roads.enumerated() where known.insert(road.address.text).inserted {
+        let text = texts.count == device.roads.count ? texts[index] : texts.first
         links.append(OptionLink(option: "--device", value: text, link: road, opening: road.opening ?? .dial))
       }
     }

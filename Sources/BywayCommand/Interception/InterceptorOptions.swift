@@ -74,11 +74,11 @@ struct InterceptorOptions: ParsableArguments {
 
   /// Of the files that they need.
   var checks: [OptionCheck] {
-    OptionCheck.writing(file: trace, "--trace") + OptionCheck.writing(folder: record, "--record")
+    [OptionCheck("--replay") { try checkExclusion() }] + OptionCheck.writing(file: trace, "--trace")
+      + OptionCheck.writing(folder: record, "--record")
       + OptionCheck.reading("--stub", stub) { _ = try StubFile($0) }
-      + OptionCheck.reading("--replay", replay) { _ = try Replay(from: $0) }
+      + OptionCheck.reading("--replay", record == nil ? replay : nil) { _ = try Replay(from: $0) }
       + OptionCheck.reading("--auth", auth) { _ = try Authenticate(netrc: $0) }
-      + [OptionCheck("--replay") { try checkExclusion() }]
   }
 
   private func checkExclusion() throws(CommandFailure) {
