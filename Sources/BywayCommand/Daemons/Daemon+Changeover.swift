@@ -38,7 +38,11 @@ extension Daemon {
       for step in steps { await commit(step) }
       let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
       running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
-      for entry in leaving { leave(entry) }
+      for entry in leaving {
+        // Its places are left when the reload is over, which its requests need not be.
+        await entry.member.prepareToLeave().commit(within: drain)
+        leave(entry)
+      }
     }
     await files.release(except: Set(running.flatMap(\.used)))
     return problems
