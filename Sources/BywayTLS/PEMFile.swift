@@ -31,32 +31,40 @@ package struct PEMFile: Sendable {
 
   /// At least one.
   package func certificates() throws -> [NIOSSLCertificate] {
-    let bytes = try bytes()
+    let bytes = try read().bytes
     guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
       throw unusable("\(name) contains no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
     }
     return certificates
   }
 
+  /// Without a passphrase. A key that everybody on this machine may read is nobody's, and refused.
   package func privateKey() throws -> NIOSSLPrivateKey {
-    let bytes = try bytes()
+    let (bytes, status) = try read()
+    let key: NIOSSLPrivateKey
     do {
-      return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
+      key = try NIOSSLPrivateKey(bytes: bytes, format: .pem)
     } catch {
       throw unusable("\(name) contains no private key in PEM form without a passphrase.", error)
     }
+    if let exposure = status.flatMap({ FileExposure($0, for: .group) }) {
+      throw unusable("\(name): \(exposure).", nil)
+    }
+    return key
   }
 
   /// Larger than the certificates of all authorities of the web together.
   private static let limit = 4 << 20
 
-  private func bytes() throws -> [UInt8] {
+  /// - Returns: without a status where it is no file.
+  private func read() throws -> (bytes: [UInt8], status: FileStatus?) {
     switch content {
-    case .text(let text): return Array(text.utf8)
+    case .text(let text): return (Array(text.utf8), nil)
     case .path(let path):
       do throws(SmallFile.Failure) {
         // A pipe that nobody writes to would be waited for.
-        return try SmallFile(path, limit: Self.limit).bytes
+        let file = try SmallFile(path, limit: Self.limit)
+        return (file.bytes, file.status)
       } catch {
         throw unusable("Cannot read \(name): \(error).", nil)
       }

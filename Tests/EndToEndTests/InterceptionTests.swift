@@ -272,7 +272,7 @@ extension EndToEnd {
         (["--stub", stubs], 64, [stubs, "line 1"]),
         (["--replay", files["none"]], 66, ["Cannot read"]),
         (["--record", files["a"], "--replay", files["b"]], 64, ["--record and --replay"]),
-        (["--auth", open], 66, ["Others may read", "chmod 600"]),
+        (["--auth", open], 66, ["others may read", "chmod 600"]),
         (["--auth", wrong], 64, ["line 1", "password PASSWORD"]),
       ] as [([String], Int32, [String])] {
         let link = ["--link", "unix:\(files["l"])"]

@@ -1,6 +1,7 @@
 import Byway
 import BywayInspection
 import Glibc
+import Primitives
 
 /// The user's local authority: a certificate that may be shown to everybody, and a key that nobody else may read.
 struct AuthorityStore: Sendable {
@@ -34,7 +35,7 @@ struct AuthorityStore: Sendable {
     guard let key = try folder.file(Self.key), let certificate = try folder.text(Self.certificate) else {
       throw CommandFailure(.noInput, "There is no local authority: byway trust authority create makes one.")
     }
-    guard key.status.permissions & 0o077 == 0 else {
+    guard FileExposure(key.status, for: .owner) == nil else {
       throw CommandFailure(
         .noInput,
         "Others can read \(key.path), and with it pass for any server: remove the authority, from your programs too, and "

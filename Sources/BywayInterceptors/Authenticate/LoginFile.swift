@@ -1,6 +1,7 @@
 import Byway
 import Glibc
 import HTTPWire
+import Primitives
 
 /// Names and passwords by host, from a file of the form that `curl --netrc-file` and ftp read.
 package struct LoginFile: Sendable {
@@ -13,8 +14,8 @@ package struct LoginFile: Sendable {
   /// - Throws: `BywayError` where it cannot be read, others may read it, or a word of it means nothing.
   init(_ path: String) throws {
     let file = try OpenFile(path)
-    guard file.status.permissions & 0o077 == 0 else {
-      throw Self.unreadable("Others may read \(path), which holds passwords: run chmod 600 \(path).")
+    if let exposure = FileExposure(file.status, for: .group) {
+      throw Self.unreadable("\(path) holds passwords: \(exposure).")
     }
     guard file.size <= Self.limit else {
       throw Self.unreadable("\(path) is larger than 1 MiB: that is not a file of logins.")

@@ -77,7 +77,9 @@ struct LoginKeyFileTests {
   func exposed() async throws {
     let path = try await KeyMaker.make("k", in: folder)
     chmod(path, 0o640)
-    #expect(problem(path) == .exposed(mode: 0o640))
+    let exposure = try #require(FileExposure(FileStatus(of: path), for: .owner))
+    #expect(problem(path) == .exposed(exposure))
+    #expect(exposure.description == "others may read it (mode 640), so it is not used: run chmod 600 on it")
   }
 
   @Test("a file cut or changed anywhere is refused or read, and traps nobody")

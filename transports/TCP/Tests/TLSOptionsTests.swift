@@ -1,4 +1,5 @@
 import Byway
+import Glibc
 import TestPeers
 import Testing
 import TransportTestSupport
@@ -31,6 +32,24 @@ import TransportTestSupport
     #expect(noKey?.message.contains("\(one.cert) (key=) contains no private key") == true)
     let mismatch = await bywayError { try client("cert=\(one.cert)&key=\(two.key)") }
     #expect(mismatch?.message.contains("do not belong together") == true)
+  }
+
+  @Test("a key that everybody may read is refused; its group may, as the user that systemd makes for a daemon")
+  func exposedKey() async throws {
+    let ca = try await Certificates()
+    for (mode, isSecret) in [(0o600, true), (0o400, true), (0o640, true), (0o644, false), (0o604, false)]
+      as [(mode_t, Bool)]
+    {
+      chmod(ca.client.key, mode)
+      let error = await bywayError { try client(ca.client.options) }
+      if isSecret {
+        #expect(error == nil)
+      } else {
+        let words = "others may read it (mode \(String(mode, radix: 8))), so it is not used: run chmod 600 on it"
+        #expect(
+          error?.message.contains(ca.client.key) == true && error?.message.contains(words) == true, "\(error as Any)")
+      }
+    }
   }
 
   private func client(_ options: String) throws {

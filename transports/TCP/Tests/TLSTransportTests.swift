@@ -194,6 +194,7 @@ import TransportTestSupport
     func install(_ identity: Certificates.Identity) throws {
       try folder.write(try String(contentsOfFile: identity.cert, encoding: .utf8), to: "cert")
       try folder.write(try String(contentsOfFile: identity.key, encoding: .utf8), to: "key")
+      chmod(folder["key"], 0o600)
     }
     func connect(to listener: any Listener, as name: String) async -> BywayError? {
       await bywayError {

@@ -7,7 +7,7 @@ struct KeyFile: Sendable {
   enum Problem: Error, Hashable {
     case file(SmallFile.Failure)
     /// Others on this machine may read it.
-    case exposed(mode: mode_t)
+    case exposed(FileExposure)
     case unreadable
     case unsupported(String)
   }
@@ -34,8 +34,8 @@ struct KeyFile: Sendable {
     }
     defer { file.bytes.wipe() }
     // As ssh does: a file of ours that others can read is not a secret.
-    if file.status.owner == getuid(), file.status.permissions & 0o077 != 0 {
-      throw .exposed(mode: file.status.permissions)
+    if file.status.owner == getuid(), let exposure = FileExposure(file.status, for: .owner) {
+      throw .exposed(exposure)
     }
     guard let text = file.text else { throw .unreadable }
     self.path = path
@@ -73,8 +73,7 @@ extension KeyFile.Problem: CustomStringConvertible {
   var description: String {
     switch self {
     case .file(let failure): failure.description
-    case .exposed(let mode):
-      "others may read it (mode \(String(mode, radix: 8))), so it is not used: run chmod 600 on it"
+    case .exposed(let exposure): exposure.description
     case .unreadable: "it is not a private key, or damaged"
     case .unsupported(let what): "\(what) is not supported: use it through the ssh-agent (ssh-add FILE)"
     }
