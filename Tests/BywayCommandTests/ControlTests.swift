@@ -113,6 +113,23 @@ import Testing
     #expect(none.errorText.hasPrefix("byway: No gateway or proxy of this user runs"))
   }
 
+  @Test("who connects and leaves at once, as whoever looks for daemons does, is not an error in its log")
+  func onlyLooking() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway()
+    let script = """
+      import socket, sys
+      for _ in range(300):
+          for path in sys.argv[1:]:
+              client = socket.socket(socket.AF_UNIX); client.connect(path); client.close()
+      """
+    let sockets = [home.folder["byway/hall/control.sock"], home.folder["l"]]
+    #expect(try await Program.python.run(["-c", script] + sockets).exitCode == 0)
+    for _ in 0..<3 { #expect(try await home.run("status").exitCode == 0) }
+    #expect(await gateway.process.stop() == .code(0))
+    #expect(!gateway.log.contains(" error ") && !gateway.log.contains("closed channel"), "\(gateway.log.suffix(500))")
+  }
+
   @Test("a second daemon of the same name does not start, and takes nothing from the first")
   func names() async throws {
     let home = try Home()

@@ -210,6 +210,11 @@ package final class Acceptor: Sendable {
   private func start(_ box: ConnectionBox, from entrance: Entrance) {
     var logger = logger
     logger[metadataKey: "link"] = "\(entrance.listener.address)"
+    // Who has connected and left at once, to see whether somebody is here, has no pipeline any more, and asks for nothing.
+    guard box.channel.isActive else {
+      logger.debug("A client has gone before its connection began")
+      return box.channel.close(promise: nil)
+    }
     do {
       box.hold(try serve(box.channel, entrance.bound, logger))
     } catch {
