@@ -15,6 +15,8 @@ public final class Gateway: Sendable {
   package var links: [Link] { rules.links }
   /// The addresses at which it listens, in the order of the configuration's links.
   public var addresses: [LinkAddress] { acceptor.addresses }
+  /// The same, with why nobody can come there.
+  package var entrances: [(address: LinkAddress, obstacle: String?)] { acceptor.entrances }
 
   /// Listens on every link.
   ///

@@ -74,7 +74,7 @@ extension MetricName {
   // MARK: Links and lines
 
   package static let linkUp = MetricName(
-    "byway.link.up", .gauge, .none, link, "1 while the link is open, else 0.")
+    "byway.link.up", .gauge, .none, link, "1 while the link is open and not interrupted, else 0.")
   package static let linkOpenings = MetricName(
     "byway.link.openings", .counter, .none, link, "How often this end has opened the link, or opened it again.")
   package static let linkLosses = MetricName(

@@ -139,7 +139,6 @@ package struct LineLayer: Sendable {
     statistics.rate = pacer.rate
     statistics.nominalRate = configuration.bytesPerSecond
     statistics.framePayload = session.map(payloadSize) ?? sizer.payload
-    statistics.lossesPerMillionBytes = sizer.lossesPerMillionBytes
     return statistics
   }
 

@@ -27,8 +27,11 @@ package struct LineStatistics: Equatable, Sendable {
   package var nominalRate: Int?
   /// Bytes of payload that a frame gets now.
   package var framePayload = 0
-  /// Losses in a million bytes that were sent, estimated from the latest.
-  package var lossesPerMillionBytes = 0
 
   package init() {}
+
+  /// `nil` while nothing was carried.
+  package var errors: LineErrors? {
+    LineErrors(count: damagedFrames &+ repeatedFrames, in: sentBytes &+ receivedBytes)
+  }
 }

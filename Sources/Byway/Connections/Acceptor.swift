@@ -43,6 +43,11 @@ package final class Acceptor: Sendable {
   /// As bound, in the order of the links.
   package var addresses: [LinkAddress] { state.withLock { $0.entrances.map(\.listener.address) } }
 
+  /// The same, with why nobody can come there.
+  package var entrances: [(address: LinkAddress, obstacle: String?)] {
+    state.withLock(\.entrances).map { ($0.listener.address, $0.listener.obstacle) }
+  }
+
   /// Listens on every link.
   /// - Parameter limit: of the connections that have a descriptor.
   /// - Throws: ``BywayError`` where one of them cannot be listened on; the others are closed again.
@@ -74,8 +79,7 @@ package final class Acceptor: Sendable {
   package func connections() async -> [ServedLink] {
     var links: [ServedLink] = []
     for (box, entrance) in state.withLock({ Array($0.connections.values) }) {
-      links.append(
-        ServedLink(address: entrance.listener.address, since: box.start, line: await box.lineStatistics()))
+      links.append(await box.link(at: entrance.listener.address))
     }
     return links.sorted { $0.since < $1.since }
   }

@@ -19,10 +19,14 @@ final class ConnectionBox: @unchecked Sendable {
     channel.closeFuture.assumeIsolated().whenComplete { _ in self.connection = nil }
   }
 
-  /// `nil` where it goes over no line.
-  func lineStatistics() async -> LineStatistics? {
-    guard let stream = channel as? StreamChannel else { return nil }
-    return try? await stream.eventLoop.submit { stream.lineStatistics }.get()
+  /// How it is now, as a link that came to that address.
+  func link(at address: LinkAddress) async -> ServedLink {
+    let none = ServedLink(address: address, since: start, line: nil, interruption: nil)
+    guard let stream = channel as? StreamChannel else { return none }
+    return
+      (try? await stream.eventLoop.submit { [start] in
+        ServedLink(address: address, since: start, line: stream.lineStatistics, interruption: stream.interruption)
+      }.get()) ?? none
   }
 
   /// On the channel's event loop.

@@ -91,8 +91,8 @@ final class ConnectionDriver: ChannelDuplexHandler {
   /// Of the line that this connection goes over; `nil` where there is none.
   var lineStatistics: LineStatistics? { stream?.lineStatistics }
 
-  /// The line underneath is gone, and the connection waits for it.
-  var isInterrupted: Bool { stream?.isInterrupted ?? false }
+  /// Of the line underneath, for which the connection waits.
+  var interruption: LineInterruption? { stream?.interruption }
 
   /// Nothing more can begin on it.
   var isClosing: Bool {

@@ -23,13 +23,13 @@ private struct DialedLink: Sendable {
 
   func start() -> any Listener {
     let queue = ChannelQueue()
-    let dialing = Task { await dial(into: queue) }
-    return QueueListener(address: link.address, queue: queue) { dialing.cancel() }
+    let obstacle = Obstacle()
+    let dialing = Task { await dial(into: queue, obstacle) }
+    return QueueListener(address: link.address, queue: queue, obstacle: { obstacle.text }) { dialing.cancel() }
   }
 
-  private func dial(into queue: ChannelQueue) async {
+  private func dial(into queue: ChannelQueue, _ obstacle: Obstacle) async {
     var backoff = Backoff()
-    var lastMessage = ""
     while !Task.isCancelled {
       var context = context
       context.deadline = .now() + Self.connectTimeout
@@ -38,9 +38,9 @@ private struct DialedLink: Sendable {
         let channel = try await link.transport.connect(to: link.address, context: context)
         context.logger.info("Link open", metadata: ["link": "\(link.address)"])
         let start = NIODeadline.now()
+        obstacle.text = nil
         queue.offer(channel)
         try? await channel.closeFuture.get()
-        lastMessage = ""
         if .now() - start > Self.successfulLife { backoff.reset() } else { backoff.fail() }
       } catch let error as BywayError where error.code == .invalidAddress {
         queue.end(throwing: error)
@@ -49,10 +49,10 @@ private struct DialedLink: Sendable {
         backoff.fail()
         // Once for each reason: the far end may be away for days.
         let message = "\(error)"
-        if message != lastMessage {
+        if message != obstacle.text {
           context.logger.warning("Link unavailable", metadata: ["link": "\(link.address)", "reason": "\(message)"])
         }
-        lastMessage = message
+        obstacle.text = message
       }
       try? await Task.sleep(for: .nanoseconds(backoff.pause(fraction: .random(in: 0...1)).nanoseconds))
     }

@@ -87,8 +87,8 @@ final class HTTP1ClientConnection {
   /// Nothing speaks against another exchange, as far as is known here.
   var isUsable: Bool { session.isReusable && !driver.isClosing }
 
-  /// The link waits for its line.
-  var isInterrupted: Bool { driver.isInterrupted }
+  /// Of the link's line, for which it waits.
+  var interruption: LineInterruption? { driver.interruption }
 
   var isKept: Bool {
     if case .kept = use { true } else { false }
@@ -123,7 +123,7 @@ final class HTTP1ClientConnection {
     }
     self.exchange = exchange
     id &+= 1
-    exchange.opened(id, on: self, provingTakes: isInterrupted ? .zero : nil, at: now)
+    exchange.opened(id, on: self, provingTakes: interruption != nil ? .zero : nil, at: now)
     if exchange.head.isComplete { driver.transmit(at: now) } else { driver.scheduleTransmit() }
   }
 

@@ -89,8 +89,8 @@ final class HTTP2ClientConnection {
 
   var lineStatistics: LineStatistics? { driver.lineStatistics }
 
-  /// The link waits for its line.
-  var isInterrupted: Bool { driver.isInterrupted }
+  /// Of the link's line, for which it waits.
+  var interruption: LineInterruption? { driver.interruption }
 
   /// Why it is about to end.
   var failure: BywayError? { session.failure.map(explain) }
@@ -101,7 +101,7 @@ final class HTTP2ClientConnection {
   /// How long it takes the peer's first bytes at least to be here; `nil`: they are, it speaks HTTP/2, and nothing is known to be
   /// between.
   private var provingTakes: TimeAmount? {
-    isProved ? isInterrupted ? .zero : nil : timeToProve
+    isProved ? interruption != nil ? .zero : nil : timeToProve
   }
 
   /// A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.

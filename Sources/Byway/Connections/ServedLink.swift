@@ -8,4 +8,6 @@ package struct ServedLink: Sendable {
   package let since: NIODeadline
   /// `nil` where it goes over no line.
   package let line: LineStatistics?
+  /// Of the line, for which it waits.
+  package let interruption: LineInterruption?
 }

@@ -21,6 +21,8 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   private let peer: LinkPeer
   private var opened: EventLoopPromise<any Channel>?
   private var isOver = false
+  /// Why the last try to open the line again has failed.
+  private(set) var obstacle: String?
 
   private var address: LinkAddress { driver.address }
   private var eventLoop: any EventLoop { driver.eventLoop }
@@ -103,6 +105,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     case .success(let line):
       do {
         try driver.attach(line)
+        obstacle = nil
         logger.notice("Line is back", metadata: ["link": "\(address)"])
       } catch {
         line.close(promise: nil)
@@ -114,6 +117,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   }
 
   private func retry(_ error: any Error) {
+    obstacle = "\(error)"
     logger.debug("Line is not back yet", metadata: ["link": "\(address)", "reason": "\(error)"])
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }

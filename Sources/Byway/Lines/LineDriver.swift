@@ -16,6 +16,15 @@ final class LineDriver: StreamCarrier {
     func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void>
     /// The line's channel has closed. Another may be attached.
     func lineLost()
+    /// Why there is no other line yet, as far as that is known.
+    var obstacle: String? { get }
+  }
+
+  /// The line was lost, and no frame has been received since.
+  private struct Silence {
+    let since: NIODeadline
+    /// That had been received before.
+    let frames: UInt64
   }
 
   /// How much is handed to a line that is not paced before it has taken that.
@@ -31,8 +40,7 @@ final class LineDriver: StreamCarrier {
   /// Received in earlier sessions.
   private let framesBefore: UInt64
   private var line: (any Channel)?
-  /// The line was lost after so many frames had been received, and none has come since.
-  private var silentSince: UInt64?
+  private var silence: Silence?
   private var session: StreamChannel?
   private var output: [UInt8] = []
   /// A write that the line has not taken yet.
@@ -81,7 +89,8 @@ final class LineDriver: StreamCarrier {
 
   private func lost() {
     line = nil
-    silentSince = layer.statistics.receivedFrames
+    // Where it came back without a frame, and was lost again, it is one interruption.
+    silence = silence ?? Silence(since: eventLoop.now, frames: layer.statistics.receivedFrames)
     layer.lineLost(at: now)
     session?.interrupted()
   }
@@ -90,8 +99,8 @@ final class LineDriver: StreamCarrier {
     guard line === channel else { return }
     bytes.withUnsafeReadableBytes { bytes in
       layer.receive(bytes, at: now)
-      if let frames = silentSince, layer.statistics.receivedFrames > frames {
-        silentSince = nil
+      if let silence, layer.statistics.receivedFrames > silence.frames {
+        self.silence = nil
         session?.resumed()
       }
       if overheard != nil { overhear(bytes) }
@@ -132,7 +141,9 @@ final class LineDriver: StreamCarrier {
   var room: Int { isWriting ? 0 : layer.room(at: now) }
   var backlog: Int { layer.pendingBytes }
   var lineStatistics: LineStatistics? { layer.statistics }
-  var isInterrupted: Bool { silentSince != nil }
+  var interruption: LineInterruption? {
+    silence.map { LineInterruption(since: $0.since, reason: line == nil ? delegate?.obstacle : nil) }
+  }
 
   func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }

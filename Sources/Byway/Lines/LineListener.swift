@@ -9,6 +9,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: everything that varies is touched on the event loop only.
   private let driver: LineDriver
   private let queue = ChannelQueue()
+  private let lines: any Listener
   private let logger: Logger
   private var isLost = false
 
@@ -16,7 +17,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     _ layer: LineLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
   ) async throws -> any Listener {
     let listener = LineListener(
-      LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), logger: logger)
+      LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), lines: lines, logger: logger)
     try await eventLoop.submit { listener.driver.delegate = listener }.get()
     let taking = Task {
       do {
@@ -26,7 +27,9 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
         listener.queue.end(throwing: error)
       }
     }
-    return QueueListener(address: lines.address, queue: listener.queue, reread: { try await lines.reread() }) {
+    return QueueListener(
+      address: lines.address, queue: listener.queue, obstacle: { lines.obstacle }, reread: { try await lines.reread() }
+    ) {
       await lines.close()
       taking.cancel()
       // A session that runs was accepted, and lives on until its owner ends it.
@@ -34,8 +37,9 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  private init(_ driver: LineDriver, logger: Logger) {
+  private init(_ driver: LineDriver, lines: any Listener, logger: Logger) {
     self.driver = driver
+    self.lines = lines
     self.logger = logger
   }
 
@@ -79,4 +83,6 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   func lineLost() {
     isLost = true
   }
+
+  var obstacle: String? { lines.obstacle }
 }

@@ -11,7 +11,7 @@ extension LineStatistics {
     facts.append(
       "\(sentFrames) frames sent, \(repeatedFrames) of them again; \(receivedFrames) received, \(damagedFrames) damaged"
     )
-    facts.append(errors)
+    if let errors { facts.append("\(errors)") }
     return facts
   }
 
@@ -19,14 +19,6 @@ extension LineStatistics {
   package var report: [String] { facts.map { Self.reportMark + $0 } }
 
   package static let reportMark = "line: "
-
-  /// Both ways: what arrived damaged here, and what had to be sent again because it did not arrive there.
-  private var errors: String {
-    let bytes = sentBytes + receivedBytes
-    let count = damagedFrames + repeatedFrames
-    guard count > 0, bytes > 0 else { return "no errors in \(bytes) bytes" }
-    return "\(count * 1_000_000 / bytes) errors in a million bytes, \(count) in \(bytes)"
-  }
 
   private static func milliseconds(_ nanoseconds: UInt64) -> String {
     let tenths = (nanoseconds + 50_000) / 100_000

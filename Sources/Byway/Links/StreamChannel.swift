@@ -10,8 +10,9 @@ package protocol StreamCarrier: AnyObject {
   var backlog: Int { get }
   /// What the line underneath does; `nil` where there is none.
   var lineStatistics: LineStatistics? { get }
-  /// The line underneath is gone, and the stream waits for it. ``StreamChannel/resumed()`` tells when the other end is heard again.
-  var isInterrupted: Bool { get }
+  /// Of the line underneath, for which the stream waits; `nil` where there is none. ``StreamChannel/resumed()`` tells when the other
+  /// end is heard again.
+  var interruption: LineInterruption? { get }
   func write(_ bytes: ByteBuffer)
   /// What was written may leave.
   func flush()
@@ -25,7 +26,7 @@ package protocol StreamCarrier: AnyObject {
 }
 
 extension StreamCarrier {
-  package var isInterrupted: Bool { false }
+  package var interruption: LineInterruption? { nil }
   package func abandon() { close() }
 }
 
@@ -101,8 +102,8 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   /// What the line underneath does; `nil` where there is none, and once the stream is over. On the event loop.
   package var lineStatistics: LineStatistics? { carrier?.lineStatistics }
 
-  /// The line underneath is gone, and the stream waits for it. On the event loop.
-  package var isInterrupted: Bool { carrier?.isInterrupted ?? false }
+  /// Of the line underneath, for which the stream waits. On the event loop.
+  package var interruption: LineInterruption? { carrier?.interruption }
 
   /// Ends the stream now. What was written and has not left does not leave any more. On the event loop.
   package func abandon() {

@@ -144,6 +144,10 @@ public protocol Listener: Sendable {
   /// transport has no more to give (`stdio:` has one); it throws where accepting cannot go on.
   var channels: AsyncThrowingStream<any Channel, any Error> { get }
 
+  /// Why nobody can come now, for people: there is no such device, for example. `nil` where nothing is known to be in the way. Any
+  /// thread.
+  var obstacle: String? { get }
+
   /// Reads anew the files that its address names, certificates for example. Others have none.
   /// - Returns: makes them count, for who comes from then on; until it is called, those read before stay in use.
   /// - Throws: ``BywayError`` where they cannot be used.
@@ -154,6 +158,9 @@ public protocol Listener: Sendable {
 }
 
 extension Listener {
+  /// Nothing.
+  public var obstacle: String? { nil }
+
   /// Nothing to read.
   public func reread() async throws -> @Sendable () -> Void { {} }
 }

@@ -69,11 +69,14 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   var idle: [HTTP1ClientConnection] = []
   /// A better road than the one in use is tried.
   var isSearching = false
+  /// The latest that goes over a line, which carries one at a time.
+  private weak var stream: StreamChannel?
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
   private(set) var connectionCount = 0
   var idleCount: Int { idle.count }
+  var interruption: LineInterruption? { stream?.interruption }
   private(set) var dialCount = 0
   private var backoff = Backoff()
   private var isBackingOff = false
@@ -306,6 +309,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private func opened(_ opened: OpenedRoad) {
     connectionOpens()
+    stream = opened.channel as? StreamChannel
     start(opened, for: self)
   }
 

@@ -154,8 +154,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package var status: UpstreamStatus {
     var lastSeen = lastSeen
     let state: UpstreamStatus.State =
-      if case .connected = state {
-        .open(since: openedAt)
+      if case .connected(let connection) = state {
+        connection.interruption.map { .interrupted($0) } ?? .open(since: openedAt)
       } else if let lastFailure {
         .down(lastFailure)
       } else {
@@ -265,7 +265,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       return .noResponse(from: name)
     case .deadline, .waited:
       let reason =
-        if case .connected(let connection) = state, connection.isInterrupted {
+        if case .connected(let connection) = state, connection.interruption != nil {
           "The line of \(name) is gone, and has not come back in time."
         } else if hasOpened {
           "\(name) opened, but nothing has come from its far end."

@@ -41,7 +41,7 @@ extension HTTP1Upstream: Upstream {
   package var status: UpstreamStatus {
     let state: UpstreamStatus.State =
       if connectionCount > 0 {
-        .open(since: nil)
+        interruption.map { .interrupted($0) } ?? .open(since: nil)
       } else if let lastFailure {
         .down(lastFailure)
       } else {

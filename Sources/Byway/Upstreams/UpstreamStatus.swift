@@ -12,6 +12,8 @@ package struct UpstreamStatus: Sendable {
     case opening
     /// - Parameter since: `nil` where there are several.
     case open(since: NIODeadline?)
+    /// Open, but nothing comes or goes: its line is gone, and it waits for that.
+    case interrupted(LineInterruption)
     /// The last connection, or the last try to open one, came to nothing.
     case down(BywayError)
   }
@@ -38,7 +40,7 @@ package struct UpstreamStatus: Sendable {
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.
   package let counts: LinkCounts?
-  /// When a connection was last open; `nil` where one is, or none was, or each exchange has its own.
+  /// When a connection was last good; `nil` where one is, or none was, or each exchange has its own.
   package let lastSeen: NIODeadline?
   /// The better one first; empty where there is just one.
   package let roads: [RoadStatus]
@@ -51,6 +53,6 @@ package struct UpstreamStatus: Sendable {
     self.roads = roads
     self.line = line
     self.counts = counts
-    self.lastSeen = lastSeen
+    self.lastSeen = if case .interrupted(let interruption) = state { interruption.since } else { lastSeen }
   }
 }

@@ -12,6 +12,8 @@ struct DaemonStatus: Sendable {
       case idle
       case opening
       case up
+      /// Its line is gone, and the session waits for it.
+      case interrupted
       /// It was up, and nobody has needed it since.
       case closed
       case down
@@ -129,7 +131,7 @@ extension LineStatistics {
       "repeatedFrames": .number(repeatedFrames), "receivedFrames": .number(receivedFrames),
       "damagedFrames": .number(damagedFrames), "duplicateFrames": .number(duplicateFrames),
       "foreignBytes": .number(foreignBytes), "resumes": .number(resumes),
-      "lossesPerMillionBytes": .number(lossesPerMillionBytes),
+      "errors": errors.map { .number($0.count) }, "errorsPerMillionBytes": errors.map { .number($0.perMillionBytes) },
     ]
   }
 }
@@ -159,6 +161,7 @@ extension DaemonStatus.Road {
     self.init(name, status) { state in
       switch state {
       case .open: .up
+      case .interrupted: .interrupted
       case _ where isInbound: .waiting
       case .idle: .idle
       case .opening: .opening
@@ -187,11 +190,32 @@ extension DaemonStatus.Road {
     counts = status.counts
   }
 
+  /// One that this end serves.
+  /// - Parameters:
+  ///   - isDialed: this end opens it.
+  ///   - connections: that are open.
+  ///   - obstacle: why nobody can come.
+  init(served name: String, isDialed: Bool, _ connections: [ServedLink], obstacle: String?) {
+    self.name = name
+    line = connections.lazy.compactMap(\.line).first
+    if let open = connections.first(where: { $0.interruption == nil }) {
+      state = .up
+      since = .secondsSinceEpoch(of: open.since)
+    } else if let interruption = connections.lazy.compactMap(\.interruption).first {
+      state = .interrupted
+      since = .secondsSinceEpoch(of: interruption.since)
+      reason = interruption.reason
+    } else {
+      state = !isDialed ? .waiting : obstacle == nil ? .opening : .down
+      reason = obstacle
+    }
+  }
+
   init(origin name: String, _ status: UpstreamStatus) {
     self.init(name, status) { state in
       switch state {
       case .idle, .opening: .unknown
-      case .open, .closed: .reachable
+      case .open, .interrupted, .closed: .reachable
       case .down: .unreachable
       }
     }
@@ -203,6 +227,9 @@ extension DaemonStatus.Road {
     connections = status.connections
     switch status.state {
     case .open(let since): self.since = since.map { .secondsSinceEpoch(of: $0) }
+    case .interrupted(let interruption):
+      since = .secondsSinceEpoch(of: interruption.since)
+      reason = interruption.reason
     case .down(let error): reason = error.message
     case .idle, .opening, .closed: break
     }

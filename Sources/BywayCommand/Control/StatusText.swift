@@ -1,4 +1,5 @@
 import Byway
+import LineLayer
 import Primitives
 
 /// A daemon's status as people read it, made of its JSON: another version's may have less or more.
@@ -53,24 +54,42 @@ struct StatusText {
   }
 
   private func text(of road: JSON) -> String {
-    let word = (road["state"]?.text ?? "unknown").visible
-    let state = word == "standingBy" ? "standing by" : word
-    var facts = [
-      state == "up" || state == "reachable"
-        ? style.good(state) : state == "down" || state == "unreachable" ? style.bad(state) : state
-    ]
-    if let since = since(road) { facts[0] += " for \(since)" }
-    if let reason = road["reason"]?.text { facts.append(reason.visible) }
+    let reason = road["reason"]?.text
+    var state = state(road["state"]?.text ?? "unknown", because: reason)
+    if let since = since(road) { state += " for \(since)" }
+    var facts = [state]
+    if let reason { facts.append(reason.visible) }
     let line = road["line"]
     if let nanoseconds = number(road["roundTripNanoseconds"]) ?? number(line?["roundTripNanoseconds"]) {
       facts.append("round trip \(Decimal.text(Double(nanoseconds) / 1_000_000, digits: 1)) ms")
     }
     if let rate = number(line?["bytesPerSecond"]) { facts.append("\(rate) bytes/s") }
-    if let losses = number(line?["lossesPerMillionBytes"]) { facts.append("\(losses) errors in a million bytes") }
+    if let errors = line.flatMap(errors) { facts.append("\(errors)") }
     if let resumes = number(line?["resumes"]), resumes > 0 {
       facts.append(resumes == 1 ? "resumed once" : "resumed \(resumes) times")
     }
     return "\((road["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
+  }
+
+  private func state(_ state: String, because reason: String?) -> String {
+    switch state {
+    case "up", "reachable": style.good(state)
+    case "down", "interrupted", "unreachable": style.bad(state)
+    // Where nothing is in the way it is the far end that is waited for.
+    case "waiting" where reason != nil: style.bad("waiting for the line")
+    case "standingBy": "standing by"
+    default: state.visible
+    }
+  }
+
+  private func errors(on line: JSON) -> LineErrors? {
+    func count(_ name: String) -> UInt64? {
+      if case .number(let digits)? = line[name] { UInt64(digits) } else { nil }
+    }
+    guard let errors = count("errors"), let sent = count("sentBytes"), let received = count("receivedBytes") else {
+      return nil
+    }
+    return LineErrors(count: errors, in: sent &+ received)
   }
 
   private var requests: String {

@@ -41,13 +41,10 @@ extension Gateway: DaemonMember {
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
     let open = await openLinks()
-    let roads = zip(links, addresses).map { link, address in
-      let connections = open.filter { $0.address == address }
-      let state: DaemonStatus.Road.State =
-        connections.isEmpty ? (link.opening == .dial ? .opening : .waiting) : .up
-      return DaemonStatus.Road(
-        name: address.publicName, state: state, since: connections.first.map { .secondsSinceEpoch(of: $0.since) },
-        line: connections.lazy.compactMap(\.line).first)
+    let roads = zip(links, entrances).map { link, entrance in
+      DaemonStatus.Road(
+        served: entrance.address.publicName, isDialed: link.opening == .dial,
+        open.filter { $0.address == entrance.address }, obstacle: entrance.obstacle)
     }
     let origin = DaemonStatus.Road(origin: origin.text, await originStatus() ?? UpstreamStatus(.idle))
     return DaemonStatus.Member(

@@ -9,6 +9,8 @@ struct DeviceListing: Sendable, Hashable {
     case idle
     case opening
     case up
+    /// Its line is gone, and requests wait for it.
+    case interrupted
     /// It was up, and nobody has needed it since.
     case closed
     case down
@@ -53,6 +55,7 @@ extension DeviceListing.Device {
     case _ where entry.leftAt != nil: (state, reason) = (.away, nil)
     case _ where entry.obstacle != nil: (state, reason) = (.obstructed, entry.obstacle)
     case .open: (state, reason) = (.up, nil)
+    case .interrupted(let interruption): (state, reason) = (.interrupted, interruption.reason)
     case _ where entry.isInbound: (state, reason) = (.waiting, nil)
     case .idle: (state, reason) = (.idle, nil)
     case .opening: (state, reason) = (.opening, nil)

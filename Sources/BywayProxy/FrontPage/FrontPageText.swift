@@ -51,6 +51,7 @@ enum FrontPageText {
     case .idle: "not asked for yet"
     case .opening: "opening"
     case .up: "up"
+    case .interrupted: "interrupted"
     case .closed: "closed, opens when asked for"
     case .down: "down"
     case .waiting: "waiting for its gateway"
@@ -77,7 +78,8 @@ enum FrontPageText {
     .state::before { content: ""; display: inline-block; width: 0.6em; height: 0.6em; border-radius: 50%; margin-right: 0.5em;
       background: #8888 }
     [data-state="up"] .state::before { background: #2a8f3f }
-    [data-state="down"] .state::before, [data-state="obstructed"] .state::before { background: #c5372c }
+    [data-state="down"] .state::before, [data-state="interrupted"] .state::before,
+    [data-state="obstructed"] .state::before { background: #c5372c }
     @media (max-width: 40rem) { thead { display: none } th, td { display: block; border: 0; padding: 0.1rem 0 } tr { display: block;
       padding: 0.6rem 0; border-bottom: 1px solid #8885 } }
 

@@ -91,9 +91,6 @@ struct FrameSizer {
     return max((best + Unit.size / 2) / Unit.size * Unit.size, Self.smallest)
   }
 
-  /// Losses in a million bytes.
-  var lossesPerMillionBytes: Int { Int(lasting.halfLosses * 500_000 / lasting.bytes) }
-
   private func squareRoot(_ value: UInt64) -> UInt64 {
     guard value > 1 else { return value }
     var guess = UInt64(1) << UInt64((65 - value.leadingZeroBitCount) / 2)

@@ -52,6 +52,26 @@ import Testing
     #expect(response.error?.message.contains("The line of serial:test is gone") == true)
   }
 
+  @Test("finds a link that says since when it is interrupted, and why, until the far end is heard again")
+  func status() throws {
+    func interruption() -> LineInterruption? {
+      if case .interrupted(let interruption) = upstream.status.state { interruption } else { nil }
+    }
+    #expect(interruption() == nil)
+    let start = rig.loop.now
+    rig.near.obstacle = "There is no such device."
+    try rig.unplug()
+    #expect(interruption()?.since == start && interruption()?.reason == "There is no such device.")
+    #expect(upstream.status.lastSeen == start)
+    try rig.run(for: .seconds(3))
+    #expect(interruption()?.since == start)
+    try rig.plugIn()
+    // The device is there, and nothing has come through it.
+    #expect(interruption()?.since == start && interruption()?.reason == nil)
+    try rig.run(for: .seconds(2))
+    #expect(interruption() == nil && upstream.status.lastSeen == nil)
+  }
+
   @Test("is answered when the line comes back in time, however long the answer takes then")
   func comesBack() throws {
     try rig.unplug()

@@ -101,6 +101,8 @@ final class LineRig {
 
     func lineLost() { losses += 1 }
 
+    var obstacle: String?
+
     func write(_ bytes: ByteBuffer) -> Outcome {
       guard let channel else { return Outcome(driver.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)) }
       return Outcome(channel.writeAndFlush(bytes))

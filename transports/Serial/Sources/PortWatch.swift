@@ -14,7 +14,8 @@ struct PortWatch: Sendable {
   /// - Throws: ``SerialFailure`` where waiting would not help.
   func listen(on address: LinkAddress) async throws -> any Listener {
     let queue = ChannelQueue(limit: 1)
-    var waiting = Waiting(opener.address.device, opener.logger)
+    let obstacle = Obstacle()
+    var waiting = Waiting(opener.address.device, obstacle, opener.logger)
     var first: (any Channel)?
     do {
       first = try await opener.open(to: queue)
@@ -22,7 +23,7 @@ struct PortWatch: Sendable {
       waiting.goOn(failure, atOnce: true)
     }
     let watch = Task { [first, waiting] in await run(first, waiting, queue) }
-    return QueueListener(address: address, queue: queue) { watch.cancel() }
+    return QueueListener(address: address, queue: queue, obstacle: { obstacle.text }) { watch.cancel() }
   }
 
   private func run(_ first: (any Channel)?, _ waiting: Waiting, _ queue: ChannelQueue) async {
@@ -31,12 +32,12 @@ struct PortWatch: Sendable {
     while !Task.isCancelled {
       if let opened = channel {
         try? await opened.closeFuture.get()
-        waiting.end()
       }
       // Before each attempt, so that a line that ends at once does not make this a busy loop.
       do { try await Task.sleep(for: Self.interval) } catch { break }
       do {
         channel = try await opener.open(to: queue)
+        waiting.end()
       } catch {
         channel = nil
         if !Task.isCancelled { waiting.goOn(error) }
@@ -50,12 +51,14 @@ struct PortWatch: Sendable {
 /// moment after its name.
 private struct Waiting {
   private let device: SerialAddress.Device
+  private let obstacle: Obstacle
   private let logger: Logger
   private var seen: String?
   private var said: String?
 
-  init(_ device: SerialAddress.Device, _ logger: Logger) {
+  init(_ device: SerialAddress.Device, _ obstacle: Obstacle, _ logger: Logger) {
     self.device = device
+    self.obstacle = obstacle
     self.logger = logger
   }
 
@@ -64,6 +67,7 @@ private struct Waiting {
     let failure = error as? SerialFailure
     // The list of other ports in the message changes while an adapter comes and goes.
     let reason = failure.map { $0.isAbsence ? "absent" : $0.message } ?? "\(error)"
+    obstacle.text = failure?.message ?? reason
     if atOnce || reason == seen, reason != said {
       logger.notice("Waiting for \(device). \(failure?.message ?? reason)")
       said = reason
@@ -76,5 +80,6 @@ private struct Waiting {
   mutating func end() {
     seen = nil
     said = nil
+    obstacle.text = nil
   }
 }

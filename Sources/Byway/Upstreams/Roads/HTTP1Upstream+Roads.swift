@@ -4,7 +4,7 @@ import NIOCore
 extension HTTP1Upstream {
   /// Its line is gone, and another road is not.
   func mustLeave(_ connection: HTTP1ClientConnection) -> Bool {
-    roads.areSeveral && connection.isInterrupted
+    roads.areSeveral && connection.interruption != nil
   }
 
   func isOnLesserRoad(_ connection: HTTP1ClientConnection) -> Bool {
@@ -14,7 +14,7 @@ extension HTTP1Upstream {
   func connectionInterrupted(_ connection: HTTP1ClientConnection) {
     guard roads.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
-      guard connection.isInterrupted else { return }
+      guard connection.interruption != nil else { return }
       connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
     }
   }

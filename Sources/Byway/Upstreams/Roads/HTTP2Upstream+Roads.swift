@@ -17,13 +17,13 @@ extension HTTP2Upstream {
 
   /// Its line is gone, and may be back at once. What was sent now could not be repeated over another road.
   func mustWait(for connection: HTTP2ClientConnection) -> Bool {
-    roads.areSeveral && connection.isInterrupted
+    roads.areSeveral && connection.interruption != nil
   }
 
   func connectionInterrupted(_ connection: HTTP2ClientConnection) {
     guard roads.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
-      guard connection.isInterrupted else { return }
+      guard connection.interruption != nil else { return }
       connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
     }
   }

@@ -1,0 +1,24 @@
+/// What went wrong on a line, both ways: what arrived damaged here, and what had to be sent again because it did not arrive there.
+/// Counted, never guessed.
+package struct LineErrors: Sendable, Hashable {
+  package let count: UInt64
+  /// On the wire, in both directions.
+  package let bytes: UInt64
+
+  /// `nil` while there were no bytes, and where there cannot have been as many errors in them.
+  package init?(count: UInt64, in bytes: UInt64) {
+    guard bytes > 0, count <= bytes else { return nil }
+    self.count = count
+    self.bytes = bytes
+  }
+
+  package var perMillionBytes: UInt64 {
+    bytes.dividingFullWidth(count.multipliedFullWidth(by: 1_000_000)).quotient
+  }
+}
+
+extension LineErrors: CustomStringConvertible {
+  package var description: String {
+    count == 0 ? "no errors in \(bytes) bytes" : "\(perMillionBytes) errors in a million bytes, \(count) in \(bytes)"
+  }
+}
