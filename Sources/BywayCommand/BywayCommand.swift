@@ -35,6 +35,7 @@ public enum BywayCommand {
   }
 
   private static func run(_ arguments: [String]) async throws {
+    LogFormat.beginDaemon(arguments)
     try RootCommand.checkName(in: arguments)
     var command = try RootCommand.parseAsRoot(arguments)
     try OptionCount.check(arguments, of: type(of: command))

@@ -117,6 +117,7 @@ import Testing
       for (path, name) in [(identity.cert, "cert"), (identity.key, "key")] {
         try house.folder.write(try String(contentsOfFile: path, encoding: .utf8), to: name)
       }
+      chmod(house.folder["key"], 0o600)
     }
     func text(_ more: String) -> String {
       """

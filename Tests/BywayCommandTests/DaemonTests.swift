@@ -23,6 +23,57 @@ import Testing
     await gateway.process.stop()
   }
 
+  /// What a daemon has said on standard error, each line an object.
+  private func events(_ text: String) throws -> [JSON] {
+    try text.split(separator: "\n").map { line in try #require(JSON(parsing: String(line)), "not JSON: \(line)") }
+  }
+
+  @Test("with a log in JSON every line is an object: that it is ready and where, with the port of its metrics")
+  func readyInJSON() async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try ChildProcess(
+      BywayProcess.command(),
+      [
+        "gateway", "--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1", "--log-format", "json",
+        "--log-level", "error", "--metrics", "127.0.0.1:0", "--instance", "hall",
+      ], environment: ["XDG_RUNTIME_DIR": folder.path])
+    _ = try await gateway.errorLine(containing: "\"metrics\"", within: .seconds(10))
+    let ready = try events(gateway.errorText).filter { $0["message"]?.text == "Ready" }.compactMap { $0["metadata"] }
+    #expect(ready.contains { $0["listens"]?.text?.hasPrefix("tcp://127.0.0.1:") == true })
+    let addresses = ready.compactMap { $0["metrics"]?.text }
+    let metrics = try #require(addresses.first)
+    #expect(try await Curl.fetch(metrics).text.contains("byway_link_up"))
+    #expect(await gateway.stop() == .code(0))
+    _ = try events(gateway.errorText)
+  }
+
+  @Test("in the journal's format the line is as people read it, with a priority")
+  func readyInJournal() async throws {
+    let folder = try TemporaryFolder()
+    let gateway = try ChildProcess(
+      BywayProcess.command(),
+      ["gateway", "--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1", "--log-format", "journal"])
+    let line = try await gateway.errorLine(containing: "ready on", within: .seconds(10))
+    #expect(line == "<5>byway: gateway ready on unix:\(folder["l"])")
+    #expect(await gateway.stop() == .code(0))
+  }
+
+  @Test(
+    "why it does not start is a line of its log's format, whether arguments or the file ask for that",
+    arguments: [
+      ["--log-format", "json", "--link", "nowhere:x", "--origin", "http://127.0.0.1:1"],
+      ["--log-format=json", "--nonsense"],
+      ["--config"],
+    ])
+  func failureInJSON(_ arguments: [String]) async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("log-format = json\norign = http://127.0.0.1:1\n", to: "g.conf")
+    let result = try await BywayProcess.run(["gateway"] + arguments + (arguments == ["--config"] ? [file] : []))
+    #expect(result.exitCode == 64)
+    let events = try events(result.errorText)
+    #expect(!events.isEmpty && events.allSatisfy { $0["level"]?.text == "error" }, "\(result.errorText)")
+  }
+
   @Test("stop with 0 on SIGTERM and SIGINT, and remove their socket", arguments: [SIGTERM, SIGINT])
   func stop(_ signal: Int32) async throws {
     let folder = try TemporaryFolder()

@@ -31,6 +31,8 @@ actor Daemon<Command: DaemonCommand>: Service {
   let observation: DaemonObservation
   let tally = ExchangeTally()
   private var servers: [LocalServer] = []
+  /// Where metrics are served, as bound.
+  private var metricsAddress: LinkAddress?
   private var place: ControlFolders.Place?
   var drain: TimeAmount
   /// As the plan in force has it; another may have been set by hand since.
@@ -93,6 +95,7 @@ actor Daemon<Command: DaemonCommand>: Service {
         return ControlServer.metrics(await self.metrics())
       }
       servers.append(server)
+      metricsAddress = server.address
     }
     try await startControl()
   }
@@ -137,14 +140,20 @@ actor Daemon<Command: DaemonCommand>: Service {
     return logger
   }
 
-  var readyLines: [String] {
+  var readyNotices: [ReadyNotice] {
     get async {
-      var lines: [String] = []
+      var notices: [ReadyNotice] = []
       for entry in running {
         let name = entry.name.isEmpty ? Member.kind : "\(Member.kind) \(entry.name)"
-        lines.append("byway: \(name) \(await entry.member.readiness)")
+        let readiness = await entry.member.readiness
+        notices.append(
+          ReadyNotice(words: "\(name) \(readiness.words)", facts: [(Member.kind, entry.name)] + readiness.facts))
       }
-      return lines
+      if let metricsAddress {
+        let url = "\(ListenAddress.url(metricsAddress))/metrics"
+        notices.append(ReadyNotice(words: "metrics at \(url)", facts: [("metrics", url)]))
+      }
+      return notices
     }
   }
 

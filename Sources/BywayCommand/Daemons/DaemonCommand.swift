@@ -32,8 +32,8 @@ protocol DaemonMember: Sendable {
   ///   - name: of its section.
   ///   - measures: asks the far end for a round trip, which may take a second.
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member
-  /// As in "byway: gateway …".
-  var readiness: String { get async }
+  /// What follows "gateway" and its name.
+  var readiness: ReadyNotice { get async }
 }
 
 extension DaemonMember {
@@ -111,6 +111,7 @@ extension DaemonCommand {
       try StandardStream.output.write("\(file.config ?? "What the options say") is valid.\n")
       return
     }
+    if daemon.observation.logFormat == nil, let format = source.logFormat { LogLevels.set(format) }
     let name = try file.name(of: Member.kind)
     let service = DaemonService { manager in
       // After the signals are taken: who asks for a reload meanwhile gets it.

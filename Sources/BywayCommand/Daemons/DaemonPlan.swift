@@ -31,6 +31,13 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
 }
 
 extension DaemonPlan.Source {
+  /// The one that the file asks for, whatever else may be wrong in it.
+  var logFormat: LogFormat? {
+    let kinds = [Command.Member.kind] + [Command.Member.sharedSections?.kind].compactMap(\.self)
+    guard let file, let settings = try? ConfigurationFile(path: file, sections: kinds).entries else { return nil }
+    return settings.last { $0.name == "log-format" }.flatMap { LogFormat(rawValue: $0.value) }
+  }
+
   /// The command line does not change; what it names may have.
   func read() throws -> DaemonPlan {
     try read(given: Command.parse(arguments))

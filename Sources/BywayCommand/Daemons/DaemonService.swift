@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Primitives
 
 /// Runs a service as a process: says when it is ready, and does what signals ask for.
 struct DaemonService<Served: Service>: Sendable {
@@ -44,7 +45,9 @@ struct DaemonService<Served: Service>: Sendable {
     let manager = ServiceManager.ofThisProcess(logger: logger)
     let service = try await start(manager)
     ResidentMemory.releaseStartUp()
-    for line in await service.readyLines { StandardStream.error.writeLine(line) }
+    for notice in await service.readyNotices {
+      try? Descriptor.write(notice.bytes(LogLevels.currentFormat, at: .now()), to: STDERR_FILENO)
+    }
     manager.ready(status: await service.statusLine)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {

@@ -52,12 +52,14 @@ extension Gateway: DaemonMember {
   }
 
   /// Where it listens it is ready; where it dials, that is for the log to say, because the far end may not be there.
-  var readiness: String {
+  var readiness: ReadyNotice {
     func places(_ dials: Bool) -> String {
       zip(links, addresses).filter { ($0.0.opening == .dial) == dials }.map(\.1.text).joined(separator: " ")
     }
     let (listening, dialing) = (places(false), places(true))
-    if dialing.isEmpty { return "ready on \(listening)" }
-    return "\(listening.isEmpty ? "started" : "ready on \(listening)"), dials \(dialing)"
+    let beginning = listening.isEmpty ? "started" : "ready on \(listening)"
+    return ReadyNotice(
+      words: dialing.isEmpty ? beginning : "\(beginning), dials \(dialing)",
+      facts: [("listens", listening), ("dials", dialing)].filter { !$0.1.isEmpty })
   }
 }

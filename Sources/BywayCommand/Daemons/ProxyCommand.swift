@@ -67,15 +67,17 @@ extension Proxy: DaemonMember {
       isInbound: device.isInbound, roundTrip: roundTrip)
   }
 
-  var readiness: String {
+  var readiness: ReadyNotice {
     get async {
       let devices = await devices()
       let count = devices.count { $0.name != nil }
-      let ready = "ready on \(ListenAddress.url(address))"
+      let url = ListenAddress.url(address)
       guard let link = devices.first(where: { $0.name == nil })?.addresses.first else {
-        return "\(ready) for \(count) devices"
+        return ReadyNotice(words: "ready on \(url) for \(count) devices", facts: [("listens", url)])
       }
-      return "\(ready) → \(link)\(count == 0 ? "" : " and \(count) devices by name")"
+      return ReadyNotice(
+        words: "ready on \(url) → \(link)\(count == 0 ? "" : " and \(count) devices by name")",
+        facts: [("listens", url), ("link", "\(link)")])
     }
   }
 }

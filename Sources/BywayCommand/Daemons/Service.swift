@@ -1,7 +1,7 @@
 /// What serves until it is stopped.
 protocol Service: Sendable {
   /// Said on standard error when it serves.
-  var readyLines: [String] { get async }
+  var readyNotices: [ReadyNotice] { get async }
   func waitUntilEnded() async throws
   /// How it is, in a line.
   var statusLine: String { get async }

@@ -8,7 +8,7 @@ struct DemoShow: Service {
   private static let patience = TimeAmount.seconds(1)
 
   var statusLine: String { "The demo is at \(stage.url)" }
-  var readyLines: [String] { ["byway: demo ready on \(stage.url)"] }
+  var readyNotices: [ReadyNotice] { [ReadyNotice(words: "demo ready on \(stage.url)", facts: [("demo", stage.url)])] }
 
   func waitUntilEnded() async throws {
     let watching = Task {

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Byway
+import Glibc
+import Primitives
 
 /// What a user hears of an error: one line, and an exit status.
 struct ErrorReport {
@@ -35,11 +37,19 @@ struct ErrorReport {
 
   func print() -> ExitStatus {
     switch text {
-    case .failures(let messages): for message in messages { StandardStream.error.writeLine("byway: \(message)") }
+    case .failures(let messages): for message in messages { Self.print(failure: message) }
     case .answer(let answer): try? StandardStream.output.write(answer + "\n")
     case .none: break
     }
     return status
+  }
+
+  /// As a line of the log, where a daemon's is not text: whoever reads it reads the errors of a start as well.
+  private static func print(failure message: String) {
+    let format = LogLevels.currentFormat
+    guard format != .text else { return StandardStream.error.writeLine("byway: \(message)") }
+    let line = LogLine(time: .now(), level: .error, label: "byway", message: message, metadata: [])
+    try? Descriptor.write(line.bytes(format), to: STDERR_FILENO)
   }
 
   /// Errors of ArgumentParser, whose help is one of them.

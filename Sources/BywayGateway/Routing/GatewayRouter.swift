@@ -56,7 +56,7 @@ final class GatewayRouter: ExchangeHandler {
     if successor.configuration.origin.text == configuration.origin.text {
       successor.known =
         switch originStatus?.state {
-        case .open, .closed: .closed
+        case .open, .interrupted, .closed: .closed
         case .down(let error): .down(error)
         case .idle, .opening, nil: nil
         }
