@@ -224,8 +224,8 @@ let package = Package(
       "BywayProxyTests",
       [
         "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineDevices", "LineEmulation", "LineLayer", "TestTools",
-        "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore, nioPosix,
-        nioEmbedded, httpTypes, logging,
+        "TestPeers", "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore,
+        nioPosix, nioEmbedded, httpTypes, logging,
       ]),
     tests(
       "BywayInterceptorsTests",

@@ -92,7 +92,7 @@ import TransportTestSupport
         self.upstreams = upstreams
         hub = InboundHub(
           link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, logger: record.logger
-        ) { [upstreams] name in upstreams[name?.text ?? ""] }
+        ) { [upstreams] claim, _ in upstreams[claim.name?.text ?? ""] }
         hub?.start()
       }.get()
     }

@@ -11,6 +11,9 @@ public struct DeviceDirectory: Sendable {
   package let hosts: DeviceHosts
   /// Others may be found besides.
   package let isOpen: Bool
+  /// Links that gateways dial, each for the device that it says to be.
+  package let hubs: [Link]
+  package let sharing: GatewaySharing
   private let byName: [DeviceName: Device]
 
   /// One device, which needs no name.
@@ -19,6 +22,8 @@ public struct DeviceDirectory: Sendable {
     devices = []
     patterns = []
     isOpen = false
+    hubs = []
+    sharing = .newest
     byName = [:]
     hosts = .localhost
   }
@@ -36,10 +41,16 @@ public struct DeviceDirectory: Sendable {
     try self.init(devices, patterns: patterns, main: main, suffixes: suffixes, isOpen: false)
   }
 
-  /// - Parameter isOpen: others may be found besides.
+  /// - Parameters:
+  ///   - isOpen: others may be found besides.
+  ///   - hubs: links that gateways dial, each for the device that it says to be.
+  ///   - sharing: what becomes of a name that several gateways claim.
   package init(
-    _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool
+    _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool,
+    hubs: [Link] = [], sharing: GatewaySharing = .newest
   ) throws {
+    self.hubs = hubs
+    self.sharing = sharing
     if !main.isEmpty { try main.checkRoads() }
     self.isOpen = isOpen
     self.main = main
@@ -55,7 +66,7 @@ public struct DeviceDirectory: Sendable {
   }
 
   /// Names mean nothing here: whatever is asked for goes to the one device.
-  package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty && !isOpen }
+  package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty && hubs.isEmpty && !isOpen }
 
   /// Beneath which the devices' names stand; `nil` where there is only one, which has none.
   var siblings: DeviceHosts? { isUnnamed ? nil : hosts }
@@ -63,7 +74,7 @@ public struct DeviceDirectory: Sendable {
   package subscript(name: DeviceName) -> Device? { byName[name] }
 
   /// All links that are configured.
-  package var links: [Link] { main + devices.flatMap(\.roads) }
+  package var links: [Link] { main + devices.flatMap(\.roads) + hubs }
 
   /// Why a name leads nowhere.
   /// - Parameter known: names that there are.

@@ -18,7 +18,10 @@ package final class DeviceTable: @unchecked Sendable {
 
   package let eventLoop: any EventLoop
   package private(set) var directory: DeviceDirectory
-  private var terms: OpenDevice.Terms
+  private(set) var terms: OpenDevice.Terms
+  /// By the texts of their links.
+  var hubs: [String: InboundHub] = [:]
+  var dialed = DialedDevices()
   private var opened: [[String]: OpenDevice] = [:]
   /// Those of ``opened`` that were asked for by a name.
   private var named: [DeviceName: OpenDevice] = [:]
@@ -66,8 +69,12 @@ package final class DeviceTable: @unchecked Sendable {
       made[name]?.lastUse = eventLoop.now
       if let known = made[name] { return known.device }
     }
+    if let device = dialed[name] { return device }
+    if isShutDown { throw Self.wasShutDown }
     return try make(name)
   }
+
+  private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
   /// - Throws: ``BywayError`` with code `misdirected` where there is none.
   package func mainDevice() throws(BywayError) -> OpenDevice {
@@ -80,7 +87,7 @@ package final class DeviceTable: @unchecked Sendable {
   }
 
   private func open(_ roads: [Link]) throws(BywayError) -> OpenDevice {
-    if isShutDown { throw BywayError(.cancelled, "The client was shut down.", processing: .none) }
+    if isShutDown { throw Self.wasShutDown }
     if let device = opened[roads.identity] { return device }
     let device = OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
     opened[roads.identity] = device
@@ -104,7 +111,7 @@ package final class DeviceTable: @unchecked Sendable {
         throw BywayError(error)
       }
     }
-    throw directory.unknown(name.description)
+    throw directory.unknown(name.text)
   }
 
   private func closeIdleLater() {
@@ -130,6 +137,8 @@ package final class DeviceTable: @unchecked Sendable {
     fileprivate var fresh: [OpenDevice] = []
     /// Make files count that were read anew.
     fileprivate var renewals: [@Sendable () -> Void] = []
+    /// Those that gateways may dial from now on, by the texts of their links.
+    var hubs: [String: InboundHub] = [:]
   }
 
   /// Listens where gateways of a directory dial, if nobody does yet. Any thread.
@@ -150,12 +159,17 @@ package final class DeviceTable: @unchecked Sendable {
       preparation.inbound[roads.identity] = device
       if known[roads.identity] == nil { preparation.fresh.append(device) }
     }
+    do { try await prepareHubs(of: directory, terms, in: &preparation) } catch {
+      await abandon(preparation)
+      throw error
+    }
     return preparation
   }
 
   /// Nothing comes of it. Any thread.
   package func abandon(_ preparation: Preparation) async {
     for device in preparation.fresh { await device.shutDown() }
+    try? await eventLoop.submit { for hub in preparation.hubs.values { hub.shutDown() } }.get()
   }
 
   /// Goes over to a directory. Devices whose links it has as well stay open, the others serve whom they have.
@@ -173,6 +187,7 @@ package final class DeviceTable: @unchecked Sendable {
       opened[identity] = device
       device.upstream.open()
     }
+    startHubs(of: preparation)
   }
 
   /// Goes over to another list of devices that were found. Who has gone serves whom he has.
@@ -200,7 +215,10 @@ package final class DeviceTable: @unchecked Sendable {
   /// Returns when all have closed, or have been given time for that. Any thread.
   package func shutDown() async {
     let devices = try? await eventLoop.submit {
-      let devices = Array(self.opened.values) + self.made.values.map(\.device)
+      let devices = Array(self.opened.values) + self.made.values.map(\.device) + self.dialed.all
+      for hub in self.hubs.values { hub.shutDown() }
+      self.hubs = [:]
+      self.dialed.removeAll()
       self.opened = [:]
       self.named = [:]
       self.made = [:]
@@ -241,6 +259,11 @@ extension DeviceTable {
         var entry = self.entry(device.name, device.title, device.roads)
         entry.discovery = found.state
         entries.append(entry)
+      }
+      for (name, device) in self.dialed.sorted {
+        entries.append(
+          DeviceEntry(
+            name: name, title: device.title, addresses: device.addresses, isInbound: true, status: device.upstream.status))
       }
       for (name, entry) in self.made.sorted(by: { $0.key.description < $1.key.description }) {
         entries.append(

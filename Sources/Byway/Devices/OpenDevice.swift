@@ -23,11 +23,14 @@ package final class OpenDevice: @unchecked Sendable {
     }
   }
 
-  package let roads: [Link]
   package let upstream: any Upstream
+  /// The same, where gateways dial a hub.
+  let gateways: HTTP2Upstream?
   package let owned: OwnedUpstream
-  /// The first road's.
-  private let dialer: Dialer
+  /// What its gateway says that it is called; on the event loop.
+  var title: String?
+  private let roads: [LinkAddress]
+  private let inbound: InboundLink?
   private let eventLoop: any EventLoop
   private let bound = Mutex<LinkAddress?>(nil)
 
@@ -35,29 +38,51 @@ package final class OpenDevice: @unchecked Sendable {
   ///   - roads: at least one.
   ///   - siblings: beneath which its names stand, where there are other devices.
   init(_ roads: [Link], _ terms: Terms, among siblings: DeviceHosts?, on eventLoop: any EventLoop) {
-    self.roads = roads
+    self.roads = roads.map(\.address)
     self.eventLoop = eventLoop
+    gateways = nil
     let dialers = roads.map { Dialer($0, logger: terms.logger) }
-    dialer = dialers[0]
+    inbound = dialers.first?.inbound
     upstream = roads.makeUpstream(
       over: dialers, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
       siblings: siblings, logger: terms.logger)
     owned = OwnedUpstream(upstream, on: eventLoop)
   }
 
+  /// A device whose gateways dial a hub.
+  /// - Parameters:
+  ///   - name: that they say.
+  ///   - hub: the address that they dial, as bound.
+  ///   - sharing: what becomes of the name where several claim it.
+  ///   - siblings: beneath which the names stand.
+  init(
+    _ name: DeviceName, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: DeviceHosts?,
+    on eventLoop: any EventLoop
+  ) {
+    roads = [hub]
+    self.eventLoop = eventLoop
+    inbound = nil
+    let gateways = HTTP2Upstream.ofGateways(
+      named: name.text, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
+      sharing: sharing, siblings: siblings, logger: terms.logger)
+    self.gateways = gateways
+    upstream = gateways
+    owned = OwnedUpstream(gateways, on: eventLoop)
+  }
+
   /// The gateway dials, and this end listens.
-  package var isInbound: Bool { dialer.inbound != nil }
+  package var isInbound: Bool { inbound != nil || gateways != nil }
 
   /// Where its roads lead; as bound where the gateway dials.
   package var addresses: [LinkAddress] {
-    bound.withLock { $0.map { [$0] } ?? roads.map(\.address) }
+    bound.withLock { $0.map { [$0] } ?? roads }
   }
 
   /// Listens, where the gateway dials; where it does so already, the files of its address are read anew.
   /// - Returns: makes those files count.
   /// - Throws: ``BywayError`` where it cannot be listened on.
   func listen() async throws -> (@Sendable () -> Void)? {
-    guard let inbound = dialer.inbound else { return nil }
+    guard let inbound else { return nil }
     if let renew = try await inbound.reread() { return renew }
     let address = try await inbound.listen(on: eventLoop)
     bound.withLock { $0 = address }
@@ -66,6 +91,6 @@ package final class OpenDevice: @unchecked Sendable {
 
   package func shutDown() async {
     await owned.shutDown()
-    await dialer.inbound?.close()
+    await inbound?.close()
   }
 }

@@ -42,6 +42,10 @@ public protocol Transport: Sendable {
   /// Who can reach a listener at that address. A proxy asks more of those who come from anywhere.
   func audience(of address: LinkAddress) -> Audience
 
+  /// The names in the certificate that the far end of an accepted channel has shown and this end has verified; `nil` where it has shown
+  /// none. Called on the channel's event loop.
+  func certifiedNames(of channel: any Channel) -> [String]?
+
   /// Where the medium is a line that damages or interrupts what it carries: what the line layer must know of it. Channels
   /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
   /// as the session over it can be resumed; half-closing means nothing there.
@@ -64,6 +68,9 @@ extension Transport {
 
   /// The safe assumption.
   public func audience(of address: LinkAddress) -> Audience { .anyone }
+
+  /// Nobody shows any.
+  public func certifiedNames(of channel: any Channel) -> [String]? { nil }
 
   /// A reliable stream.
   public func line(for address: LinkAddress) throws -> LineProperties? { nil }

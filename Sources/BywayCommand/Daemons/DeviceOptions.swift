@@ -24,13 +24,22 @@ struct DeviceOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Gateways dial this link, and each is the device that it says to be. May be repeated.", valueName: "link"),
+    completion: .links)
+  var hub: [String] = []
+
+  @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last has them all.")
+  var balance = false
+
+  @Option(
+    help: ArgumentHelp(
       "Devices are reached as NAME.DOMAIN, too, and at byway.DOMAIN is their list. May be repeated.",
       valueName: "domain"))
   var suffix: [String] = []
 
   init() {}
 
-  var isEmpty: Bool { device.isEmpty && discover.isEmpty }
+  var isEmpty: Bool { device.isEmpty && discover.isEmpty && hub.isEmpty }
 
   /// Reads what is given, which may be one setting of many.
   func check(in transports: TransportRegistry) throws {
@@ -87,14 +96,29 @@ struct DeviceOptions: ParsableArguments {
         }
       }
     }
+    let hubs = try hub.map { text in
+      try OptionValue.of("--hub") {
+        let link = try transports.link(named: text.contains("open=") ? text : Self.listening(text))
+        guard link.opening == .listen else {
+          throw CommandFailure(.usage, "\(text): gateways dial a hub, so that it listens: leave out open=dial.")
+        }
+        return link
+      }
+    }
     return try OptionValue.of("--suffix") {
       try DeviceDirectory(
-        devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !discover.isEmpty)
+        devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !discover.isEmpty,
+        hubs: hubs, sharing: balance ? .balanced : .newest)
     }
   }
 }
 
 extension DeviceOptions {
+  /// What a hub does need not be said.
+  private static func listening(_ text: String) -> String {
+    "\(text)\(text.contains("?") ? "&" : "?")open=listen"
+  }
+
   private func titles() throws(CommandFailure) -> [DeviceName: String] {
     var titles: [DeviceName: String] = [:]
     for text in deviceTitle {

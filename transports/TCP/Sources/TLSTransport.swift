@@ -44,6 +44,9 @@ public struct TLSTransport: Transport {
     address[option: "ca"] == nil ? .anyone : .known
   }
 
+  /// DNS names of its certificate's alternative names; a common name is none (RFC 9525 §2).
+  public func certifiedNames(of channel: any Channel) -> [String]? { channel.certifiedNames }
+
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let endpoint = try Endpoint(address)
     guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }

@@ -1,6 +1,9 @@
 import HTTP2Session
+import HTTPWire
 package import Logging
 package import NIOCore
+import Primitives
+import Synchronization
 
 /// One link that many gateways dial: each is asked who it is, and its connection given to the upstream of that name.
 ///
@@ -15,7 +18,9 @@ package final class InboundHub: @unchecked Sendable {
   private let eventLoop: any EventLoop
   private let configuration: HTTP2Upstream.Configuration
   private let hop: String?
-  private let upstream: (DeviceName?) -> HTTP2Upstream?
+  private let upstream: (DeviceClaim, LinkAddress) -> HTTP2Upstream?
+  private let transport: any Transport
+  private let bound: Mutex<LinkAddress>
   private let logger: Logger
   private var guests: [ObjectIdentifier: InboundGuest] = [:]
   private var strangers = SparseLog()
@@ -28,13 +33,15 @@ package final class InboundHub: @unchecked Sendable {
   ///   - hop: how this end names itself in `Via`.
   ///   - liveness: `nil` to ask never.
   ///   - siblings: beneath which the devices' names stand.
-  ///   - upstream: of a name that a gateway claims, `nil` where it claims none: such as `HTTP2Upstream.ofGateways` makes. Without
+  ///   - upstream: for what a gateway says of itself, and the address that it has dialed: such as `HTTP2Upstream.ofGateways` makes. Without
   ///     one the gateway is sent away. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: DeviceHosts?,
-    logger: Logger, upstream: @escaping (DeviceName?) -> HTTP2Upstream?
+    logger: Logger, upstream: @escaping (DeviceClaim, LinkAddress) -> HTTP2Upstream?
   ) {
     self.link = InboundLink(link, logger: logger)
+    transport = link.transport
+    bound = Mutex(link.address)
     name = link.address.text
     self.eventLoop = eventLoop
     configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
@@ -44,10 +51,13 @@ package final class InboundHub: @unchecked Sendable {
   }
 
   /// Listens, so that its failure is told before anything else happens. Any thread.
-  /// - Returns: the address as bound.
-  package func listen() async throws -> LinkAddress {
-    try await link.listen(on: eventLoop)
+  package func listen() async throws {
+    let address = try await link.listen(on: eventLoop)
+    bound.withLock { $0 = address }
   }
+
+  /// As bound, once it listens. Any thread.
+  package var address: LinkAddress { bound.withLock(\.self) }
 
   /// Answers who dials from now on.
   package func start() {
@@ -75,10 +85,20 @@ package final class InboundHub: @unchecked Sendable {
   private func dialed(_ channel: any Channel) {
     guard !isClosed else { return channel.close(promise: nil) }
     backoff.reset()
+    let names = transport.certifiedNames(of: channel)
     let guest = InboundGuest(channel, name: name, on: eventLoop, hop: hop, configuration)
     guests[ObjectIdentifier(guest)] = guest
-    guest.ask { self.answered(guest, $0) }
+    guest.ask { self.answered(guest, $0, certified: names) }
     start()
+  }
+
+  /// As it is, or beneath a suffix of this end's.
+  private func isCertified(_ claimed: DeviceName, by names: [String]) -> Bool {
+    names.contains { name in
+      if name == claimed.text { return true }
+      guard let host = try? Host(name) else { return false }
+      return configuration.siblings?.meaning(of: host) == .device(claimed)
+    }
   }
 
   private func failed(_ error: any Error) {
@@ -88,11 +108,22 @@ package final class InboundHub: @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: .random(in: 0...1))) { self.start() }
   }
 
-  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?) {
+  /// - Parameter names: of its certificate, which counts more than what it says; `nil` where it has shown none.
+  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?) {
     guests[ObjectIdentifier(guest)] = nil
     defer { start() }
     guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
-    if let upstream = upstream(claim.name) { return upstream.adopt(connection) }
+    if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
+      connection.drain()
+      logger.warning(
+        "A gateway that has dialed says a name that its certificate does not have",
+        metadata: [
+          "link": "\(name)", "name": "\(claim.name?.text ?? "none")",
+          "certificate": "\(names.map(\.visible).joined(separator: " "))",
+        ])
+      return
+    }
+    if let upstream = upstream(claim, address) { return upstream.adopt(connection) }
     connection.drain()
     guard let keptBack = strangers.admit(at: eventLoop.now) else { return }
     var metadata: Logger.Metadata = ["link": "\(name)", "name": "\(claim.name?.text ?? "none")"]
