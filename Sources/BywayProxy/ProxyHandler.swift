@@ -45,11 +45,11 @@ final class ProxyHandler: ExchangeHandler {
     case .frontPage:
       return way.frontPage
     case .device:
-      return isTunnel ? DeviceTunnelHandler(pages, by: terms, on: way.eventLoop) : terms.next
+      return isTunnel ? DeviceTunnelHandler(way, isGuarded: pages != nil) : terms.next
     case .elsewhere:
       guard terms.hasMain else { throw Self.noDefault }
       if !terms.leadsToGateway { throw Self.noGateway }
-      return isTunnel ? GatewayTunnelHandler(pages, by: terms, on: way.eventLoop) : terms.next
+      return isTunnel ? GatewayTunnelHandler(pages, by: terms, way) : terms.next
     }
   }
 
@@ -67,13 +67,13 @@ final class ProxyHandler: ExchangeHandler {
 private final class GatewayTunnelHandler: ExchangeHandler {
   private let pages: PageRules?
   private let terms: ProxyTerms
-  private let eventLoop: any EventLoop
+  private let way: ProxyWay
 
   /// - Parameter pages: judge what comes for a web page.
-  init(_ pages: PageRules?, by terms: ProxyTerms, on eventLoop: any EventLoop) {
+  init(_ pages: PageRules?, by terms: ProxyTerms, _ way: ProxyWay) {
     self.pages = pages
     self.terms = terms
-    self.eventLoop = eventLoop
+    self.way = way
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -82,14 +82,15 @@ private final class GatewayTunnelHandler: ExchangeHandler {
       return next.begin(request, respondingTo: sink)
     }
     if let inspection = terms.inspection, inspection.terminates(target.host) {
+      let inside = TunnelledHandler(target, scheme: "https", way.pages(pages != nil)) { [way] in way.terms.next }
       let tunnel = TerminatedTunnel(
-        request, to: target, by: inspection, serving: terms.tunnels, pages: pages, on: eventLoop, before: next,
-        respondingTo: sink)
+        request, to: target, by: inspection, serving: terms.tunnels, inside, pages: pages, on: way.eventLoop,
+        before: next, respondingTo: sink)
       tunnel.begin()
       return tunnel
     }
     guard let pages else { return next.begin(request, respondingTo: sink) }
-    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: eventLoop)
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: way.eventLoop)
     tunnel.begin(request, before: next, respondingTo: sink)
     return tunnel
   }
@@ -97,28 +98,33 @@ private final class GatewayTunnelHandler: ExchangeHandler {
 
 /// Answers CONNECT to a device's name here: what comes through the tunnel is a client's connection to that device.
 private final class DeviceTunnelHandler: ExchangeHandler {
-  private let pages: PageRules?
-  private let terms: ProxyTerms
-  private let eventLoop: any EventLoop
+  private let way: ProxyWay
+  private let isGuarded: Bool
 
-  /// - Parameter pages: judge what comes for a web page.
-  init(_ pages: PageRules?, by terms: ProxyTerms, on eventLoop: any EventLoop) {
-    self.pages = pages
-    self.terms = terms
-    self.eventLoop = eventLoop
+  /// - Parameter isGuarded: web pages may be among those who ask.
+  init(_ way: ProxyWay, isGuarded: Bool) {
+    self.way = way
+    self.isGuarded = isGuarded
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do {
       let target = try Authority(request.fields.value(of: .authority) ?? "")
-      let inside = TunnelledHandler(target, scheme: "http", pages, before: terms.next)
-      let tunnel = ServedTunnel(on: eventLoop, respondingTo: sink)
-      try tunnel.begin(inside, terms.tunnels)
+      let inside = TunnelledHandler(target, scheme: "http", way.pages(isGuarded)) { [way] in way.terms.next }
+      let tunnel = ServedTunnel(on: way.eventLoop, respondingTo: sink)
+      try tunnel.begin(inside, way.terms.tunnels)
       return tunnel
     } catch {
       sink.fail(BywayError(error))
       return DiscardingRequestSink()
     }
+  }
+}
+
+extension ProxyWay {
+  /// Of the configuration in force, where web pages may be among those who ask.
+  fileprivate func pages(_ isGuarded: Bool) -> () -> PageRules? {
+    { [self] in isGuarded ? terms.rules.pages : nil }
   }
 }
 

@@ -127,7 +127,7 @@ final class ProxyWay: @unchecked Sendable {
       ? link
       : InterceptingHandler(
         configuration.interceptors, before: link, on: LoopExecutor(devices.eventLoop),
-        destination: { rules.hosts.destination(of: $0, in: directory) })
+        destination: { rules.hosts.destination(of: $0, among: devices) })
     return ProxyTerms(
       rules: rules, hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
       inspection: configuration.termination,

@@ -24,6 +24,7 @@ final class TerminatedTunnel: RequestSink {
   private let target: Authority
   private let termination: any TLSTermination
   private let configuration: ServerConfiguration
+  private let inside: any ExchangeHandler
   private let pages: PageRules?
   private let eventLoop: any EventLoop
   private let next: any ExchangeHandler
@@ -36,17 +37,19 @@ final class TerminatedTunnel: RequestSink {
   /// - Parameters:
   ///   - request: CONNECT to that target.
   ///   - configuration: how what comes out of it is served.
-  ///   - pages: judge what comes for a web page.
-  ///   - next: takes the requests, or the tunnel.
+  ///   - inside: takes the requests that come out of it.
+  ///   - pages: judge what is passed on.
+  ///   - next: takes the tunnel where it is passed on.
   init(
     _ request: ExchangeHead, to target: Authority, by termination: any TLSTermination,
-    serving configuration: ServerConfiguration, pages: PageRules?,
+    serving configuration: ServerConfiguration, _ inside: any ExchangeHandler, pages: PageRules?,
     on eventLoop: any EventLoop, before next: any ExchangeHandler, respondingTo sink: any ResponseSink
   ) {
     self.request = request
     self.target = target
     self.termination = termination
     self.configuration = configuration
+    self.inside = inside
     self.pages = pages
     self.eventLoop = eventLoop
     self.next = next
@@ -122,12 +125,11 @@ final class TerminatedTunnel: RequestSink {
     }
     state = .terminated(carrier)
     carrier.open(to: .client(sink))
-    let handler = TunnelledHandler(target, scheme: "https", pages, before: next)
     termination.begin(on: channel, as: target.host).assumeIsolated().whenComplete { result in
       do {
         _ = try result.get()
         self.connection = try IngressConnection.start(
-          on: channel, handler: handler, configuration: self.configuration)
+          on: channel, handler: self.inside, configuration: self.configuration)
       } catch {
         self.warn(BywayError(error).message)
         channel.close(promise: nil)

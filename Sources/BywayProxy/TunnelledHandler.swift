@@ -6,13 +6,17 @@ import NIOCore
 final class TunnelledHandler: ExchangeHandler {
   private let target: Authority
   private let scheme: String
-  private let pages: PageRules?
-  private let next: any ExchangeHandler
+  private let pages: () -> PageRules?
+  private let next: () -> any ExchangeHandler
 
   /// - Parameters:
   ///   - scheme: `https` where TLS was taken off the tunnel.
-  ///   - pages: judge what comes for a web page.
-  init(_ target: Authority, scheme: String, _ pages: PageRules?, before next: any ExchangeHandler) {
+  ///   - pages: judge what comes for a web page, by the configuration in force.
+  ///   - next: takes the requests, by the same.
+  init(
+    _ target: Authority, scheme: String, _ pages: @escaping () -> PageRules?,
+    before next: @escaping () -> any ExchangeHandler
+  ) {
     self.target = target
     self.scheme = scheme
     self.pages = pages
@@ -30,13 +34,13 @@ final class TunnelledHandler: ExchangeHandler {
       return DiscardingRequestSink()
     }
     do throws(BywayError) {
-      try pages?.admit(request.fields, to: PageOrigin(scheme: scheme, target))
+      try pages()?.admit(request.fields, to: PageOrigin(scheme: scheme, target))
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()
     }
     request.fields.set(.scheme, scheme)
     request.fields.remove(.targetForm)
-    return next.begin(request, respondingTo: sink)
+    return next().begin(request, respondingTo: sink)
   }
 }

@@ -60,6 +60,12 @@ public struct DeviceDirectory: Sendable {
     byName = try Dictionary(devices.map { ($0.name, $0) }) { first, _ in
       throw BywayError(.invalidAddress, "Two devices are called \(first.name): a name is one device's.")
     }
+    if let pattern = patterns.first(where: \.isUniversal), isOpen || !hubs.isEmpty {
+      throw BywayError(
+        .invalidAddress,
+        "\(pattern.text) is every name, so that nothing that is found or dials could have one: write pi-\(pattern.text), "
+          + "for example.")
+    }
     if let taken = devices.first(where: { $0.name.description == DeviceHosts.frontPage }) {
       throw BywayError(.invalidAddress, "\(taken.name) is the name of the list of devices: choose another.")
     }
@@ -72,6 +78,11 @@ public struct DeviceDirectory: Sendable {
   var siblings: DeviceHosts? { isUnnamed ? nil : hosts }
 
   package subscript(name: DeviceName) -> Device? { byName[name] }
+
+  /// The configuration says whose name this is, and nobody else can have it.
+  package func hasGiven(_ name: DeviceName) -> Bool {
+    byName[name] != nil || name.text == DeviceHosts.frontPage || patterns.contains { $0.matches(name) }
+  }
 
   /// All links that are configured.
   package var links: [Link] { main + devices.flatMap(\.roads) + hubs }

@@ -20,15 +20,15 @@ package struct DeviceHosts: Sendable, Hashable {
   /// - Parameter suffixes: domains besides `localhost`.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   package init(suffixes: [String] = []) throws {
-    self.suffixes =
-      try ["localhost"]
-      + suffixes.map { text in
-        let bare = text.hasPrefix(".") ? String(text.dropFirst()) : text
-        guard let host = try? Host(bare), case .name(let name) = host else {
-          throw BywayError(.invalidAddress, "\"\(text)\" is not a domain: write devices.example, for example.")
-        }
-        return name
+    let given = try suffixes.map { text in
+      let bare = text.hasPrefix(".") ? String(text.dropFirst()) : text
+      guard let host = try? Host(bare), case .name(let name) = host else {
+        throw BywayError(.invalidAddress, "\"\(text)\" is not a domain: write devices.example, for example.")
       }
+      return name
+    }
+    // The longest that fits is meant.
+    self.suffixes = (["localhost"] + given).sorted { $0.utf8.count > $1.utf8.count }
   }
 
   /// `nil`: the host is not beneath any of them.
@@ -53,7 +53,9 @@ package struct DeviceHosts: Sendable, Hashable {
 
   /// A domain whose cookies several devices would share.
   func isShared(_ domain: some StringProtocol) -> Bool {
-    let domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : String(domain)).lowercased()
+    var domain = domain.lowercased()
+    while domain.hasPrefix(".") { domain.removeFirst() }
+    while domain.hasSuffix(".") { domain.removeLast() }
     return suffixes.contains { $0 == domain || $0.hasSuffix(".\(domain)") }
   }
 }

@@ -38,12 +38,19 @@ public struct DevicePattern: Sendable {
 
   /// The device of that name; `nil` where the name is not of this pattern.
   func device(named name: DeviceName) throws -> Device? {
-    let name = name.description
-    guard name.count > prefix.count + suffix.count, name.hasPrefix(prefix), name.hasSuffix(suffix),
-      // A name again, so that it cannot be taken for an option, a path or another host where it is put in.
-      let part = DeviceName(name.dropFirst(prefix.count).dropLast(suffix.count)), let whole = DeviceName(name)
-    else { return nil }
-    return try Device(whole, roads: links(for: part))
+    try part(of: name).map { try Device(name, roads: links(for: $0)) }
+  }
+
+  func matches(_ name: DeviceName) -> Bool { part(of: name) != nil }
+
+  /// Every name is one of its own.
+  var isUniversal: Bool { prefix.isEmpty && suffix.isEmpty }
+
+  /// What stands for the placeholder: a name again, so that it cannot be taken for an option, a path or another host.
+  private func part(of name: DeviceName) -> DeviceName? {
+    let name = name.text
+    guard name.count > prefix.count + suffix.count, name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+    return DeviceName(name.dropFirst(prefix.count).dropLast(suffix.count))
   }
 
   private func links(for part: DeviceName) throws -> [Link] {

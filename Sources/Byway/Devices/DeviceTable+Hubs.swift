@@ -10,7 +10,7 @@ extension DeviceTable {
     let known = try await eventLoop.submit { Set(self.hubs.keys) }.get()
     for link in directory.hubs where !known.contains(link.address.text) && preparation.hubs[link.address.text] == nil {
       let hub = InboundHub(
-        link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: directory.siblings,
+        link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
         logger: terms.logger
       ) { [weak self] claim, address in self?.gateway(claim, at: address) }
       try await hub.listen()
@@ -30,18 +30,20 @@ extension DeviceTable {
       hub.start()
     }
     // A name that is configured now is not a guest's any more.
-    dialed.sweep(at: eventLoop.now) { directory[$0] != nil || wanted.isEmpty }
+    dialed.sweep(at: eventLoop.now) { directory.hasGiven($0) || wanted.isEmpty }
   }
 
   /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken.
   private func gateway(_ claim: DeviceClaim, at address: LinkAddress) -> HTTP2Upstream? {
-    guard let name = claim.name, directory[name] == nil, name.text != DeviceHosts.frontPage else { return nil }
+    guard let name = claim.name, !directory.hasGiven(name) else { return nil }
     dialed.sweep(at: eventLoop.now)
     let device = dialed.device(named: name) {
       OpenDevice(
-        name, at: address, terms, sharing: directory.sharing, among: directory.siblings, on: eventLoop)
+        name, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
     }
     device?.title = claim.title?.text
+    // Perhaps another one, which has only the name of the last.
+    device?.incarnation = .random(in: .min ... .max)
     return device?.gateways
   }
 }

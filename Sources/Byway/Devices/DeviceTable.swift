@@ -11,6 +11,13 @@ package final class DeviceTable: @unchecked Sendable {
   /// After which a device of a pattern is closed that nobody uses.
   private static let madeIdle = TimeAmount.minutes(5)
 
+  private struct Found {
+    let found: DiscoveredDevice
+    let device: Device
+    /// Another one whenever another device may be behind it.
+    let incarnation: UInt64
+  }
+
   struct Made {
     let device: OpenDevice
     var lastUse: NIODeadline
@@ -19,6 +26,7 @@ package final class DeviceTable: @unchecked Sendable {
   package let eventLoop: any EventLoop
   package private(set) var directory: DeviceDirectory
   private(set) var terms: OpenDevice.Terms
+  let siblings: Siblings
   /// By the texts of their links.
   var hubs: [String: InboundHub] = [:]
   var dialed = DialedDevices()
@@ -27,13 +35,14 @@ package final class DeviceTable: @unchecked Sendable {
   private var named: [DeviceName: OpenDevice] = [:]
   private(set) var made: [DeviceName: Made] = [:]
   /// Those that were found, in the order of their names; none that the directory has.
-  private var discovered: [(found: DiscoveredDevice, device: Device)] = []
+  private var discovered: [Found] = []
   private var sweep: Scheduled<Void>?
   private var isShutDown = false
 
   package init(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms, on eventLoop: any EventLoop) {
     self.directory = directory
     self.terms = terms
+    siblings = Siblings(directory.siblings)
     self.eventLoop = eventLoop
   }
 
@@ -89,7 +98,7 @@ package final class DeviceTable: @unchecked Sendable {
   private func open(_ roads: [Link]) throws(BywayError) -> OpenDevice {
     if isShutDown { throw Self.wasShutDown }
     if let device = opened[roads.identity] { return device }
-    let device = OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
+    let device = OpenDevice(roads, terms, among: siblings, on: eventLoop)
     opened[roads.identity] = device
     return device
   }
@@ -100,18 +109,32 @@ package final class DeviceTable: @unchecked Sendable {
     for pattern in directory.patterns {
       do {
         guard let found = try pattern.device(named: name) else { continue }
-        if made.count >= Self.madeLimit, let oldest = made.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
-          made.removeValue(forKey: oldest)?.device.upstream.retire()
-        }
-        let device = OpenDevice(found.roads, terms, among: directory.siblings, on: eventLoop)
+        try makeRoom()
+        let device = OpenDevice(found.roads, terms, among: siblings, on: eventLoop)
         made[name] = Made(device: device, lastUse: eventLoop.now)
         closeIdleLater()
         return device
+      } catch let error as BywayError where error.code == .refused {
+        throw error
       } catch {
-        throw BywayError(error)
+        throw BywayError(
+          .misdirected, "No device can be called \"\(name)\" here: its link would not be one.", processing: .none,
+          cause: error)
       }
     }
     throw directory.unknown(name.text)
+  }
+
+  /// The one that nobody uses for the longest time goes.
+  private func makeRoom() throws(BywayError) {
+    guard made.count >= Self.madeLimit else { return }
+    let idle = made.filter { !$0.value.device.upstream.status.isInUse }
+    guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else {
+      throw BywayError(
+        .refused, "\(Self.madeLimit) devices of patterns are in use, and there may be no more at once.",
+        processing: .none)
+    }
+    made.removeValue(forKey: oldest)?.device.upstream.retire()
   }
 
   private func closeIdleLater() {
@@ -119,8 +142,7 @@ package final class DeviceTable: @unchecked Sendable {
     sweep = eventLoop.assumeIsolated().scheduleTask(in: Self.madeIdle) {
       self.sweep = nil
       let limit = self.eventLoop.now - Self.madeIdle
-      for (name, entry) in self.made where entry.lastUse <= limit {
-        // What is under way there is still served.
+      for (name, entry) in self.made where entry.lastUse <= limit && !entry.device.upstream.status.isInUse {
         entry.device.upstream.retire()
         self.made[name] = nil
       }
@@ -148,7 +170,7 @@ package final class DeviceTable: @unchecked Sendable {
     var preparation = Preparation()
     for roads in [directory.main] + directory.devices.map(\.roads) where roads.first?.opening == .listen {
       guard preparation.inbound[roads.identity] == nil else { continue }
-      let device = known[roads.identity] ?? OpenDevice(roads, terms, among: directory.siblings, on: eventLoop)
+      let device = known[roads.identity] ?? OpenDevice(roads, terms, among: siblings, on: eventLoop)
       do {
         if let renew = try await device.listen() { preparation.renewals.append(renew) }
       } catch {
@@ -177,12 +199,17 @@ package final class DeviceTable: @unchecked Sendable {
     for renew in preparation.renewals { renew() }
     self.directory = directory
     self.terms = terms
+    siblings.hosts = directory.siblings
     named = [:]
-    discovered.removeAll { directory[$0.found.name] != nil }
+    discovered.removeAll { directory.hasGiven($0.found.name) }
     retireUnnamed()
     for device in opened.values { device.upstream.patience = terms.patience }
-    for entry in made.values { entry.device.upstream.retire() }
-    made = [:]
+    for (name, entry) in made {
+      entry.device.upstream.patience = terms.patience
+      if madeLinks(for: name)?.map(\.address) == entry.device.addresses { continue }
+      made[name] = nil
+      entry.device.upstream.retire()
+    }
     for (identity, device) in preparation.inbound {
       opened[identity] = device
       device.upstream.open()
@@ -193,14 +220,22 @@ package final class DeviceTable: @unchecked Sendable {
   /// Goes over to another list of devices that were found. Who has gone serves whom he has.
   /// - Parameter found: with the links that lead to them.
   package func discover(_ found: [(DiscoveredDevice, Link)]) {
+    let before = discovered
     discovered = found.compactMap { found, link in
-      guard directory[found.name] == nil,
+      guard !directory.hasGiven(found.name),
         let device = try? Device(found.name, title: found.title?.text, roads: [link])
       else { return nil }
-      return (found, device)
+      let known = before.first { $0.found.name == found.name && $0.found.link == found.link && $0.found.isThere }
+      return Found(
+        found: found, device: device, incarnation: found.isThere ? known?.incarnation ?? .random(in: .min ... .max) : 0)
     }
     named = [:]
     retireUnnamed()
+  }
+
+  private func madeLinks(for name: DeviceName) -> [Link]? {
+    guard directory[name] == nil else { return nil }
+    return directory.patterns.lazy.compactMap { try? $0.device(named: name) }.first?.roads
   }
 
   private func retireUnnamed() {
@@ -255,15 +290,16 @@ extension DeviceTable {
       var entries: [DeviceEntry] = []
       if !self.directory.main.isEmpty { entries.append(self.entry(nil, nil, self.directory.main)) }
       for device in self.directory.devices { entries.append(self.entry(device.name, device.title, device.roads)) }
-      for (found, device) in self.discovered {
-        var entry = self.entry(device.name, device.title, device.roads)
-        entry.discovery = found.state
+      for found in self.discovered {
+        var entry = self.entry(found.device.name, found.device.title, found.device.roads)
+        entry.discovery = found.found.state
         entries.append(entry)
       }
       for (name, device) in self.dialed.sorted {
         entries.append(
           DeviceEntry(
-            name: name, title: device.title, addresses: device.addresses, isInbound: true, status: device.upstream.status))
+            name: name, title: device.title, addresses: device.addresses, isInbound: true,
+            status: device.upstream.status))
       }
       for (name, entry) in self.made.sorted(by: { $0.key.description < $1.key.description }) {
         entries.append(
@@ -274,6 +310,24 @@ extension DeviceTable {
       return entries
     }.get()
     return entries ?? []
+  }
+
+  /// Whom requests for that name reach now. On the event loop.
+  package func destination(of name: DeviceName) -> Destination {
+    if let links = directory[name]?.roads ?? madeLinks(for: name) {
+      return .device(name, roads: links.map(\.address.text), isClaimed: false)
+    }
+    if let found = discovered.first(where: { $0.found.name == name }) {
+      return .device(name, roads: [found.found.link, "\(found.incarnation)"], isClaimed: true)
+    }
+    let device = dialed[name]
+    let roads = (device?.addresses ?? []).map(\.text) + [device.map { "\($0.incarnation)" } ?? ""]
+    return .device(name, roads: roads, isClaimed: true)
+  }
+
+  /// Domains beneath which names are devices'. Any thread.
+  package func suffixes() async -> [String] {
+    (try? await eventLoop.submit { self.directory.hosts.suffixes }.get()) ?? []
   }
 
   /// - Parameter name: `nil`: of the default device.

@@ -21,13 +21,30 @@ package struct DeviceText: Sendable, Hashable {
     for scalar in text.unicodeScalars {
       // Blanks stand between words, and nowhere else.
       let isBlank = scalar.properties.isWhitespace
-      if isBlank ? scalars.isEmpty || scalars.last == " " : scalar.isObeyed { continue }
+      if isBlank ? scalars.isEmpty || scalars.last == " " : scalar.isObeyed || scalar.isUnseen(after: scalars) {
+        continue
+      }
       guard scalars.count < Self.maximumLength else { break }
       scalars.append(isBlank ? " " : scalar)
     }
     if scalars.last == " " { scalars.removeLast() }
-    guard !scalars.isEmpty else { return nil }
+    guard scalars.contains(where: { !$0.isMark }) else { return nil }
     self.text = String(scalars)
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isMark: Bool {
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .spacingMark: true
+    default: false
+    }
+  }
+
+  /// Nobody could tell that it is there, or it is one of many marks on one letter.
+  fileprivate func isUnseen(after scalars: String.UnicodeScalarView) -> Bool {
+    properties.generalCategory == .format || properties.isDefaultIgnorableCodePoint
+      || isMark && scalars.suffix(2).count { $0.isMark } == 2
   }
 }
 

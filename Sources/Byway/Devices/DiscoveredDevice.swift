@@ -19,6 +19,10 @@ package struct DiscoveredDevice: Sendable, Hashable {
   package var link: String
   package var state: State
 
+  var isThere: Bool {
+    if case .away = state { false } else { true }
+  }
+
   package init(name: DeviceName, title: DeviceText?, link: String, state: State) {
     self.name = name
     self.title = title

@@ -29,6 +29,8 @@ package final class OpenDevice: @unchecked Sendable {
   package let owned: OwnedUpstream
   /// What its gateway says that it is called; on the event loop.
   var title: String?
+  /// Another one whenever another device may be behind it; on the event loop.
+  var incarnation: UInt64 = 0
   private let roads: [LinkAddress]
   private let inbound: InboundLink?
   private let eventLoop: any EventLoop
@@ -37,7 +39,7 @@ package final class OpenDevice: @unchecked Sendable {
   /// - Parameters:
   ///   - roads: at least one.
   ///   - siblings: beneath which its names stand, where there are other devices.
-  init(_ roads: [Link], _ terms: Terms, among siblings: DeviceHosts?, on eventLoop: any EventLoop) {
+  init(_ roads: [Link], _ terms: Terms, among siblings: Siblings, on eventLoop: any EventLoop) {
     self.roads = roads.map(\.address)
     self.eventLoop = eventLoop
     gateways = nil
@@ -56,7 +58,7 @@ package final class OpenDevice: @unchecked Sendable {
   ///   - sharing: what becomes of the name where several claim it.
   ///   - siblings: beneath which the names stand.
   init(
-    _ name: DeviceName, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: DeviceHosts?,
+    _ name: DeviceName, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: Siblings,
     on eventLoop: any EventLoop
   ) {
     roads = [hub]

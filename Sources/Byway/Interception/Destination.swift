@@ -11,8 +11,9 @@ package enum Destination: Sendable, Hashable {
   case server(scheme: String, authority: String)
   /// The one that the link leads to, known to its users by the request's name, or called something that is not its name.
   case farEnd(isItsName: Bool)
-  /// The device of that name, by the links that lead to it now.
-  case device(DeviceName, roads: [String])
+  /// The device of that name, by the links that lead to it now, and whatever else tells it from the next one. One that is claimed has its
+  /// name from itself, so that no login is for it.
+  case device(DeviceName, roads: [String], isClaimed: Bool)
 }
 
 /// An interceptor that does not use the rest of its chain for the requests in its scope.

@@ -33,7 +33,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     package var webSocketClosing = TimeAmount.seconds(10)
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
-    package var siblings: DeviceHosts?
+    package var siblings: Siblings?
     package var http1 = HTTP1Configuration.defaults
 
     /// From 0 to 1: what varies the pauses between tries.
@@ -75,6 +75,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private var arrivals: UInt64 = 0
   /// Connections that are open, and tries to open one.
   private(set) var connectionCount = 0
+  var waitingCount: Int { waiting.count }
   var idleCount: Int { idle.count }
   var interruption: LineInterruption? { stream?.interruption }
   private(set) var dialCount = 0

@@ -22,7 +22,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     package var maximumWaiting = 1024
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
-    package var siblings: DeviceHosts?
+    package var siblings: Siblings?
     package var http2 = HTTP2Configuration.defaults
     /// What to call the failure to connect; `nil`: what the dialer calls it.
     package var unavailable: BywayError.Code? = .linkUnavailable
@@ -164,6 +164,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     if case .open = state { lastSeen = nil }
     var status = UpstreamStatus(
       state, line: lineStatistics, counts: roads.counts, lastSeen: lastSeen, roads: roads.status)
+    status.waiting = waiting.count
     for connection in openConnections {
       status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))
     }

@@ -48,6 +48,7 @@ extension HTTP1Upstream: Upstream {
         dialCount > 0 ? .opening : hasServed ? .closed : .idle
       }
     var status = UpstreamStatus(state, roads: roads.status)
+    status.waiting = waitingCount
     if connectionCount > 0 { status.connections = .init(active: connectionCount - idleCount, idle: idleCount) }
     return status
   }

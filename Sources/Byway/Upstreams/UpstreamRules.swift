@@ -16,7 +16,7 @@ struct UpstreamRules: Sendable {
   /// The line that this hop adds to a response's `Via`; `nil` where it is the one who asks.
   let via: String?
   /// The far end is one of the devices beneath these; `nil` where it has no siblings.
-  var siblings: DeviceHosts?
+  var siblings: Siblings?
 
   /// A request's head as it goes out over HTTP/2.
   func prepared(_ head: FieldSection) -> FieldSection {
@@ -31,7 +31,7 @@ struct UpstreamRules: Sendable {
   /// - Returns: why the response must not go on, or `nil`.
   func admit(_ head: inout FieldSection) -> BywayError? {
     if hearsStrangers { ProxyStatus.removeOurs(from: &head) }
-    siblings?.separateCookies(in: &head)
+    siblings?.hosts?.separateCookies(in: &head)
     guard let via else { return nil }
     if head.status == 407 {
       // Passed on, it would be this proxy that asks its users for a password (RFC 9110 §15.5.8).

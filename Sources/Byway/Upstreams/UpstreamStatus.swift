@@ -36,6 +36,11 @@ package struct UpstreamStatus: Sendable {
 
   package let state: State
   package var connections = Connections()
+  /// Exchanges that wait for a connection.
+  package var waiting = 0
+
+  /// Somebody would notice if it were gone.
+  var isInUse: Bool { connections.active > 0 || waiting > 0 }
   /// `nil` where there is none, or no connection over it.
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.

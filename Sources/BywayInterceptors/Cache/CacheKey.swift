@@ -10,7 +10,7 @@ struct CacheKey {
     switch destination {
     case .asNamed: text = target.key
     case .farEnd: text = "link \(link) \(target.key)"
-    case .device(_, let roads): text = "link \(roads.first ?? "") \(target.key)"
+    case .device(_, let roads, _): text = "link \(roads.joined(separator: " ")) \(target.key)"
     case .server(let scheme, let authority): text = "\(scheme)://\(authority) \(target.key)"
     }
   }

@@ -12,8 +12,6 @@ package struct DiscoverySettings: Sendable {
     self.ports = ports
     self.transports = transports
   }
-
-  fileprivate var texts: [String] { ports.map(\.text) }
 }
 
 /// Puts what is found into a proxy's table of devices.
@@ -23,7 +21,14 @@ actor DeviceFinder {
   private let devices: DeviceTable
   /// By configuration; what they lead to is not found besides.
   private let links = Mutex<[LinkAddress]>([])
-  private var running: (texts: [String], discovery: Discovery, reader: Task<Void, Never>)?
+  private struct Running {
+    let discovery: Discovery
+    let reader: Task<Void, Never>
+    /// By what they are called.
+    var sources: [String: Int] = [:]
+  }
+
+  private var running: Running?
 
   init(_ devices: DeviceTable) {
     self.devices = devices
@@ -32,20 +37,26 @@ actor DeviceFinder {
   /// Goes over to what a configuration looks for; what it looks for already goes on.
   func look(as settings: DiscoverySettings?, besides directory: DeviceDirectory, logger: Logger) async {
     links.withLock { $0 = directory.links.map(\.address) }
+    guard let settings else { return await stop() }
     let frontPage = DeviceName(DeviceHosts.frontPage)
     let names = Set(directory.devices.map(\.name)).union([frontPage].compactMap(\.self))
-    if let running, running.texts == settings?.texts {
-      await running.discovery.reserve(names)
-      return
+    var running = running ?? start(by: settings, besides: names, logger: logger)
+    await running.discovery.reserve(names)
+    let wanted = Set(settings.ports.map(\.text))
+    for (text, source) in running.sources where !wanted.contains(text) {
+      running.sources[text] = nil
+      await running.discovery.forget(source)
     }
-    await stop()
-    guard let settings else { return }
+    for ports in settings.ports where running.sources[ports.text] == nil {
+      let lists = ports.lists(besides: { [weak self] in self?.links.withLock(\.self) ?? [] }, logger: logger)
+      running.sources[ports.text] = await running.discovery.watch(lists)
+    }
+    self.running = running
+  }
+
+  private func start(by settings: DiscoverySettings, besides names: Set<DeviceName>, logger: Logger) -> Running {
     let reader = ClaimReader(settings.transports, logger: logger)
     let discovery = Discovery(reserved: names) { await reader.claim(over: $0) }
-    for ports in settings.ports {
-      let lists = ports.lists(besides: { [weak self] in self?.links.withLock(\.self) ?? [] }, logger: logger)
-      await discovery.watch(lists)
-    }
     let reading = Task { [devices] in
       for await found in discovery.devices {
         let linked = found.compactMap { device in
@@ -54,7 +65,7 @@ actor DeviceFinder {
         try? await devices.eventLoop.submit { devices.discover(linked) }.get()
       }
     }
-    running = (settings.texts, discovery, reading)
+    return Running(discovery: discovery, reader: reading)
   }
 
   func stop() async {

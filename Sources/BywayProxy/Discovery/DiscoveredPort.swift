@@ -49,6 +49,11 @@ struct DiscoveredPort {
   /// It is on the list.
   mutating func appear(as other: LinkPort, at now: NIODeadline) {
     let isSame = isStill(other)
+    // Another one in its place, or of another kind, has not claimed anything yet.
+    if isHere && !isSame || port.name != other.name {
+      claim = nil
+      isKnown = false
+    }
     port = other
     if let obstacle = other.obstacle {
       state = .obstructed(obstacle)
@@ -96,8 +101,12 @@ struct DiscoveredPort {
       claim = answer
       state = .here(.over)
     } else {
-      state = .here(
-        silences < Self.pauses.count ? .due(at: now + Self.pauses[silences], silences: silences + 1) : .over)
+      guard silences < Self.pauses.count else {
+        // Who was here is not who is.
+        claim = nil
+        return state = .here(.over)
+      }
+      state = .here(.due(at: now + Self.pauses[silences], silences: silences + 1))
     }
   }
 }

@@ -50,10 +50,18 @@ package struct DiscoveredPorts: Sendable {
     var new = match(ports.filter { !others.contains($0.device) }) { $0.isStill($1) }
     new = match(new) { $0.port.address == $1.address }
     for index in missing { entries[index].port.vanish(at: now) }
-    for port in new where entries.count < Self.portLimit {
+    for port in new {
+      makeRoom()
+      guard entries.count < Self.portLimit else { break }
       entries.append(Entry(source: source, port: DiscoveredPort(port, at: now)))
     }
     advance(to: now)
+  }
+
+  /// Who is away gives way to who is here.
+  private mutating func makeRoom() {
+    guard entries.count >= Self.portLimit, let place = entries.firstIndex(where: { !$0.port.isHere }) else { return }
+    entries.remove(at: place)
   }
 
   /// - Parameter answer: `nil` where nobody has said who he is.
@@ -113,12 +121,13 @@ package struct DiscoveredPorts: Sendable {
 
   // MARK: Names
 
-  /// Whoever has a name keeps it as long as there is no better reason for another.
+  /// Whoever has a name keeps it as long as there is no better reason for another: one without a number, when nobody has that any more.
   private mutating func nameAll() {
     for index in entries.indices where entries[index].port.isKnown {
       let basis = basis(of: entries[index].port)
       let isReserved = entries[index].name.map(reserved.contains) ?? true
-      if basis == entries[index].basis, !isReserved { continue }
+      let isBest = entries[index].name == basis || !isFree(basis)
+      if basis == entries[index].basis, !isReserved, isBest { continue }
       entries[index].name = nil
       entries[index].basis = basis
       entries[index].name = free(basis)
@@ -130,6 +139,10 @@ package struct DiscoveredPorts: Sendable {
     if let name = port.claim?.name, !reserved.contains(name) { return name }
     let device = port.port.device.split(separator: "/").last ?? ""
     return port.port.name.flatMap { DeviceName(claimed: $0) } ?? DeviceName(claimed: device) ?? .unnamed
+  }
+
+  private func isFree(_ name: DeviceName) -> Bool {
+    !reserved.contains(name) && !entries.contains { $0.name == name }
   }
 
   private func free(_ name: DeviceName) -> DeviceName {

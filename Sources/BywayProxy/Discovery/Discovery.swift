@@ -14,7 +14,9 @@ package actor Discovery {
   private let ask: Ask
   private var ports: DiscoveredPorts
   private var told: [DiscoveredDevice]?
-  private var sources: [Task<Void, Never>] = []
+  /// By their numbers, of which none comes again.
+  private var sources: [Int: Task<Void, Never>] = [:]
+  private var sourceCount = 0
   private var questions: [DiscoveredPorts.Question: Task<Void, Never>] = [:]
   private var alarm: Task<Void, any Error>?
   private var isStopped = false
@@ -29,13 +31,23 @@ package actor Discovery {
   }
 
   /// - Parameter lists: the ports of one source, all of them each time.
-  package func watch(_ lists: AsyncStream<[LinkPort]>) {
-    guard !isStopped else { return }
-    let source = sources.count
-    sources.append(
-      Task {
-        for await list in lists { self.list(list, from: source) }
-      })
+  /// - Returns: what ``forget(_:)`` knows it by.
+  @discardableResult
+  package func watch(_ lists: AsyncStream<[LinkPort]>) -> Int {
+    let source = sourceCount
+    sourceCount += 1
+    guard !isStopped else { return source }
+    sources[source] = Task {
+      for await list in lists { self.list(list, from: source) }
+    }
+    return source
+  }
+
+  /// Its ports are away from now on.
+  package func forget(_ source: Int) {
+    guard let task = sources.removeValue(forKey: source) else { return }
+    task.cancel()
+    list([], from: source)
   }
 
   /// After a reload.
@@ -48,13 +60,14 @@ package actor Discovery {
   package func stop() async {
     isStopped = true
     alarm?.cancel()
-    let tasks = sources + questions.values
+    let tasks = Array(sources.values) + questions.values
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }
     listener.finish()
   }
 
   private func list(_ list: [LinkPort], from source: Int) {
+    guard sources[source] != nil || list.isEmpty else { return }
     ports.list(list, from: source, at: .now())
     goOn()
   }

@@ -10,20 +10,25 @@ struct DeviceEvents: AsyncSequence, Sendable {
 
   private let devices: DeviceTable
   private let place: DevicePlace
+  private let seat: WatcherSeats.Seat
 
-  init(_ devices: DeviceTable, at place: DevicePlace) {
+  init(_ devices: DeviceTable, at place: DevicePlace, _ seat: WatcherSeats.Seat) {
+    self.seat = seat
     self.devices = devices
     self.place = place
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, place: place) }
+  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, place: place, seat: seat) }
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let devices: DeviceTable
     fileprivate let place: DevicePlace
+    /// Held as long as somebody reads.
+    private let seat: WatcherSeats.Seat
     private var told: DeviceListing?
 
-    fileprivate init(devices: DeviceTable, place: DevicePlace) {
+    fileprivate init(devices: DeviceTable, place: DevicePlace, seat: WatcherSeats.Seat) {
+      self.seat = seat
       self.devices = devices
       self.place = place
     }

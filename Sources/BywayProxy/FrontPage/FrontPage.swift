@@ -12,15 +12,18 @@ enum FrontPage {
 
   /// Lives on the devices' event loop.
   static func handler(for devices: DeviceTable) -> any ExchangeHandler {
-    AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices) }
+    let watchers = WatcherSeats()
+    return AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices, watchers) }
   }
 
-  private static func respond(to request: Request, _ devices: DeviceTable) async throws -> Response {
+  private static func respond(
+    to request: Request, _ devices: DeviceTable, _ watchers: WatcherSeats
+  ) async throws -> Response {
     guard request.head.method == .get || request.head.method == .head else {
       return answer(
         "The list of devices answers GET and HEAD.\n", "text/plain", .methodNotAllowed, [.allow: "GET, HEAD"])
     }
-    let place = DevicePlace(request.head.authority, request.head.scheme)
+    let place = DevicePlace(request.head.authority, request.head.scheme, beneath: await devices.suffixes())
     switch (request.head.path ?? "/").prefix(while: { $0 != "?" }) {
     case "/":
       let listing = await DeviceListing(devices.entries(), at: place)
@@ -32,7 +35,10 @@ enum FrontPage {
     case "/devices.js":
       return answer(FrontPageText.script, "text/javascript")
     case "/events":
-      let events = Body(DeviceEvents(devices, at: place))
+      guard let seat = watchers.take() else {
+        return answer("Too many follow the list already.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
+      }
+      let events = Body(DeviceEvents(devices, at: place, seat))
       return Response(
         status: .ok, fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: events)
     default:
@@ -56,8 +62,11 @@ enum FrontPage {
 struct DevicePlace: Sendable {
   private let scheme: String
   private let authority: Authority?
+  private let suffixes: [String]
 
-  init(_ authority: String?, _ scheme: String?) {
+  /// - Parameter suffixes: beneath which names are devices'.
+  init(_ authority: String?, _ scheme: String?, beneath suffixes: [String]) {
+    self.suffixes = suffixes
     self.authority = authority.flatMap { try? Authority($0) }
     self.scheme = scheme ?? "http"
   }
@@ -72,7 +81,9 @@ struct DevicePlace: Sendable {
   private func suffix(isOwn: Bool) -> String {
     let front = "\(DeviceHosts.frontPage)."
     guard case .name(let host) = authority?.host else { return "localhost" }
-    if host.hasPrefix(front) { return String(host.dropFirst(front.count)) }
+    if host.hasPrefix(front), suffixes.contains(String(host.dropFirst(front.count))) {
+      return String(host.dropFirst(front.count))
+    }
     return isOwn ? host : "localhost"
   }
 }

@@ -36,7 +36,7 @@ package final class InboundHub: @unchecked Sendable {
   ///   - upstream: for what a gateway says of itself, and the address that it has dialed: such as `HTTP2Upstream.ofGateways` makes. Without
   ///     one the gateway is sent away. Called on the event loop.
   package init(
-    _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: DeviceHosts?,
+    _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     logger: Logger, upstream: @escaping (DeviceClaim, LinkAddress) -> HTTP2Upstream?
   ) {
     self.link = InboundLink(link, logger: logger)
@@ -97,7 +97,7 @@ package final class InboundHub: @unchecked Sendable {
     names.contains { name in
       if name == claimed.text { return true }
       guard let host = try? Host(name) else { return false }
-      return configuration.siblings?.meaning(of: host) == .device(claimed)
+      return configuration.siblings?.hosts?.meaning(of: host) == .device(claimed)
     }
   }
 
@@ -134,7 +134,7 @@ package final class InboundHub: @unchecked Sendable {
 
 extension HTTP2Upstream.Configuration {
   fileprivate static func ofGateways(
-    patience: TimeAmount, liveness: Liveness?, siblings: DeviceHosts?
+    patience: TimeAmount, liveness: Liveness?, siblings: Siblings?
   ) -> Self {
     var configuration = Self.defaults
     configuration.patience = patience
@@ -156,7 +156,7 @@ extension HTTP2Upstream {
   ///   - siblings: beneath which the devices' names stand.
   package static func ofGateways(
     named name: String, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    sharing: GatewaySharing, siblings: DeviceHosts?, logger: Logger
+    sharing: GatewaySharing, siblings: Siblings?, logger: Logger
   ) -> HTTP2Upstream {
     var configuration = Configuration.ofGateways(patience: patience, liveness: liveness, siblings: siblings)
     configuration.sharing = sharing

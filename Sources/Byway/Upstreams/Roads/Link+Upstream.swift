@@ -12,7 +12,7 @@ extension Link {
   ///   - siblings: beneath which its names stand, where there are other devices.
   package func makeUpstream(
     over dialer: Dialer? = nil, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    siblings: DeviceHosts? = nil, logger: Logger
+    siblings: Siblings? = nil, logger: Logger
   ) -> any Upstream {
     [self].makeUpstream(
       over: dialer.map { [$0] }, on: eventLoop, hop: hop, patience: patience, liveness: liveness, siblings: siblings,
@@ -53,7 +53,7 @@ extension [Link] {
   ///   - siblings: beneath which its names stand, where there are other devices.
   package func makeUpstream(
     over dialers: [Dialer]? = nil, to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
-    patience: TimeAmount, liveness: Liveness?, siblings: DeviceHosts? = nil, logger: Logger
+    patience: TimeAmount, liveness: Liveness?, siblings: Siblings? = nil, logger: Logger
   ) -> any Upstream {
     let roads = UpstreamRoads(
       dialers: dialers ?? map { Dialer($0, logger: logger) }, name: name, lines: filter(\.isLine).count,
@@ -69,7 +69,7 @@ private struct UpstreamRoads {
   let name: String?
   /// How many of them go over lines.
   let lines: Int
-  let siblings: DeviceHosts?
+  let siblings: Siblings?
 
   func makeUpstream(
     _ framing: Link.Framing, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
