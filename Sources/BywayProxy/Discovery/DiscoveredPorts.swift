@@ -121,13 +121,12 @@ package struct DiscoveredPorts: Sendable {
 
   // MARK: Names
 
-  /// Whoever has a name keeps it as long as there is no better reason for another: one without a number, when nobody has that any more.
+  /// Whoever has a name keeps it as long as there is no better reason for another.
   private mutating func nameAll() {
     for index in entries.indices where entries[index].port.isKnown {
       let basis = basis(of: entries[index].port)
       let isReserved = entries[index].name.map(reserved.contains) ?? true
-      let isBest = entries[index].name == basis || !isFree(basis)
-      if basis == entries[index].basis, !isReserved, isBest { continue }
+      if basis == entries[index].basis, !isReserved { continue }
       entries[index].name = nil
       entries[index].basis = basis
       entries[index].name = free(basis)
@@ -139,10 +138,6 @@ package struct DiscoveredPorts: Sendable {
     if let name = port.claim?.name, !reserved.contains(name) { return name }
     let device = port.port.device.split(separator: "/").last ?? ""
     return port.port.name.flatMap { DeviceName(claimed: $0) } ?? DeviceName(claimed: device) ?? .unnamed
-  }
-
-  private func isFree(_ name: DeviceName) -> Bool {
-    !reserved.contains(name) && !entries.contains { $0.name == name }
   }
 
   private func free(_ name: DeviceName) -> DeviceName {

@@ -29,6 +29,27 @@ import Testing
     }
   }
 
+  @Test("of two suffixes that fit the longer is meant")
+  func longest() throws {
+    let hosts = try DeviceHosts(suffixes: ["example", "devices.example"])
+    #expect(try hosts.meaning(of: Host("printer.devices.example")) == .device(#require(DeviceName("printer"))))
+    #expect(try hosts.meaning(of: Host("printer.example")) == .device(#require(DeviceName("printer"))))
+    #expect(try hosts.meaning(of: Host("byway.devices.example")) == .frontPage)
+  }
+
+  @Test("what the configuration gives to somebody nobody else can claim")
+  func given() throws {
+    let pattern = try DevicePattern("pi-{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    let directory = try DeviceDirectory([device("printer")], patterns: [pattern])
+    for (name, isGiven) in [("printer", true), ("pi-x", true), ("byway", true), ("camera", false), ("pi", false)] {
+      #expect(try directory.hasGiven(#require(DeviceName(name))) == isGiven, "\(name)")
+    }
+    let all = try DevicePattern("{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    #expect(throws: BywayError.self) {
+      try DeviceDirectory([], patterns: [all], main: [], suffixes: [], isOpen: true)
+    }
+  }
+
   @Test("a suffix is a domain", arguments: ["", "127.0.0.1", "a b", "http://x", "x:80", "*"])
   func badSuffix(text: String) {
     #expect(throws: BywayError.self) { try DeviceHosts(suffixes: [text]) }

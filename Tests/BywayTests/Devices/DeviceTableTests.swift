@@ -51,6 +51,35 @@ import Testing
     #expect(table.openNames.isEmpty)
   }
 
+  @Test("one stays over a reload that leaves its pattern as it is")
+  func reload() throws {
+    let table = table(try patterns())
+    let device = try table.device(named: name("pi"))
+    table.replace(by: try patterns(), table.terms, DeviceTable.Preparation())
+    #expect(try table.device(named: name("pi")) === device)
+    table.replace(by: try DeviceDirectory([], patterns: []), table.terms, DeviceTable.Preparation())
+    #expect(table.openNames.isEmpty)
+  }
+
+  @Test("a device that was found gets no login, and what is kept of it is not the next one's")
+  func claims() throws {
+    let directory = try DeviceDirectory([Device(name("own"), roads: [transports.link("loopback:own")])])
+    let table = table(directory)
+    let link = try transports.link("loopback:port")
+    func destination(_ state: DiscoveredDevice.State) throws -> Destination {
+      table.discover([
+        (DiscoveredDevice(name: try name("pi"), title: nil, link: "loopback:port", state: state), link)
+      ])
+      return table.destination(of: try name("pi"))
+    }
+    let first = try destination(.present)
+    guard case .device(_, _, isClaimed: true) = first else { return #expect(Bool(false), "\(first)") }
+    #expect(try destination(.present) == first)
+    #expect(try destination(.away(since: loop.now)) != first)
+    #expect(try destination(.present) != first)
+    #expect(try table.destination(of: name("own")) == .device(name("own"), roads: ["loopback:own"], isClaimed: false))
+  }
+
   @Test("one link is one device, whatever it is called")
   func identity() throws {
     let link = try transports.link("loopback:x")
