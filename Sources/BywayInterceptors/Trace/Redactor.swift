@@ -61,8 +61,18 @@ package struct Redactor: Sendable {
   /// Text with URLs in it, as in `User-Agent`.
   /// - Returns: `nil` where there is no secret.
   package func changedText(_ text: UnsafeRawBufferPointer) -> String? {
-    guard text.contains(UInt8(ascii: "/")) else { return nil }
+    // Every browser has a slash in its name, and hardly any two of them, as a URL has.
+    guard Self.hasTwoSlashes(text) else { return nil }
     return changedText(String(decoding: text, as: UTF8.self))
+  }
+
+  private static func hasTwoSlashes(_ text: UnsafeRawBufferPointer) -> Bool {
+    var start = 0
+    while let slash = text.firstOffset(of: UInt8(ascii: "/"), from: start), slash + 1 < text.count {
+      if text[slash + 1] == UInt8(ascii: "/") { return true }
+      start = slash + 1
+    }
+    return false
   }
 
   private func redact(_ fields: inout HTTPFields) {
