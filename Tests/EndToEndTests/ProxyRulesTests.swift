@@ -61,7 +61,8 @@ extension EndToEnd {
     {
       for (link, listen, warning) in [
         ("tcp://0.0.0.0:0?insecure=yes&open=listen", "127.0.0.1:0", "answer in the gateway's place"),
-        ("tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil), ("unix:/nowhere", "0.0.0.0:0", "can use the devices behind it"),
+        ("tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil),
+        ("unix:/nowhere", "0.0.0.0:0", "can use the devices behind it"),
       ] as [(String, String, String?)] {
         let proxy = try await BywayProcess.proxy(["--link", link, "--listen", listen, "--listen-anywhere"])
         #expect(proxy.log.contains("Anyone who can reach this address") == (warning != nil), "\(proxy.log)")
