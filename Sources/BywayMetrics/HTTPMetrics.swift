@@ -7,7 +7,7 @@ import Synchronization
 ///
 ///     configuration.observers = [HTTPMetrics()]
 ///
-/// Where a ``BywayClient`` is observed, only what clients have is counted.
+/// Where a `BywayClient` is observed, only what clients have is counted.
 ///
 /// Attributes whose values come from outside have few: docs/observability.md lists all metrics. Safe on any thread.
 public final class HTTPMetrics: ExchangeObserver {
