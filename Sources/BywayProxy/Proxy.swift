@@ -109,11 +109,8 @@ public final class Proxy: Sendable {
     try await acceptor.waitUntilEnded()
   }
 
-  /// Measures a round trip to the default device.
-  package func ping() async throws -> TimeAmount { try await way.devices.ping(nil) }
-
-  /// Measures a round trip to a device.
-  package func ping(_ device: DeviceName?) async throws -> TimeAmount { try await way.devices.ping(device) }
+  /// Measures a round trip to a device; `nil`: to the default one.
+  package func ping(_ device: DeviceName? = nil) async throws -> TimeAmount { try await way.devices.ping(device) }
 
   /// The devices that there are, and how they are now.
   package func devices() async -> [DeviceEntry] { await way.devices.entries() }

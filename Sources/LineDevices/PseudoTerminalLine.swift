@@ -99,21 +99,12 @@ public final class PseudoTerminalLine: Sendable {
   }
 
   private func start() throws(LineFailure) {
-    var running = pthread_t()
-    let retained = Unmanaged.passRetained(pump)
-    let status = pthread_create(
-      &running, nil,
-      { context in
-        guard let context else { return nil }
-        Unmanaged<LinePump>.fromOpaque(context).takeRetainedValue().run()
-        return nil
-      }, retained.toOpaque())
-    guard status == 0 else {
-      retained.release()
+    do throws(SystemError) {
+      let started = try SystemThread.start { [pump] in pump.run() }
+      thread.withLock { $0 = started }
+    } catch {
       pump.closeDevices()
-      throw LineFailure("Cannot start a thread: \(SystemError(code: status)).")
+      throw LineFailure("Cannot start a thread: \(error).")
     }
-    let started = running
-    thread.withLock { $0 = started }
   }
 }

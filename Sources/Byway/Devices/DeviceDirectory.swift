@@ -79,6 +79,12 @@ public struct DeviceDirectory: Sendable {
 
   package subscript(name: DeviceName) -> Device? { byName[name] }
 
+  /// The device that the first pattern which has that name makes of it; `nil` where none has.
+  /// - Throws: where its link would not be one.
+  func madeDevice(named name: DeviceName) throws -> Device? {
+    try patterns.first { $0.matches(name) }?.device(named: name)
+  }
+
   /// The configuration says whose name this is, and nobody else can have it.
   package func hasGiven(_ name: DeviceName) -> Bool {
     byName[name] != nil || name.text == DeviceHosts.frontPage || patterns.contains { $0.matches(name) }

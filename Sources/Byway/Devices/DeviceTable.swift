@@ -106,23 +106,18 @@ package final class DeviceTable: @unchecked Sendable {
   // MARK: Patterns
 
   private func make(_ name: DeviceName) throws(BywayError) -> OpenDevice {
-    for pattern in directory.patterns {
-      do {
-        guard let found = try pattern.device(named: name) else { continue }
-        try makeRoom()
-        let device = OpenDevice(found.roads, terms, among: siblings, on: eventLoop)
-        made[name] = Made(device: device, lastUse: eventLoop.now)
-        closeIdleLater()
-        return device
-      } catch let error as BywayError where error.code == .refused {
-        throw error
-      } catch {
-        throw BywayError(
-          .misdirected, "No device can be called \"\(name)\" here: its link would not be one.", processing: .none,
-          cause: error)
-      }
+    let found: Device?
+    do { found = try directory.madeDevice(named: name) } catch {
+      throw BywayError(
+        .misdirected, "No device can be called \"\(name)\" here: its link would not be one.", processing: .none,
+        cause: error)
     }
-    throw directory.unknown(name.text)
+    guard let found else { throw directory.unknown(name.text) }
+    try makeRoom()
+    let device = OpenDevice(found.roads, terms, among: siblings, on: eventLoop)
+    made[name] = Made(device: device, lastUse: eventLoop.now)
+    closeIdleLater()
+    return device
   }
 
   /// The one that nobody uses for the longest time goes.
@@ -235,7 +230,7 @@ package final class DeviceTable: @unchecked Sendable {
 
   private func madeLinks(for name: DeviceName) -> [Link]? {
     guard directory[name] == nil else { return nil }
-    return directory.patterns.lazy.compactMap { try? $0.device(named: name) }.first?.roads
+    return (try? directory.madeDevice(named: name))?.roads
   }
 
   private func retireUnnamed() {
@@ -301,7 +296,7 @@ extension DeviceTable {
             name: name, title: device.title, addresses: device.addresses, isInbound: true,
             status: device.upstream.status))
       }
-      for (name, entry) in self.made.sorted(by: { $0.key.description < $1.key.description }) {
+      for (name, entry) in self.made.sorted(by: { $0.key < $1.key }) {
         entries.append(
           DeviceEntry(
             name: name, title: nil, addresses: entry.device.addresses, isInbound: false,

@@ -26,7 +26,7 @@ package final class OpenDevice: @unchecked Sendable {
   package let upstream: any Upstream
   /// The same, where gateways dial a hub.
   let gateways: HTTP2Upstream?
-  package let owned: OwnedUpstream
+  private let owned: OwnedUpstream
   /// What its gateway says that it is called; on the event loop.
   var title: String?
   /// Another one whenever another device may be behind it; on the event loop.

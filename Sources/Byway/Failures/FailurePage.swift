@@ -1,5 +1,6 @@
 import HTTPWire
 import NIOCore
+import Primitives
 
 /// What a browser shows of a failure: what is down, since when, what to try. It asks again by itself for as long as that may help,
 /// and loads nothing from anywhere.
@@ -33,15 +34,15 @@ enum FailurePage {
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width">
         \(refresh)
-        <title>\(escaped(title))</title>
+        <title>\(title.escapedForHTML)</title>
         <style>
         body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto; padding: 0 1rem; color-scheme: light dark }
         #again { opacity: 0.7 }
         </style>
         </head>
         <body>
-        <h1>\(escaped(title))</h1>
-        <p>\(escaped(message))</p>
+        <h1>\(title.escapedForHTML)</h1>
+        <p>\(message.escapedForHTML)</p>
         \(again)
         </body>
         </html>
@@ -59,9 +60,4 @@ enum FailurePage {
       document.getElementById("again").prepend("Since " + new Date(first).toLocaleTimeString() + ". ");
     } catch (error) {}
     """
-
-  private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-      .replacing("\"", with: "&quot;")
-  }
 }

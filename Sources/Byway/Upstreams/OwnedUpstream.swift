@@ -1,4 +1,3 @@
-package import LineLayer
 package import NIOCore
 
 /// An upstream as its owner sees it, who may be on any thread.
@@ -11,22 +10,6 @@ package struct OwnedUpstream: @unchecked Sendable {
   package init(_ upstream: any Upstream, on eventLoop: any EventLoop) {
     self.upstream = upstream
     self.eventLoop = eventLoop
-  }
-
-  package func status() async -> UpstreamStatus {
-    (try? await eventLoop.submit { upstream.status }.get()) ?? UpstreamStatus(.idle)
-  }
-
-  package func open() {
-    eventLoop.execute { upstream.open() }
-  }
-
-  package func ping() async throws -> TimeAmount {
-    try await eventLoop.flatSubmit { upstream.ping() }.get()
-  }
-
-  package func lineStatistics() async -> LineStatistics? {
-    try? await eventLoop.submit { upstream.lineStatistics }.get()
   }
 
   /// How long the far end may take to let go of the link.

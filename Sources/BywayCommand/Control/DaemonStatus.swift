@@ -7,22 +7,22 @@ import Primitives
 struct DaemonStatus: Sendable {
   /// A link, or the way to an origin.
   struct Road: Sendable {
-    enum State: String, Sendable {
-      // Of links. Nobody has asked for it yet.
-      case idle
-      case opening
-      case up
-      /// Its line is gone, and the session waits for it.
-      case interrupted
-      /// It was up, and nobody has needed it since.
-      case closed
-      case down
-      /// For the far end, which opens it.
-      case waiting
+    enum State: Sendable, Hashable {
+      case link(LinkState)
       /// One of several roads to a device: nothing is known against it, and it is not needed.
       case standingBy
       // Of origins.
       case unknown, reachable, unreachable
+
+      var text: String {
+        switch self {
+        case .link(let state): state.rawValue
+        case .standingBy: "standingBy"
+        case .unknown: "unknown"
+        case .reachable: "reachable"
+        case .unreachable: "unreachable"
+        }
+      }
     }
 
     let name: String
@@ -114,7 +114,7 @@ extension DaemonStatus.Requests {
 extension DaemonStatus.Road {
   fileprivate var json: JSON {
     [
-      "name": .string(name), "device": device.map { .string($0) }, "state": .string(state.rawValue),
+      "name": .string(name), "device": device.map { .string($0) }, "state": .string(state.text),
       "since": since.map { .time($0) },
       "reason": reason.map { .string($0) }, "roundTripNanoseconds": roundTrip.map { .number($0) },
       "line": line.map(\.json), "roads": roads.isEmpty ? nil : .array(roads.map(\.json)),
@@ -139,7 +139,7 @@ extension LineStatistics {
 extension JSON {
   /// RFC 3339, in UTC.
   fileprivate static func time(_ seconds: Int) -> JSON {
-    .string("\(CalendarTime(secondsSinceEpoch: seconds).dateAndTime)Z")
+    .string(CalendarTime(secondsSinceEpoch: seconds).utc)
   }
 }
 
@@ -158,17 +158,7 @@ extension DaemonStatus.Road {
   init(
     link name: String, device: String? = nil, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?
   ) {
-    self.init(name, status) { state in
-      switch state {
-      case .open: .up
-      case .interrupted: .interrupted
-      case _ where isInbound: .waiting
-      case .idle: .idle
-      case .opening: .opening
-      case .closed: .closed
-      case .down: .down
-      }
-    }
+    self.init(name, status, .link(LinkState(status.state, isInbound: isInbound)))
     self.device = device
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
@@ -181,10 +171,10 @@ extension DaemonStatus.Road {
     name = status.address?.publicName ?? status.name
     since = .secondsSinceEpoch(of: status.since)
     switch status.state {
-    case .up: state = .up
+    case .up: state = .link(.up)
     case .standingBy: state = .standingBy
     case .down(let error):
-      state = .down
+      state = .link(.down)
       reason = error.message
     }
     counts = status.counts
@@ -199,39 +189,37 @@ extension DaemonStatus.Road {
     self.name = name
     line = connections.lazy.compactMap(\.line).first
     if let open = connections.first(where: { $0.interruption == nil }) {
-      state = .up
+      state = .link(.up)
       since = .secondsSinceEpoch(of: open.since)
     } else if let interruption = connections.lazy.compactMap(\.interruption).first {
-      state = .interrupted
+      state = .link(.interrupted)
       since = .secondsSinceEpoch(of: interruption.since)
       reason = interruption.reason
     } else {
-      state = !isDialed ? .waiting : obstacle == nil ? .opening : .down
+      state = .link(!isDialed ? .waiting : obstacle == nil ? .opening : .down)
       reason = obstacle
     }
   }
 
   init(origin name: String, _ status: UpstreamStatus) {
-    self.init(name, status) { state in
-      switch state {
+    let state: State =
+      switch status.state {
       case .idle, .opening: .unknown
       case .open, .interrupted, .closed: .reachable
       case .down: .unreachable
       }
-    }
+    self.init(name, status, state)
   }
 
-  private init(_ name: String, _ status: UpstreamStatus, state: (UpstreamStatus.State) -> State) {
+  private init(_ name: String, _ status: UpstreamStatus, _ state: State) {
     self.name = name
-    self.state = state(status.state)
+    self.state = state
     connections = status.connections
+    reason = status.state.reason
     switch status.state {
     case .open(let since): self.since = since.map { .secondsSinceEpoch(of: $0) }
-    case .interrupted(let interruption):
-      since = .secondsSinceEpoch(of: interruption.since)
-      reason = interruption.reason
-    case .down(let error): reason = error.message
-    case .idle, .opening, .closed: break
+    case .interrupted(let interruption): since = .secondsSinceEpoch(of: interruption.since)
+    case .down, .idle, .opening, .closed: break
     }
   }
 }

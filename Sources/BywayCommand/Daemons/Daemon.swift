@@ -162,7 +162,7 @@ actor Daemon<Command: DaemonCommand>: Service {
       let links = await memberStatus().flatMap(\.links)
       let requests = DaemonStatus.Requests(tally)
       let count = requests.running + requests.done + requests.failed.values.reduce(0, +)
-      return "\(links.filter { $0.state == .up }.count) of \(links.count) links up, \(count) requests, "
+      return "\(links.filter { $0.state == .link(.up) }.count) of \(links.count) links up, \(count) requests, "
         + "\(requests.running) running"
     }
   }

@@ -65,7 +65,7 @@ extension DaemonObservation.LinkState {
   static func all(of link: DaemonStatus.Road) -> [Self] {
     let roads = link.roads.isEmpty ? [link] : link.roads
     return roads.map { road in
-      let isUp = road.state == .up
+      let isUp = road.state == .link(.up)
       // The line that the connection in use goes over.
       return Self(name: road.name, isUp: isUp, line: isUp ? link.line : nil, counts: road.counts)
     }

@@ -18,9 +18,6 @@ package struct DiscoverySettings: Sendable {
 ///
 /// One caller at a time: a start, a reload, a stop.
 actor DeviceFinder {
-  private let devices: DeviceTable
-  /// By configuration; what they lead to is not found besides.
-  private let links = Mutex<[LinkAddress]>([])
   private struct Running {
     let discovery: Discovery
     let reader: Task<Void, Never>
@@ -28,6 +25,9 @@ actor DeviceFinder {
     var sources: [String: Int] = [:]
   }
 
+  private let devices: DeviceTable
+  /// By configuration; what they lead to is not found besides.
+  private let links = Mutex<[LinkAddress]>([])
   private var running: Running?
 
   init(_ devices: DeviceTable) {

@@ -4,22 +4,20 @@ import Primitives
 
 /// The devices as their list tells of them. Nothing in it is a secret: addresses come without their options.
 struct DeviceListing: Sendable, Hashable {
-  enum State: String, Sendable {
-    /// Nobody has asked for it yet.
-    case idle
-    case opening
-    case up
-    /// Its line is gone, and requests wait for it.
-    case interrupted
-    /// It was up, and nobody has needed it since.
-    case closed
-    case down
-    /// For its gateway, which opens the link.
-    case waiting
+  enum State: Sendable, Hashable {
+    case link(LinkState)
     /// Unplugged.
     case away
     /// Something else has its port.
     case obstructed
+
+    var text: String {
+      switch self {
+      case .link(let state): state.rawValue
+      case .away: "away"
+      case .obstructed: "obstructed"
+      }
+    }
   }
 
   struct Device: Sendable, Hashable {
@@ -51,24 +49,22 @@ extension DeviceListing.Device {
     url = place.url(of: entry.name)
     roads = entry.addresses.map(\.publicName)
     lastSeen = (entry.leftAt ?? entry.status.lastSeen).map { .secondsSinceEpoch(of: $0) }
-    switch entry.status.state {
-    case _ where entry.leftAt != nil: (state, reason) = (.away, nil)
-    case _ where entry.obstacle != nil: (state, reason) = (.obstructed, entry.obstacle)
-    case .open: (state, reason) = (.up, nil)
-    case .interrupted(let interruption): (state, reason) = (.interrupted, interruption.reason)
-    case _ where entry.isInbound: (state, reason) = (.waiting, nil)
-    case .idle: (state, reason) = (.idle, nil)
-    case .opening: (state, reason) = (.opening, nil)
-    case .closed: (state, reason) = (.closed, nil)
-    case .down(let error): (state, reason) = (.down, error.message)
+    switch entry.discovery {
+    case .away: (state, reason) = (.away, nil)
+    case .obstructed(let obstacle): (state, reason) = (.obstructed, obstacle)
+    case .present, nil:
+      let link = LinkState(entry.status.state, isInbound: entry.isInbound)
+      // Who waits for a gateway is not told why the last one has gone.
+      (state, reason) = (.link(link), link == .waiting ? nil : entry.status.state.reason)
     }
   }
 
   fileprivate var json: JSON {
     [
       "name": name.map { .string($0) }, "title": title.map { .string($0) }, "url": .string(url),
-      "roads": .array(roads.map { .string($0) }), "state": .string(state.rawValue),
-      "reason": reason.map { .string($0) }, "lastSeen": lastSeen.map { .string(.utc($0)) },
+      "roads": .array(roads.map { .string($0) }), "state": .string(state.text),
+      "reason": reason.map { .string($0) },
+      "lastSeen": lastSeen.map { .string(CalendarTime(secondsSinceEpoch: $0).utc) },
     ]
   }
 }
@@ -76,17 +72,5 @@ extension DeviceListing.Device {
 extension DeviceEntry {
   fileprivate var leftAt: NIODeadline? {
     if case .away(let since) = discovery { since } else { nil }
-  }
-
-  fileprivate var obstacle: String? {
-    if case .obstructed(let reason) = discovery { reason } else { nil }
-  }
-}
-
-extension String {
-  /// RFC 3339.
-  static func utc(_ secondsSinceEpoch: Int) -> String {
-    let time = CalendarTime(secondsSinceEpoch: secondsSinceEpoch)
-    return "\(time.date)T\(time.timeOfDay)Z"
   }
 }

@@ -33,36 +33,32 @@ enum FrontPageText {
   }
 
   private static func row(_ device: DeviceListing.Device) -> String {
-    let title = escaped(device.title ?? device.name ?? "Default device")
-    let name = device.title == nil ? "" : device.name.map { " <small>\(escaped($0))</small>" } ?? ""
-    let reason = device.reason.map { " <small>\(escaped($0))</small>" } ?? ""
+    let title = (device.title ?? device.name ?? "Default device").escapedForHTML
+    let name = device.title == nil ? "" : device.name.map { " <small>\($0.escapedForHTML)</small>" } ?? ""
+    let reason = device.reason.map { " <small>\($0.escapedForHTML)</small>" } ?? ""
     let seen =
-      device.lastSeen.map { "<time datetime=\"\(String.utc($0))\">\(String.utc($0))</time>" }
-      ?? (device.state == .up ? "now" : "never")
-    let roads = device.roads.map { "<code>\(escaped($0))</code>" }.joined(separator: "<br>")
+      device.lastSeen.map { CalendarTime(secondsSinceEpoch: $0).utc }
+      .map { "<time datetime=\"\($0)\">\($0)</time>" }
+      ?? (device.state == .link(.up) ? "now" : "never")
+    let roads = device.roads.map { "<code>\($0.escapedForHTML)</code>" }.joined(separator: "<br>")
     return """
-      <tr data-state="\(device.state.rawValue)"><th scope="row"><a href="\(escaped(device.url))">\(title)</a>\(name)</th>\
+      <tr data-state="\(device.state.text)"><th scope="row"><a href="\(device.url.escapedForHTML)">\(title)</a>\(name)</th>\
       <td><span class="state">\(words(device.state))</span>\(reason)</td><td>\(roads)</td><td>\(seen)</td></tr>
       """
   }
 
   private static func words(_ state: DeviceListing.State) -> String {
     switch state {
-    case .idle: "not asked for yet"
-    case .opening: "opening"
-    case .up: "up"
-    case .interrupted: "interrupted"
-    case .closed: "closed, opens when asked for"
-    case .down: "down"
-    case .waiting: "waiting for its gateway"
+    case .link(.idle): "not asked for yet"
+    case .link(.opening): "opening"
+    case .link(.up): "up"
+    case .link(.interrupted): "interrupted"
+    case .link(.closed): "closed, opens when asked for"
+    case .link(.down): "down"
+    case .link(.waiting): "waiting for its gateway"
     case .away: "unplugged"
     case .obstructed: "in use"
     }
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-      .replacing("\"", with: "&quot;")
   }
 
   static let style = """

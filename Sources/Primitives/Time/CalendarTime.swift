@@ -51,6 +51,9 @@ package struct CalendarTime: Sendable, Hashable {
   /// `1994-11-06T08:49:37`
   package var dateAndTime: String { "\(date)T\(timeOfDay)" }
 
+  /// `1994-11-06T08:49:37Z` (RFC 3339)
+  package var utc: String { "\(dateAndTime)Z" }
+
   /// As HTTP and logs call them.
   package static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

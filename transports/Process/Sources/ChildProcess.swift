@@ -63,22 +63,9 @@ final class ChildProcess: Sendable {
 
 /// A thread for each child: waiting for one process leaves every other child of this program, and SIGCHLD, alone.
 private func waitInBackground(for child: ChildProcess, _ onExit: @escaping @Sendable (ChildProcess.Exit) -> Void) {
-  final class Job {
-    let run: () -> Void
-    init(_ run: @escaping () -> Void) { self.run = run }
-  }
-  let job = Unmanaged.passRetained(Job { onExit(child.waitForExit()) })
-  var thread = pthread_t()
-  let result = pthread_create(
-    &thread, nil,
-    { context in
-      if let context { Unmanaged<Job>.fromOpaque(context).takeRetainedValue().run() }
-      return nil
-    }, job.toOpaque())
-  if result == 0 {
-    pthread_detach(thread)
-  } else {
-    job.release()
+  do throws(SystemError) {
+    pthread_detach(try SystemThread.start { onExit(child.waitForExit()) })
+  } catch {
     child.signal(SIGKILL)
     onExit(child.waitForExit())
   }

@@ -3,22 +3,6 @@ package import Logging
 package import NIOCore
 
 extension Link {
-  /// The requesting end of this link.
-  /// - Parameters:
-  ///   - dialer: where one was made before.
-  ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
-  ///   - patience: how long an exchange waits while the link is down.
-  ///   - liveness: `nil` to ask never.
-  ///   - siblings: beneath which its names stand, where there are other devices.
-  package func makeUpstream(
-    over dialer: Dialer? = nil, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    siblings: Siblings? = nil, logger: Logger
-  ) -> any Upstream {
-    [self].makeUpstream(
-      over: dialer.map { [$0] }, on: eventLoop, hop: hop, patience: patience, liveness: liveness, siblings: siblings,
-      logger: logger)
-  }
-
   fileprivate var isLine: Bool { transport is LineTransport }
 }
 
@@ -45,19 +29,17 @@ extension [Link] {
   /// The requesting end of a device that these links lead to, the better one first: the first that works, and back to a better
   /// one when that is well. They are such as ``checkRoads()`` lets pass.
   /// - Parameters:
-  ///   - dialers: of each, where they were made before.
-  ///   - name: the device's, for messages; `nil`: the first link's.
+  ///   - dialers: of each.
   ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
   ///   - patience: how long an exchange waits while no road is open.
   ///   - liveness: `nil` to ask never.
   ///   - siblings: beneath which its names stand, where there are other devices.
   package func makeUpstream(
-    over dialers: [Dialer]? = nil, to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
-    patience: TimeAmount, liveness: Liveness?, siblings: Siblings? = nil, logger: Logger
+    over dialers: [Dialer], on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
+    siblings: Siblings, logger: Logger
   ) -> any Upstream {
     let roads = UpstreamRoads(
-      dialers: dialers ?? map { Dialer($0, logger: logger) }, name: name, lines: filter(\.isLine).count,
-      siblings: siblings)
+      dialers: dialers, lines: filter(\.isLine).count, siblings: siblings)
     return roads.makeUpstream(
       first?.framing ?? .http2, on: eventLoop, hop: hop, patience: patience, liveness: liveness, logger: logger)
   }
@@ -66,10 +48,9 @@ extension [Link] {
 /// What an upstream is made of.
 private struct UpstreamRoads {
   let dialers: [Dialer]
-  let name: String?
   /// How many of them go over lines.
   let lines: Int
-  let siblings: Siblings?
+  let siblings: Siblings
 
   func makeUpstream(
     _ framing: Link.Framing, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
@@ -87,7 +68,7 @@ private struct UpstreamRoads {
         if lines == dialers.count { configuration.reuse = .forAll }
       }
       return HTTP1Upstream(
-        roads: dialers, to: name, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+        roads: dialers, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
@@ -95,7 +76,7 @@ private struct UpstreamRoads {
       configuration.farEnd = .gateway
       configuration.http2 = HTTP2Configuration(liveness: liveness, hasOtherRoads: dialers.count > 1)
       return HTTP2Upstream(
-        roads: dialers, to: name, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+        roads: dialers, on: eventLoop, hop: hop, configuration: configuration, logger: logger)
     }
   }
 }

@@ -19,20 +19,13 @@ final class UeventListener: Sendable {
     try SystemError.check(pipe(&ends))
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     life = Mutex(ends[1])
-    let job = Unmanaged.passRetained(Job(socket, stop: ends[0], changed, listener: self))
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        if let context { Unmanaged<Job>.fromOpaque(context).takeRetainedValue().run() }
-        return nil
-      }, job.toOpaque())
-    guard result == 0 else {
-      job.release()
+    let job = Job(socket, stop: ends[0], changed, listener: self)
+    do throws(SystemError) {
+      pthread_detach(try SystemThread.start { job.run() })
+    } catch {
       stop()
-      throw SystemError(code: result)
+      throw error
     }
-    pthread_detach(thread)
   }
 
   deinit { stop() }
