@@ -8,7 +8,10 @@ OTHERS = {
     "ZMODEM": ("#7c3aed", {0: 0.965, 1e-6: 0.933, 1e-5: 0.59, 1e-4: 0.03}),
     "C-Kermit": ("#64748b", {0: 0.715, 1e-6: 0.698, 1e-5: 0.41, 1e-4: 0.05}),
 }
+# The same with frames that are lost whole, as they were before they could bear correction.
+WHOLE = {0: 0.986, 1e-6: 0.972, 1e-5: 0.938, 1e-4: 0.835, 3e-4: 0.729, 1e-3: 0.478, 3e-3: 0}
 OVERHEAD = 11
+DECADES = 4.5
 LEFT, TOP, WIDTH, HEIGHT = 60, 30, 560, 340
 
 
@@ -16,9 +19,12 @@ def svg(points):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 220} {TOP + HEIGHT + 60}" '
              'font-family="sans-serif" font-size="13">',
              f'<rect width="100%" height="100%" fill="white"/>', *grid()]
-    exponents = [-7 + number / 20 for number in range(61)]
+    exponents = [-7 + number / 20 for number in range(int(DECADES * 20) + 1)]
+    parts.append(line([(place(10 ** e), shannon(10 ** e)) for e in exponents], "#cbd5e1", dashed=True))
     parts.append(line([(place(10 ** e), limit(10 ** e)) for e in exponents], "#94a3b8", dashed=True))
-    labels = [("the limit at 11 bytes a frame", "#94a3b8")]
+    parts += curve(WHOLE, "#5eead4")
+    labels = [("frames that are lost whole", "#5eead4"), ("their limit at 11 bytes a frame", "#94a3b8"),
+              ("Shannon's limit", "#cbd5e1")]
     for name, (colour, values) in OTHERS.items():
         parts += curve(values, colour)
         labels.append((name, colour))
@@ -33,7 +39,12 @@ def svg(points):
 
 def limit(rate):
     """The most that frames with that overhead can carry, at their best size."""
-    return max(size / (size + OVERHEAD) * (1 - rate) ** (8 * (size + OVERHEAD)) for size in range(20, 4000, 10))
+    return max(size / (size + OVERHEAD) * (1 - rate) ** (8 * (size + OVERHEAD)) for size in range(10, 4000, 2))
+
+
+def shannon(rate):
+    """The most that any code can carry of a line that turns over that share of its bits."""
+    return 1 + rate * math.log2(rate) + (1 - rate) * math.log2(1 - rate)
 
 
 def grid():
@@ -41,7 +52,7 @@ def grid():
         y = vertical(tenth / 10)
         yield f'<line x1="{LEFT}" y1="{y}" x2="{LEFT + WIDTH}" y2="{y}" stroke="#e2e8f0"/>'
         yield f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{tenth * 10} %</text>'
-    for rate, name in ((0, "0"), (1e-6, "1e-6"), (1e-5, "1e-5"), (1e-4, "1e-4")):
+    for rate, name in ((0, "0"), (1e-6, "1e-6"), (1e-5, "1e-5"), (1e-4, "1e-4"), (1e-3, "1e-3"), (3e-3, "3e-3")):
         yield f'<text x="{place(rate)}" y="{TOP + HEIGHT + 20}" text-anchor="middle">{name}</text>'
     yield (f'<text x="{LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 44}" text-anchor="middle">bit error rate of a 921600-baud '
            'line</text>')
@@ -63,7 +74,7 @@ def line(spots, colour, width=2, dashed=False):
 
 def place(rate):
     """Error rates on a logarithmic scale; no errors stand where 1e-7 would."""
-    return LEFT + (math.log10(max(rate, 1e-7)) + 7) / 3 * (WIDTH - 40) + 20
+    return LEFT + (math.log10(max(rate, 1e-7)) + 7) / DECADES * (WIDTH - 40) + 20
 
 
 def vertical(share):

@@ -17,6 +17,7 @@ package struct Catalogue: Sendable {
       [
         PackageResources.openings_txt, PackageResources.dialer_txt, PackageResources.listener_txt,
         PackageResources.open_txt, PackageResources.input_txt, PackageResources.timers_txt, PackageResources.line_txt,
+        PackageResources.correction_txt,
       ].map { String(decoding: $0, as: UTF8.self) })
   }
 

@@ -33,12 +33,18 @@ struct Counterpart: Sendable {
   var window = Self.usualWindow
   /// What the end says that it takes in one frame.
   private(set) var largestPayload: UInt16 = 2048
+  /// How many strengths the end says that it mends.
+  private(set) var endMends: UInt8 = 0
+  /// In this session: from then on the end may let its frames bear correction.
+  var hasToldNoise = false
   /// Of the latest POLL to the end, and from it.
   var asked: UInt8 = 0
   private(set) var heardToken: UInt8 = 0
   private var state: UInt64
 
   private static let usualWindow: UInt16 = 8192
+  /// How many strengths the tester says that it mends.
+  static let usualCorrection: UInt8 = 16
 
   init(of role: Script.Role, seed: UInt64) {
     self.role = role
@@ -69,6 +75,7 @@ struct Counterpart: Sendable {
     heardEnd = 0
     window = Self.usualWindow
     isMuted = false
+    hasToldNoise = false
   }
 
   // MARK: What is said
@@ -88,12 +95,14 @@ struct Counterpart: Sendable {
   /// What a good peer answers at once.
   mutating func hear(_ frame: Frame) -> Frame? {
     switch frame {
-    case .hello(_, let incarnation, let largest):
+    case .hello(_, let incarnation, let largest, let correction):
       guard role == .listen else { return nil }
+      endMends = correction
       id.incarnation = incarnation
       largestPayload = largest
       return nil
-    case .open(_, let other, let largest, _):
+    case .open(_, let other, let largest, _, let correction):
+      if role == .dial { endMends = correction }
       return role == .dial ? opened(by: other, largestPayload: largest) : nil
     case .reset(let session, _):
       if session == id.session { phase = .over }
@@ -118,7 +127,8 @@ struct Counterpart: Sendable {
     guard other.incarnation != id.incarnation, greets else {
       return phase == .open && !isMuted ? report(answer: nil) : nil
     }
-    return .hello(version: FrameCodec.version, incarnation: id.incarnation, largestPayload: 2048)
+    return .hello(
+      version: FrameCodec.version, incarnation: id.incarnation, largestPayload: 2048, correction: Self.usualCorrection)
   }
 
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {

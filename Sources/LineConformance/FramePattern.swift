@@ -13,6 +13,12 @@ package struct FramePattern: Sendable, Equatable {
     case last
     /// Of the session that it is sealed for.
     case seal
+    /// In HELLO and OPEN: how many strengths it mends. Of a report: what it tells of the line, `some` where it is any.
+    case correction, noise
+    /// It bears correction of this strength, by its number; `none` where it must not.
+    case strength
+    /// Of one that does: wrong bytes of its first word and of its header, wrong bits of its sync word, and how much too long it says it is.
+    case wrong, header, sync, length
     /// Bytes after the known fields.
     case more
     /// Zeros that come before the frame, besides the one that ended the frame before.
@@ -41,15 +47,24 @@ package struct FramePattern: Sendable, Equatable {
 
   subscript(field: Field) -> Value? { fields[field] }
 
+  private static let ofCorrection: Set<Field> = [.strength, .wrong, .header, .sync, .length]
+
   /// Those that a frame of a kind may be given.
   static func known(_ kind: Kind) -> Set<Field> {
     switch kind {
-    case .hello: [.version, .incarnation, .largest, .more, .zeros]
-    case .open: [.version, .session, .incarnation, .largest, .window, .more, .zeros]
+    case .poll, .ack, .answer, .data: known(without: kind).union(ofCorrection)
+    case .hello, .open, .reset, .any: known(without: kind)
+    }
+  }
+
+  private static func known(without kind: Kind) -> Set<Field> {
+    switch kind {
+    case .hello: [.version, .incarnation, .largest, .correction, .more, .zeros]
+    case .open: [.version, .session, .incarnation, .largest, .window, .correction, .more, .zeros]
     case .reset: [.session, .reason, .more, .zeros]
     case .poll: [.session, .token, .more, .zeros]
-    case .ack: [.next, .window, .arrived, .seal, .zeros]
-    case .answer: [.token, .delay, .next, .window, .arrived, .seal, .zeros]
+    case .ack: [.next, .window, .arrived, .noise, .seal, .zeros]
+    case .answer: [.token, .delay, .next, .window, .arrived, .noise, .seal, .zeros]
     case .data: [.piece, .number, .payload, .last, .seal, .zeros]
     case .any: []
     }

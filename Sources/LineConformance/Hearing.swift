@@ -1,23 +1,39 @@
 import LineLayer
 
-/// Cuts what an end says into frames, and notes what comes before each.
+/// Cuts what an end says into frames, those that bear correction too where any may, and notes what comes before each.
 struct Hearing: Sendable {
   struct Run: Sendable {
     var bytes: [UInt8]
     /// Zeros since the frame before, the one that ended it left out.
     var zeros: Int
+    var bearsCorrection = false
   }
 
   /// No frame of an end is longer, whatever its payload.
   private static let limit = 70_000
 
+  /// What was not looked at: the beginning of a frame with correction.
+  private var waiting: [UInt8] = []
   private var partial: [UInt8] = []
   private var zeros = 0
   private var isTooLong = false
 
-  mutating func receive(_ bytes: some Sequence<UInt8>) -> [Run] {
+  /// - Parameter session: whose frames may bear correction.
+  mutating func receive(_ bytes: some Sequence<UInt8>, mending session: SessionID?) -> [Run] {
     var runs: [Run] = []
-    for byte in bytes {
+    waiting += bytes
+    while !waiting.isEmpty {
+      if let session, partial.isEmpty, waiting.starts(with: CorrectableFrame.mark(of: session).prefix(waiting.count)) {
+        guard waiting.count >= CorrectableFrame.bytesBeforeTheBody else { break }
+        if let length = CorrectableFrame.length(beginning: waiting) {
+          guard waiting.count >= length else { break }
+          runs.append(Run(bytes: Array(waiting.prefix(length)), zeros: zeros, bearsCorrection: true))
+          waiting.removeFirst(length)
+          zeros = 0
+          continue
+        }
+      }
+      let byte = waiting.removeFirst()
       if byte != 0 {
         if partial.count < Self.limit { partial.append(byte) } else { isTooLong = true }
       } else if partial.isEmpty {
@@ -34,6 +50,7 @@ struct Hearing: Sendable {
 
   /// What was begun will not be continued: the line was cut.
   mutating func reset() {
+    waiting = []
     partial = []
     isTooLong = false
   }
@@ -43,6 +60,8 @@ struct Hearing: Sendable {
 struct Heard: Sendable {
   var frame: Frame
   var zeros: Int
+  /// That of its correction, by its number.
+  var strength: Int?
   var at: UInt64
 
   /// What is left once its acknowledgement has been looked at: DATA that one rode on is still to be.

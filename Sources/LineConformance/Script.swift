@@ -16,6 +16,8 @@ package struct Script: Sendable, Equatable {
     case owner
     /// The end's program can be restarted.
     case start
+    /// The end says that it mends frames.
+    case correction
   }
 
   package var name: String

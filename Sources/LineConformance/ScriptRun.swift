@@ -60,7 +60,7 @@ struct ScriptRun: Sendable {
     case .refuse(let pattern, let time):
       while let heard = unread.first {
         unread.removeFirst()
-        if counterpart.matches(heard, pattern) { return .failed("it said: \(heard.frame.summary)") }
+        if counterpart.matches(heard, pattern) { return .failed("it said: \(heard.summary)") }
       }
       if now >= doneAt + time * Self.millisecond { done(at: now) }
     case .wait(let time):
@@ -80,7 +80,7 @@ struct ScriptRun: Sendable {
     while let heard = unread.first {
       unread.removeFirst()
       guard counterpart.matches(heard, pattern) else {
-        if isOnly, counterpart.isWord(heard.frame) { return .failed("it said first: \(heard.frame.summary)") }
+        if isOnly, counterpart.isWord(heard.frame) { return .failed("it said first: \(heard.summary)") }
         continue
       }
       if pattern.kind == .ack, let rest = heard.withoutAcknowledgement { unread.insert(rest, at: 0) }

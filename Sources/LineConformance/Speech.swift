@@ -17,6 +17,9 @@ extension Counterpart {
       let frame = frame(for: pattern)
       let isForeign = word(pattern[.seal]) == "other"
       if !isForeign, !isDamaged { noteSaid(frame) }
+      if let strength = number(pattern[.strength]) {
+        return correctable(frame, strength, pattern, seal: isForeign ? otherID : id)
+      }
       var wire = encode(frame, seal: isForeign ? otherID : id)
       if case .word(let more) = pattern[.more], let bytes = try? StepReader.bytes(more) {
         wire = Self.growing(wire, bytes)
@@ -33,14 +36,15 @@ extension Counterpart {
       return .hello(
         version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1),
         incarnation: incarnation(pattern[.incarnation]),
-        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048))
+        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), correction: mends(pattern))
     case .open:
       if word(pattern[.session]) == "new" { beginSession(random()) }
       let session = SessionID(session: session(pattern[.session]), incarnation: incarnation(pattern[.incarnation]))
       if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
       return .open(
         version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1), session: session,
-        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), window: window)
+        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), window: window,
+        correction: mends(pattern))
     case .reset:
       return .reset(session: session(pattern[.session]), reason: Self.reason(pattern[.reason]) ?? .aborted)
     case .poll:
@@ -69,7 +73,9 @@ extension Counterpart {
 
   private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
     if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
-    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window)
+    let noise = Noise(code: UInt8(truncatingIfNeeded: number(pattern[.noise]) ?? 0))
+    if noise != .none { hasToldNoise = true }
+    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window, noise: noise)
     if word(pattern[.next]) == "heard" { report.arrivals.next = heardEnd }
     if case .offset(let offset) = pattern[.next] {
       report.arrivals.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
@@ -78,6 +84,10 @@ extension Counterpart {
       report.arrivals.runs = [UInt16(truncatingIfNeeded: unit), 1]
     }
     return report
+  }
+
+  private func mends(_ pattern: FramePattern) -> UInt8 {
+    number(pattern[.correction]).map { UInt8(truncatingIfNeeded: $0) } ?? Self.usualCorrection
   }
 
   // MARK: How DATA is numbered
@@ -133,12 +143,13 @@ extension Counterpart {
 
   func matches(_ heard: Heard, _ pattern: FramePattern) -> Bool {
     if let zeros = number(pattern[.zeros]), heard.zeros < zeros { return false }
+    guard agrees(strength: pattern[.strength], heard.strength) else { return false }
     switch (pattern.kind, heard.frame) {
     case (.any, _): return true
-    case (.hello, .hello(let version, let incarnation, let largest)):
+    case (.hello, .hello(let version, let incarnation, let largest, _)):
       return agrees(pattern[.version], version) && agrees(pattern[.incarnation], incarnation)
         && agrees(pattern[.largest], largest)
-    case (.open, .open(let version, let id, let largest, let window)):
+    case (.open, .open(let version, let id, let largest, let window, _)):
       // A dialer may have begun another.
       let isOwn = pattern[.session] == nil || id.session == session(pattern[.session])
       return isOwn && agrees(pattern[.version], version)
@@ -155,11 +166,12 @@ extension Counterpart {
         && pattern[.arrived] == nil
     case (.ack, .acknowledgement(let report)):
       return agrees(next: pattern[.next], report.arrivals.next) && agrees(pattern[.window], report.window)
-        && agrees(arrived: pattern[.arrived], report)
+        && agrees(arrived: pattern[.arrived], report) && agrees(noise: pattern[.noise], report.noise)
     case (.answer, .acknowledgement(let report)):
       guard let answer = report.answer, Int(answer.token) == number(pattern[.token]) ?? Int(asked) else { return false }
       return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.arrivals.next)
         && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report)
+        && agrees(noise: pattern[.noise], report.noise)
     case (.data, .data(let header, let payload)):
       return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
         && (pattern[.last] == nil || header.isLast)
@@ -226,7 +238,7 @@ extension Counterpart {
     }
   }
 
-  private func number(_ value: FramePattern.Value?) -> Int? {
+  func number(_ value: FramePattern.Value?) -> Int? {
     if case .number(let number) = value { number } else { nil }
   }
 
@@ -246,17 +258,19 @@ extension Frame {
   /// As a script would write it.
   var summary: String {
     switch self {
-    case .hello(let version, let incarnation, let largest):
-      return "hello version=\(version) incarnation=\(Hex.text(incarnation)) largest=\(largest)"
-    case .open(let version, let id, let largest, let window):
+    case .hello(let version, let incarnation, let largest, let correction):
+      return
+        "hello version=\(version) incarnation=\(Hex.text(incarnation)) largest=\(largest)\(correction > 0 ? " correction=\(correction)" : "")"
+    case .open(let version, let id, let largest, let window, let correction):
       return "open version=\(version) session=\(Hex.text(id.session)) "
-        + "incarnation=\(Hex.text(id.incarnation)) largest=\(largest) window=\(window)"
+        + "incarnation=\(Hex.text(id.incarnation)) largest=\(largest) window=\(window)\(correction > 0 ? " correction=\(correction)" : "")"
     case .reset(let session, let reason):
       return "reset session=\(Hex.text(session)) reason=\(Counterpart.reasons[Int(reason.rawValue)])"
     case .poll(let session, let token): return "poll session=\(Hex.text(session)) token=\(token)"
     case .acknowledgement(let report):
       let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"
       return "\(start) next=\(report.arrivals.next) window=\(report.window)"
+        + (report.noise == .none ? "" : " noise=\(report.noise.code)")
         + (report.arrivals.runs.isEmpty ? "" : " runs=\(report.arrivals.runs)")
     case .data(let header, let payload):
       return "data number=\(header.number) payload=\(payload.count)" + (header.next.map { " next=\($0)" } ?? "")

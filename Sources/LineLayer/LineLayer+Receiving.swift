@@ -2,20 +2,61 @@ extension LineLayer {
   /// Bytes have come from the line, cut anywhere.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
-    for run in deframer.receive(bytes) {
-      // A frame may begin the session that seals the next one.
-      let length = run?.count ?? 0
-      guard var run, let frame = FrameCodec.decode(&run, seal: session?.id) else {
-        counters.damagedFrames += 1
-        counters.foreignBytes += UInt64(length)
-        continue
-      }
+    for arrival in reader.receive(bytes, codec: &codec, at: now) {
+      guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
       counters.receivedFrames += 1
-      handle(frame, at: now)
+      handle(frame, answerLength: answerLength, at: now)
       noteResumption()
     }
+    tellNoise(at: now)
     offerMore(at: now)
     endIfComplete()
+  }
+
+  /// The other end cannot know by itself how its frames arrive that nothing acknowledges.
+  private mutating func tellNoise(at now: UInt64) {
+    guard let session, session.isConfirmed, session.reportBy == nil, noise(for: session).exceeds(session.toldNoise)
+    else { return }
+    self.session?.owe(by: now + configuration.acknowledgementDelay)
+  }
+
+  /// What has arrived, if it is a frame, and its length where that is another than an answer usually has.
+  private mutating func frame(of arrival: LineReader.Arrival, at now: UInt64) -> (Frame, answerLength: Int)? {
+    switch arrival {
+    case .run(var run, let isLeftover):
+      let length = run.count
+      let said = ForeignText.isText(run) ? run : []
+      // A frame may begin the session that seals the next one.
+      if let frame = FrameCodec.decode(&run, seal: session?.id) {
+        ear.hear(intact: length)
+        return (frame, FrameCodec.answerLength)
+      }
+      counters.foreignBytes += UInt64(length)
+      if !isLeftover, !said.isEmpty { counters.foreignText.add(said) }
+      if !isLeftover { noteDamage(length) }
+    case .tooLong(let tail):
+      if ForeignText.isText(tail) { counters.foreignText.add(tail) }
+      noteDamage(reader.deframer.limit)
+    case .mended(let body, let errors, let length):
+      guard let frame = FrameCodec.read(body, seal: session?.id) else {
+        noteDamage(length)
+        break
+      }
+      ear.hear(mended: errors, of: length)
+      counters.correctedBytes += UInt64(errors)
+      return (frame, length)
+    case .beyondMending(let errors, let length):
+      counters.damagedFrames += 1
+      ear.hear(beyondMending: errors, of: length)
+      // It was told, and that was lost.
+      if ear.noise == .beyondMending { session?.owe(by: now + configuration.acknowledgementDelay) }
+    }
+    return nil
+  }
+
+  private mutating func noteDamage(_ length: Int) {
+    counters.damagedFrames += 1
+    ear.hear(damaged: length)
   }
 
   /// The other end is heard again, and has not ended the session that waited for the line.
@@ -29,18 +70,20 @@ extension LineLayer {
     bytes.withUnsafeBytes { receive($0, at: now) }
   }
 
-  private mutating func handle(_ frame: Frame, at now: UInt64) {
+  private mutating func handle(_ frame: Frame, answerLength: Int, at now: UInt64) {
     switch frame {
-    case .hello(let version, let incarnation, let largestPayload):
-      handleHello(version: version, incarnation: incarnation, largestPayload: largestPayload, at: now)
-    case .open(let version, let id, let largestPayload, let window):
-      handleOpen(version: version, id: id, largestPayload: largestPayload, window: window, at: now)
+    case .hello(let version, let incarnation, let largestPayload, let correction):
+      let abilities = Abilities(largestPayload: largestPayload, correction: correction)
+      handleHello(version: version, incarnation: incarnation, abilities, at: now)
+    case .open(let version, let id, let largestPayload, let window, let correction):
+      let abilities = Abilities(largestPayload: largestPayload, correction: correction)
+      handleOpen(version: version, id: id, abilities, window: window, at: now)
     case .reset(let id, let reason):
       handleReset(id, reason)
     case .poll(let id, let token):
       handlePoll(id, token: token, at: now)
     case .acknowledgement(let report):
-      handle(report, at: now)
+      handle(report, answerLength: answerLength, at: now)
     case .data(let header, let payload):
       handle(header, payload: payload, at: now)
     }
@@ -48,7 +91,7 @@ extension LineLayer {
 
   // MARK: Frames that name their session
 
-  private mutating func handleHello(version: UInt8, incarnation: UInt32, largestPayload: UInt16, at now: UInt64) {
+  private mutating func handleHello(version: UInt8, incarnation: UInt32, _ abilities: Abilities, at now: UInt64) {
     guard role == .dialer, incarnation != 0 else {
       counters.refusedFrames += 1
       return
@@ -56,7 +99,7 @@ extension LineLayer {
     guard version == FrameCodec.version else { return end(.version(version), telling: nil) }
     let isNew = incarnation != self.incarnation
     self.incarnation = incarnation
-    listenerLargestPayload = max(Int(largestPayload), 1)
+    listenerAbilities = abilities
     guard var session else { return }
     if session.isReady {
       // What was sent to the earlier incarnation may have been acted upon: it must not be sent to this one.
@@ -65,7 +108,7 @@ extension LineLayer {
     }
     session.id.incarnation = incarnation
     session.phase = .opening
-    session.peerLargestPayload = listenerLargestPayload
+    session.meet(abilities)
     session.needsOpen = true
     session.opens = 0
     self.session = session
@@ -73,7 +116,7 @@ extension LineLayer {
   }
 
   private mutating func handleOpen(
-    version: UInt8, id: SessionID, largestPayload: UInt16, window: UInt16, at now: UInt64
+    version: UInt8, id: SessionID, _ abilities: Abilities, window: UInt16, at now: UInt64
   ) {
     guard role != .dialer else { return handleRival(id.session) }
     guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
@@ -87,8 +130,7 @@ extension LineLayer {
     if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
     end(.peerRestarted, telling: nil)
     var session = Session(
-      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow),
-      peerLargestPayload: max(Int(largestPayload), 1), at: now)
+      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities, at: now)
     session.phase = .open
     session.owe(by: now)
     session.needsPoll = pacer.isPacing
@@ -125,14 +167,20 @@ extension LineLayer {
     }
     // Before the listener is known there is nothing to seal an answer with, and nothing that could be polled for.
     guard session.isReady else { return }
-    self.session?.answer = (token, now)
+    self.session?.takeQuestion(token, at: now)
     heard(at: now)
   }
 
   // MARK: Sealed frames
 
-  private mutating func handle(_ report: Acknowledgement, at now: UInt64) {
+  private mutating func handle(_ report: Acknowledgement, answerLength: Int, at now: UInt64) {
     heard(at: now)
+    self.session?.tookOther()
+    if let session {
+      let room = room(for: session)
+      let isWeak = self.session?.corrector.hear(report.noise, plain: sizer, room, at: now)
+      if isWeak == true { self.session?.send.excuseCorrectable() }
+    }
     let poll = report.answer.flatMap { session?.takePoll($0.token) }
     guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
     if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }
@@ -140,19 +188,25 @@ extension LineLayer {
     guard let answer = report.answer else { return }
     // All is settled that was sent before the question.
     askAgainLater(at: now)
-    if let poll { measure(answer, to: poll, at: now) }
+    if let poll { measure(answer, of: answerLength, to: poll, at: now) }
   }
 
-  private mutating func measure(_ answer: Acknowledgement.Answer, to poll: Session.Poll, at now: UInt64) {
+  private mutating func measure(
+    _ answer: Acknowledgement.Answer, of length: Int, to poll: Session.Poll, at now: UInt64
+  ) {
     guard answer.delay < .max else { return }
-    let expected = poll.expectedWait + UInt64(answer.delay) * Acknowledgement.Answer.unit
+    let expected = poll.expectedWait + pacer.time(of: length) + UInt64(answer.delay) * Acknowledgement.Answer.unit
     let excess = Int64(now - poll.sentAt) - Int64(expected)
     roundTrip.sample(UInt64(max(excess, 0)))
+    if let least = pacer.leastRoundTrip {
+      session?.passages.measured(lateness: excess - Int64(least), adjusted: pacer.adjusted)
+    }
     pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
   }
 
   private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
     heard(at: now)
+    session?.tookOther()
     if let next = header.next {
       guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
       // What rides on data says nothing of the window: its end stays where it is.
@@ -164,6 +218,7 @@ extension LineLayer {
     session.unreported += 1
     switch arrival {
     case .inOrder:
+      session.arrivalBegan = now - min(pacer.time(of: payload.count + FrameCodec.dataOverhead) + oneWay, now)
       session.owe(by: session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
       while let piece = session.receive.takeNext() {
         counters.receivedPayload += UInt64(piece.count)
@@ -212,13 +267,23 @@ extension LineLayer {
       return nil
     }
     counters.repeatedFrames += UInt64(outcome.lostFrames)
+    let oneWay = oneWay
+    for part in outcome.parts {
+      for passage in session?.passages.acknowledged(part, delay: oneWay) ?? [] { events.append(.passed(passage)) }
+    }
     sizer.note(outcome.trials)
+    if let room = session.map(room) {
+      session?.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
+    }
     if outcome.arrivedFrames > 0 {
       askAgainLater(at: now)
       if session?.leavingSince != nil { session?.leavingSince = now }
     }
     return outcome
   }
+
+  /// From when a byte has left one end until it is at the other, in nanoseconds.
+  private var oneWay: UInt64 { (pacer.leastRoundTrip ?? roundTrip.smoothed ?? 0) / 2 }
 
   /// Tells the other end when the window has grown by enough to matter.
   mutating func offerMore(at now: UInt64) {

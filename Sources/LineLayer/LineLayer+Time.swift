@@ -50,8 +50,9 @@ extension LineLayer {
     guard isLineUp else { return }
     isLineUp = false
     lineLostAt = now
-    deframer.reset()
+    reader.reset()
     session?.waitingSince = nil
+    session?.corrector.forget()
   }
 
   /// The line is back. What was on its way may have arrived or not, which a question settles.
@@ -100,8 +101,13 @@ extension LineLayer {
       self.session?.askAt = now + Self.longestPause
       return
     }
-    let answer = configuration.acknowledgementDelay + pacer.time(of: FrameCodec.pollLength + FrameCodec.answerLength)
-    let pause = min((roundTrip.timeout + answer) << UInt64(min(max(session.unanswered - 1, 0), 10)), Self.longestPause)
+    let answer =
+      configuration.acknowledgementDelay
+      + pacer.time(
+        of: length(ofControl: FrameCodec.pollLength) + length(ofControl: FrameCodec.answerLength))
+    // An opening is short, and on a line of noise takes a few tries: it is given up before they would have become many.
+    let doublings = session.isConfirmed ? min(max(session.unanswered - 1, 0), 10) : 0
+    let pause = min((roundTrip.timeout + answer) << UInt64(doublings), Self.longestPause)
     // The other end may be in the middle of a frame.
     self.session?.askAt = max(pacer.busyUntil, now) + pause + (pacer.isPacing ? Pacer.frame + pacer.ahead : 0)
   }

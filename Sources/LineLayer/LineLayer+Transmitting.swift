@@ -7,8 +7,7 @@ extension LineLayer {
     let start = output.count
     // Whatever was on the line while it was quiet must not spoil this frame.
     if needsDelimiter || now > lastTransmitAt + 50_000_000 { output.append(0) }
-    FrameCodec.encode(frame, seal: session?.id, scratch: &scratch, into: &output)
-    needsDelimiter = false
+    write(frame, into: &output)
     lastTransmitAt = now
     let count = output.count - start
     pacer.handOver(count, at: now)
@@ -17,6 +16,50 @@ extension LineLayer {
     counters.sentFrames += 1
     endIfComplete()
     return true
+  }
+
+  private mutating func write(_ frame: Frame, into output: inout [UInt8]) {
+    FrameCodec.write(frame, seal: session?.id, into: &scratch)
+    guard bearsCorrection(frame), let session, scratch.count <= CorrectableFrame.longestBody else {
+      needsDelimiter = false
+      return COBS.encode(scratch, into: &output)
+    }
+    let isData = if case .data = frame { true } else { false }
+    let strength = session.corrector.strength(of: scratch.count, isData: isData)
+    // One that was lost would take with it what a zero ends.
+    needsDelimiter = true
+    CorrectableFrame.encode(
+      scratch, strength, sync: CorrectableFrame.sync(of: session.id), codec: &codec, into: &output)
+  }
+
+  /// Whether a frame bears correction. One that is not of the session never does, as the other end may know of none.
+  private mutating func bearsCorrection(_ frame: Frame) -> Bool {
+    switch frame {
+    case .data: session?.corrector.bears ?? false
+    case .acknowledgement: reportBearsCorrection()
+    // An end that was restarted understands only the other.
+    case .poll(let id, _): session?.id.session == id && pollsBearCorrection
+    case .hello, .open, .reset: false
+    }
+  }
+
+  /// Nobody acknowledges an acknowledgement: whether one gets through better with correction, what comes from there tells.
+  private mutating func reportBearsCorrection() -> Bool {
+    guard let corrector = session?.corrector, corrector.isOn else { return false }
+    if corrector.isProven || ear.mends { return true }
+    return ear.noise == .none && session?.corrector.takesNext() == true
+  }
+
+  private var pollsBearCorrection: Bool {
+    guard let session else { return false }
+    return session.corrector.isOn && session.corrector.isProven && session.unanswered % 2 == 1
+  }
+
+  /// Bytes on the wire of what is so long without correction.
+  func length(ofControl count: Int) -> Int {
+    guard let corrector = session?.corrector, corrector.isOn, corrector.isProven else { return count }
+    let body = count - COBS.overhead
+    return CorrectableFrame.length(of: body, corrector.strength(of: body, isData: false))
   }
 
   mutating func endIfComplete() {
@@ -39,7 +82,8 @@ extension LineLayer {
     asked(at: now)
     return .open(
       version: FrameCodec.version, session: session.id,
-      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: UInt16(session.receive.window))
+      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: UInt16(session.receive.window),
+      correction: UInt8(configuration.correction))
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {
@@ -49,21 +93,28 @@ extension LineLayer {
     }
     let report = Acknowledgement(
       answer: session.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window))
-    self.session?.reported()
+      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window),
+      noise: noise(for: session))
+    // From now on frames may come that bear correction.
+    if report.noise != .none { reader.sync = CorrectableFrame.sync(of: session.id) }
+    self.session?.reported(report.noise)
     return .acknowledgement(report)
   }
+
+  /// What is told of the line to an end that can make something of it.
+  func noise(for session: Session) -> Noise { session.corrector.most > 0 ? ear.noise : .none }
 
   /// The next data frame may as well say what has arrived.
   private func canRide(_ session: Session, at now: UInt64) -> Bool {
     guard !session.receive.hasGap, !session.receive.isFinished, !session.needsPoll, !session.isHolding,
       !pollIsDue(session, at: now)
     else { return false }
+    guard !noise(for: session).exceeds(session.toldNoise) else { return false }
     return !session.hasMoreToOffer(of: configuration.window) && (session.send.hasLost || mayCut(session))
   }
 
   private func delay(since time: UInt64, at now: UInt64) -> UInt8 {
-    let waited = now - time + pacer.expectedWait(at: now, answer: 0)
+    let waited = now - time + pacer.expectedWait(at: now, bytes: 0)
     return UInt8(min(waited / Acknowledgement.Answer.unit, 255))
   }
 
@@ -83,7 +134,7 @@ extension LineLayer {
     self.session?.nextToken &+= 1
     let poll = Session.Poll(
       token: session.nextToken, order: self.session?.send.takeOrder() ?? 0, sentAt: now,
-      expectedWait: pacer.expectedWait(at: now, answer: FrameCodec.pollLength + FrameCodec.answerLength),
+      expectedWait: pacer.expectedWait(at: now, bytes: length(ofControl: FrameCodec.pollLength)),
       wasAtRest: wasAtRest)
     self.session?.polls.append(poll)
     if self.session?.polls.count ?? 0 > 8 { self.session?.polls.removeFirst() }
@@ -118,14 +169,24 @@ extension LineLayer {
     let header: DataHeader
     let payload: ArraySlice<UInt8>
     let rides = session.reportBy != nil && canRide(session, at: now)
-    if let lost = session.send.resend(payloadSize(for: session)) {
+    guard session.send.hasLost || mayCut(session) else { return nil }
+    let isCorrectable = session.corrector.takesNext()
+    let size = payloadSize(for: session, isCorrectable: isCorrectable)
+    let begins = max(pacer.busyUntil, now)
+    func departure(of count: Int) -> Passages.Departure {
+      .init(
+        begins: begins, ends: begins + pacer.time(of: count + FrameCodec.dataOverhead),
+        adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
+    }
+    if let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size)) {
       header = DataHeader(number: lost.number, next: rides ? session.receive.next : nil, isLast: lost.isLast)
       payload = lost.payload
     } else if mayCut(session) {
       let room = (session.peerWindow - session.send.units) * Unit.size
-      let piece = session.pending.take(min(payloadSize(for: session), max(room, 0)))
+      let piece = session.pending.take(min(size, max(room, 0)))
       let isLast = session.finish == .wanted && session.pending.isEmpty
-      let number = session.send.append(piece, isLast: isLast)
+      let number = session.send.append(
+        piece, isLast: isLast, isCorrectable: isCorrectable, departure: departure(of: piece.count))
       if isLast { session.finish = .sent }
       counters.sentPayload += UInt64(piece.count)
       header = DataHeader(number: number, next: rides ? session.receive.next : nil, isLast: isLast)

@@ -15,13 +15,14 @@ package struct LineLayer: Sendable {
   private static let rememberedSessions = 16
   /// Bytes that a dialer may send before it knows the listener's window, so that every window is at least that.
   static let initialWindow = 4096
-  static let initialPayload = 256
 
   package let role: Role
   package let configuration: LineLayerConfiguration
 
   // The line.
-  var deframer: Deframer
+  var reader: LineReader
+  var ear = Ear()
+  var codec = ReedSolomon()
   var pacer: Pacer
   var roundTrip = RoundTrip()
   var sizer = FrameSizer()
@@ -37,8 +38,8 @@ package struct LineLayer: Sendable {
   // Sessions.
   /// A listener's own; a dialer's idea of the listener's, 0 for none.
   var incarnation: UInt32
-  /// What that listener takes in one frame, as far as a dialer knows.
-  var listenerLargestPayload = Self.initialPayload
+  /// What that listener can do, as far as a dialer knows.
+  var listenerAbilities = Abilities.unknown
   var session: Session?
   var ended: [(id: SessionID, reason: ResetReason)] = []
 
@@ -50,8 +51,8 @@ package struct LineLayer: Sendable {
   package init(_ role: Role, configuration: LineLayerConfiguration, at now: UInt64) {
     self.role = role
     self.configuration = configuration
-    // What is longer than the longest frame is none of ours.
-    deframer = Deframer(limit: COBS.encodedBound(FrameCodec.largestBody(payload: configuration.largestPayload)))
+    reader = LineReader(
+      largestBody: FrameCodec.largestBody(payload: configuration.largestPayload), correction: configuration.correction)
     pacer = Pacer(bytesPerSecond: configuration.bytesPerSecond)
     switch role {
     case .dialer:
@@ -70,7 +71,7 @@ package struct LineLayer: Sendable {
     guard role == .dialer, session == nil else { return }
     var session = Session(
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
-      peerWindow: Self.initialWindow / Unit.size, peerLargestPayload: listenerLargestPayload, at: now)
+      peerWindow: Self.initialWindow / Unit.size, peer: listenerAbilities, at: now)
     session.needsOpen = true
     self.session = session
     if session.isReady { events.append(.ready) }
@@ -103,7 +104,7 @@ package struct LineLayer: Sendable {
   package func room(at now: UInt64) -> Int {
     guard isLineUp, let session, session.isReady, !session.isHolding, session.finish == .notWanted,
       !session.send.hasLost,
-      session.pending.count < payloadSize(for: session),
+      session.pending.count < payloadSize(for: session, isCorrectable: session.corrector.isOn),
       session.send.units + session.pending.count / Unit.size < session.peerWindow,
       session.send.count < SendWindow.mostFrames, now >= pacer.readyAt
     else { return 0 }
@@ -120,6 +121,16 @@ package struct LineLayer: Sendable {
     bytes.withUnsafeBytes { send($0) }
   }
 
+  /// Asks for ``LineLayerEvent/passed(_:)``, once these bytes of the stream have arrived at the other end.
+  /// - Parameter bytes: that were given to ``send(_:)``, counted from the session's first; behind those that were named before.
+  package mutating func follow(_ bytes: Range<UInt64>) {
+    session?.passages.follow(bytes)
+  }
+
+  /// When the other end began to send what came last, as far as the model of the wire knows: the frame's own time on it and
+  /// half a round trip before it was here.
+  package var latestArrivalBegan: UInt64? { session?.arrivalBegan }
+
   /// Bytes that were taken and not yet sent once.
   package var pendingBytes: Int { session?.pending.count ?? 0 }
 
@@ -134,11 +145,12 @@ package struct LineLayer: Sendable {
 
   package var statistics: LineStatistics {
     var statistics = counters
-    statistics.foreignBytes += deframer.skippedBytes
+    statistics.foreignBytes += reader.deframer.skippedBytes
     statistics.roundTrip = roundTrip.smoothed
     statistics.rate = pacer.rate
     statistics.nominalRate = configuration.bytesPerSecond
-    statistics.framePayload = session.map(payloadSize) ?? sizer.payload
+    if let session { statistics.correctableErrors = session.corrector.errors }
+    statistics.framePayload = session.map { payloadSize(for: $0, isCorrectable: $0.corrector.isOn) } ?? sizer.payload
     return statistics
   }
 
@@ -147,7 +159,10 @@ package struct LineLayer: Sendable {
   /// The session is over: says so upwards, and where a reason is given, to the other end.
   mutating func end(_ reason: SessionEnd, telling reset: ResetReason?) {
     guard let session else { return }
+    // Who tells of the session when it is over wants to know.
+    counters.correctableErrors = session.corrector.errors
     self.session = nil
+    reader.sync = nil
     // A listener that was not heard for so long may be another one by now: the next session asks first, and commits
     // nothing to one that may not be there.
     if role == .dialer, reason == .silence || reason == .lineLost { incarnation = 0 }
@@ -168,7 +183,8 @@ package struct LineLayer: Sendable {
     say(
       .hello(
         version: FrameCodec.version, incarnation: incarnation,
-        largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload)))
+        largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload),
+        correction: UInt8(configuration.correction)))
   }
 
   // MARK: Sizes
@@ -179,7 +195,13 @@ package struct LineLayer: Sendable {
     return max(bytes - FrameCodec.dataOverhead - bytes / 254, LineLayerConfiguration.leastPayload)
   }
 
-  func payloadSize(for session: Session) -> Int {
-    min(sizer.payload, quantum, session.peerLargestPayload)
+  /// For frames to the other end of the session.
+  func room(for session: Session) -> Corrector.Room {
+    Corrector.Room(frame: quantum + FrameCodec.dataOverhead, payload: session.peerLargestPayload)
+  }
+
+  func payloadSize(for session: Session, isCorrectable: Bool) -> Int {
+    if isCorrectable { return session.corrector.payload(room(for: session)) }
+    return min(sizer.payload, quantum, session.peerLargestPayload)
   }
 }

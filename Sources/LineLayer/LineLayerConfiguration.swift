@@ -7,6 +7,8 @@ package struct LineLayerConfiguration: Equatable, Sendable {
   package var largestPayload = 2048
   /// Bytes of payload that this end holds for its reader, and while something before them is missing.
   package var window = 128 * 1024
+  /// The strongest correction that this end mends frames with, and how many there are up to that; 0 for none.
+  package var correction = Strength.count
   /// How long an acknowledgement waits for company.
   package var acknowledgementDelay: UInt64 = 10_000_000
   /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
@@ -33,6 +35,8 @@ package struct LineLayerConfiguration: Equatable, Sendable {
     if window < leastWindow { throw .tooSmall("window", least: leastWindow) }
     let largestWindow = Unit.largestWindow * Unit.size
     if window > largestWindow { throw .tooLarge("window", most: largestWindow) }
+    if correction < 0 { throw .tooSmall("correction", least: 0) }
+    if correction > Strength.count { throw .tooLarge("correction", most: Strength.count) }
     if keepAlive == 0 { throw .tooSmall("keepAlive", least: 1) }
     if patience == 0 { throw .tooSmall("patience", least: 1) }
     if acknowledgementDelay > Self.longestTime { throw .tooLarge("acknowledgementDelay", most: Int(Self.longestTime)) }

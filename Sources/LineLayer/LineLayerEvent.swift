@@ -6,6 +6,8 @@ package enum LineLayerEvent: Equatable, Sendable {
   case confirmed
   /// The stream goes on with these bytes.
   case received([UInt8])
+  /// What ``LineLayer/follow(_:)`` asked for.
+  case passed(Passage)
   /// The other end sends nothing more.
   case finished
   /// The session is over. A listener waits for the next.

@@ -12,8 +12,12 @@ package struct LineStatistics: Equatable, Sendable {
   package var repeatedFrames: UInt64 = 0
   /// Runs of bytes that were not an intact frame: damaged, of another session, or foreign to the line.
   package var damagedFrames: UInt64 = 0
+  /// Bytes that arrived wrong and were put right.
+  package var correctedBytes: UInt64 = 0
   /// Bytes of those runs.
   package var foreignBytes: UInt64 = 0
+  /// The text among them.
+  package var foreignText = ForeignText()
   /// How often a session has gone on after its line had been lost.
   package var resumes: UInt64 = 0
   /// Frames that were here already.
@@ -27,6 +31,8 @@ package struct LineStatistics: Equatable, Sendable {
   package var nominalRate: Int?
   /// Bytes of payload that a frame gets now.
   package var framePayload = 0
+  /// Wrong bytes in a code word that frames sent now survive, or did when the latest session ended; 0 where they bear no correction.
+  package var correctableErrors = 0
 
   package init() {}
 

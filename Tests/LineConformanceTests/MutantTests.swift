@@ -31,7 +31,7 @@ struct MutantTests {
     },
     Mutant(.listen, "takes an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
       $0.heard = {
-        if case .open(_, let id, let largest, let window) = $0 {
+        if case .open(_, let id, let largest, let window, _) = $0 {
           [.open(version: 1, session: id, largestPayload: largest, window: window)]
         } else {
           [$0]
@@ -90,6 +90,27 @@ struct MutantTests {
     },
     Mutant(.listen, "answers the first of many questions", fails: "§9 more POLLs than can be answered") {
       $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
+    },
+    Mutant(.listen, "says that it mends frames, and does not", fails: "§13 as many wrong bytes as it bears") {
+      $0.configuration.correction = 0
+      $0.said = {
+        if case .hello(let version, let incarnation, let largest, _) = $0 {
+          [.hello(version: version, incarnation: incarnation, largestPayload: largest, correction: 16)]
+        } else {
+          [$0]
+        }
+      }
+    },
+    Mutant(
+      .listen, "adds correction for whoever tells of noise", fails: "§13 noise is not told to an end that said of no"
+    ) {
+      $0.heard = {
+        if case .open(let version, let id, let largest, let window, _) = $0 {
+          [.open(version: version, session: id, largestPayload: largest, window: window, correction: 16)]
+        } else {
+          [$0]
+        }
+      }
     },
     Mutant(.dial, "keeps quiet about two dialers", fails: "opening × OPEN: RESET(both dial)") {
       $0.said = { if case .reset(_, .bothDial) = $0 { [] } else { [$0] } }

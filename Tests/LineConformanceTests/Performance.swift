@@ -90,7 +90,7 @@ struct Performance {
   }
 
   private mutating func hear(_ bytes: [UInt8]) {
-    guard let mutation else {
+    guard let mutation, !bearsCorrection(bytes) else {
       end.layer.receive(bytes, at: now)
       end.act(at: now)
       return
@@ -109,17 +109,23 @@ struct Performance {
     }
   }
 
+  private func bearsCorrection(_ bytes: [UInt8]) -> Bool {
+    guard let id = end.layer.session?.id else { return false }
+    let mark = CorrectableFrame.mark(of: id)
+    return bytes.indices.contains { bytes[$0...].starts(with: mark) }
+  }
+
   /// Bugs that need a memory.
   private func ignores(_ frame: Frame, _ mutation: Mutation) -> Bool {
     switch frame {
-    case .open(_, let id, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
+    case .open(_, let id, _, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
     case .hello: mutation.ignoresLaterHello && end.layer.session?.isReady == true
     default: false
     }
   }
 
   private mutating func isRepeatedOpen(_ frame: Frame) -> Bool {
-    guard case .open(_, let id, _, _) = frame else { return false }
+    guard case .open(_, let id, _, _, _) = frame else { return false }
     defer { opened = id }
     return opened == id
   }

@@ -30,10 +30,12 @@ struct Attack {
   private var unread = 0
   private var output: [UInt8] = []
   private var scratch: [UInt8] = []
+  private var codec = ReedSolomon()
+  private let setting: UInt8
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) {
     script = Script(bytes)
-    let setting = script.byte()
+    setting = script.byte()
     var configuration = LineLayerConfiguration.defaults
     configuration.bytesPerSecond = [nil, 10, 960, 92_160][Int(setting >> 1 & 3)]
     if setting & 8 != 0 {
@@ -56,10 +58,15 @@ struct Attack {
     case 0: layer.receive(script.bytes(255), at: now)
     case 1:
       receive(
-        .hello(version: script.byte() & 1, incarnation: UInt32(script.byte() & 3) + 6, largestPayload: script.short()))
+        .hello(
+          version: script.byte() & 1, incarnation: UInt32(script.byte() & 3) + 6, largestPayload: script.short(),
+          correction: setting & 16 != 0 ? 16 : 0))
     case 2:
       let id = SessionID(session: UInt32(script.byte() & 3), incarnation: UInt32(script.byte() & 3) + 6)
-      receive(.open(version: 1, session: id, largestPayload: script.short(), window: script.short()))
+      receive(
+        .open(
+          version: 1, session: id, largestPayload: script.short(), window: script.short(),
+          correction: setting & 16 != 0 ? 16 : 0))
     case 3:
       receive(.reset(session: UInt32(script.byte() & 3), reason: ResetReason(rawValue: script.byte()) ?? .unknown))
     case 4: receive(.poll(session: UInt32(script.byte() & 3), token: script.byte()))
@@ -89,7 +96,9 @@ struct Attack {
     let runs = script.bytes(4).map { max(UInt16($0), 1) }
     receive(
       .acknowledgement(
-        Acknowledgement(answer: answer, arrivals: Arrivals(next: next, runs: runs), window: script.short())))
+        Acknowledgement(
+          answer: answer, arrivals: Arrivals(next: next, runs: runs), window: script.short(),
+          noise: setting & 16 != 0 ? Noise(code: script.byte()) : .none)))
   }
 
   private mutating func data(number: UInt16) {
@@ -100,7 +109,17 @@ struct Attack {
 
   private mutating func receive(_ frame: Frame) {
     var wire: [UInt8] = []
-    FrameCodec.encode(frame, seal: layer.session?.id, scratch: &scratch, into: &wire)
+    if let session = layer.session, setting & 16 != 0 {
+      // With whatever correction, and then made wrong.
+      FrameCodec.write(frame, seal: session.id, into: &scratch)
+      CorrectableFrame.encode(
+        scratch, Strength(index: Int(script.byte() & 15)), sync: CorrectableFrame.sync(of: session.id), codec: &codec,
+        into: &wire)
+      for _ in 0..<(script.byte() & 7) { wire[Int(script.byte()) % wire.count] ^= script.byte() }
+      if script.byte() & 7 == 0 { wire.removeFirst(Int(script.byte()) % wire.count) }
+    } else {
+      FrameCodec.encode(frame, seal: layer.session?.id, scratch: &scratch, into: &wire)
+    }
     layer.receive(wire, at: now)
   }
 
@@ -131,7 +150,7 @@ struct Attack {
 
   private func check() {
     precondition(layer.control.count <= 8 && layer.ended.count <= 16)
-    precondition(layer.deframer.heldBytes <= layer.deframer.limit)
+    precondition(layer.reader.heldBytes <= layer.reader.mostHeldBytes)
     guard let session = layer.session else { return }
     precondition(session.polls.count <= 8 && session.send.units <= Unit.largestWindow + 1)
     precondition(session.receive.heldMemory <= layer.configuration.window / 16 * 17 + 17)

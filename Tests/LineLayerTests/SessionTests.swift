@@ -121,7 +121,7 @@ struct SessionTests {
     } while dialer.hasSession
     resets += dialer.sentFrames(at: now).contains(.reset(session: 5, reason: .silence)) ? 1 : 0
     #expect(now == 5_000_000_000)
-    #expect((6...10).contains(opens))
+    #expect((12...20).contains(opens))
     #expect(resets == 1)
     #expect(dialer.takeEvents() == [.ended(.silence)])
     #expect(dialer.nextDeadline == nil)

@@ -62,16 +62,19 @@ struct Vector: Sendable, CustomTestStringConvertible {
       .acknowledgement(
         Acknowledgement(
           answer: answer,
-          arrivals: Arrivals(next: number("next"), runs: numbers("runs")), window: number("window")))
+          arrivals: Arrivals(next: number("next"), runs: numbers("runs")), window: number("window"),
+          noise: Noise(code: number("noise"))))
     }
     switch words.first {
     case "hello":
       return .hello(
-        version: number("version"), incarnation: number("incarnation", radix: 16), largestPayload: number("largest"))
+        version: number("version"), incarnation: number("incarnation", radix: 16), largestPayload: number("largest"),
+        correction: number("correction"))
     case "open":
       let id = SessionID(session: number("session", radix: 16), incarnation: number("incarnation", radix: 16))
       return .open(
-        version: number("version"), session: id, largestPayload: number("largest"), window: number("window"))
+        version: number("version"), session: id, largestPayload: number("largest"), window: number("window"),
+        correction: number("correction"))
     case "reset":
       let names = ["finished", "unknown", "aborted", "silence", "version", "both-dial"]
       let code = names.firstIndex(of: fields["reason"] ?? "").flatMap { ResetReason(rawValue: UInt8($0)) }

@@ -145,6 +145,12 @@ final class LineDriver: StreamCarrier {
     silence.map { LineInterruption(since: $0.since, reason: line == nil ? delegate?.obstacle : nil) }
   }
 
+  var arrivalBegan: NIODeadline? { layer.latestArrivalBegan.map { .uptimeNanoseconds($0) } }
+
+  func follow(_ bytes: Range<UInt64>) {
+    layer.follow(bytes)
+  }
+
   func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }
   }
@@ -196,6 +202,7 @@ final class LineDriver: StreamCarrier {
       case .ready: opened()
       case .confirmed: logger.debug("Session confirmed", metadata: ["link": "\(address)"])
       case .received(let bytes): session?.deliver(ByteBuffer(bytes: bytes))
+      case .passed(let passage): session?.passed(passage)
       case .finished: session?.inputEnded()
       case .ended(let end): ended(end)
       }

@@ -11,6 +11,10 @@ extension LineStatistics {
     facts.append(
       "\(sentFrames) frames sent, \(repeatedFrames) of them again; \(receivedFrames) received, \(damagedFrames) damaged"
     )
+    if correctedBytes > 0 || correctableErrors > 0 {
+      let now = correctableErrors > 0 ? "up to \(correctableErrors) wrong bytes in 255" : "none"
+      facts.append("\(correctedBytes) wrong bytes put right; what is sent bears correction of \(now)")
+    }
     if let errors { facts.append("\(errors)") }
     return facts
   }

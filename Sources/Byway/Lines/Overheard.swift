@@ -1,19 +1,21 @@
 import Primitives
 
 /// What came last on a line before its first frame, to tell who is at the far end.
-struct Overheard {
+package struct Overheard {
   private static let limit = 256
   private static let quoteLimit = 60
 
-  private(set) var bytes: [UInt8] = []
+  package private(set) var bytes: [UInt8] = []
 
-  mutating func add(_ new: UnsafeRawBufferPointer) {
+  package init() {}
+
+  package mutating func add(_ new: UnsafeRawBufferPointer) {
     bytes += new.suffix(Self.limit)
     if bytes.count > Self.limit { bytes.removeFirst(bytes.count - Self.limit) }
   }
 
   /// The last line of it, where it is text and not noise: "device login:".
-  var lastWords: String? {
+  package var lastWords: String? {
     let isText = { (byte: UInt8) in (0x20..<0x7F).contains(byte) || [0x09, 0x0A, 0x0D, 0x1B].contains(byte) }
     guard bytes.count >= 4, bytes.count(where: isText) * 10 >= bytes.count * 9 else { return nil }
     let lines = String(decoding: withoutSequences, as: UTF8.self).split { $0.isNewline }.map { line in

@@ -3,6 +3,8 @@
 /// Each run of up to 254 bytes without a zero is preceded by its length plus one; a length below 255 stands for the zero
 /// after the run as well. At most one byte in 254 is added.
 package enum COBS {
+  /// Bytes that it adds to a short frame, the delimiter being one.
+  static let overhead = 2
   /// The most bytes that `count` bytes become, without the delimiter.
   static func encodedBound(_ count: Int) -> Int { count + count / 254 + 1 }
 

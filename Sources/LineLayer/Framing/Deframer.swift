@@ -4,6 +4,9 @@ struct Deframer {
   let limit: Int
   private var partial: [UInt8] = []
   private var isTooLong = false
+  /// The end of the last run that was too long, for who wants to know what it was.
+  private(set) var tail: [UInt8] = []
+  private static let longestTail = 512
   /// Bytes of runs that were too long, counted as they come: noise may have no end.
   private(set) var skippedBytes: UInt64 = 0
 
@@ -42,12 +45,20 @@ struct Deframer {
   private mutating func take(_ run: UnsafeRawBufferPointer) {
     if isTooLong {
       skippedBytes += UInt64(run.count)
+      keepTail(run)
     } else if partial.count + run.count > limit {
       skippedBytes += UInt64(partial.count + run.count)
       isTooLong = true
+      tail = Array(partial.suffix(Self.longestTail))
+      keepTail(run)
       partial = []
     } else {
       partial.append(contentsOf: run)
     }
+  }
+
+  private mutating func keepTail(_ run: UnsafeRawBufferPointer) {
+    tail += run.suffix(Self.longestTail)
+    if tail.count > Self.longestTail { tail.removeFirst(tail.count - Self.longestTail) }
   }
 }

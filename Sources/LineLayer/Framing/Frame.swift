@@ -1,9 +1,9 @@
 /// What two ends of a line say to each other. docs/wire-protocol.md has the byte layouts.
 package enum Frame: Equatable, Sendable {
   /// A listener is there. It knows of no session that it was asked about, or has just started.
-  case hello(version: UInt8, incarnation: UInt32, largestPayload: UInt16)
+  case hello(version: UInt8, incarnation: UInt32, largestPayload: UInt16, correction: UInt8 = 0)
   /// A dialer begins a session with the listener of that incarnation; 0 asks which one it is.
-  case open(version: UInt8, session: SessionID, largestPayload: UInt16, window: UInt16)
+  case open(version: UInt8, session: SessionID, largestPayload: UInt16, window: UInt16, correction: UInt8 = 0)
   /// The session is over, or was never begun here.
   case reset(session: UInt32, reason: ResetReason)
   /// Asks for an acknowledgement with this token, at once.
@@ -47,11 +47,14 @@ package struct Acknowledgement: Equatable, Sendable {
   package var arrivals: Arrivals
   /// How many units from ``Arrivals/next`` on can be taken.
   package var window: UInt16
+  /// What is heard of it on the line.
+  package var noise: Noise
 
-  package init(answer: Answer?, arrivals: Arrivals, window: UInt16) {
+  package init(answer: Answer?, arrivals: Arrivals, window: UInt16, noise: Noise = .none) {
     self.answer = answer
     self.arrivals = arrivals
     self.window = window
+    self.noise = noise
   }
 }
 

@@ -11,7 +11,7 @@ package enum FrameCodec {
   static let answerLength = 7 + 4 + 2
 
   /// Bytes before stuffing of the longest frame: DATA, or an answer with its list.
-  static func largestBody(payload: Int) -> Int { max(5 + payload, 7 + Arrivals.longestList) + 4 }
+  static func largestBody(payload: Int) -> Int { max(5 + payload, 8 + Arrivals.longestList) + 4 }
 
   private enum Kind {
     static let hello: UInt8 = 0x01
@@ -20,6 +20,8 @@ package enum FrameCodec {
     static let poll: UInt8 = 0x04
     static let acknowledgement: UInt8 = 0x40
     static let answer: UInt8 = 0x41
+    /// Added where the noise follows the window.
+    static let noisy: UInt8 = 0x02
     static let data: UInt8 = 0x80
     static let sealed: UInt8 = 0xC0
   }
@@ -34,20 +36,28 @@ package enum FrameCodec {
 
   /// Appends a frame as it goes over the line. `scratch` is working memory that is kept for the next.
   package static func encode(_ frame: Frame, seal: SessionID?, scratch: inout [UInt8], into output: inout [UInt8]) {
+    write(frame, seal: seal, into: &scratch)
+    COBS.encode(scratch, into: &output)
+  }
+
+  /// A body and its check, in place of what is in `scratch`.
+  package static func write(_ frame: Frame, seal: SessionID?, into scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     switch frame {
-    case .hello(let version, let incarnation, let largestPayload):
+    case .hello(let version, let incarnation, let largestPayload, let correction):
       scratch.append(Kind.hello)
       scratch.append(version)
       append(incarnation, to: &scratch)
       append(largestPayload, to: &scratch)
-    case .open(let version, let id, let largestPayload, let window):
+      if correction > 0 { scratch.append(correction) }
+    case .open(let version, let id, let largestPayload, let window, let correction):
       scratch.append(Kind.open)
       scratch.append(version)
       append(id.session, to: &scratch)
       append(id.incarnation, to: &scratch)
       append(largestPayload, to: &scratch)
       append(window, to: &scratch)
+      if correction > 0 { scratch.append(correction) }
     case .reset(let session, let reason):
       scratch.append(Kind.reset)
       append(session, to: &scratch)
@@ -57,13 +67,15 @@ package enum FrameCodec {
       append(session, to: &scratch)
       scratch.append(token)
     case .acknowledgement(let report):
-      scratch.append(report.answer == nil ? Kind.acknowledgement : Kind.answer)
+      let kind = report.answer == nil ? Kind.acknowledgement : Kind.answer
+      scratch.append(report.noise == .none ? kind : kind | Kind.noisy)
       if let answer = report.answer {
         scratch.append(answer.token)
         scratch.append(answer.delay)
       }
       append(report.arrivals.next, to: &scratch)
       append(report.window, to: &scratch)
+      if report.noise != .none { scratch.append(report.noise.code) }
       for run in report.arrivals.runs { append(run: run, to: &scratch) }
     case .data(let header, let payload):
       let flags = (header.next == nil ? 0 : DataFlag.acknowledges) | (header.isLast ? DataFlag.last : 0)
@@ -74,14 +86,18 @@ package enum FrameCodec {
     }
     let isSealed = scratch[0] & Kind.sealed != 0
     append(checksum(of: scratch[...], seal: isSealed ? seal : nil), to: &scratch)
-    COBS.encode(scratch, into: &output)
   }
 
   // MARK: From bytes
 
   /// Reads what was between two zeros. `nil` where it is not an intact frame of a known kind, or is sealed for another session.
   package static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
-    guard COBS.decode(&bytes), bytes.count >= 5 else { return nil }
+    COBS.decode(&bytes) ? read(bytes, seal: seal) : nil
+  }
+
+  /// Reads a body with its check.
+  package static func read(_ bytes: [UInt8], seal: SessionID?) -> Frame? {
+    guard bytes.count >= 5 else { return nil }
     let body = bytes[..<(bytes.count - 4)]
     let isSealed = body[0] & Kind.sealed != 0
     if isSealed, seal == nil { return nil }
@@ -97,30 +113,37 @@ package enum FrameCodec {
       guard let version = reader.byte(), let incarnation: UInt32 = reader.integer(),
         let largestPayload: UInt16 = reader.integer()
       else { return nil }
-      return .hello(version: version, incarnation: incarnation, largestPayload: largestPayload)
+      return .hello(
+        version: version, incarnation: incarnation, largestPayload: largestPayload, correction: reader.byte() ?? 0)
     case Kind.open:
       guard let version = reader.byte(), let session: UInt32 = reader.integer(),
         let incarnation: UInt32 = reader.integer(), let largestPayload: UInt16 = reader.integer(),
         let window: UInt16 = reader.integer()
       else { return nil }
       let id = SessionID(session: session, incarnation: incarnation)
-      return .open(version: version, session: id, largestPayload: largestPayload, window: window)
+      return .open(
+        version: version, session: id, largestPayload: largestPayload, window: window, correction: reader.byte() ?? 0)
     case Kind.reset:
       guard let session: UInt32 = reader.integer(), let code = reader.byte() else { return nil }
       return .reset(session: session, reason: ResetReason(rawValue: code) ?? .aborted)
     case Kind.poll:
       guard let session: UInt32 = reader.integer(), let token = reader.byte() else { return nil }
       return .poll(session: session, token: token)
-    case Kind.acknowledgement, Kind.answer:
+    case Kind.acknowledgement, Kind.answer, Kind.acknowledgement | Kind.noisy, Kind.answer | Kind.noisy:
       var answer: Acknowledgement.Answer?
-      if body[0] == Kind.answer {
+      if body[0] & ~Kind.noisy == Kind.answer {
         guard let token = reader.byte(), let delay = reader.byte() else { return nil }
         answer = Acknowledgement.Answer(token: token, delay: delay)
       }
       guard let next: UInt16 = reader.integer(), let window: UInt16 = reader.integer() else { return nil }
+      var noise = Noise.none
+      if body[0] & Kind.noisy != 0 {
+        guard let code = reader.byte() else { return nil }
+        noise = Noise(code: code)
+      }
       guard let runs = reader.runs() else { return nil }
       let arrivals = Arrivals(next: next, runs: runs)
-      return .acknowledgement(Acknowledgement(answer: answer, arrivals: arrivals, window: window))
+      return .acknowledgement(Acknowledgement(answer: answer, arrivals: arrivals, window: window, noise: noise))
     case Kind.data...(Kind.data | DataFlag.all):
       guard let number: UInt16 = reader.integer() else { return nil }
       var header = DataHeader(number: number, next: nil, isLast: body[0] & DataFlag.last != 0)
@@ -134,7 +157,7 @@ package enum FrameCodec {
     }
   }
 
-  private static func checksum(of body: ArraySlice<UInt8>, seal: SessionID?) -> UInt32 {
+  static func checksum(of body: ArraySlice<UInt8>, seal: SessionID?) -> UInt32 {
     var checksum = CRC32C()
     if let seal {
       var bytes: [UInt8] = []

@@ -10,94 +10,58 @@ struct FrameSizer {
     private(set) var lost = 0
     private(set) var arrivedBytes = 0
     private(set) var lostBytes = 0
+    private let overhead: Int
 
-    /// A frame also falls with the delimiter before it.
-    private static let overhead = FrameCodec.dataOverhead + 1
+    init(overhead: Int = FrameCodec.dataOverhead) {
+      // A frame also falls with the delimiter before it.
+      self.overhead = overhead + 1
+    }
 
     mutating func noteArrival(of payload: Int) {
       arrived += 1
-      arrivedBytes += payload + Self.overhead
+      arrivedBytes += payload + overhead
     }
 
     mutating func noteLoss(of payload: Int) {
       lost += 1
-      lostBytes += payload + Self.overhead
-    }
-  }
-
-  /// Losses, in halves, and the bytes that they are the losses of.
-  private struct Evidence {
-    var halfLosses: UInt64 = 0
-    var bytes: UInt64 = 0
-
-    mutating func add(_ more: Evidence) {
-      halfLosses += more.halfLosses
-      bytes += more.bytes
-    }
-
-    mutating func halve() {
-      halfLosses = max(halfLosses / 2, 1)
-      bytes = max(bytes / 2, 1)
+      lostBytes += payload + overhead
     }
   }
 
   static let smallest = Unit.size
-  private var lasting = Evidence(halfLosses: 1, bytes: 230)
-  /// Since when there have been more losses than `lasting` explains, or fewer.
-  private var worse = Evidence()
-  private var better = Evidence()
+  private let overhead: UInt64
+  private var rate: ErrorRate
 
-  private static let memory: UInt64 = 1_000_000
-  private static let enoughLosses: UInt64 = 400
+  init(overhead: Int = FrameCodec.dataOverhead, rate: ErrorRate = ErrorRate(halfAnErrorIn: 230)) {
+    self.overhead = UInt64(overhead)
+    self.rate = rate
+  }
 
   mutating func note(_ trials: Trials) {
     guard trials.arrived + trials.lost > 0 else { return }
-    // A lost frame got as far as its first wrong byte: half of it where that is rare, and no further than is usual.
-    let usual = 2 * lasting.bytes / lasting.halfLosses
-    let reached =
-      trials.lost == 0 ? 0 : UInt64(trials.lost) * min(UInt64(trials.lostBytes / trials.lost / 2), max(usual, 1))
-    let evidence = Evidence(halfLosses: UInt64(2 * trials.lost), bytes: UInt64(trials.arrivedBytes) + reached)
-    lasting.add(evidence)
-    noticeChange(evidence)
-    while lasting.bytes > Self.memory || lasting.halfLosses > Self.enoughLosses { lasting.halve() }
+    let reached = trials.lost == 0 ? 0 : UInt64(trials.lost) * rate.reach(of: trials.lostBytes / trials.lost)
+    rate.note(
+      ErrorRate.Evidence(halfErrors: UInt64(2 * trials.lost), bytes: UInt64(trials.arrivedBytes) + reached))
   }
 
-  /// Where the line has become another, what was learnt of the earlier one is forgotten (a CUSUM test, one for each direction).
-  private mutating func noticeChange(_ evidence: Evidence) {
-    worse.add(evidence)
-    better.add(evidence)
-    let fewer = worse.bytes * lasting.halfLosses / lasting.bytes
-    let more = better.bytes * lasting.halfLosses / lasting.bytes
-    if worse.halfLosses >= 3 * fewer + 8 {
-      lasting = worse
-      while lasting.halfLosses > 6 { lasting.halve() }
-    } else if more >= 3 * better.halfLosses + 20 {
-      lasting = better
-      lasting.halfLosses += 1
-    } else {
-      if worse.halfLosses <= 3 * fewer { worse = Evidence() }
-      if more <= 3 * better.halfLosses { better = Evidence() }
-      return
-    }
-    worse = Evidence()
-    better = Evidence()
-  }
+  /// Bytes that spoil their frame, in 2²⁰.
+  var parts: UInt64 { (rate.lasting.halfErrors << 19) / rate.lasting.bytes }
+  /// Losses that this estimate rests on.
+  var losses: UInt64 { rate.lasting.halfErrors / 2 }
 
   /// Bytes of payload: whole units.
   var payload: Int {
-    let overhead = UInt64(FrameCodec.dataOverhead)
-    let root = Int(squareRoot(2 * overhead * lasting.bytes / lasting.halfLosses + overhead * overhead / 4))
+    let root = Int(
+      (2 * overhead * rate.lasting.bytes / rate.lasting.halfErrors + overhead * overhead / 4).squareRoot)
     let best = max(root - Int(overhead) / 2, 0)
     return max((best + Unit.size / 2) / Unit.size * Unit.size, Self.smallest)
   }
 
-  private func squareRoot(_ value: UInt64) -> UInt64 {
-    guard value > 1 else { return value }
-    var guess = UInt64(1) << UInt64((65 - value.leadingZeroBitCount) / 2)
-    while true {
-      let better = (guess + value / guess) / 2
-      if better >= guess { return guess }
-      guess = better
-    }
+  /// What frames of at most so many bytes of payload carry of the line, in 1024ths, where each is as long as `length` says.
+  func share(within limit: Int, length: (Int) -> Int) -> UInt64 {
+    let payload = min(payload, limit)
+    let bytes = UInt64(length(payload))
+    let lost = min(rate.lasting.halfErrors * bytes * 512 / rate.lasting.bytes, 1024)
+    return UInt64(payload) * (1024 - lost) / max(bytes, 1)
   }
 }

@@ -18,6 +18,8 @@ struct Pacer {
   private var kibibyte: UInt64
   private let nominal: UInt64
   private(set) var busyUntil: UInt64 = 0
+  /// Nanoseconds by which that was put later so far, because answers were late.
+  private(set) var adjusted: Int64 = 0
   /// Bytes that may wait behind the wire, as time: enough for timers as late as they have lately been.
   private(set) var ahead = Self.leastAhead * 2
   private var lateness: UInt64 = 2_000_000
@@ -78,10 +80,13 @@ struct Pacer {
 
   // MARK: Model and reality
 
-  /// What a poll that is handed over now should take until its answer is here, without the round trip itself.
-  func expectedWait(at now: UInt64, answer: Int) -> UInt64 {
-    (busyUntil > now ? busyUntil - now : 0) + time(of: answer)
+  /// Until so many bytes that are handed over now have left, by the model.
+  func expectedWait(at now: UInt64, bytes: Int) -> UInt64 {
+    (busyUntil > now ? busyUntil - now : 0) + time(of: bytes)
   }
+
+  /// The least that an answer took on a wire at rest, besides the time for the bytes.
+  var leastRoundTrip: UInt64? { rest.min().map { UInt64(max($0, 0)) } }
 
   /// Between the first polls, which measure the line.
   var restInterval: UInt64 { interval / 4 }
@@ -151,6 +156,7 @@ struct Pacer {
 
   private mutating func adjust(by queued: Int64, slowedBy change: Int64, of elapsed: Int64) {
     busyUntil = UInt64(max(Int64(busyUntil) + queued, 0))
+    adjusted += queued
     // In 65,536ths: on a very slow line, the product of two times would not fit.
     let slower = Int64(kibibyte) + (Int64(kibibyte) * ((change << 16) / elapsed)) >> 16
     kibibyte = UInt64(min(max(slower, Int64(nominal - nominal / Self.fastest)), Int64(nominal * Self.slowest)))

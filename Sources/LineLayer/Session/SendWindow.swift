@@ -4,17 +4,27 @@
 /// no counting, no waiting. For that each transmission has an *order*; a frame that is sent again gets another. Its earlier
 /// copy was proved lost, so what arrives of it is the latest.
 struct SendWindow {
-  private enum State {
+  fileprivate enum State {
     case underWay, arrived, lost
   }
 
-  private struct Record {
+  fileprivate struct Record {
     var payload: ArraySlice<UInt8>
+    /// The stream's byte behind it.
+    var end: UInt64
     var isLast: Bool
     var order: UInt64
+    /// Of its first copy, and its latest.
+    let first: Passages.Departure
+    var latest: Passages.Departure
+    /// Its latest transmission bore correction.
+    var isCorrectable: Bool
     var state = State.underWay
 
     var units: Int { Unit.count(payload.count) }
+    var part: Passages.Part {
+      Passages.Part(bytes: end - UInt64(payload.count)..<end, first: first, latest: latest)
+    }
   }
 
   /// What an acknowledgement has changed.
@@ -27,6 +37,26 @@ struct SendWindow {
     var lostFrames = 0
     /// Those of them that tell something of the line.
     var trials = FrameSizer.Trials()
+    /// The same of those that bore correction.
+    var correctableTrials = FrameSizer.Trials(overhead: Corrector.overhead)
+    /// What has arrived with all before it, in the order of the stream.
+    var parts: [Passages.Part] = []
+
+    fileprivate mutating func noteArrival(of record: Record) {
+      if record.isCorrectable {
+        correctableTrials.noteArrival(of: record.payload.count)
+      } else {
+        trials.noteArrival(of: record.payload.count)
+      }
+    }
+
+    fileprivate mutating func noteLoss(of record: Record) {
+      if record.isCorrectable {
+        correctableTrials.noteLoss(of: record.payload.count)
+      } else {
+        trials.noteLoss(of: record.payload.count)
+      }
+    }
   }
 
   /// Frames that are kept at once. Those that are sent again in pieces may be more.
@@ -37,11 +67,15 @@ struct SendWindow {
   /// Units from there on: what the peer's window is compared with. And their bytes.
   private(set) var units = 0
   private(set) var bytes = 0
+  /// Bytes of the stream that were sent so far.
+  private var end: UInt64 = 0
   private var records = Queue<Record>()
   private var lostCount = 0
   private var nextOrder: UInt64 = 1
   /// What was sent before this was interrupted: its loss is not the line's usual one.
   private var steadySince: UInt64 = 0
+  /// What bore correction before this bore too little.
+  private var strongSince: UInt64 = 0
 
   var isEmpty: Bool { records.isEmpty }
   var count: Int { records.count }
@@ -58,11 +92,25 @@ struct SendWindow {
     steadySince = nextOrder
   }
 
+  /// The frames with correction that are under way bear less than the line asks for: what becomes of them says nothing of others.
+  mutating func excuseCorrectable() {
+    strongSince = nextOrder
+  }
+
+  private func tells(_ record: Record) -> Bool {
+    record.order >= (record.isCorrectable ? max(steadySince, strongSince) : steadySince)
+  }
+
   /// A new frame, sent now.
   /// - Returns: its number.
-  mutating func append(_ payload: [UInt8], isLast: Bool) -> UInt16 {
+  mutating func append(
+    _ payload: [UInt8], isLast: Bool, isCorrectable: Bool = false, departure: Passages.Departure = .unknown
+  ) -> UInt16 {
     let number = first &+ UInt16(truncatingIfNeeded: units)
-    let record = Record(payload: payload[...], isLast: isLast, order: takeOrder())
+    end += UInt64(payload.count)
+    let record = Record(
+      payload: payload[...], end: end, isLast: isLast, order: takeOrder(), first: departure,
+      latest: departure, isCorrectable: isCorrectable)
     records.append(record)
     units += record.units
     bytes += payload.count
@@ -70,7 +118,9 @@ struct SendWindow {
   }
 
   /// The first units that are lost, sent again now: as many as were in one frame, and as fit in one of this size.
-  mutating func resend(_ size: Int) -> (number: UInt16, payload: ArraySlice<UInt8>, isLast: Bool)? {
+  mutating func resend(
+    _ size: Int, isCorrectable: Bool = false, departure: Passages.Departure = .unknown
+  ) -> (number: UInt16, payload: ArraySlice<UInt8>, isLast: Bool)? {
     guard lostCount > 0 else { return nil }
     var number = first
     for index in 0..<records.count {
@@ -78,6 +128,8 @@ struct SendWindow {
         cut(index, after: max(size / Unit.size, 1))
         records[index].state = .underWay
         records[index].order = takeOrder()
+        records[index].latest = departure
+        records[index].isCorrectable = isCorrectable
         lostCount -= 1
         return (number, records[index].payload, records[index].isLast)
       }
@@ -92,6 +144,7 @@ struct SendWindow {
     guard rest.units > count else { return }
     rest.payload = rest.payload.dropFirst(count * Unit.size)
     records[index].payload = records[index].payload.prefix(count * Unit.size)
+    records[index].end = rest.end - UInt64(rest.payload.count)
     records[index].isLast = false
     records.insert(rest, at: index + 1)
     lostCount += 1
@@ -106,7 +159,7 @@ struct SendWindow {
     let told = report.runs.reduce(advance) { $0 + Int($1) }
     guard told <= units else { return nil }
     let latest = max(markArrived(report, advance: advance, &outcome), poll ?? 0)
-    drop(advance)
+    drop(advance, &outcome)
     first = report.next
     outcome.advancedUnits = advance
     // A list that was cut short says nothing of what comes after it.
@@ -133,7 +186,7 @@ struct SendWindow {
         if records[index].state == .lost { lostCount -= 1 }
         records[index].state = .arrived
         outcome.arrivedFrames += 1
-        if records[index].order >= steadySince { outcome.trials.noteArrival(of: records[index].payload.count) }
+        if tells(records[index]) { outcome.noteArrival(of: records[index]) }
         latest = max(latest, records[index].order)
       }
       start = end
@@ -142,7 +195,7 @@ struct SendWindow {
   }
 
   /// Forgets so many units, which have arrived.
-  private mutating func drop(_ count: Int) {
+  private mutating func drop(_ count: Int, _ outcome: inout Outcome) {
     var left = count
     units -= count
     while left > 0, !records.isEmpty {
@@ -155,7 +208,7 @@ struct SendWindow {
       }
       left -= length
       bytes -= records[0].payload.count
-      _ = records.popFirst()
+      if let record = records.popFirst() { outcome.parts.append(record.part) }
     }
   }
 
@@ -170,7 +223,7 @@ struct SendWindow {
       records[index].state = .lost
       lostCount += 1
       outcome.lostFrames += 1
-      if record.order >= steadySince { outcome.trials.noteLoss(of: record.payload.count) }
+      if tells(record) { outcome.noteLoss(of: record) }
     }
   }
 }

@@ -36,11 +36,16 @@ struct Session {
   var leavingSince: UInt64?
   /// Units that the other end takes, from the first on that is not acknowledged.
   var peerWindow: Int
-  var peerLargestPayload: Int
+  private(set) var peerLargestPayload: Int
+  /// Of what is sent.
+  var corrector: Corrector
+  var passages = Passages()
 
   // MARK: Receiving
 
   var receive: ReceiveWindow
+  /// When the other end began to send what came last of the stream.
+  var arrivalBegan: UInt64?
   var hasReportedFinish = false
   /// When an acknowledgement must go, if one is owed.
   var reportBy: UInt64?
@@ -49,8 +54,12 @@ struct Session {
   private var reports: UInt = 0
   /// The unit of the stream that the peer may send up to, as it was last told.
   var toldLimit: UInt64 = 0
+  /// Of the line, as it was last told.
+  private(set) var toldNoise = Noise.none
   /// The poll to answer, and when it came.
-  var answer: (token: UInt8, since: UInt64)?
+  private(set) var answer: (token: UInt8, since: UInt64)?
+  /// Polls since anything else was heard: the answers to those before are lost.
+  private var questions = 0
 
   // MARK: Asking
 
@@ -71,13 +80,20 @@ struct Session {
   /// Its line was lost, and the other end has not been heard since that came back.
   var isInterrupted = false
 
-  init(_ id: SessionID, window: Int, peerWindow: Int, peerLargestPayload: Int, at now: UInt64) {
+  init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, at now: UInt64) {
     self.id = id
     phase = id.incarnation == 0 ? .asking : .opening
     self.peerWindow = peerWindow
-    self.peerLargestPayload = peerLargestPayload
+    peerLargestPayload = peer.largestPayload
+    corrector = Corrector(most: peer.correction)
     receive = ReceiveWindow(capacity: window)
     heardAt = now
+  }
+
+  /// Who listens is known now.
+  mutating func meet(_ peer: Abilities) {
+    peerLargestPayload = peer.largestPayload
+    corrector = Corrector(most: peer.correction)
   }
 
   /// Data may be sealed: the listener's incarnation is known.
@@ -121,16 +137,28 @@ struct Session {
     return poll
   }
 
+  mutating func takeQuestion(_ token: UInt8, at now: UInt64) {
+    answer = (token, now)
+    questions += 1
+  }
+
+  /// The peer is not waiting for an answer, or not only.
+  mutating func tookOther() {
+    questions = 0
+  }
+
   mutating func owe(by time: UInt64) {
     reportBy = min(reportBy ?? .max, time)
   }
 
   /// How long the next report's list may be. On a bad line long ones hardly arrive, on a long one short ones tell too little: every
-  /// second is cut at 32 bytes, and every fourth at 64.
-  var listLength: Int { min(32 << min(reports.trailingZeroBitCount, 2), Arrivals.longestList) }
+  /// second is cut at 32 bytes, and every fourth at 64. What is asked again is answered in ever fewer: an answer that arrives is worth
+  /// more than one that tells all.
+  var listLength: Int { (32 << min(reports.trailingZeroBitCount, 2)) >> min(2 * max(questions - 1, 0), 8) }
 
   /// What was owed has been said, and all of the window offered.
-  mutating func reported() {
+  mutating func reported(_ noise: Noise) {
+    toldNoise = noise
     answer = nil
     reportBy = nil
     unreported = 0

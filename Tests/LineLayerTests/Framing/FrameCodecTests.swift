@@ -45,7 +45,7 @@ struct FrameCodecTests {
 
   @Test("passes over what a later version has added to a plain frame")
   func longerFrames() {
-    let hello: [UInt8] = [0x01, 1, 0, 0, 0, 7, 8, 0]
+    let hello: [UInt8] = [0x01, 1, 0, 0, 0, 7, 8, 0, 0]
     #expect(Wire.frames(in: Wire.bytes(ofBody: hello + [9, 9, 9])) == [Self.frames[0]])
     #expect(Wire.frames(in: Wire.bytes(ofBody: [0x04, 0, 0, 0, 9, 1, 9, 9])) == [Self.frames[3]])
   }
@@ -53,7 +53,8 @@ struct FrameCodecTests {
   @Test("drops what is too short, too long, or of no known kind")
   func shapes() {
     let complete: [(UInt8, Int)] = [
-      (0x01, 7), (0x02, 13), (0x03, 5), (0x04, 5), (0x40, 4), (0x41, 6), (0x80, 2), (0x81, 4), (0x82, 2), (0x83, 4),
+      (0x01, 7), (0x02, 13), (0x03, 5), (0x04, 5), (0x40, 4), (0x41, 6), (0x42, 5), (0x43, 7), (0x80, 2), (0x81, 4),
+      (0x82, 2), (0x83, 4),
     ]
     for (kind, length) in complete {
       for count in 0..<length {

@@ -14,6 +14,7 @@ struct GoodputTests {
     /// The same amount in the other direction.
     var isBothWays = false
     var isPaced = true
+    var correction = Strength.count
   }
 
   private static func situation(
@@ -31,7 +32,13 @@ struct GoodputTests {
     situation("a clean line", least: 0.98),
     situation("one bit in a million wrong", least: 0.97, errors: 1e-6),
     situation("one bit in 100,000 wrong", least: 0.92, errors: 1e-5),
-    situation("one bit in 10,000 wrong", least: 0.78, errors: 1e-4),
+    situation("one bit in 10,000 wrong", least: 0.94, errors: 1e-4),
+    situation("three bits in 10,000 wrong", least: 0.91, errors: 3e-4),
+    situation("one bit in 1000 wrong", least: 0.87, errors: 1e-3),
+    situation("one bit in 1000 wrong, both ways", least: 0.83, errors: 1e-3, bothWays: true),
+    situation("three bits in 1000 wrong", least: 0.80, errors: 3e-3),
+    situation("one bit in 10,000 wrong, and no correction", least: 0.78, errors: 1e-4) { $0.correction = 0 },
+    situation("one byte in a hundred lost", least: 0.48, size: 100_000) { $0.line.faults = [DroppedBytes(rate: 0.01)] },
     situation("a clock 2 % slow", least: 0.97) { $0.line.clockError = -0.02 },
     situation("a clock 2 % fast", least: 0.97) { $0.line.clockError = 0.02 },
     situation("a queue of 20 KiB and a slow clock", least: 0.97) {
@@ -61,7 +68,10 @@ struct GoodputTests {
   @Test("is what docs/wire-protocol.md makes possible", arguments: situations, [1, 2] as [UInt64])
   func targets(_ situation: Situation, _ seed: UInt64) {
     let line = situation.line
-    let simulation = Simulation(line, configuration: situation.isPaced ? nil : .defaults, seed: seed)
+    var configuration = LineLayerConfiguration()
+    configuration.bytesPerSecond = situation.isPaced ? line.baud / line.bitsPerCharacter : nil
+    configuration.correction = situation.correction
+    let simulation = Simulation(line, configuration: configuration, seed: seed)
     simulation.open()
     #expect(simulation.run(atMost: 5) { simulation.dialer.events.contains(.confirmed) })
     simulation.run(atMost: 0.3)

@@ -216,7 +216,7 @@ final class Simulation {
       case .ended(let reason):
         ledger.ended(end.session, at: end.name, reason)
         end.begin(nil)
-      case .confirmed: break
+      case .confirmed, .passed: break
       }
       end.events.append(event)
     }

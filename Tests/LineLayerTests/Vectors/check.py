@@ -47,6 +47,124 @@ def unstuff(data):
     return bytes(out) if data else None
 
 
+# Correction: docs/wire-protocol.md, section 13. Bytes are numbers of a field with 256 elements.
+POWERS = [1]
+while len(POWERS) < 255:
+    POWERS.append(POWERS[-1] << 1 ^ (0x11D if POWERS[-1] & 0x80 else 0))
+STRENGTHS = [(1, 255), (2, 255), (3, 255), (4, 255), (5, 255), (6, 255), (7, 255), (8, 255)]
+STRENGTHS += [(10, 255), (12, 255), (14, 255), (16, 255), (16, 192), (16, 128), (16, 96), (16, 64)]
+
+
+def times(left, right):
+    return POWERS[(POWERS.index(left) + POWERS.index(right)) % 255] if left and right else 0
+
+
+def value(polynomial, point):
+    """Of a polynomial whose highest coefficient comes first."""
+    result = 0
+    for coefficient in polynomial:
+        result = times(result, point) ^ coefficient
+    return result
+
+
+def parity(word, count):
+    """What makes the word, with so many bytes behind it, zero at the powers 0 to count - 1 of 2."""
+    generator = [1]
+    for root in POWERS[:count]:
+        generator = [high ^ times(low, root) for high, low in zip(generator + [0], [0] + generator)]
+    rest = list(word) + [0] * count
+    for index in range(len(word)):
+        lead = rest[index]
+        for offset, coefficient in enumerate(generator):
+            rest[index + offset] ^= times(lead, coefficient)
+    return bytes(rest[-count:])
+
+
+def words(count, strength):
+    errors, length = STRENGTHS[strength]
+    return -(-count // (length - 2 * errors)), 2 * errors
+
+
+def correctable(content, key, strength):
+    """A body and its check as it goes over the line."""
+    number, count = words(len(content), strength)
+    columns = [parity(content[start::number], count) for start in range(number)]
+    header = (strength << 12 | len(content)).to_bytes(2, "big")
+    sync = (crc32c(key) >> 8).to_bytes(3, "big")
+    return sync + header + parity(header, 4) + content + bytes(byte for row in zip(*columns) for byte in row)
+
+
+def mended(word, count):
+    """The word put right, and how many bytes of it were wrong; None where that is more than half of `count`."""
+    syndromes = [value(word, root) for root in POWERS[:count]]
+    for errors in range(count // 2 + 1):
+        # Peterson: the recurrence of so many terms that the syndromes follow, by elimination.
+        rows = [[syndromes[row + column] for column in range(errors + 1)] for row in range(count - errors)]
+        for column in range(errors):
+            pivot = next((row for row in range(column, len(rows)) if rows[row][column]), None)
+            if pivot is None:
+                break
+            rows[column], rows[pivot] = rows[pivot], rows[column]
+            inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
+            rows[column] = [times(cell, inverse) for cell in rows[column]]
+            for row in range(len(rows)):
+                if row != column and rows[row][column]:
+                    rows[row] = [cell ^ times(rows[row][column], lead) for cell, lead in zip(rows[row], rows[column])]
+        else:
+            if any(row[errors] for row in rows[errors:]):
+                continue
+            locator = [1] + [rows[row][errors] for row in reversed(range(errors))]
+            places = [place for place in range(len(word)) if value(locator, POWERS[len(word) - 1 - place]) == 0]
+            return repaired(word, places, syndromes) if len(places) == errors else None
+    return None
+
+
+def repaired(word, places, syndromes):
+    """With the errors at these places that the syndromes ask for, by elimination once more."""
+    points = [POWERS[len(word) - 1 - place] for place in places]
+    rows, powers = [], [1] * len(points)
+    for syndrome in syndromes[: len(points)]:
+        rows.append(powers + [syndrome])
+        powers = [times(power, point) for power, point in zip(powers, points)]
+    for column in range(len(points)):
+        pivot = next(row for row in range(column, len(rows)) if rows[row][column])
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
+        rows[column] = [times(cell, inverse) for cell in rows[column]]
+        for row in range(len(rows)):
+            if row != column and rows[row][column]:
+                rows[row] = [cell ^ times(rows[row][column], lead) for cell, lead in zip(rows[row], rows[column])]
+    result = bytearray(word)
+    for place, row in zip(places, rows):
+        result[place] ^= row[-1]
+    return bytes(result), len(places)
+
+
+def corrected(wire, key):
+    """The body with its check of the first frame that can be mended, and how many bytes were wrong; None where there is none."""
+    sync = crc32c(key) >> 8
+    for start in range(len(wire) - 8):
+        if bin(int.from_bytes(wire[start : start + 3], "big") ^ sync).count("1") > 2:
+            continue
+        header = mended(wire[start + 3 : start + 9], 4)
+        if header is None:
+            continue
+        fields, wrong = int.from_bytes(header[0][:2], "big"), header[1]
+        strength, length = fields >> 12, fields & 0xFFF
+        number, count = words(length, strength)
+        end = start + 9 + length + number * count
+        if length < 5 or end > len(wire):
+            continue
+        body = bytearray(wire[start + 9 : start + 9 + length])
+        for column in range(number):
+            word = mended(bytes(body[column::number]) + wire[start + 9 + length + column : end : number], count)
+            if word is None:
+                return None
+            body[column::number], wrong = word[0][:-count], wrong + word[1]
+        return bytes(body), wrong
+    return None
+
+
 def runs(text):
     """A list of runs: one byte below 128, else two, the first with its highest bit set."""
     counts = [int(count) for count in text.split(",") if count]
@@ -64,20 +182,23 @@ def body(frame):
     def blob(name):
         return bytes.fromhex(fields.get(name, ""))
 
-    report = lambda: number("next", 2) + number("window", 2) + runs(fields.get("runs", ""))
+    noisy = 2 if "noise" in fields else 0
+    ability = number("correction", 1) if "correction" in fields else b""
+    report = lambda: number("next", 2) + number("window", 2) + noise + runs(fields.get("runs", ""))
+    noise = number("noise", 1) if noisy else b""
     if kind == "hello":
-        return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2)
+        return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2) + ability
     if kind == "open":
         ids = number("session", 4) + number("incarnation", 4)
-        return b"\x02" + number("version", 1) + ids + number("largest", 2) + number("window", 2)
+        return b"\x02" + number("version", 1) + ids + number("largest", 2) + number("window", 2) + ability
     if kind == "reset":
         return b"\x03" + number("session", 4) + bytes([RESETS.index(fields["reason"])])
     if kind == "poll":
         return b"\x04" + number("session", 4) + number("token", 1)
     if kind == "ack":
-        return b"\x40" + report()
+        return bytes([0x40 | noisy]) + report()
     if kind == "answer":
-        return b"\x41" + number("token", 1) + number("delay", 1) + report()
+        return bytes([0x41 | noisy]) + number("token", 1) + number("delay", 1) + report()
     if kind == "data":
         flags = (1 if "next" in fields else 0) | (2 if fields.get("last") == "yes" else 0)
         start = bytes([0x80 | flags]) + number("number", 2)
@@ -169,6 +290,7 @@ DEFAULTS = {
 }
 # What a tester does with a frame, or looks for, besides its fields.
 BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload"}
+BESIDE |= {"noise", "correction", "strength", "wrong", "header", "sync", "length"}
 
 
 def session_frame(words):
@@ -212,8 +334,11 @@ def is_step(line):
     if content is None:
         return True
     key = bytes.fromhex(WORDS["own"] + WORDS["own"])
-    check = crc32c((key if content[0] >= 0x40 else b"") + content)
-    return opened(stuff(content + struct.pack(">I", check)) + b"\x00", key) == content
+    content += struct.pack(">I", crc32c((key if content[0] >= 0x40 else b"") + content))
+    strength = next((int(word[9:]) for word in words if word.startswith("strength=") and word[9:].isdigit()), None)
+    if action == "in" and strength is not None:
+        return corrected(correctable(content, key, strength), key) == (content, 0)
+    return opened(stuff(content) + b"\x00", key) == content[:-4]
 
 
 def sessions(path):
@@ -250,6 +375,14 @@ def main(folder):
         expect(state == vector["state"] and stream.hex() == vector["stream"], vector)
     for vector in blocks(folder / "damaged.txt"):
         expect(opened(bytes.fromhex(vector["wire"]), seal(vector["seal"])) is None, vector)
+
+    for vector in blocks(folder / "corrected.txt"):
+        content, key, strength = body(vector["frame"]), seal(vector["seal"]), int(vector["strength"])
+        content += struct.pack(">I", crc32c((key if content[0] >= 0x40 else b"") + content))
+        expect(correctable(content, key, strength).hex() == vector["wire"], vector)
+        result = corrected(bytes.fromhex(vector["heard"]), key)
+        told = vector["corrected"]
+        expect(result == (None if told == "no" else (content, int(told))), vector)
 
     scripts = sorted(folder.resolve().parents[2].glob("Sources/LineConformance/Scripts/*.txt"))
     expect(len(scripts) > 5, {"name": "session vectors"})

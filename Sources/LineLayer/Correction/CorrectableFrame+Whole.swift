@@ -1,0 +1,44 @@
+/// Whole frames, for who plays the other end of a line that damages only what it is told to.
+extension CorrectableFrame {
+  /// A frame as it goes over the line, with a strength by its index.
+  /// - Parameter excess: its header says so many bytes more than there are.
+  package static func wire(of frame: Frame, strength index: Int, seal: SessionID, excess: Int = 0) -> [UInt8] {
+    var codec = ReedSolomon()
+    var body: [UInt8] = []
+    FrameCodec.write(frame, seal: seal, into: &body)
+    var wire: [UInt8] = []
+    encode(body, Strength(index: index), sync: sync(of: seal), codec: &codec, into: &wire)
+    guard excess > 0 else { return wire }
+    var longer: [UInt8] = []
+    body += [UInt8](repeating: 0, count: excess)
+    encode(body, Strength(index: index), sync: sync(of: seal), codec: &codec, into: &longer)
+    return Array(longer.prefix(leadLength) + wire.dropFirst(leadLength))
+  }
+
+  /// The first bytes of each such frame of a session.
+  package static func mark(of session: SessionID) -> [UInt8] {
+    let sync = sync(of: session)
+    return [16, 8, 0].map { UInt8(truncatingIfNeeded: sync >> $0) }
+  }
+
+  /// How long the frame is that begins with so many undamaged bytes. `nil` where none does.
+  package static func length(beginning lead: some Collection<UInt8>) -> Int? {
+    var codec = ReedSolomon()
+    guard lead.count >= leadLength else { return nil }
+    let header = lead.dropFirst(syncLength).prefix(headerLength).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    return promise(header, codec: &codec).map { leadLength + $0.length }
+  }
+
+  /// Reads a whole one that is undamaged.
+  package static func read(_ wire: [UInt8], seal: SessionID) -> (frame: Frame, strength: Int)? {
+    var codec = ReedSolomon()
+    guard wire.count >= leadLength else { return nil }
+    let header = wire[syncLength..<leadLength].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard let promise = promise(header, codec: &codec), wire.count == leadLength + promise.length else { return nil }
+    var body = Array(wire[leadLength...])
+    guard mend(&body, promise, codec: &codec) != nil, let frame = FrameCodec.read(body, seal: seal) else { return nil }
+    return (frame, promise.strength.index)
+  }
+
+  package static var bytesBeforeTheBody: Int { leadLength }
+}

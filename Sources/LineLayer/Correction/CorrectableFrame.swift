@@ -1,0 +1,88 @@
+/// A frame that can be mended: a sync word and a header, which say where it is and how long, and a body in code words. Nothing in it is
+/// stuffed, so that an error stays where it is. docs/wire-protocol.md, section 13.
+package enum CorrectableFrame {
+  static let syncLength = 3
+  /// Two bytes, and parity for two wrong ones.
+  private static let header = CodeWord(start: 0, count: 2, stride: 1, parityStart: 2, parity: 4)
+  static let headerLength = 6
+  static let leadLength = syncLength + headerLength
+  /// Wrong bits of the sync word that are borne.
+  static let tolerance = 2
+  /// Bytes of the longest body.
+  static let longestBody = 4095
+  /// Bytes of the shortest: a kind and a check.
+  private static let shortestBody = 5
+
+  /// Another one for each session, so that nothing that a stream carries looks like one.
+  static func sync(of session: SessionID) -> UInt32 { FrameCodec.checksum(of: [], seal: session) >> 8 }
+
+  static func length(of count: Int, _ strength: Strength) -> Int { leadLength + count + strength.parity(of: count) }
+
+  /// Appends a body with its check as it goes over the line.
+  static func encode(
+    _ body: [UInt8], _ strength: Strength, sync: UInt32, codec: inout ReedSolomon, into output: inout [UInt8]
+  ) {
+    for shift in [16, 8, 0] as [UInt32] { output.append(UInt8(truncatingIfNeeded: sync >> shift)) }
+    let fields = UInt16(strength.index << 12 | body.count)
+    output.append(UInt8(truncatingIfNeeded: fields >> 8))
+    output.append(UInt8(truncatingIfNeeded: fields))
+    output.append(contentsOf: repeatElement(0, count: header.parity))
+    let start = output.count
+    output.append(contentsOf: body)
+    output.append(contentsOf: repeatElement(0, count: strength.parity(of: body.count)))
+    output.withUnsafeMutableBufferPointer { output in
+      codec.encode(header, in: UnsafeMutableBufferPointer(rebasing: output[(start - headerLength)..<start]))
+      let frame = UnsafeMutableBufferPointer(rebasing: output[start...])
+      for number in 0..<strength.words(body.count) {
+        codec.encode(word(number, of: body.count, strength), in: frame)
+      }
+    }
+  }
+
+  /// What follows a header.
+  struct Promise {
+    let strength: Strength
+    let count: Int
+    /// Wrong bytes that the header had.
+    let errors: Int
+
+    var length: Int { count + strength.parity(of: count) }
+  }
+
+  /// Reads the six bytes of a header. `nil` where they are none.
+  static func promise(_ bytes: UInt64, codec: inout ReedSolomon) -> Promise? {
+    var bytes = bytes << 16
+    // In network byte order.
+    let errors: Int? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: headerLength) { buffer in
+      for index in 0..<headerLength { buffer[index] = UInt8(truncatingIfNeeded: bytes >> UInt64(56 - 8 * index)) }
+      let errors = codec.decode(header, in: buffer)
+      bytes = UInt64(buffer[0]) << 8 | UInt64(buffer[1])
+      return errors
+    }
+    let count = Int(bytes & 0xFFF)
+    guard let errors, count >= shortestBody else { return nil }
+    return Promise(strength: Strength(index: Int(bytes >> 12)), count: count, errors: errors)
+  }
+
+  /// Mends a body in place and takes its parity off.
+  /// - Returns: how many bytes were wrong; `nil` where a word had too many.
+  static func mend(_ body: inout [UInt8], _ promise: Promise, codec: inout ReedSolomon) -> Int? {
+    let errors = body.withUnsafeMutableBufferPointer { frame -> Int? in
+      var errors = promise.errors
+      for number in 0..<promise.strength.words(promise.count) {
+        guard let wrong = codec.decode(word(number, of: promise.count, promise.strength), in: frame) else { return nil }
+        errors += wrong
+      }
+      return errors
+    }
+    if errors != nil { body.removeLast(body.count - promise.count) }
+    return errors
+  }
+
+  private static func word(_ number: Int, of count: Int, _ strength: Strength) -> CodeWord {
+    let words = strength.words(count)
+    return CodeWord(
+      start: number, count: (count - number + words - 1) / words, stride: words, parityStart: count + number,
+      parity: strength.parity)
+  }
+}

@@ -1,0 +1,172 @@
+/// Whether the frames of a direction bear correction, how much, and how long they are: chosen for each anew, by the noise that the other
+/// end tells of and by what becomes of them.
+///
+/// None is added where frames without it carry more: on a good line, and where bytes are lost rather than wrong, which no code word
+/// survives.
+struct Corrector {
+  /// What a line carries at once.
+  struct Room {
+    /// Bytes of a frame on the wire, and of payload that the other end takes.
+    var frame: Int
+    var payload: Int
+  }
+
+  /// The strongest that the other end corrects, and how many there are up to that; 0 for none.
+  let most: Int
+  private(set) var noise = Noise.none
+  private var stage = Stage.off
+  private var sizer = Self.provenSizer
+  /// Whether what was cut last bears it.
+  private(set) var bears = false
+  private var restsUntil: UInt64 = 0
+  private var rest = Self.shortRest
+
+  private enum Stage {
+    case off
+    case trying(Trial)
+    /// At the noise that was then told.
+    case proven(at: Noise)
+  }
+
+  /// Of a frame of DATA besides its parity.
+  static let overhead = CorrectableFrame.leadLength + FrameCodec.dataOverhead - 2
+  private static var provenSizer: FrameSizer {
+    FrameSizer(overhead: overhead, rate: ErrorRate(halfAnErrorIn: 262_144))
+  }
+  /// Half as many losses as without: where correction does no good, little is lost by trying.
+  private static func triedSizer(_ plain: FrameSizer) -> FrameSizer {
+    FrameSizer(overhead: overhead, rate: ErrorRate(halfAnErrorIn: min(1 << 20 / max(plain.parts, 1), 4096)))
+  }
+  /// After it has turned out to be of no use it is left for so long, and each time for longer.
+  private static let shortRest: UInt64 = 16_000_000_000
+  private static let longRest: UInt64 = 256_000_000_000
+  /// So many losses make sure.
+  private static let enough = 4
+  /// In 16ths of a standard deviation: short frames are few, and others wait for them.
+  private static let deviations: UInt64 = 40
+  private static let deviationsOfControl: UInt64 = 56
+
+  init(most: Int) {
+    self.most = most
+  }
+
+  var isOn: Bool { if case .off = stage { false } else { true } }
+  /// Frames with correction get through where others do not.
+  var isProven: Bool { if case .proven = stage { true } else { false } }
+
+  /// The other end has told what it hears.
+  /// - Parameter plain: what became of frames without correction.
+  /// - Returns: whether frames that are under way bear less than they should.
+  mutating func hear(_ noise: Noise, plain: FrameSizer, _ room: Room, at now: UInt64) -> Bool {
+    let rises = noise.exceeds(self.noise)
+    self.noise = noise
+    guard most > 0 else { return false }
+    guard noise != .none else {
+      stage = .off
+      rest = Self.shortRest
+      return false
+    }
+    switch stage {
+    case _ where noise == .beyondMending:
+      if isOn { giveUp(at: now) }
+    case .off:
+      if now >= restsUntil, promises(room) { begin(plain) }
+    case .trying(let trial):
+      if noise.exceeds(trial.noise) {
+        begin(plain)
+        return true
+      }
+    case .proven: return rises
+    }
+    return false
+  }
+
+  private mutating func begin(_ plain: FrameSizer) {
+    stage = .trying(Trial(at: noise))
+    sizer = Self.triedSizer(plain)
+  }
+
+  /// What became of frames that bore correction, and of those without.
+  mutating func note(_ trials: FrameSizer.Trials, plain: FrameSizer, _ room: Room, at now: UInt64) {
+    sizer.note(trials)
+    switch stage {
+    case .off: break
+    case .trying(var trial):
+      // Bytes that are wrong by the noise spoil fewer frames where they come in bursts.
+      let verdict = trial.note(trials, chance: min(noise.parts, plain.parts))
+      stage = .trying(trial)
+      if verdict == .isInVain { return giveUp(at: now) }
+      if verdict == .helps {
+        stage = .proven(at: noise)
+        if sizer.losses == 0 { sizer = Self.provenSizer }
+      }
+    case .proven(let then):
+      guard trials.lost > 0, sizer.losses >= Self.enough else { return }
+      // Frames without were last seen when it was tried. Where there is more noise now they would carry less.
+      var other = Self.share(plain, room)
+      if noise.exceeds(then) { other = min(other, plainShare(room)) }
+      if share(room) < other { giveUp(at: now) }
+    }
+  }
+
+  /// The other end may be another, or the line.
+  mutating func forget() {
+    stage = .off
+    noise = .none
+  }
+
+  private mutating func giveUp(at now: UInt64) {
+    stage = .off
+    restsUntil = now + rest
+    rest = min(rest * 4, Self.longRest)
+  }
+
+  /// Whether the next frame bears correction. Until that has proved its worth every other one does without, as what tells of the
+  /// others must get through.
+  mutating func takesNext() -> Bool {
+    bears = isOn && (isProven || !bears)
+    return bears
+  }
+
+  // MARK: Sizes
+
+  func strength(of count: Int, isData: Bool) -> Strength {
+    Strength(count, noise: noise, deviations: isData ? Self.deviations : Self.deviationsOfControl, most: most)
+  }
+
+  /// Wrong bytes in a long word that frames of DATA bear now.
+  var errors: Int { isOn ? strength(of: 200, isData: true).errors : 0 }
+
+  func payload(_ room: Room) -> Int { min(sizer.payload, longest(room)) }
+
+  private func longest(_ room: Room) -> Int {
+    let body = min(room.payload + FrameCodec.dataOverhead, room.frame, CorrectableFrame.longestBody)
+    let parity = strength(of: body, isData: true).parity(of: body)
+    let fitting = min(body, room.frame - CorrectableFrame.leadLength - parity) - FrameCodec.dataOverhead
+    return min(max(fitting, LineLayerConfiguration.leastPayload), room.payload)
+  }
+
+  private func length(_ payload: Int) -> Int {
+    let body = payload + FrameCodec.dataOverhead - 2
+    return CorrectableFrame.length(of: body, strength(of: body, isData: true))
+  }
+
+  // MARK: Whether
+
+  private func share(_ room: Room) -> UInt64 { sizer.share(within: longest(room), length: length) }
+
+  private static func share(_ plain: FrameSizer, _ room: Room) -> UInt64 {
+    plain.share(within: min(room.payload, room.frame - FrameCodec.dataOverhead)) { $0 + FrameCodec.dataOverhead + 1 }
+  }
+
+  /// By the noise alone frames with correction carry more.
+  private func promises(_ room: Room) -> Bool {
+    let payload = longest(room)
+    return UInt64(payload) * 1010 / UInt64(length(payload)) > plainShare(room)
+  }
+
+  /// What frames without correction carry, by the noise alone.
+  private func plainShare(_ room: Room) -> UInt64 {
+    Self.share(FrameSizer(rate: ErrorRate(halfErrors: noise.parts, in: 1 << 19)), room)
+  }
+}

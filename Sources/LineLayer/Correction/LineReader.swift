@@ -1,0 +1,156 @@
+/// Cuts what arrives into frames: those that zeros end, and those that can be mended.
+struct LineReader {
+  enum Arrival {
+    /// What was between two zeros. Of a frame that could not be mended there may be such runs too, which say nothing of the line.
+    case run([UInt8], isLeftover: Bool)
+    /// Longer than any frame, with the end of it.
+    case tooLong(tail: [UInt8])
+    /// A body with its check, in which so many of so many bytes were wrong.
+    case mended([UInt8], errors: Int, of: Int)
+    /// A word had more wrong bytes than could be put right.
+    case beyondMending(errors: Int, of: Int)
+  }
+
+  /// What was begun, and of which nothing more came for so long, was broken off.
+  private static let patience: UInt64 = 200_000_000
+  /// Bytes at the end of a frame that could not be mended in which the next may begin: as many may have been lost of it.
+  private static let slack = 16
+
+  private(set) var deframer: Deframer
+  private let largestBody: Int
+  /// The strongest that is mended, and how many there are up to that.
+  private let correction: Int
+  /// Of frames that can be mended; `nil` while none is expected.
+  var sync: UInt32?
+  /// The last eight bytes.
+  private var recent: UInt64 = 0
+  private var promise: CorrectableFrame.Promise?
+  private var body: [UInt8] = []
+  private var heardAt: UInt64 = 0
+  private var isLeftover = false
+
+  init(largestBody: Int, correction: Int) {
+    self.correction = correction
+    // What is longer than the longest frame is none of ours.
+    deframer = Deframer(limit: COBS.encodedBound(largestBody))
+    self.largestBody = largestBody
+  }
+
+  /// Bytes of frames that are not complete, and the most that those can be.
+  var heldBytes: Int { deframer.heldBytes + body.count }
+  var mostHeldBytes: Int {
+    deframer.limit + (correction > 0 ? largestBody + Strength(index: correction - 1).parity(of: largestBody) : 0)
+  }
+
+  mutating func receive(
+    _ bytes: UnsafeRawBufferPointer, codec: inout ReedSolomon, at now: UInt64
+  ) -> [Arrival] {
+    var arrivals: [Arrival] = []
+    if promise != nil, now > heardAt + Self.patience { breakOff(keeping: 0, codec: &codec, &arrivals) }
+    heardAt = now
+    take(bytes, codec: &codec, &arrivals)
+    return arrivals
+  }
+
+  /// What was begun will not be continued: the line was interrupted.
+  mutating func reset() {
+    deframer.reset()
+    promise = nil
+    body = []
+    recent = 0
+    isLeftover = false
+  }
+
+  // MARK: Bytes
+
+  private mutating func take(
+    _ bytes: UnsafeRawBufferPointer, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
+  ) {
+    var start = 0
+    while start < bytes.count {
+      if let promise {
+        let end = min(start + promise.length - body.count, bytes.count)
+        body.append(contentsOf: bytes[start..<end])
+        start = end
+        if body.count == promise.length { complete(promise, codec: &codec, &arrivals) }
+      } else {
+        let end = search(bytes, from: start, codec: &codec)
+        deframe(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), &arrivals)
+        start = end
+      }
+    }
+  }
+
+  /// - Returns: where a header ends, or all bytes do.
+  private mutating func search(_ bytes: UnsafeRawBufferPointer, from start: Int, codec: inout ReedSolomon) -> Int {
+    guard let sync else { return bytes.count }
+    for index in start..<bytes.count {
+      let before = recent
+      recent = recent << 8 | UInt64(bytes[index])
+      let difference = UInt32(truncatingIfNeeded: before >> 40) & 0xFF_FFFF ^ sync
+      guard difference.nonzeroBitCount <= CorrectableFrame.tolerance else { continue }
+      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
+      guard let header, header.count <= largestBody, header.strength.index < correction else { continue }
+      promise = header
+      return index &+ 1
+    }
+    return bytes.count
+  }
+
+  private mutating func deframe(_ bytes: UnsafeRawBufferPointer, _ arrivals: inout [Arrival]) {
+    for run in deframer.receive(bytes) {
+      if let run {
+        // A header may have zeros in it.
+        let isHeader = sync != nil && run.count < CorrectableFrame.leadLength
+        arrivals.append(.run(run, isLeftover: isLeftover || isHeader))
+      } else {
+        arrivals.append(.tooLong(tail: deframer.tail))
+      }
+      isLeftover = false
+    }
+  }
+
+  // MARK: Frames that can be mended
+
+  private mutating func complete(
+    _ promise: CorrectableFrame.Promise, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
+  ) {
+    let length = CorrectableFrame.leadLength + promise.length
+    if let errors = CorrectableFrame.mend(&body, promise, codec: &codec) {
+      arrivals.append(.mended(body, errors: errors, of: length))
+      self.promise = nil
+      body = []
+      recent = 0
+      // The header, and what was before it.
+      deframer.reset()
+      isLeftover = false
+    } else {
+      let words = promise.strength.words(promise.count)
+      arrivals.append(.beyondMending(errors: promise.strength.errors + 1, of: max(promise.length / words, 1)))
+      breakOff(keeping: min(Self.slack, body.count), codec: &codec, &arrivals)
+    }
+  }
+
+  /// A body is none. Where bytes were lost the next frame begins in its end; and what looked like a header was perhaps a part of
+  /// something else.
+  private mutating func breakOff(keeping count: Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]) {
+    let broken = body
+    promise = nil
+    body = []
+    recent = 0
+    isLeftover = true
+    broken.withUnsafeBytes { bytes in
+      let end = bytes.count - count
+      var index = 0
+      // Whatever ends in there is a leftover.
+      while index < end {
+        isLeftover = true
+        let zero = bytes.firstZero(from: index, to: end)
+        deframe(UnsafeRawBufferPointer(rebasing: bytes[index..<min(zero &+ 1, end)]), &arrivals)
+        index = zero &+ 1
+      }
+      isLeftover = deframer.heldBytes > 0
+      take(UnsafeRawBufferPointer(rebasing: bytes[end...]), codec: &codec, &arrivals)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// The last of what somebody else has said on the line in plain text: a boot log, a login prompt, a kernel's message.
+package struct ForeignText: Equatable, Sendable {
+  /// Bytes that are kept.
+  package static let most = 2048
+  /// Shorter runs are noise.
+  private static let least = 4
+
+  package private(set) var bytes: [UInt8] = []
+  /// Of all that was ever said.
+  package private(set) var count: UInt64 = 0
+
+  package init() {}
+
+  /// Whether somebody may have said that. A frame is hardly ever nothing but text, damaged or not: it has a check.
+  static func isText(_ run: [UInt8]) -> Bool { run.count >= least && run.allSatisfy(isText) }
+
+  /// Takes text that was not a frame.
+  package mutating func add(_ run: [UInt8]) {
+    count &+= UInt64(run.count)
+    bytes += run.suffix(Self.most)
+    if bytes.count > Self.most { bytes.removeFirst(bytes.count - Self.most) }
+  }
+
+  /// What was said since so many bytes were counted, as far as it is kept.
+  package func since(_ known: UInt64) -> ArraySlice<UInt8> {
+    known <= count ? bytes.suffix(Int(min(count - known, UInt64(Self.most)))) : bytes[...]
+  }
+
+  private static func isText(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x20..<0x7F, 0x09, 0x0A, 0x0D, 0x1B: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import Testing
+
+@testable import LineLayer
+
+@Suite("Correction in a session")
+struct CorrectionTests {
+  private static let id = SessionID(session: 5, incarnation: 7)
+  private static let noisy = Noise(halfErrors: 16, in: 1000)
+
+  /// A listener with a session, and what a peer says to it.
+  private struct End {
+    var layer: LineLayer
+    var now: UInt64 = 1_000_000
+
+    /// It has told of damage, is told of it, and what it sends bears correction.
+    mutating func hearNoise() {
+      damage()
+      _ = report()
+      tell(CorrectionTests.noisy)
+      prove()
+    }
+
+    init(correction: Int = Strength.count, peer: UInt8 = 16) {
+      var configuration = LineLayerConfiguration.defaults
+      configuration.correction = correction
+      layer = LineLayer(.listener(incarnation: 7), configuration: configuration, at: 0)
+      layer.receive(
+        .open(version: 1, session: id, largestPayload: 2048, window: 8192, correction: peer), at: now)
+      _ = layer.transmit(at: now)
+    }
+
+    mutating func tell(_ noise: Noise, next: UInt16 = 0) {
+      layer.receive(
+        .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: next), window: 8192, noise: noise)),
+        at: now)
+    }
+
+    /// What it says next, and whether that can be mended.
+    mutating func say() -> [(frame: Frame, isMendable: Bool)] {
+      let bytes = layer.transmit(at: now)
+      var reader = Mendable.reader(seal: id)
+      return reader.receive(bytes).compactMap { arrival in
+        switch arrival {
+        case .run(var run, _): FrameCodec.decode(&run, seal: id).map { ($0, false) }
+        case .mended(let body, _, _): FrameCodec.read(body, seal: id).map { ($0, true) }
+        case .tooLong, .beyondMending: nil
+        }
+      }
+    }
+
+    /// Until it knows that correction helps: at first the peer has only those frames that bear it, and the last.
+    mutating func prove() {
+      layer.send([UInt8](repeating: 1, count: 4000))
+      var here: Set<Int> = []
+      for round in 0..<20 where here.count < 250 {
+        for (frame, isMendable) in say() {
+          guard case .data(let header, let payload) = frame else { continue }
+          let units = Int(header.number)..<Int(header.number) + Unit.count(payload.count)
+          if isMendable || round > 3 || units.upperBound == 250 { here.formUnion(units) }
+        }
+        let edges = (0...250).filter { $0 == 250 || here.contains($0) != here.contains($0 - 1) && $0 > 0 }
+        let next = here.contains(0) ? edges[0] : 0
+        let ends = here.contains(0) ? edges : [0] + edges
+        let runs = zip(ends, ends.dropFirst()).map { UInt16($1 - $0) }.prefix(60)
+        let report = Frame.acknowledgement(
+          Acknowledgement(
+            answer: nil, arrivals: Arrivals(next: UInt16(next), runs: Array(runs)), window: 8192, noise: noisy))
+        // A byte of each is wrong: that it arrives shows that correction helps.
+        var bytes = Mendable.bytes(of: report, Strength(index: 2), seal: id)
+        bytes[10] ^= 0x55
+        layer.receive(bytes, at: now)
+      }
+    }
+
+    mutating func damage() {
+      for _ in 0..<6 { layer.receive([UInt8](repeating: 9, count: 60) + [0], at: now) }
+    }
+
+    /// Has the peer's DATA acknowledged.
+    mutating func report() -> Frame? {
+      layer.receive(.poll(session: 5, token: 1), at: now)
+      return say().first?.frame
+    }
+  }
+
+  @Test("is not there on a quiet line, and costs nothing")
+  func quiet() {
+    var end = End()
+    guard case .acknowledgement(let report) = end.report() else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(report.noise == .none)
+    #expect(end.layer.reader.sync == nil)
+    end.tell(.none)
+    end.layer.send([1, 2, 3])
+    #expect(end.say().map(\.isMendable) == [false])
+  }
+
+  @Test("an end that hears noise says so, and from then on mends what comes")
+  func heard() {
+    var end = End()
+    end.damage()
+    guard case .acknowledgement(let report) = end.report() else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(report.noise.parts > 10_000)
+    var bytes = Mendable.bytes(
+      of: .data(DataHeader(number: 0, next: nil, isLast: false), payload: [1, 2, 3]), Strength(index: 1), seal: Self.id)
+    bytes[10] ^= 0x55
+    end.layer.receive(bytes, at: end.now)
+    #expect(end.layer.takeEvents().last == .received([1, 2, 3]))
+    #expect(end.layer.statistics.correctedBytes == 1)
+  }
+
+  @Test("an end that is told of noise has all its frames of the session bear correction, until the noise is over")
+  func told() {
+    var end = End()
+    end.hearNoise()
+    end.layer.send([1, 2, 3])
+    end.layer.receive(.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1]), at: end.now)
+    end.layer.receive(.poll(session: 5, token: 1), at: end.now)
+    let said = end.say()
+    #expect(said.count == 2 && said.allSatisfy(\.isMendable))
+    #expect(end.layer.statistics.correctableErrors > 0)
+    // Another session's frame never does: who says it may know of none.
+    end.layer.receive(.poll(session: 6, token: 1), at: end.now)
+    #expect(end.say().map(\.isMendable) == [false])
+    end.tell(.none, next: 251)
+    end.layer.send([1, 2, 3])
+    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.layer.statistics.correctableErrors == 0)
+  }
+
+  @Test("every other frame goes without until it is known that those with it arrive, of those that are sent again too")
+  func trial() {
+    var end = End()
+    end.tell(Self.noisy)
+    end.layer.send([UInt8](repeating: 1, count: 1200))
+    let said = end.say()
+    #expect(said.count > 3)
+    for (index, (_, isMendable)) in said.enumerated() { #expect(isMendable == (index % 2 == 0)) }
+    // All of it is lost but the last.
+    guard case .data(let header, let payload) = said.last?.frame else { return }
+    let report = Acknowledgement(
+      answer: nil, arrivals: Arrivals(next: 0, runs: [header.number, UInt16(Unit.count(payload.count))]), window: 8192,
+      noise: Noise(halfErrors: 40, in: 1000))
+    end.layer.receive(.acknowledgement(report), at: end.now)
+    let again = end.say()
+    #expect(again.contains(where: \.isMendable) && again.contains { !$0.isMendable })
+  }
+
+  @Test("frames that arrive without a wrong byte are no proof that correction helps those the other way")
+  func unprovenReports() {
+    var end = End()
+    end.damage()
+    _ = end.report()
+    end.tell(Self.noisy)
+    for number in 0..<8 as Range<UInt16> {
+      let data = Frame.data(DataHeader(number: number, next: nil, isLast: false), payload: [1])
+      end.layer.receive(Mendable.bytes(of: data, Strength(index: 3), seal: Self.id), at: end.now)
+    }
+    end.layer.receive(.poll(session: 5, token: 1), at: end.now)
+    #expect(end.say().map(\.isMendable) == [false])
+  }
+
+  @Test("how much was borne is known when the session is over")
+  func ended() {
+    var end = End()
+    end.hearNoise()
+    let before = end.layer.statistics
+    end.layer.abort(at: end.now)
+    #expect(before.correctableErrors > 0 && end.layer.statistics.correctableErrors == before.correctableErrors)
+    #expect(end.layer.statistics.correctedBytes == before.correctedBytes && before.correctedBytes > 0)
+  }
+
+  @Test("an end without it is told of no noise, and served without")
+  func minimal() {
+    var end = End(peer: 0)
+    end.damage()
+    guard case .acknowledgement(let report) = end.report() else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(report.noise == .none)
+    end.tell(Self.noisy)
+    end.layer.send([1, 2, 3])
+    #expect(end.say().map(\.isMendable) == [false])
+  }
+
+  @Test("an end without it says so")
+  func says() {
+    var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    #expect(layer.sentFrames(at: 0) == [.hello(version: 1, incarnation: 7, largestPayload: 2048, correction: 16)])
+    var configuration = LineLayerConfiguration.defaults
+    configuration.correction = 0
+    layer = LineLayer(.listener(incarnation: 7), configuration: configuration, at: 0)
+    #expect(layer.sentFrames(at: 0) == [.hello(version: 1, incarnation: 7, largestPayload: 2048)])
+  }
+
+  @Test("a question that is repeated bears it every other time, as the other end may have forgotten the session")
+  func questions() {
+    var end = End()
+    end.hearNoise()
+    end.layer.send([1, 2, 3])
+    var polls: [Bool] = []
+    for _ in 0..<20 where polls.count < 4 {
+      for (frame, isMendable) in end.say() { if case .poll = frame { polls.append(isMendable) } }
+      guard let next = end.layer.nextDeadline else { break }
+      end.now = max(end.now, next)
+      end.layer.handleTimeout(at: end.now)
+    }
+    #expect(polls == [true, false, true, false])
+  }
+
+  @Test("what is told goes in an acknowledgement of its own when it changes, though data could bear one")
+  func change() {
+    var end = End()
+    end.damage()
+    end.layer.receive(.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1]), at: end.now)
+    end.layer.send([1])
+    end.now += 20_000_000
+    end.layer.handleTimeout(at: end.now)
+    let said = end.say().map(\.frame)
+    #expect(said.contains { if case .acknowledgement(let report) = $0 { report.noise != .none } else { false } })
+  }
+
+  @Test("what was known of a line is forgotten with the line")
+  func lineLost() {
+    var end = End()
+    end.tell(Self.noisy)
+    end.layer.lineLost(at: end.now)
+    end.layer.lineRestored(at: end.now)
+    #expect(end.say().map(\.isMendable) == [false])
+  }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import LineLayer
+
+/// What others say on a line.
+@Suite("Foreign text") struct ForeignTextTests {
+  private func said(_ bytes: [UInt8]...) -> String {
+    var layer = LineLayer(.listener(incarnation: 1), configuration: LineLayerConfiguration(), at: 0)
+    for piece in bytes { layer.receive(piece, at: 1) }
+    return String(decoding: layer.statistics.foreignText.bytes, as: UTF8.self)
+  }
+
+  @Test("text between frames is kept as it came, noise and short runs are not")
+  func text() {
+    #expect(said(Array("U-Boot 2024\r\nHit any".utf8), Array(" key\n".utf8) + [0]) == "U-Boot 2024\r\nHit any key\n")
+    #expect(said([1, 2, 3, 4, 5, 200, 0]) == "")
+    #expect(said(Array("abc".utf8) + [0]) == "")
+    #expect(said(Array("text with \u{7F} noise".utf8) + [0]) == "")
+  }
+
+  @Test("of a text longer than any frame the end is kept, however it comes")
+  func long() {
+    let text = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+    let end = String(decoding: text.suffix(512), as: UTF8.self)
+    #expect(said(text + [0]) == end)
+    #expect(said(Array(text.prefix(60_000)), Array(text.dropFirst(60_000)), [0]) == end)
+  }
+
+  @Test("who has read up to somewhere gets what is new, as far as it is there")
+  func since() {
+    var text = ForeignText()
+    text.add(Array("one ".utf8))
+    text.add(Array("two".utf8))
+    #expect(Array(text.since(4)) == Array("two".utf8) && text.since(7).isEmpty)
+    text.add([UInt8](repeating: 0x61, count: 5000))
+    #expect(text.since(0).count == ForeignText.most && text.count == 5007)
+    // Of another time.
+    #expect(text.since(9000).count == ForeignText.most)
+  }
+}

@@ -1,0 +1,111 @@
+import LineEmulation
+import Testing
+
+@testable import LineLayer
+
+/// When pieces of the stream were on the wire, as an end says it, against what the emulated line did.
+@Suite("Passages") struct PassageTests {
+  /// Milliseconds by which what an end says differs from what has happened.
+  struct Differences {
+    /// The sender's word for when the first byte began to leave. Where nothing is before it, that is at once.
+    var began: [Double] = []
+    /// The sender's word for when the last byte was there.
+    var arrived: [Double] = []
+    /// The receiver's word for when the other end began to send.
+    var replied: [Double] = []
+  }
+
+  /// Small messages from the dialer, on a line that is idle or has bulk, each followed.
+  private func differences(
+    _ faults: [any LineFault] = [], bulkFrom: KeyPath<Simulation, Simulation.End>? = nil, baud: Int = 115_200,
+    size: Int = 100
+  ) -> Differences {
+    let simulation = Simulation(LineConfiguration(baud: baud, faults: faults), seed: 1)
+    simulation.open()
+    simulation.run(atMost: 1)
+    if let bulkFrom { simulation[keyPath: bulkFrom].toSend = 1 << 18 }
+    simulation.run(atMost: 1)
+    var found = Differences()
+    for index in -8..<12 {
+      simulation.run(atMost: 0.137)
+      let (dialer, listener) = (simulation.dialer, simulation.listener)
+      let start = simulation.now
+      let end = dialer.taken + size
+      if bulkFrom != \.dialer { dialer.toSend = end }
+      let piece = UInt64(end - size)..<UInt64(end)
+      dialer.layer.follow(piece)
+      guard simulation.run(atMost: 5, until: { listener.received > end - size }) else { return found }
+      let repliedAt = listener.layer.latestArrivalBegan
+      guard simulation.run(atMost: 5, until: { listener.received >= end }) else { return found }
+      let arrived = simulation.now
+      if let replied = repliedAt, index >= 0 {
+        found.replied.append((Double(replied) - Double(start)) / 1e6)
+      }
+      guard
+        simulation.run(
+          atMost: 5,
+          until: {
+            dialer.events.contains { if case .passed(let passage) = $0 { passage.bytes == piece } else { false } }
+          })
+      else { return found }
+      guard case .passed(let passage) = dialer.events.last(where: { if case .passed = $0 { true } else { false } })
+      else { return found }
+      // The first ones measure the line.
+      guard index >= 0 else { continue }
+      found.began.append((Double(passage.began) - Double(start)) / 1e6)
+      found.arrived.append((Double(passage.arrived) - Double(arrived)) / 1e6)
+    }
+    #expect(simulation.failure == nil)
+    return found
+  }
+
+  /// What is not.
+  private func far(_ found: [Double], _ limit: Double = 5) -> [Double] { found.filter { abs($0) > limit } }
+
+  private func isClose(_ differences: [Double], _ limit: Double = 5) -> Bool {
+    differences.count == 12 && differences.allSatisfy { abs($0) <= limit }
+  }
+
+  @Test("on an idle line both ends know when a message was on the wire", arguments: [19_200, 115_200, 921_600])
+  func idle(baud: Int) {
+    let found = differences(baud: baud)
+    #expect(
+      isClose(found.began) && isClose(found.arrived) && isClose(found.replied), "\(found)")
+  }
+
+  @Test("a delay counts once for each way")
+  func late() {
+    let found = differences([Latency(.milliseconds(40))])
+    #expect(
+      isClose(found.began) && isClose(found.arrived) && isClose(found.replied), "\(found)")
+  }
+
+  @Test("behind bulk in the same direction it is known when the last byte was there")
+  func same() {
+    let found = differences(bulkFrom: \.dialer)
+    #expect(isClose(found.arrived), "\(found.arrived)")
+  }
+
+  @Test("bulk the other way, behind which acknowledgements wait, changes nothing")
+  func opposite() {
+    let found = differences(bulkFrom: \.listener)
+    #expect(
+      isClose(found.began) && isClose(found.arrived), "\(found)")
+  }
+
+  /// Now and then a frame is sent again of which only the acknowledgement was lost.
+  @Test("a message of many frames, of which some are lost, has arrived when the last copy has")
+  func lossy() {
+    let found = differences([BitFlips(rate: 1e-4)], size: 3000)
+    #expect(isClose(found.began) && found.arrived.count == 12 && far(found.arrived).count <= 1, "\(found)")
+  }
+
+  @Test("pieces that nobody acknowledges are not followed without end")
+  func bound() {
+    var passages = Passages()
+    for index in 0..<10_000 as Range<UInt64> { passages.follow(index..<index + 1) }
+    let departure = Passages.Departure(begins: 1, ends: 2, adjusted: nil)
+    let passed = passages.acknowledged(.init(bytes: 0..<10_000, first: departure, latest: departure), delay: 3)
+    #expect(passed.count == 512 && passed.allSatisfy { $0.began == 1 && $0.arrived == 5 })
+  }
+}
