@@ -7,14 +7,10 @@ First a proxy with a thousand devices in its file, of which ten are used: how lo
 the same small requests through a proxy with one link, and through one with a thousand devices by name, rounds interleaved:
 the difference in processor time is what finding a device costs.
 """
-import argparse
-import contextlib
-import pathlib
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import contenders
@@ -24,23 +20,7 @@ USED = 10
 CLIENTS = 32
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
-    parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
-        print(measure(options, folder, running))
-
-
-def measure(options, folder, running):
-    def start(server):
-        running.callback(server.stop)
-        return server
-
+def measure(options, folder, start):
     files = contenders.fresh(folder, "files")
     origin = start(contenders.nginx_origin(1, contenders.fresh(folder, "origin"), files))
     links = contenders.fresh(folder, "links")
@@ -99,4 +79,4 @@ def load(server, host, seconds):
 
 
 if __name__ == "__main__":
-    main()
+    contenders.run(__doc__, measure, rounds=7)

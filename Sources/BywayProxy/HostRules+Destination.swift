@@ -13,7 +13,8 @@ extension HostRules {
         ? devices.destination(of: name) : .device(name, roads: ["unknown"], isClaimed: true)
     }
     let isAbsolute = Self.targetForm.map { request.headerFields.contains($0) } ?? false
-    return isAbsolute ? .asNamed : .farEnd(isItsName: named.map(isOwn) ?? false)
+    return isAbsolute
+      ? .asNamed : .farEnd(isItsName: named.map { isOwn($0, isSecret: request.scheme == "https") } ?? false)
   }
 
   private static let targetForm = HTTPField.Name("byway-target-form")

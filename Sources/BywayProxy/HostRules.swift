@@ -53,7 +53,7 @@ struct HostRules: Sendable {
       request.remove(.targetForm)
       return .proxy
     }
-    if let named, isOwn(named) { return .proxy }
+    if let named, isOwn(named, isSecret: request.isSecret) { return .proxy }
     let authority = request.value(of: .authority) ?? ""
     if isGuarded { throw Self.misdirected(authority) }
     // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
@@ -64,9 +64,12 @@ struct HostRules: Sendable {
   /// As a device, or the list of them.
   func meaning(of named: Authority) -> DeviceHosts.Meaning? { devices?.meaning(of: named.host) }
 
-  func isOwn(_ named: Authority) -> Bool {
+  /// - Parameter isSecret: TLS has ended here.
+  func isOwn(_ named: Authority, isSecret: Bool = false) -> Bool {
     named.host.isLoopback
-      || names.contains { $0.host == named.host && ($0.port == nil || $0.port == named.port(for: "http")) }
+      || names.contains { name in
+        name.host == named.host && (name.port == nil || name.port == named.port(for: isSecret ? "https" : "http"))
+      }
   }
 
   private func namesThisProxy(_ request: FieldSection, _ named: Authority, port: Int) -> Bool {

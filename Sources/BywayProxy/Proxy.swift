@@ -12,9 +12,13 @@ public import NIOPosix
 public final class Proxy: Sendable {
   private let acceptor: Acceptor
   private let way: ProxyWay
+  private let announcer: Announcer
 
   /// The address at which it listens, as bound.
   public var address: LinkAddress { acceptor.addresses.first ?? way.listen }
+
+  /// The same, as it was written.
+  package var configuredAddress: LinkAddress { way.listen }
 
   /// The default device's link, as bound where the gateway dials it; `nil` where there is none.
   public var linkAddress: LinkAddress? {
@@ -37,11 +41,11 @@ public final class Proxy: Sendable {
     let eventLoop = group.next()
     let way = try ProxyWay(configuration, on: eventLoop)
     self.way = way
+    announcer = Announcer(way.devices)
     acceptor = Acceptor(
       group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, listen, logger in
-      let handler = ProxyHandler(
-        way, for: listen.transport.audience(of: listen.address), port: channel.localAddress?.port)
+      let handler = ProxyHandler(way, by: Entrance(channel, by: listen))
       return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
     }
   }
@@ -54,7 +58,7 @@ public final class Proxy: Sendable {
   }
 
   private func warnIfOpen(_ configuration: ProxyConfiguration) async {
-    if configuration.listen.isOpen(at: address) {
+    if configuration.users == nil, configuration.listen.isOpen(at: address) {
       configuration.logger.warning(
         "Anyone who can reach this address can use the devices behind it", metadata: ["address": "\(address)"])
     }
@@ -94,6 +98,8 @@ public final class Proxy: Sendable {
     let rest = Changeover.Rest {
       await self.way.commit(next)
       await self.warnIfOpen(next.configuration)
+      await self.announcer.announce(
+        by: next.configuration.announcement, at: self.address, logger: next.configuration.logger)
     } abandon: {
       await self.way.devices.abandon(next.devices)
     }
@@ -112,6 +118,12 @@ public final class Proxy: Sendable {
   /// Measures a round trip to a device; `nil`: to the default one.
   package func ping(_ device: DeviceName? = nil) async throws -> TimeAmount { try await way.devices.ping(device) }
 
+  /// Sends a request as if a client had been let in with it.
+  /// - Parameter listener: what observers are told in the place of an address.
+  package func send(_ request: Request, from listener: String) async throws -> Response {
+    try await way.send(request, from: listener)
+  }
+
   /// The devices that there are, and how they are now.
   package func devices() async -> [DeviceEntry] { await way.devices.entries() }
 
@@ -120,6 +132,8 @@ public final class Proxy: Sendable {
 
   /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
   public func stop(within patience: TimeAmount) async {
+    await announcer.stop()
+    way.endEvents()
     await acceptor.stop(within: patience)
     await way.shutDown()
   }

@@ -8,6 +8,8 @@ public struct ProxyConfiguration: Sendable {
   public var devices: DeviceDirectory
   /// What else is looked for; `nil`: nothing.
   package var discovery: DiscoverySettings?
+  /// What the network is told of the devices; `nil`: nothing.
+  package var announcement: AnnouncementRules?
   /// Where local clients connect: `unix:` or `tcp:`.
   public var listen: Link
   /// Names of this proxy, `HOST` or `HOST:PORT`, besides `localhost` and the loopback addresses. A request in origin form
@@ -20,6 +22,10 @@ public struct ProxyConfiguration: Sendable {
   public var interceptors: [any Interceptor] = []
   /// Ends TLS here for some hosts, whose requests then pass the interceptors. `nil`: tunnels are closed to this proxy.
   package var termination: (any TLSTermination)?
+  /// Who may use what; `nil`: everybody everything.
+  package var users: UserRules?
+  /// Told who uses which device, and who is refused; `nil`: nobody is.
+  package var audit: (any AuditLog)?
   /// Open connections of clients at once; who comes beyond that waits until another has gone.
   public var maximumConnections = 1024
   /// How long a request waits for a device that cannot be reached; then it is answered with 503.

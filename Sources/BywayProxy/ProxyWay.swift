@@ -6,6 +6,8 @@ import Synchronization
 /// By which rules a proxy lets requests through, and where they go then. Used on the proxy's event loop.
 struct ProxyTerms {
   let rules: IngressRules
+  /// `nil`: nobody asks who it is.
+  let users: UserDesk?
   /// There is a device for those who name none.
   let hasMain: Bool
   /// The default device's far end judges which targets besides its own may be reached.
@@ -23,9 +25,15 @@ struct ProxyTerms {
 final class ProxyWay: @unchecked Sendable {
   let eventLoop: any EventLoop
   let devices: DeviceTable
-  let frontPage: any ExchangeHandler
+  /// On the event loop.
+  private(set) lazy var frontPage = FrontPage.handler(
+    for: VisibleDevices(devices) { [weak self] in self?.visible(to: $0) ?? { _ in false } }, watchers)
+  private let watchers = WatcherSeats()
+  let audit: AuditDesk
+  let sessions = UserSessions()
+  let hop: String
+  private let checker = PasswordChecker()
   private let finder: DeviceFinder
-  private let hop: String
   /// On the event loop.
   private(set) var terms: ProxyTerms
   private let traces = TraceSource()
@@ -50,9 +58,16 @@ final class ProxyWay: @unchecked Sendable {
       configuration.devices, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
     self.devices = devices
     finder = DeviceFinder(devices)
-    frontPage = FrontPage.handler(for: devices)
-    terms = Self.terms(configuration, rules, devices, hop: hop, traces: traces)
+    audit = AuditDesk(on: eventLoop)
+    terms = Self.terms(configuration, rules, devices, checker, hop: hop, traces: traces)
     self.configuration = Mutex(configuration)
+  }
+
+  /// Which devices somebody sees, by the rules in force. On the event loop.
+  private func visible(to visitor: Visitor) -> (DeviceName?) -> Bool {
+    guard let rules = terms.users?.rules else { return { _ in true } }
+    guard let user = visitor.name else { return { _ in false } }
+    return { name in rules.rights.allow(user, name.map { .device($0) } ?? .main) }
   }
 
   /// Where local clients connect, as it was written.
@@ -73,7 +88,8 @@ final class ProxyWay: @unchecked Sendable {
   private func prepare(
     _ configuration: ProxyConfiguration, after predecessor: ProxyConfiguration?
   ) async throws -> Preparation {
-    Preparation(
+    if let passwords = configuration.users?.passwords { try checker.prepare(for: passwords) }
+    return Preparation(
       configuration: configuration, rules: try IngressRules(configuration),
       devices: try await devices.prepare(configuration.devices, OpenDevice.Terms(configuration, hop: hop)),
       predecessor: predecessor)
@@ -85,7 +101,13 @@ final class ProxyWay: @unchecked Sendable {
     self.configuration.withLock { $0 = configuration }
     // Where the loop has ended nobody is served any more.
     try? await eventLoop.submit {
-      self.terms = Self.terms(configuration, next.rules, self.devices, hop: self.hop, traces: self.traces)
+      let before = self.terms.users?.rules
+      self.terms = Self.terms(
+        configuration, next.rules, self.devices, self.checker, hop: self.hop, traces: self.traces)
+      self.audit.replace(configuration.audit)
+      if let rules = configuration.users {
+        self.sessions.cut { !rules.stillAllow($0.visitor, $0.resource, since: before) }
+      }
       self.devices.replace(
         by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), next.devices)
     }.get()
@@ -93,10 +115,25 @@ final class ProxyWay: @unchecked Sendable {
     await next.predecessor?.interceptors.retire(except: configuration.interceptors)
   }
 
+  /// Ends what would go on for as long as anybody listens.
+  func endEvents() { watchers.close() }
+
   func shutDown() async {
     for interceptor in configuration.withLock(\.interceptors) { await interceptor.shutDown() }
     await finder.stop()
+    try? await eventLoop.submit { self.audit.close() }.get()
+    await checker.shutDown()
     await devices.shutDown()
+  }
+
+  /// Sends a request as if a client had been let in with it.
+  /// - Parameter listener: what observers are told in the place of an address.
+  func send(_ request: Request, from listener: String) async throws -> Response {
+    let configuration = configuration.withLock(\.self)
+    let client = ExchangeClient(
+      InnerHandler(self), on: LoopExecutor(eventLoop),
+      observation: Observation(configuration.observers, listener: listener, traces: traces))
+    return try await client.send(request)
   }
 
   /// For a connection that opens now.
@@ -110,17 +147,21 @@ final class ProxyWay: @unchecked Sendable {
     _ configuration: ProxyConfiguration, _ listen: Link, hop: String, traces: TraceSource
   ) -> ServerConfiguration {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
+    if listen.transport.isEncrypted(listen.address) { server.scheme = "https" }
     server.tally = configuration.tally
     server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
     return server
   }
 
   private static func terms(
-    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ devices: DeviceTable, hop: String,
-    traces: TraceSource
+    _ configuration: ProxyConfiguration, _ rules: IngressRules, _ devices: DeviceTable, _ checker: PasswordChecker,
+    hop: String, traces: TraceSource
   ) -> ProxyTerms {
-    let router = DeviceRouter(devices)
-    let link: any ExchangeHandler = configuration.termination == nil ? router : SealedHandler(before: router)
+    let devicesByName = DeviceRouter(devices)
+    let router: any ExchangeHandler =
+      configuration.users.map { RightsHandler($0.rights, rules.hosts, before: devicesByName) } ?? devicesByName
+    let link: any ExchangeHandler =
+      configuration.termination == nil ? router : SealedHandler(rules.hosts, before: router)
     let directory = configuration.devices
     let intercepting =
       configuration.interceptors.isEmpty
@@ -129,12 +170,26 @@ final class ProxyWay: @unchecked Sendable {
         configuration.interceptors, before: link, on: LoopExecutor(devices.eventLoop),
         destination: { rules.hosts.destination(of: $0, among: devices) })
     return ProxyTerms(
-      rules: rules, hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
+      rules: rules, users: configuration.users.map { UserDesk($0, checker, on: devices.eventLoop) },
+      hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
       inspection: configuration.termination,
       tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
       next: LastRecipient(before: intercepting) { fields throws(BywayError) in
         try devices.device(for: fields).upstream
       })
+  }
+}
+
+/// Where requests go that were let in, by the configuration in force.
+private final class InnerHandler: ExchangeHandler {
+  private let way: ProxyWay
+
+  init(_ way: ProxyWay) {
+    self.way = way
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    way.terms.next.begin(request, respondingTo: sink)
   }
 }
 

@@ -1,21 +1,30 @@
 import Byway
 import HTTPWire
 
-/// Stands before the link of a proxy that inspects: what came to it inside TLS leaves inside TLS, or not at all.
+/// Stands before the link of a proxy that inspects: what came to it inside TLS for another server leaves inside TLS, or not at all. What
+/// came so for the proxy itself, or a device of its, has arrived.
 final class SealedHandler: ExchangeHandler {
+  private let hosts: HostRules
   private let next: any ExchangeHandler
 
-  init(before next: any ExchangeHandler) {
+  init(_ hosts: HostRules, before next: any ExchangeHandler) {
+    self.hosts = hosts
     self.next = next
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let isSecret = request.fields.withValue(of: .scheme) { FieldGrammar.equal($0, lowercased: "https") } ?? false
-    guard isSecret, !request.fields.contains(.targetForm) else { return next.begin(request, respondingTo: sink) }
+    guard request.fields.isSecret, !request.fields.contains(.targetForm), !isOwn(request.fields) else {
+      return next.begin(request, respondingTo: sink)
+    }
     sink.fail(
       BywayError(
         .misdirected, "This request came over https and would have been forwarded unencrypted, so it was refused.",
         processing: .none))
     return DiscardingRequestSink()
+  }
+
+  private func isOwn(_ fields: FieldSection) -> Bool {
+    let named = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
+    return named.map { hosts.meaning(of: $0) != nil || hosts.isOwn($0, isSecret: true) } ?? false
   }
 }

@@ -7,15 +7,15 @@ final class TunnelledHandler: ExchangeHandler {
   private let target: Authority
   private let scheme: String
   private let pages: () -> PageRules?
-  private let next: () -> any ExchangeHandler
+  private let next: (ExchangeHead, any ResponseSink) -> any RequestSink
 
   /// - Parameters:
   ///   - scheme: `https` where TLS was taken off the tunnel.
   ///   - pages: judge what comes for a web page, by the configuration in force.
-  ///   - next: takes the requests, by the same.
+  ///   - next: takes the requests that may go on.
   init(
     _ target: Authority, scheme: String, _ pages: @escaping () -> PageRules?,
-    before next: @escaping () -> any ExchangeHandler
+    before next: @escaping (ExchangeHead, any ResponseSink) -> any RequestSink
   ) {
     self.target = target
     self.scheme = scheme
@@ -41,6 +41,6 @@ final class TunnelledHandler: ExchangeHandler {
     }
     request.fields.set(.scheme, scheme)
     request.fields.remove(.targetForm)
-    return next().begin(request, respondingTo: sink)
+    return next(request, sink)
   }
 }

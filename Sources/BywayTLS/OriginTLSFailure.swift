@@ -45,6 +45,10 @@ struct OriginTLSFailure: TLSWords {
       "\(name) refused our client certificate: use one that it accepts (--client-cert)."
     case .notTLS:
       "\(name) does not speak TLS: check the port, or write http:// instead of https://."
+    case .noCommonVersion:
+      "\(name) speaks no version of TLS that this end does, which is 1.2 and newer: update it."
+    case .noCommonProtocol:
+      "\(name) speaks none of the protocols that it was offered (ALPN): check that an HTTP server listens there."
     case .ended, .cut, .timedOut:
       "\(name) ended the connection during the TLS handshake: is it a TLS server?"
     case .other:

@@ -35,6 +35,9 @@ public struct PeerName: Sendable, Hashable {
     return host
   }
 
+  /// What goes into a handshake and is compared with certificates: a name or an address, in the form that can be compared.
+  package static func host(_ name: String) throws -> String { try read(name).text }
+
   private static func read(_ host: String) throws(BywayError) -> Host {
     do throws(AuthorityFlaw) {
       return try Host(host)

@@ -1,5 +1,4 @@
 package import Byway
-package import Logging
 package import NIOCore
 package import NIOSSL
 import NIOTLS
@@ -25,7 +24,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
   private let words: any TLSWords
   private let gate: HandoverGate
   private let deadline: NIODeadline
-  private let logger: Logger?
+  private let log: HandshakeLog?
   private let agreed: EventLoopPromise<String?>
   private var phase = Phase.handshaking
   private var timeout: Scheduled<Void>?
@@ -36,17 +35,17 @@ package final class TLSHandshake: ChannelDuplexHandler {
   /// reads: behind the TLS handler what came together with it, in front what comes later. That may be an alert, with which
   /// the TLS handler closes the channel.
   /// - Parameters:
-  ///   - logger: told about a failed handshake where nobody waits for it.
+  ///   - log: told about a failed handshake where nobody waits for it.
   /// - Returns: the protocol that was agreed on (RFC 7301), once bytes may be sent. Fails with a ``Failure``, at the latest
   ///   at that deadline; the channel is closed then.
   @discardableResult
   package static func add(
     to channel: any Channel, _ tls: NIOSSLHandler, words: any TLSWords, until deadline: NIODeadline,
-    logger: Logger? = nil
+    log: HandshakeLog? = nil
   ) throws -> EventLoopFuture<String?> {
     let agreed = channel.eventLoop.makePromise(of: String?.self)
     let gate = HandoverGate()
-    let handshake = TLSHandshake(words: words, gate: gate, until: deadline, agreed: agreed, logger: logger)
+    let handshake = TLSHandshake(words: words, gate: gate, until: deadline, agreed: agreed, log: log)
     do {
       let kept = HandoverGate()
       kept.hold()
@@ -60,13 +59,13 @@ package final class TLSHandshake: ChannelDuplexHandler {
 
   private init(
     words: any TLSWords, gate: HandoverGate, until deadline: NIODeadline, agreed: EventLoopPromise<String?>,
-    logger: Logger?
+    log: HandshakeLog?
   ) {
     self.words = words
     self.gate = gate
     self.deadline = deadline
     self.agreed = agreed
-    self.logger = logger
+    self.log = log
   }
 
   // MARK: ChannelDuplexHandler
@@ -101,7 +100,8 @@ package final class TLSHandshake: ChannelDuplexHandler {
     // The TLS handler cannot answer a close_notify that has waited for its owner until after the end.
     if isClosing || (error as? ChannelError == .ioOnClosedChannel && !context.channel.isActive) { return }
     guard case .handshaking = phase else {
-      return context.fireErrorCaught(explain(TLSReason(error, peer: peerCertificate(context)), error))
+      let certificate = peerCertificate(context)
+      return context.fireErrorCaught(explain(TLSReason(error, peer: certificate), error, certificate))
     }
     fail(error is IOError ? .ended : TLSReason(error, peer: peerCertificate(context)), error, context)
   }
@@ -126,7 +126,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
   /// Of several addresses all but one are given up, perhaps before anything happened.
   package func handlerRemoved(context: ChannelHandlerContext) {
     timeout?.cancel()
-    agreed.fail(Failure(error: explain(.ended, nil), reason: .ended, certificate: nil))
+    agreed.fail(Failure(error: explain(.ended, nil, nil), reason: .ended, certificate: nil))
   }
 
   // MARK: Steps
@@ -143,14 +143,20 @@ package final class TLSHandshake: ChannelDuplexHandler {
     timeout?.cancel()
     guard case .handshaking = phase else { return }
     phase = .failed
-    let error = explain(reason, cause)
-    logger?.warning("\(error.message)", metadata: ["peer": "\(context.remoteAddress?.place ?? "unknown")"])
-    agreed.fail(Failure(error: error, reason: reason, certificate: peerCertificate(context)))
+    let certificate = peerCertificate(context)
+    let error = explain(reason, cause, certificate)
+    log?.failed(error, with: context.remoteAddress?.place ?? "unknown")
+    agreed.fail(Failure(error: error, reason: reason, certificate: certificate))
     context.close(promise: nil)
   }
 
-  private func explain(_ reason: TLSReason, _ cause: (any Error)?) -> BywayError {
-    cause as? BywayError ?? words.explain(reason, cause: cause)
+  private func explain(
+    _ reason: TLSReason, _ cause: (any Error)?, _ certificate: NIOSSLCertificate?
+  ) -> BywayError {
+    if let error = cause as? BywayError { return error }
+    var error = words.explain(reason, cause: cause)
+    error.evidence = TLSEvidence(reason: reason, certificate: certificate)
+    return error
   }
 
   private func peerCertificate(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {

@@ -10,8 +10,10 @@ package enum TLSReason: Sendable, Hashable {
   case certificateWanted, ownAuthorityUnknown, ownExpired, ownRefused
   /// The far end was asked for a certificate.
   case noCertificate
-  /// The far end speaks something else, or has nothing in common with us.
+  /// The far end speaks something else.
   case notTLS
+  /// Its versions, or its protocols above TLS (RFC 7301), have nothing in common with ours.
+  case noCommonVersion, noCommonProtocol
   case timedOut
   /// The connection, in the middle of the handshake.
   case ended
@@ -45,6 +47,10 @@ package enum TLSReason: Sendable, Hashable {
       self = .ownRefused
     } else if tells("WRONG_VERSION_NUMBER", "HTTP_REQUEST") {
       self = .notTLS
+    } else if tells("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL") {
+      self = .noCommonVersion
+    } else if tells("NO_APPLICATION_PROTOCOL") {
+      self = .noCommonProtocol
     } else if tells("EOF during handshake") {
       self = .ended
     } else {

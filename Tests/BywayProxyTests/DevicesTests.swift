@@ -78,8 +78,8 @@ import Testing
     var next = house.configuration
     next.devices = try DeviceDirectory(next.devices.devices, suffixes: ["unrelated.example"])
     try await house.proxy.reload(next, within: .seconds(1))
-    let answer = try await house.exchange("GET /cookies HTTP/1.1\r\nHost: printer.localhost")
-    #expect(answer.contains("e=5\r\n") && answer.contains("c=3; Domain=devices.example\r\n"), "\(answer)")
+    let answer = try await house.exchange("GET /cookies HTTP/1.1\r\nHost: printer.unrelated.example")
+    #expect(answer.contains("e=5\r\n"), "\(answer)")
     await house.stop()
   }
 
@@ -127,9 +127,18 @@ import Testing
     }
     #expect(
       cookies == [
-        "a=1; Path=/", "b=2; Path=/", "c=3", "d=4; Domain=printer.localhost", "e=5; Domain=unrelated.example", "f=6",
-        "g=7",
+        "a=1; Path=/", "b=2; Path=/", "c=3", "d=4; Domain=printer.localhost", "e=5", "f=6", "g=7", "h=8", "i=9", "j=10",
+        "k=11", "l=12",
       ])
+    await house.stop()
+  }
+
+  @Test("a device that clears its site's data keeps the cookies of the others")
+  func clearing() async throws {
+    let house = try await House()
+    let answer = try await house.exchange("GET /clear HTTP/1.1\r\nHost: printer.devices.example").lowercased()
+    #expect(
+      answer.contains("clear-site-data: \"cache\", \"cache\", \"storage\", \"executioncontexts\"\r\n"), "\(answer)")
     await house.stop()
   }
 
@@ -161,6 +170,9 @@ import Testing
     // It may be told that it opens, too.
     var told = ""
     while !told.contains("\"state\":\"up\"") { told = try await client.receive(through: "]}\n\n") }
+    let begin = ContinuousClock.now
+    await house.proxy.stop(within: .seconds(30))
+    #expect(ContinuousClock.now - begin < .seconds(10), "it waits for who listens")
     client.close()
     await house.stop()
   }
@@ -226,11 +238,16 @@ private struct House {
 
   private static func respond(to request: Request, as name: String) async throws -> Response {
     var response = Response(status: .ok, body: Body("this is the \(name)"))
+    if request.head.path == "/clear" {
+      guard let name = HTTPField.Name("Clear-Site-Data") else { return response }
+      response.head.headerFields[name] = "\"cache\", \"cookies\", \"*\""
+    }
     guard request.head.path == "/cookies" else { return response }
     for cookie in [
       "a=1; Domain=localhost; Path=/", "b=2;domain = .LOCALHOST; Path=/", "c=3; Domain=devices.example",
       "d=4; Domain=printer.localhost", "e=5; Domain=unrelated.example", "f=6; Domain=example",
-      "g=7; Domain=devices.example.",
+      "g=7; Domain=devices.example.", "h=8; Domain=local\u{AD}host", "i=9; Domain=\u{FF4C}ocalhost",
+      "j=10; Domain=%6cocalhost", "k=11; Domain=\"localhost\"", "l=12; Domain=",
     ] {
       response.head.headerFields.append(HTTPField(name: .setCookie, value: cookie))
     }

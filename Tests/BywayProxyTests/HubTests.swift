@@ -1,9 +1,11 @@
 import Byway
 import BywayGateway
+import Foundation
 import HTTPTypes
 import Logging
 import LoopbackTransport
 import NIOCore
+import Synchronization
 import TCPTransport
 import TestPeers
 import TestTools
@@ -17,21 +19,25 @@ import Testing
   private let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   private func proxy(
-    hubs: [String], devices: [Device] = [], sharing: GatewaySharing = .newest
+    hubs: [String], devices: [Device] = [], sharing: GatewaySharing = .newest,
+    mostDialed: Int = DeviceDirectory.usualDialed, patience: TimeAmount = .seconds(1)
   ) throws -> ProxyConfiguration {
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
         devices, patterns: [], main: [], suffixes: ["devices.example"], isOpen: false,
-        hubs: hubs.map { try transports.link($0) }, sharing: sharing),
+        hubs: hubs.map { try transports.link($0) }, sharing: sharing, mostDialed: mostDialed),
       listen: try transports.link("tcp://127.0.0.1:0"))
     configuration.logger = quiet
-    configuration.patience = .seconds(1)
+    configuration.patience = patience
     return configuration
   }
 
-  private func gateway(_ name: String, at link: String, title: String? = nil) async throws -> Gateway {
+  private func gateway(
+    _ name: String, at link: String, title: String? = nil, says text: String? = nil
+  ) async throws -> Gateway {
     var configuration = GatewayConfiguration(
-      links: [try transports.link(link)], origin: .handler { _ in Response(status: .ok, body: Body("the \(name)")) })
+      links: [try transports.link(link)],
+      origin: .handler { _ in Response(status: .ok, body: Body("the \(text ?? name)")) })
     configuration.claim = DeviceClaim(name: DeviceName(name), title: title.flatMap { DeviceText($0) })
     configuration.logger = quiet
     return try await Gateway.start(configuration)
@@ -100,8 +106,109 @@ import Testing
     await printer.stop(within: .zero)
   }
 
+  /// Notes whom each request is for.
+  private final class Notes: Interceptor {
+    let destinations = Mutex<[Destination]>([])
+
+    func intercept(_ request: Request, next: Next) async throws -> Response {
+      let destination = next.destination(of: request)
+      destinations.withLock { $0.append(destination) }
+      return try await next(request)
+    }
+  }
+
+  @Test("what is kept of a device goes by who serves it: another one, and the first again, are each a new one")
+  func identity() async throws {
+    let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
+    var configuration = try proxy(hubs: ["\(hub)?open=listen"])
+    let notes = Notes()
+    configuration.interceptors = [notes]
+    let proxy = try await Proxy.start(configuration)
+    func last(_ text: String) async throws -> Destination? {
+      #expect(try await eventually { try await get("printer", of: proxy) == text })
+      return notes.destinations.withLock(\.last)
+    }
+    let honest = try await gateway("printer", at: "\(hub)?open=dial")
+    let first = try await last("200 the printer")
+    #expect(try await last("200 the printer") == first)
+    let thief = try await gateway("printer", at: "\(hub)?open=dial", says: "stolen")
+    let second = try await last("200 the stolen")
+    await thief.stop(within: .zero)
+    let third = try await last("200 the printer")
+    #expect(Set([first, second, third]).count == 3)
+    await proxy.stop(within: .zero)
+    await honest.stop(within: .zero)
+  }
+
   private func device(_ name: String) throws -> Device {
     try Device(#require(DeviceName(name)), roads: [transports.link("loopback:nobody-\(name)")])
+  }
+
+  @Test("a name that nobody has any more gives way to who is there; one that somebody has does not")
+  func full() async throws {
+    let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
+    let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"], mostDialed: 2))
+    let printer = try await gateway("printer", at: "\(hub)?open=dial")
+    let camera = try await gateway("camera", at: "\(hub)?open=dial")
+    for name in ["printer", "camera"] {
+      #expect(try await eventually { try await get(name, of: proxy) == "200 the \(name)" })
+    }
+    let scanner = try await gateway("scanner", at: "\(hub)?open=dial")
+    #expect(try await get("scanner", of: proxy).hasPrefix("421"))
+    await camera.stop(within: .zero)
+    #expect(try await eventually { try await get("scanner", of: proxy) == "200 the scanner" })
+    #expect(try await get("printer", of: proxy) == "200 the printer")
+    #expect(try await get("camera", of: proxy).hasPrefix("421"))
+    await proxy.stop(within: .zero)
+    for gateway in [printer, scanner] { await gateway.stop(within: .zero) }
+  }
+
+  @Test("when a hub goes by a reload its devices do, and what is told to the others holds for those who are there")
+  func oneOfTwo() async throws {
+    let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
+    let hubs = ["\(hub)-1?open=listen", "\(hub)-2?open=listen"]
+    let proxy = try await Proxy.start(proxy(hubs: hubs, patience: .minutes(5)))
+    let printer = try await gateway("printer", at: "\(hub)-1?open=dial")
+    let camera = try await gateway("camera", at: "\(hub)-2?open=dial")
+    for name in ["printer", "camera"] {
+      #expect(try await eventually { try await get(name, of: proxy) == "200 the \(name)" })
+    }
+    try await proxy.reload(self.proxy(hubs: [hubs[1]], patience: .milliseconds(100)), within: .seconds(1))
+    #expect(try await get("printer", of: proxy).hasPrefix("421"))
+    #expect(try await get("camera", of: proxy) == "200 the camera")
+    await camera.stop(within: .zero)
+    let answer = try await get("camera", of: proxy)
+    #expect(answer.hasPrefix("503"))
+    await proxy.stop(within: .zero)
+    await printer.stop(within: .zero)
+  }
+
+  @Test("a reload reads a hub's files anew: whom its authority does not know any more does not come in")
+  func renewed() async throws {
+    let (old, new) = try await (Certificates(), Certificates())
+    let folder = try TemporaryFolder()
+    func install(_ authority: Certificates) throws {
+      try folder.write(String(contentsOfFile: authority.authority, encoding: .utf8), to: "ca.pem")
+    }
+    try install(old)
+    let port = try Endpoint.freePort()
+    let hub = "tls://127.0.0.1:\(port)?\(old.server.options)&ca=\(folder["ca.pem"])"
+    let proxy = try await Proxy.start(proxy(hubs: ["\(hub)&open=listen"]))
+    func dial(_ name: String, by authority: Certificates) async throws -> Gateway {
+      let identity = try await authority.issue(name, names: "DNS:\(name)")
+      let link = "tls://127.0.0.1:\(port)?\(identity.options)&ca=\(old.authority)&open=dial"
+      return try await gateway(name, at: link)
+    }
+    let printer = try await dial("printer", by: old)
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the printer" })
+    try install(new)
+    try await proxy.reload(self.proxy(hubs: ["\(hub)&open=listen"]), within: .seconds(1))
+    let camera = try await dial("camera", by: new)
+    let scanner = try await dial("scanner", by: old)
+    #expect(try await eventually { try await get("camera", of: proxy) == "200 the camera" })
+    #expect(try await get("scanner", of: proxy).hasPrefix("421"))
+    await proxy.stop(within: .zero)
+    for gateway in [printer, camera, scanner] { await gateway.stop(within: .zero) }
   }
 
   @Test("over TLS a name must be in the certificate of who says it")

@@ -14,7 +14,11 @@ public struct DeviceDirectory: Sendable {
   /// Links that gateways dial, each for the device that it says to be.
   package let hubs: [Link]
   package let sharing: GatewaySharing
+  /// How many names may be known of those that dial.
+  package let mostDialed: Int
   private let byName: [DeviceName: Device]
+
+  package static let usualDialed = 4096
 
   /// One device, which needs no name.
   public init(main link: Link) {
@@ -24,6 +28,7 @@ public struct DeviceDirectory: Sendable {
     isOpen = false
     hubs = []
     sharing = .newest
+    mostDialed = Self.usualDialed
     byName = [:]
     hosts = .localhost
   }
@@ -45,12 +50,14 @@ public struct DeviceDirectory: Sendable {
   ///   - isOpen: others may be found besides.
   ///   - hubs: links that gateways dial, each for the device that it says to be.
   ///   - sharing: what becomes of a name that several gateways claim.
+  ///   - mostDialed: how many names may be known of those that dial.
   package init(
     _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool,
-    hubs: [Link] = [], sharing: GatewaySharing = .newest
+    hubs: [Link] = [], sharing: GatewaySharing = .newest, mostDialed: Int = usualDialed
   ) throws {
     self.hubs = hubs
     self.sharing = sharing
+    self.mostDialed = mostDialed
     if !main.isEmpty { try main.checkRoads() }
     self.isOpen = isOpen
     self.main = main

@@ -52,10 +52,8 @@ package struct DeviceHosts: Sendable, Hashable {
   }
 
   /// A domain whose cookies several devices would share.
-  func isShared(_ domain: some StringProtocol) -> Bool {
-    var domain = domain.lowercased()
-    while domain.hasPrefix(".") { domain.removeFirst() }
-    while domain.hasSuffix(".") { domain.removeLast() }
-    return suffixes.contains { $0 == domain || $0.hasSuffix(".\(domain)") }
+  /// - Parameter domain: in lower case.
+  func isShared(_ domain: String) -> Bool {
+    suffixes.contains { $0 == domain || $0.hasSuffix(".\(domain)") }
   }
 }

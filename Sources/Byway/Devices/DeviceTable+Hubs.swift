@@ -7,11 +7,15 @@ extension DeviceTable {
   func prepareHubs(
     of directory: DeviceDirectory, _ terms: OpenDevice.Terms, in preparation: inout Preparation
   ) async throws {
-    let known = try await eventLoop.submit { Set(self.hubs.keys) }.get()
-    for link in directory.hubs where !known.contains(link.address.text) && preparation.hubs[link.address.text] == nil {
+    let known = try await eventLoop.submit { self.hubs }.get()
+    for link in directory.hubs where preparation.hubs[link.address.text] == nil {
+      if let hub = known[link.address.text] {
+        if let renew = try await hub.reread() { preparation.renewals.append(renew) }
+        continue
+      }
       let hub = InboundHub(
         link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
-        logger: terms.logger
+        limit: directory.mostDialed, logger: terms.logger
       ) { [weak self] claim, address in self?.gateway(claim, at: address) }
       try await hub.listen()
       preparation.hubs[link.address.text] = hub
@@ -21,29 +25,34 @@ extension DeviceTable {
   /// Answers who dials the new ones, and listens no more on those that the directory does not have.
   func startHubs(of preparation: Preparation) {
     let wanted = Set(directory.hubs.map(\.address.text))
+    var left: Set<LinkAddress> = []
     for (text, hub) in hubs where !wanted.contains(text) {
       hubs[text] = nil
+      left.insert(hub.address)
       hub.shutDown()
     }
     for (text, hub) in preparation.hubs {
       hubs[text] = hub
       hub.start()
     }
+    dialed.limit = directory.mostDialed
     // A name that is configured now is not a guest's any more.
-    dialed.sweep(at: eventLoop.now) { directory.hasGiven($0) || wanted.isEmpty }
+    dialed.sweep(at: eventLoop.now) { name, device in
+      // Nor is one a device that has come over a hub which is not wanted any more.
+      directory.hasGiven(name) || device.addresses.contains { left.contains($0) }
+    }
+    for device in dialed.all { device.follow(terms, sharing: directory.sharing) }
   }
 
   /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken.
   private func gateway(_ claim: DeviceClaim, at address: LinkAddress) -> HTTP2Upstream? {
     guard let name = claim.name, !directory.hasGiven(name) else { return nil }
-    dialed.sweep(at: eventLoop.now)
+    dialed.tidy(at: eventLoop.now)
     let device = dialed.device(named: name) {
       OpenDevice(
         name, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
     }
     device?.title = claim.title?.text
-    // Perhaps another one, which has only the name of the last.
-    device?.incarnation = .random(in: .min ... .max)
     return device?.gateways
   }
 }

@@ -1,5 +1,6 @@
 package import HTTPWire
 package import NIOCore
+import Primitives
 
 /// The devices of a ``DeviceDirectory`` as far as somebody has asked for them: a device that nobody uses is a name and addresses.
 ///
@@ -29,7 +30,7 @@ package final class DeviceTable: @unchecked Sendable {
   let siblings: Siblings
   /// By the texts of their links.
   var hubs: [String: InboundHub] = [:]
-  var dialed = DialedDevices()
+  var dialed: DialedDevices
   private var opened: [[String]: OpenDevice] = [:]
   /// Those of ``opened`` that were asked for by a name.
   private var named: [DeviceName: OpenDevice] = [:]
@@ -42,6 +43,7 @@ package final class DeviceTable: @unchecked Sendable {
   package init(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms, on eventLoop: any EventLoop) {
     self.directory = directory
     self.terms = terms
+    dialed = DialedDevices(limit: directory.mostDialed)
     siblings = Siblings(directory.siblings)
     self.eventLoop = eventLoop
   }
@@ -153,7 +155,7 @@ package final class DeviceTable: @unchecked Sendable {
     /// Those of them that are new.
     fileprivate var fresh: [OpenDevice] = []
     /// Make files count that were read anew.
-    fileprivate var renewals: [@Sendable () -> Void] = []
+    var renewals: [@Sendable () -> Void] = []
     /// Those that gateways may dial from now on, by the texts of their links.
     var hubs: [String: InboundHub] = [:]
   }
@@ -318,6 +320,12 @@ extension DeviceTable {
     let device = dialed[name]
     let roads = (device?.addresses ?? []).map(\.text) + [device.map { "\($0.incarnation)" } ?? ""]
     return .device(name, roads: roads, isClaimed: true)
+  }
+
+  /// The configured device whose name is the nearest to one that is not there. On the event loop.
+  /// - Parameter isKnown: whether whoever asks may know of one.
+  package func nearest(to name: DeviceName, where isKnown: (DeviceName) -> Bool) -> String? {
+    Spelling.nearest(to: name.text, among: directory.devices.lazy.map(\.name).filter(isKnown).prefix(256).map(\.text))
   }
 
   /// Domains beneath which names are devices'. Any thread.

@@ -4,12 +4,20 @@ import NIOCore
 ///
 /// Lives on its event loop.
 struct DialedDevices {
-  /// Names come from outside.
-  private static let limit = 4096
   /// After which one is forgotten that has not dialed again.
   static let patience = TimeAmount.minutes(10)
+  /// Between looks at all of them, however many come meanwhile.
+  private static let pause = TimeAmount.seconds(10)
 
+  /// Names come from outside.
+  var limit: Int
+  private var nextLook = NIODeadline.uptimeNanoseconds(0)
   private var devices: [DeviceName: OpenDevice] = [:]
+
+  /// - Parameter limit: of names.
+  init(limit: Int) {
+    self.limit = limit
+  }
 
   subscript(name: DeviceName) -> OpenDevice? { devices[name] }
 
@@ -23,20 +31,34 @@ struct DialedDevices {
   /// - Returns: `nil` where there are too many.
   mutating func device(named name: DeviceName, _ make: () -> OpenDevice) -> OpenDevice? {
     if let known = devices[name] { return known }
-    guard devices.count < Self.limit else { return nil }
+    guard devices.count < limit || forgetLongestAway() else { return nil }
     let device = make()
     devices[name] = device
     return device
   }
 
-  /// Forgets those that have been away for long, and those that `isUnwanted` names.
-  mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName) -> Bool = { _ in false }) {
+  /// Forgets those that have been away for long, if nobody has looked for them just now.
+  mutating func tidy(at now: NIODeadline) {
+    if now >= nextLook { sweep(at: now) { _, _ in false } }
+  }
+
+  /// Forgets those that have been away for long, and those that are unwanted.
+  mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName, OpenDevice) -> Bool) {
+    nextLook = now + Self.pause
     for (name, device) in devices {
       let isGone = device.upstream.status.lastSeen.map { now - $0 >= Self.patience } ?? false
-      guard isGone || isUnwanted(name) else { continue }
+      guard isGone || isUnwanted(name, device) else { continue }
       devices[name] = nil
       device.upstream.retire()
     }
+  }
+
+  /// Who is there has a name before who was.
+  private mutating func forgetLongestAway() -> Bool {
+    let away = devices.compactMap { name, device in device.upstream.status.lastSeen.map { (since: $0, name: name) } }
+    guard let name = away.min(by: { $0.since < $1.since })?.name else { return false }
+    devices.removeValue(forKey: name)?.upstream.retire()
+    return true
   }
 
   mutating func removeAll() {

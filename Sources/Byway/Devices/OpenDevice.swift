@@ -30,7 +30,7 @@ package final class OpenDevice: @unchecked Sendable {
   /// What its gateway says that it is called; on the event loop.
   var title: String?
   /// Another one whenever another device may be behind it; on the event loop.
-  var incarnation: UInt64 = 0
+  var incarnation: UInt64 { gateways?.incarnation ?? 0 }
   private let roads: [LinkAddress]
   private let inbound: InboundLink?
   private let eventLoop: any EventLoop
@@ -89,6 +89,12 @@ package final class OpenDevice: @unchecked Sendable {
     let address = try await inbound.listen(on: eventLoop)
     bound.withLock { $0 = address }
     return nil
+  }
+
+  /// Goes over to other terms, where gateways dial a hub; those that it makes connections by stay. On the event loop.
+  func follow(_ terms: Terms, sharing: GatewaySharing) {
+    upstream.patience = terms.patience
+    gateways?.sharing = sharing
   }
 
   package func shutDown() async {

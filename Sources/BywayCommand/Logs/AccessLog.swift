@@ -62,30 +62,10 @@ final class AccessLog: ExchangeObserver {
 
   /// Writes what is left. A reader that does not read is not waited for any longer.
   func finish() async {
-    await withCheckedContinuation { continuation in
-      let waiting = Waiting(continuation)
-      worker.async {
-        self.write()
-        waiting.end()
-      }
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { waiting.end() }
-    }
+    await worker.run(within: Self.patience) { self.write() }
   }
 
   private func write() {
     for page in pages { writer.write(page) }
-  }
-}
-
-/// Whoever ends it first.
-private final class Waiting: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Void, Never>?>
-
-  init(_ continuation: CheckedContinuation<Void, Never>) {
-    self.continuation = Mutex(continuation)
-  }
-
-  func end() {
-    continuation.withLock { $0.take() }?.resume()
   }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Primitives
 
-/// Where an access log goes: a file, to which lines are only added, or standard output.
+/// Where an access log, or an audit log, goes: a file, to which lines are only added, or standard output.
 struct AccessLogFile {
   /// `nil`: standard output.
   private let path: String?
@@ -10,12 +10,12 @@ struct AccessLogFile {
   private var isWithinLine = false
 
   /// - Throws: ``CommandFailure`` where it cannot be opened.
-  init(_ path: String) throws {
+  init(_ path: String, of option: String = "--access-log") throws {
     self.path = path == "-" ? nil : path
     do throws(SystemError) {
       descriptor = try self.path.map(Self.open) ?? STDOUT_FILENO
     } catch {
-      throw CommandFailure(.cannotCreate, "--access-log \(path): it cannot be opened: \(error).")
+      throw CommandFailure(.cannotCreate, "\(option) \(path): it cannot be opened: \(error).")
     }
   }
 

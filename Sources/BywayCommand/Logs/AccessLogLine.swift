@@ -12,7 +12,7 @@ struct AccessLogLine {
   private var offset: Int64 = 0
   /// Of the line before: most share theirs with others. In nanoseconds since the beginning of 1970.
   private var second: Range<Int64> = 0..<0
-  /// What a line begins with in that second.
+  /// What a line begins with in that second, or has behind the user.
   private var stamp: [UInt8] = []
 
   init(_ format: AccessLogFormat) {
@@ -27,6 +27,7 @@ struct AccessLogLine {
   mutating func append(_ record: ExchangeRecord, to line: inout LineBuffer) {
     let time = min(max(0, offset + Int64(clamping: record.begun.uptimeNanoseconds)), Self.latest)
     if !second.contains(time) { begin(second: time / Self.nanoseconds) }
+    if format == .combined { record.appendUser(to: &line) }
     stamp.withUnsafeBytes { line.append($0) }
     switch format {
     case .combined: record.appendCombined(to: &line)
@@ -45,7 +46,7 @@ struct AccessLogLine {
     self.second = second * Self.nanoseconds..<(second + 1) * Self.nanoseconds
     let time = CalendarTime(secondsSinceEpoch: Int(second))
     switch format {
-    case .combined: stamp = Array("- - - [\(time.logDate)] \"".utf8)
+    case .combined: stamp = Array(" [\(time.logDate)] \"".utf8)
     case .json: stamp = Array("{\"time\":\"\(time.dateAndTime).".utf8)
     }
   }
@@ -59,8 +60,15 @@ extension CalendarTime {
 }
 
 extension ExchangeRecord {
-  /// `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`, and before it `- - - [22/Nov/2026:23:05:00 +0000]`: a client at the other
-  /// end of a link has no address.
+  /// `- - alice`, before ` [22/Nov/2026:23:05:00 +0000] `: a client at the other end of a link has no address. Columns are told apart by
+  /// blanks, so that a name must have none.
+  fileprivate func appendUser(to line: inout LineBuffer) {
+    line.append("- - ")
+    guard let user else { return line.append("-") }
+    user.utf8Span.span.bytes.withUnsafeBytes { line.append(escaping: $0, blanks: true) }
+  }
+
+  /// `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`
   fileprivate func appendCombined(to line: inout LineBuffer) {
     if head.isEmpty {
       line.append("-")
@@ -107,6 +115,7 @@ extension ExchangeRecord {
       line.append("\"")
     }
     line.append(",\"listener\":", listener)
+    if let user { line.append(",\"user\":", user) }
     line.append(",\"version\":", version.rawValue)
     head.withValue(of: .method) { line.append(",\"method\":", $0) }
     head.withValue(of: .scheme) { line.append(",\"scheme\":", $0) }

@@ -77,14 +77,15 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
   }
 
   /// As Apache escapes what comes from outside.
-  mutating func append(escaping value: UnsafeRawBufferPointer) {
-    if value.isPlain { return append(value) }
+  /// - Parameter blanks: those as well.
+  mutating func append(escaping value: UnsafeRawBufferPointer, blanks: Bool = false) {
+    if value.isPlain, !blanks { return append(value) }
     for byte in value {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         append(UInt8(ascii: "\\"))
         append(byte)
-      case 0x20..<0x7F: append(byte)
+      case (blanks ? 0x21 : 0x20)..<0x7F: append(byte)
       default:
         append("\\x")
         append(Hex.digit(byte >> 4))

@@ -6,12 +6,14 @@ struct ReadyNotice: Sendable {
   let words: String
   /// The same for programs.
   let facts: [(name: String, value: String)]
+  /// In place of ``words`` where others read it: in a journal.
+  var publicWords: String?
 
   /// - Parameter time: of the event, where its format has one.
   func bytes(_ format: LogFormat, at time: WallTime) -> [UInt8] {
     switch format {
     case .text: Array("byway: \(words.visible)\n".utf8)
-    case .journal: line(words, [], time).bytes(format)
+    case .journal: line(publicWords ?? words, [], time).bytes(format)
     case .json: line("Ready", facts, time).bytes(format)
     }
   }

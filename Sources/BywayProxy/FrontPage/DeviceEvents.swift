@@ -8,35 +8,40 @@ struct DeviceEvents: AsyncSequence, Sendable {
   /// After so many pauses without news a comment shows that the connection lives, and finds out where it does not.
   private static let silentPauses = 15
 
-  private let devices: DeviceTable
+  private let devices: VisibleDevices
+  private let visitor: Visitor
   private let place: DevicePlace
   private let seat: WatcherSeats.Seat
 
-  init(_ devices: DeviceTable, at place: DevicePlace, _ seat: WatcherSeats.Seat) {
+  init(_ devices: VisibleDevices, for visitor: Visitor, at place: DevicePlace, _ seat: WatcherSeats.Seat) {
     self.seat = seat
     self.devices = devices
+    self.visitor = visitor
     self.place = place
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, place: place, seat: seat) }
+  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, visitor: visitor, place: place, seat: seat) }
 
   struct Iterator: AsyncIteratorProtocol {
-    fileprivate let devices: DeviceTable
+    fileprivate let devices: VisibleDevices
+    private let visitor: Visitor
     fileprivate let place: DevicePlace
     /// Held as long as somebody reads.
     private let seat: WatcherSeats.Seat
     private var told: DeviceListing?
 
-    fileprivate init(devices: DeviceTable, place: DevicePlace, seat: WatcherSeats.Seat) {
+    fileprivate init(devices: VisibleDevices, visitor: Visitor, place: DevicePlace, seat: WatcherSeats.Seat) {
       self.seat = seat
       self.devices = devices
+      self.visitor = visitor
       self.place = place
     }
 
     mutating func next() async throws -> ByteBuffer? {
       for _ in 0..<DeviceEvents.silentPauses {
         if told != nil { try await Task.sleep(for: DeviceEvents.pause) }
-        let listing = await DeviceListing(devices.entries(), at: place)
+        if seat.isClosed { return nil }
+        let listing = await DeviceListing(devices.entries(for: visitor), at: place)
         guard listing != told else { continue }
         told = listing
         return ByteBuffer(string: "data: \(listing.json)\n\n")

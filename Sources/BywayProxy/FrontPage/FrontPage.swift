@@ -11,13 +11,12 @@ enum FrontPage {
     + "frame-ancestors 'none'"
 
   /// Lives on the devices' event loop.
-  static func handler(for devices: DeviceTable) -> any ExchangeHandler {
-    let watchers = WatcherSeats()
-    return AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices, watchers) }
+  static func handler(for devices: VisibleDevices, _ watchers: WatcherSeats) -> any ExchangeHandler {
+    AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices, watchers) }
   }
 
   private static func respond(
-    to request: Request, _ devices: DeviceTable, _ watchers: WatcherSeats
+    to request: Request, _ devices: VisibleDevices, _ watchers: WatcherSeats
   ) async throws -> Response {
     guard request.head.method == .get || request.head.method == .head else {
       return answer(
@@ -26,19 +25,20 @@ enum FrontPage {
     let place = DevicePlace(request.head.authority, request.head.scheme, beneath: await devices.suffixes())
     switch (request.head.path ?? "/").prefix(while: { $0 != "?" }) {
     case "/":
-      let listing = await DeviceListing(devices.entries(), at: place)
+      let listing = await DeviceListing(devices.entries(for: request.visitor), at: place)
       return answer(FrontPageText.html(listing), "text/html")
     case "/devices.json":
-      return answer("\(await DeviceListing(devices.entries(), at: place).json)\n", "application/json")
+      return answer(
+        "\(await DeviceListing(devices.entries(for: request.visitor), at: place).json)\n", "application/json")
     case "/devices.css":
       return answer(FrontPageText.style, "text/css")
     case "/devices.js":
       return answer(FrontPageText.script, "text/javascript")
     case "/events":
-      guard let seat = watchers.take() else {
+      guard let seat = watchers.take(for: request.visitor) else {
         return answer("Too many follow the list already.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
       }
-      let events = Body(DeviceEvents(devices, at: place, seat))
+      let events = Body(DeviceEvents(devices, for: request.visitor, at: place, seat))
       return Response(
         status: .ok, fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: events)
     default:
@@ -84,6 +84,8 @@ struct DevicePlace: Sendable {
     if host.hasPrefix(front), suffixes.contains(String(host.dropFirst(front.count))) {
       return String(host.dropFirst(front.count))
     }
-    return isOwn ? host : "localhost"
+    if isOwn { return host }
+    // Whoever has come by another name of the proxy's may be on another machine, where localhost is something else.
+    return host == "localhost" ? host : suffixes.first { $0 != "localhost" } ?? "localhost"
   }
 }

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What users cost a proxy: a login that is remembered, a first one, and a flood of wrong ones.
+
+    python3 -B Benchmarks/users.py --byway .build/release/byway
+
+The same small requests through a proxy that asks nobody and through one whose client logs in with each, rounds interleaved: the difference in
+processor time is what a remembered login costs. Then how long a login takes that is not known yet, with bcrypt of cost 10. And how
+long alice's requests take, one after another, while others send wrong passwords for ever new names as fast as they are answered.
+"""
+import base64
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import contenders
+
+CLIENTS = 32
+FLOODERS = 16
+
+
+def measure(options, folder, start):
+    files = contenders.fresh(folder, "files")
+    origin = start(contenders.nginx_origin(1, contenders.fresh(folder, "origin"), files))
+    link = contenders.fresh(folder, "link")
+    start(contenders.Process(
+        1, link, [options.byway, "gateway", "--origin", f"unix:{origin.socket}", "--link", f"unix:{link}/s"], link / "s"))
+    users, rights = folder / "users", folder / "rights"
+    subprocess.run(
+        [contenders.program("htpasswd", "apache2-utils"), "-cbB", "-C", "10", users, "alice", "secret"], check=True,
+        capture_output=True)
+    users.chmod(0o600)
+    rights.write_text("alice = printer\n")
+
+    def proxy(name, more):
+        place = contenders.fresh(folder, name)
+        return start(contenders.Process(0, place, [
+            options.byway, "proxy", "--device", f"printer=unix:{link}/s", "--listen", f"unix:{place}/s", *more], place / "s"))
+
+    known = ["--rights", rights, "--users", users]
+    rows = {"nobody is asked": (proxy("open", []), None), "a remembered login": (proxy("known", known), login("alice", "secret"))}
+    results = {name: [] for name in rows}
+    for number in range(options.rounds):
+        names = list(rows)
+        for name in names[number % 2:] + names[:number % 2]:
+            server, authorization = rows[name]
+            before = server.busy()
+            count = load(server, authorization, options.seconds)
+            results[name].append(((server.busy() - before) / count * 1e6, count / options.seconds))
+            print(f"round {number + 1} {name}: {results[name][-1][0]:.2f} µs, {results[name][-1][1]:,.0f}/s", file=sys.stderr)
+    lines = ["| | processor time a request | requests/s |", "|---|---|---|"]
+    for name, values in results.items():
+        cost, rate = (statistics.median(column) for column in zip(*values))
+        lines.append(f"| {name} | {cost:.2f} µs | {rate:,.0f} |")
+
+    server = rows["a remembered login"][0]
+    lines += ["", f"first login: {first_login(server) * 1000:.0f} ms"]
+    crowd = proxy("crowd", known)
+    # On any processor, as it would be.
+    for thread in os.listdir(f"/proc/{crowd.child.pid}/task"):
+        os.sched_setaffinity(int(thread), range(os.cpu_count()))
+    calm = latencies(crowd, options.seconds)
+    stop = threading.Event()
+    statuses = {}
+    flooders = [threading.Thread(target=flood, args=(crowd, number, stop, statuses)) for number in range(FLOODERS)]
+    for thread in flooders:
+        thread.start()
+    time.sleep(1)
+    flooded = latencies(crowd, options.seconds)
+    stop.set()
+    for thread in flooders:
+        thread.join()
+    lines += [
+        "", f"alice, who is known: median {calm[0]:.2f} ms, p99 {calm[1]:.2f} ms; during the flood {flooded[0]:.2f} ms, {flooded[1]:.2f} ms",
+        f"the flood was answered: {', '.join(f'{count} × {status}' for status, count in sorted(statuses.items()))}"]
+    return "\n".join(lines)
+
+
+def login(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def load(server, authorization, seconds):
+    """How many requests were answered."""
+    command = [contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds]
+    command += ["-H", f"authorization: {authorization}"] if authorization else []
+    command += ["--base-uri", f"unix:{server.socket}", "http://printer.localhost/"]
+    run = subprocess.run(["taskset", "-c", "1", *map(str, command)], capture_output=True, text=True, timeout=300)
+    counts = {word: int(re.search(rf"(\d+) {word}", run.stdout)[1]) for word in ("succeeded", "failed")}
+    if counts["failed"] or not counts["succeeded"] or "0 3xx, 0 4xx, 0 5xx" not in run.stdout:
+        sys.exit(f"not every request was answered:\n{run.stdout}{run.stderr}")
+    return counts["succeeded"]
+
+
+class Client:
+    """A connection of HTTP/1.1 that stays open."""
+
+    def __init__(self, server):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(str(server.socket))
+        self.rest = b""
+
+    def get(self, authorization):
+        self.socket.sendall(f"GET / HTTP/1.1\r\nHost: printer.localhost\r\nAuthorization: {authorization}\r\n\r\n".encode())
+        while b"\r\n\r\n" not in self.rest:
+            self.receive()
+        head, self.rest = self.rest.split(b"\r\n\r\n", 1)
+        length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+        while len(self.rest) < length:
+            self.receive()
+        self.rest = self.rest[length:]
+        return int(head.split()[1])
+
+    def receive(self):
+        more = self.socket.recv(65536)
+        if not more:
+            sys.exit("the proxy has closed a connection")
+        self.rest += more
+
+
+def first_login(server):
+    """Seconds, the median of several: a reload forgets logins."""
+    times = []
+    for _ in range(7):
+        server.child.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        client = Client(server)
+        begin = time.monotonic()
+        if client.get(login("alice", "secret")) != 200:
+            sys.exit("alice was not let in")
+        times.append(time.monotonic() - begin)
+    return statistics.median(times)
+
+
+def latencies(server, seconds):
+    """Median and 99th percentile in milliseconds."""
+    client = Client(server)
+    client.get(login("alice", "secret"))
+    times = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begin = time.monotonic()
+        if client.get(login("alice", "secret")) != 200:
+            sys.exit("alice was not let in")
+        times.append((time.monotonic() - begin) * 1000)
+        time.sleep(0.002)
+    times.sort()
+    return statistics.median(times), times[len(times) * 99 // 100]
+
+
+def flood(server, number, stop, statuses):
+    client = Client(server)
+    count = 0
+    while not stop.is_set():
+        count += 1
+        status = client.get(login(f"user{number}-{count}", "wrong"))
+        statuses[status] = statuses.get(status, 0) + 1
+
+
+if __name__ == "__main__":
+    contenders.run(__doc__, measure, rounds=5)

@@ -1,0 +1,117 @@
+import Byway
+import BywayProxy
+import Dispatch
+import Logging
+import Primitives
+import Synchronization
+
+/// Writes who uses which device, and who is refused: a JSON object on each line. On a thread of its own, so that a slow disk holds up no
+/// request; lines that find no room are counted, and the count is a line. Safe on any thread.
+final class AuditLogFile: AuditLog {
+  /// Lines that may wait.
+  private static let limit = 4096
+
+  private static let patience = DispatchTimeInterval.seconds(2)
+
+  private struct State {
+    var waiting = 0
+    var lost = 0
+  }
+
+  private let worker = DispatchQueue(label: "byway.audit-log")
+  private let state = Mutex(State())
+  private let writer: AuditLogWriter
+
+  /// - Throws: ``CommandFailure`` where the file cannot be opened.
+  init(_ path: String, logger: Logger) throws {
+    writer = AuditLogWriter(try AccessLogFile(path, of: "--audit-log"), logger: logger)
+  }
+
+  func record(_ event: AuditEvent) {
+    let time = WallTime.now()
+    let lost = state.withLock { state -> Int? in
+      guard state.waiting < Self.limit else {
+        state.lost += 1
+        return nil
+      }
+      state.waiting += 1
+      defer { state.lost = 0 }
+      return state.lost
+    }
+    guard let lost else { return }
+    worker.async {
+      if lost > 0 { self.writer.write(["time": .string(time.timestamp), "event": "lost", "lines": .number(lost)]) }
+      self.writer.write(event.json(at: time))
+      self.state.withLock { $0.waiting -= 1 }
+    }
+  }
+
+  /// Goes on in a new file of that name: the old one was renamed.
+  func reopen() {
+    worker.async { self.writer.reopen() }
+  }
+
+  /// Writes what is left. A reader that does not read is not waited for any longer.
+  func finish() async {
+    await worker.run(within: Self.patience) {}
+  }
+}
+
+/// `@unchecked Sendable`: touched by the queue of its ``AuditLogFile`` only.
+private final class AuditLogWriter: @unchecked Sendable {
+  private var file: AccessLogFile
+  private let logger: Logger
+  private var hasFailed = false
+
+  init(_ file: AccessLogFile, logger: Logger) {
+    self.file = file
+    self.logger = logger
+  }
+
+  func write(_ line: JSON) {
+    let outcome = Array("\(line)\n".utf8).withUnsafeBytes { file.write($0) }
+    guard outcome.lost > 0 else { return hasFailed = false }
+    if !hasFailed {
+      logger.error(
+        "The audit log cannot be written", metadata: ["reason": "\(outcome.reason.map { "\($0)" } ?? "unknown")"])
+    }
+    hasFailed = true
+  }
+
+  func reopen() {
+    do throws(SystemError) {
+      try file.reopen()
+    } catch {
+      logger.error("The audit log cannot be opened again; lines go to the old file", metadata: ["reason": "\(error)"])
+    }
+  }
+}
+
+extension AuditEvent {
+  fileprivate func json(at time: WallTime) -> JSON {
+    let stamp = JSON.string(time.timestamp)
+    switch self {
+    case .began(let user, let resource):
+      return [
+        "time": stamp, "event": "began", "user": .string(user.name), "by": .string(user.proof.rawValue),
+        "device": .string(resource.text), "peer": .string(user.peer),
+      ]
+    case .beganMore(let name, let times):
+      return [
+        "time": stamp, "event": "began", "user": .string(name), "device": "various", "times": .number(times),
+      ]
+    case .ended(let user, let resource, let requests, let duration):
+      return [
+        "time": stamp, "event": "ended", "user": .string(user.name), "by": .string(user.proof.rawValue),
+        "device": .string(resource.text), "peer": .string(user.peer), "requests": .number(requests),
+        "seconds": .number(Int(duration.nanoseconds / 1_000_000_000)),
+      ]
+    case .refused(let refused, let times):
+      return [
+        "time": stamp, "event": "refused", "reason": .string(refused.reason.rawValue),
+        "user": refused.name.map { .string($0) }, "device": refused.resource.map { .string($0.text) },
+        "peer": .string(refused.peer), "times": .number(times),
+      ]
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import Byway
+import BywayProxy
+import Primitives
+
+/// Who may use which devices of a proxy, and how it is known who comes.
+struct UserOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Which user may use which devices: lines such as \"alice = printer board-*\". Users are known by the certificates "
+        + "that the ca= of --listen asks for, by --users or by --user-header.", valueName: "file"),
+    completion: .file())
+  var rights: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Users log in with the passwords of this file, as htpasswd -B writes it. Needs TLS, 127.0.0.1 or a Unix socket.",
+      valueName: "file"), completion: .file())
+  var users: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A reverse proxy says in this field who the user is. Needs --listen on a Unix socket.", valueName: "field"))
+  var userHeader: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Write to this file who begins and ends to use which device, and who is refused. SIGUSR1 opens it again.",
+      valueName: "file"), completion: .file())
+  var auditLog: String?
+
+  init() {}
+
+  /// - Throws: ``CommandFailure`` or ``BywayError``.
+  func check() throws {
+    if let userHeader { _ = try OptionValue.of("--user-header") { try UserHeader(userHeader) } }
+  }
+
+  var checks: [OptionCheck] { OptionCheck.writing(file: auditLog, "--audit-log") }
+
+  /// What is said of the clients of an address, where users log in.
+  func listen(on link: Link, in transports: TransportRegistry) throws -> Link {
+    let option = "clients"
+    let isSaid = link.address[option: option] != nil
+    guard users != nil else {
+      if isSaid {
+        throw CommandFailure(
+          .usage, "--listen with clients=any lets in anyone who reaches it: add --users, or leave clients=any out.")
+      }
+      return link
+    }
+    // Who has no certificate logs in.
+    guard link.transport.isEncrypted(link.address), !isSaid else { return link }
+    return try transports.link(link.address.adding(.init(name: option, value: "any")))
+  }
+
+  /// What dials has its name from its certificate, and one without would have any.
+  /// - Throws: ``CommandFailure`` where a hub is to take those.
+  static func check(hubs: [Link]) throws(CommandFailure) {
+    guard let hub = hubs.first(where: { $0.address[option: "clients"] != nil }) else { return }
+    throw CommandFailure(
+      .usage, "--hub \(hub.address): clients= is for users, and gateways need certificates: leave it out.")
+  }
+
+  /// - Parameter link: where clients connect.
+  /// - Returns: `nil` where nobody asks who comes.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` where the options do not belong together, or a file is not what it should be.
+  func rules(at link: Link) throws -> UserRules? {
+    let hasCertificates = link.transport.isEncrypted(link.address) && link.address[option: "ca"] != nil
+    guard let rights else {
+      for (option, value) in [("--users", users), ("--user-header", userHeader), ("--audit-log", auditLog)]
+      where value != nil {
+        throw CommandFailure(
+          .usage,
+          "\(option) needs --rights FILE, which says what users may use: \"* = *\" in it is everything for all of them."
+        )
+      }
+      return nil
+    }
+    guard users != nil || userHeader != nil || hasCertificates else {
+      throw CommandFailure(
+        .usage,
+        "--rights needs to know who comes: add --users FILE, or listen on https://HOST:PORT?cert=FILE&key=FILE&ca=FILE "
+          + "for certificates, or on unix:PATH with --user-header FIELD.")
+    }
+    if userHeader != nil, link.address.scheme != "unix" {
+      throw CommandFailure(
+        .usage,
+        "--user-header is believed on a Unix socket only, because on \(link.address) anyone could send it: "
+          + "--listen unix:PATH, and let the reverse proxy connect there.")
+    }
+    if users != nil, !Self.keepsPasswords(link) {
+      throw CommandFailure(
+        .usage,
+        "--users: passwords to \(link.address) could be read on the way: --listen https://HOST:PORT?cert=FILE&key=FILE, "
+          + "127.0.0.1 or unix:PATH.")
+    }
+    return UserRules(
+      try Rights(Self.read(rights, "--rights"), named: rights),
+      passwords: try users.map { try PasswordFile(Self.read($0, "--users", isSecret: true), named: $0) },
+      header: try userHeader.map { try UserHeader($0) }, certified: CertificateUser.name)
+  }
+
+  /// Nobody reads along there, as far as the address tells; of a socket that is handed over its connections do.
+  private static func keepsPasswords(_ link: Link) -> Bool {
+    if link.transport.isEncrypted(link.address) || ["unix", "fd"].contains(link.address.scheme) { return true }
+    guard link.address.scheme == "tcp", let host = try? link.address.hostPort().host else { return false }
+    return host.lowercased() == "localhost" || host.hasPrefix("127.") || ["::1", "[::1]"].contains(host)
+  }
+
+  /// A pipe is refused: at the next reload nobody may write to it.
+  private static func read(_ path: String, _ option: String, isSecret: Bool = false) throws -> String {
+    try OptionValue.of(option) {
+      let file: SmallFile
+      do throws(SmallFile.Failure) { file = try SmallFile(path, limit: 1 << 20) } catch {
+        throw CommandFailure(.noInput, "Cannot read \(path): \(error).")
+      }
+      if isSecret, let exposure = FileExposure(file.status, for: .group) {
+        throw CommandFailure(.noInput, "\(path): \(exposure).")
+      }
+      guard file.isTrusted else {
+        throw CommandFailure(.noInput, "Others can write to \(path): run chmod go-w on it, and check what is in it.")
+      }
+      guard let text = file.text else { throw CommandFailure(.noInput, "\(path) is not text in UTF-8.") }
+      return text
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// Takes requests that may be asked here to whom they are for, as far as their users may. On the proxy's event loop.
+struct Delivery {
+  let way: ProxyWay
+  let entrance: Entrance
+
+  /// Where users are told apart: one who is known already.
+  /// - Parameter exchange: that the request is of.
+  func begin(_ request: ExchangeHead, for addressee: Addressee, through exchange: UserExchange) {
+    let terms = way.terms
+    let resource = addressee.resource(hasMain: terms.hasMain)
+    guard let users = terms.users else {
+      // Nobody is told apart any more.
+      return exchange.begin(
+        request, as: .init(visitor: request.visitor, resource: resource),
+        with: { request, sink throws(BywayError) in
+          try begin(request, for: addressee, by: terms, respondingTo: sink)
+        }, ended: { _ in })
+    }
+    guard case .user(let user, _) = request.visitor else { return exchange.refuse { $0.fail(Refusal.stranger) } }
+    request.observed?.identified(as: user)
+    if let resource, !users.rules.rights.allow(user, resource) {
+      return refuse(user, resource, users, exchange)
+    }
+    let way = way
+    let peer = entrance.peer
+    way.sessions.insert(exchange)
+    exchange.begin(request, as: .init(visitor: request.visitor, resource: resource)) {
+      request, sink throws(BywayError) in
+      do throws(BywayError) {
+        // Nobody uses what is not there.
+        if case .device(let name) = addressee { _ = try way.devices.device(named: name) }
+        if let resource { way.audit.began(request.visitor, resource, from: peer) }
+        return try begin(request, for: addressee, by: terms, respondingTo: sink)
+      } catch {
+        // One that is not there is answered as one to which there is no right.
+        guard error.code == .misdirected, let resource else { throw error }
+        throw Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
+      }
+    } ended: { exchange in
+      way.sessions.remove(exchange)
+      if let resource, let visitor = exchange.use?.visitor { way.audit.ended(visitor, resource) }
+    }
+  }
+
+  private func refuse(_ user: UserName, _ resource: Resource, _ users: UserDesk, _ exchange: UserExchange) {
+    way.audit.refused(.noRight, user.text, resource, from: entrance.peer)
+    let error = Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
+    exchange.refuse { $0.fail(error) }
+  }
+
+  /// Among the names that are the user's to know.
+  private func nearest(to resource: Resource, for user: UserName, _ users: UserDesk) -> String? {
+    guard case .device(let name) = resource else { return nil }
+    return way.devices.nearest(to: name) { users.rules.rights.allow(user, .device($0)) }
+  }
+
+  /// Where nobody asks who it is, or that is settled.
+  func begin(
+    _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+  ) throws(BywayError) -> any RequestSink {
+    var request = request
+    // Before interceptors answer for one that is not there.
+    if case .device(let name) = addressee { request.device = try way.devices.device(named: name) }
+    let isTunnel = request.fields.asksForTunnel
+    switch addressee {
+    case .proxy where terms.hasMain: return terms.next.begin(request, respondingTo: sink)
+    case .proxy, .frontPage: return way.frontPage.begin(request, respondingTo: sink)
+    case .device:
+      return isTunnel
+        ? try deviceTunnel(request, for: addressee, by: terms, respondingTo: sink)
+        : terms.next.begin(request, respondingTo: sink)
+    case .elsewhere:
+      guard terms.hasMain else { throw Self.noDefault }
+      if !terms.leadsToGateway { throw Self.noGateway }
+      return isTunnel
+        ? gatewayTunnel(request, by: terms, respondingTo: sink)
+        : terms.next.begin(request, respondingTo: sink)
+    }
+  }
+
+  // MARK: Tunnels
+
+  /// To a gateway; looks into the tunnel where that has to be.
+  private func gatewayTunnel(
+    _ request: ExchangeHead, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+  ) -> any RequestSink {
+    let next = terms.next
+    guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
+      return next.begin(request, respondingTo: sink)
+    }
+    let pages = entrance.isJudged(terms.users?.rules) ? terms.rules.pages : nil
+    if let inspection = terms.inspection, inspection.terminates(target.host) {
+      let tunnel = TerminatedTunnel(
+        request, to: target, by: inspection, serving: terms.tunnels,
+        inside(target, "https", for: .elsewhere, as: request.visitor), pages: pages,
+        on: way.eventLoop, before: next, respondingTo: sink)
+      tunnel.begin()
+      return tunnel
+    }
+    guard let pages else { return next.begin(request, respondingTo: sink) }
+    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: way.eventLoop)
+    tunnel.begin(request, before: next, respondingTo: sink)
+    return tunnel
+  }
+
+  /// To a device's name, which ends here: what comes through it is a client's connection to that device.
+  private func deviceTunnel(
+    _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+  ) throws(BywayError) -> any RequestSink {
+    do {
+      let target = try Authority(request.fields.value(of: .authority) ?? "")
+      let tunnel = ServedTunnel(on: way.eventLoop, respondingTo: sink)
+      try tunnel.begin(inside(target, "http", for: addressee, as: request.visitor), terms.tunnels)
+      return tunnel
+    } catch {
+      throw BywayError(error)
+    }
+  }
+
+  /// Takes what comes out of a tunnel, by the configuration in force then. Whose it is, who has opened the tunnel has said.
+  private func inside(
+    _ target: Authority, _ scheme: String, for addressee: Addressee, as visitor: Visitor
+  ) -> TunnelledHandler {
+    let (way, entrance, delivery) = (way, entrance, self)
+    return TunnelledHandler(
+      target, scheme: scheme,
+      { entrance.isJudged(way.terms.users?.rules) ? way.terms.rules.pages : nil },
+      before: { request, sink in
+        var request = request
+        request.visitor = visitor
+        guard let users = way.terms.users else {
+          do throws(BywayError) {
+            return try delivery.begin(request, for: addressee, by: way.terms, respondingTo: sink)
+          } catch {
+            sink.fail(error)
+            return DiscardingRequestSink()
+          }
+        }
+        users.rules.header?.remove(from: &request.fields)
+        let exchange = UserExchange(hiding: users.rules.header, respondingTo: sink)
+        delivery.begin(request, for: addressee, through: exchange)
+        return exchange
+      })
+  }
+
+  private static let noGateway = BywayError(
+    .forbidden, "This link leads to one server, not to a gateway that reaches others: use the proxy's own address.",
+    processing: .none)
+
+  private static let noDefault = BywayError(
+    .misdirected,
+    "This proxy leads to devices by their names, NAME.localhost, and has no default device whose gateway could reach others.",
+    processing: .none)
+}

@@ -1,0 +1,31 @@
+import Byway
+import NIOCore
+
+/// The devices that there are, as far as somebody may know of them.
+struct VisibleDevices: Sendable {
+  /// On the event loop.
+  typealias Filter = @Sendable (Visitor) -> (DeviceName?) -> Bool
+
+  private let devices: DeviceTable
+  private let filter: Filter
+
+  /// - Parameter filter: by the rules in force; called on the devices' event loop.
+  init(_ devices: DeviceTable, _ filter: @escaping Filter) {
+    self.devices = devices
+    self.filter = filter
+  }
+
+  var eventLoop: any EventLoop { devices.eventLoop }
+
+  /// Any thread.
+  func entries(for visitor: Visitor) async -> [DeviceEntry] {
+    let entries = await devices.entries()
+    let visible = try? await eventLoop.submit {
+      let isVisible = filter(visitor)
+      return entries.filter { isVisible($0.name) }
+    }.get()
+    return visible ?? []
+  }
+
+  func suffixes() async -> [String] { await devices.suffixes() }
+}

@@ -1,0 +1,47 @@
+import Primitives
+
+/// A password's hash as a file of `htpasswd` has it, of a kind that is slow on purpose.
+package struct PasswordHash: Sendable, Hashable {
+  /// As crypt(5) writes it.
+  let text: String
+
+  package enum Flaw: Error {
+    /// Half a sentence.
+    case unusable(String)
+  }
+
+  /// - Throws: where it is of a kind that is not taken, or none.
+  package init(_ text: Substring) throws(Flaw) {
+    guard Self.kinds.contains(where: text.hasPrefix) else { throw .unusable(Self.reason(text)) }
+    let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+    let count = text.utf8.count
+    guard isPlain, text.hasPrefix("$2") ? count == Self.bcryptLength : count <= 384 else {
+      throw .unusable("is damaged; \(Self.remedy)")
+    }
+    self.text = String(text)
+  }
+
+  /// bcrypt, yescrypt and its variant of GOST, SHA-512 and SHA-256 (crypt(5)). `$2a$` and `$2x$` have known mistakes.
+  private static let kinds = ["$2y$", "$2b$", "$y$", "$gy$", "$7$", "$6$", "$5$"]
+  private static let bcryptLength = 60
+  private static let remedy = "make one with: htpasswd -B -C 10"
+
+  private static func reason(_ text: Substring) -> String {
+    let name: String? =
+      if text.hasPrefix("$apr1$") || text.hasPrefix("$1$") {
+        "of MD5, which is guessed too fast"
+      } else if text.hasPrefix("{SHA}") || text.hasPrefix("{SSHA}") {
+        "of SHA-1, which is guessed too fast"
+      } else if text.hasPrefix("$2a$") || text.hasPrefix("$2x$") {
+        "of an older bcrypt, which has mistakes"
+      } else if text.hasPrefix("$argon2") {
+        "of Argon2, which the system's libcrypt does not know"
+      } else if text.utf8.count == 13, !text.hasPrefix("$") {
+        "of DES, which is guessed too fast, or no hash at all"
+      } else {
+        nil
+      }
+    return name.map { "has a hash \($0): \(remedy)" }
+      ?? "has a password in plain text, or a hash of an unknown kind: \(remedy)"
+  }
+}

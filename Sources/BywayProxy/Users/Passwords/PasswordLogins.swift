@@ -1,0 +1,104 @@
+import Byway
+import Crypto
+import NIOCore
+
+/// Logins by the passwords of one file. Lives on its event loop.
+final class PasswordLogins {
+  enum Outcome: Equatable {
+    case welcome(UserName)
+    case wrong
+    case paused(TimeAmount)
+    case busy
+  }
+
+  private struct Waiting {
+    let login: BasicLogin
+    let timer: Scheduled<Void>
+    var then: [(Outcome) -> Void]
+  }
+
+  private let file: PasswordFile
+  private let checker: PasswordChecker
+  private let eventLoop: any EventLoop
+  private var desk = LoginDesk()
+  private var waiting: [LoginDesk.Ticket: Waiting] = [:]
+  /// So that nobody learns from a digest what it is of.
+  private let key = SymmetricKey(size: .bits256)
+
+  init(_ file: PasswordFile, _ checker: PasswordChecker, on eventLoop: any EventLoop) {
+    self.file = file
+    self.checker = checker
+    self.eventLoop = eventLoop
+  }
+
+  /// - Parameter peer: where the client is; `nil` where one cannot be told from another.
+  /// - Returns: what is known at once; `nil` where `then` is called later, within seconds.
+  func ask(_ login: BasicLogin, from peer: String?, then: @escaping (Outcome) -> Void) -> Outcome? {
+    let digest = digest(of: login)
+    switch desk.ask(digest, name: login.name, from: peer, at: eventLoop.now) {
+    case .known(let user): return .welcome(user)
+    case .paused(let time): return .paused(time)
+    case .busy: return .busy
+    case .wait(let ticket, let isNew):
+      if waiting[ticket] == nil {
+        // It may run for others, who have given up.
+        let timer = eventLoop.assumeIsolated().scheduleTask(in: PasswordChecker.patience) { self.end(ticket, .busy) }
+        waiting[ticket] = Waiting(login: login, timer: timer, then: [then])
+      } else {
+        waiting[ticket]?.then.append(then)
+      }
+      if isNew { checkNext() }
+    }
+    return nil
+  }
+
+  private func checkNext() {
+    while let step = desk.next(at: eventLoop.now) {
+      switch step {
+      case .refuse(let ticket, let pause): end(ticket, .paused(pause))
+      case .check(let ticket):
+        guard let login = waiting[ticket]?.login else {
+          desk.skipped(ticket)
+          continue
+        }
+        check(login, ticket)
+      }
+    }
+  }
+
+  private func check(_ login: BasicLogin, _ ticket: LoginDesk.Ticket) {
+    let user = UserName(login.name)
+    let known = user.flatMap { file[$0] }
+    // Who is not there is not told sooner than who is.
+    let hash = known ?? file.other(number(for: login.name))
+    checker.check(login.password, against: hash, on: eventLoop).assumeIsolated().whenComplete { result in
+      switch result {
+      case .success(let isRight):
+        let user = isRight && known != nil ? user : nil
+        self.desk.checked(ticket, user, at: self.eventLoop.now)
+        self.end(ticket, user.map { .welcome($0) } ?? .wrong)
+      case .failure:
+        self.desk.skipped(ticket)
+        self.end(ticket, .busy)
+      }
+      self.checkNext()
+    }
+  }
+
+  /// Tells those who wait; where its check runs, that goes on for who asks next.
+  private func end(_ ticket: LoginDesk.Ticket, _ outcome: Outcome) {
+    guard let entry = waiting.removeValue(forKey: ticket) else { return }
+    entry.timer.cancel()
+    for then in entry.then { then(outcome) }
+  }
+
+  private func digest(of login: BasicLogin) -> LoginDesk.Digest {
+    // A name has no zero byte.
+    Array(HMAC<SHA256>.authenticationCode(for: Array(login.name.utf8) + [0] + login.password, using: key))
+  }
+
+  /// The same for one name as long as the file counts.
+  private func number(for name: String) -> UInt {
+    HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key).prefix(7).reduce(0) { $0 << 8 | UInt($1) }
+  }
+}

@@ -1,0 +1,35 @@
+import Byway
+import HTTPWire
+
+/// Stands behind the interceptors where users are told apart: what one of them has sent to another device needs the right to that one.
+/// What comes as it was let in has been asked already.
+final class RightsHandler: ExchangeHandler {
+  private let rights: Rights
+  private let hosts: HostRules
+  private let next: any ExchangeHandler
+
+  init(_ rights: Rights, _ hosts: HostRules, before next: any ExchangeHandler) {
+    self.rights = rights
+    self.hosts = hosts
+    self.next = next
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard request.device == nil, let refusal = refusal(of: request) else {
+      return next.begin(request, respondingTo: sink)
+    }
+    sink.fail(refusal)
+    return DiscardingRequestSink()
+  }
+
+  private func refusal(of request: ExchangeHead) -> BywayError? {
+    let named = request.fields.withValue(of: .authority) { try? Authority($0) } ?? nil
+    let resource: Resource =
+      if case .device(let name) = named.flatMap(hosts.meaning) { .device(name) } else { .main }
+    switch request.visitor {
+    case .user(let user, _): return rights.allow(user, resource) ? nil : Refusal.mayNot(user, resource, nearest: nil)
+    // What an interceptor begins by itself, a tunnel to a server of the default device's gateway, is for a request that was let in.
+    case .anyone: return resource == .main ? nil : Refusal.stranger
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// Tells who sends a request, by the rules in force. Lives on the proxy's event loop.
+final class UserDesk {
+  enum Identity {
+    case known(Visitor)
+    /// To be checked.
+    case claimed(BasicLogin, BasicLogin.Field)
+    case unknown(Refusal)
+  }
+
+  let rules: UserRules
+  private let logins: PasswordLogins?
+
+  init(_ rules: UserRules, _ checker: PasswordChecker, on eventLoop: any EventLoop) {
+    self.rules = rules
+    logins = rules.passwords.map { PasswordLogins($0, checker, on: eventLoop) }
+  }
+
+  /// Takes off what is for this proxy alone.
+  /// - Parameter isForProxy: in absolute form, or CONNECT.
+  func identify(_ fields: inout FieldSection, isForProxy: Bool, at entrance: Entrance) -> Identity {
+    if let header = rules.header, !entrance.isGuarded {
+      switch header.take(from: &fields) {
+      case .missing: break
+      case .user(let user):
+        fields.remove(.proxyAuthorization)
+        removeOwnLogin(of: user, from: &fields)
+        return .known(.user(user, by: .header))
+      case .several: return .unknown(.ambiguous("More than one field \(header.name) names a user."))
+      case .notAName: return .unknown(.nobody("What \(header.name) says is not a user: a name has \(UserName.rule)."))
+      }
+    }
+    rules.header?.remove(from: &fields)
+    let certified = entrance.certifiedUser(by: rules)
+    if case .some(.some(let user)) = certified {
+      fields.remove(.proxyAuthorization)
+      removeOwnLogin(of: user, from: &fields)
+      return .known(.user(user, by: .certificate))
+    }
+    if rules.passwords != nil { return claim(&fields, isForProxy ? .proxyAuthorization : .authorization, entrance) }
+    if let header = rules.header, !entrance.isGuarded {
+      return .unknown(.nobody("The reverse proxy has not said whose request this is: it must set \(header.name)."))
+    }
+    return .unknown(
+      .nobody(
+        certified == nil
+          ? "The client has shown no certificate: use one that names a user."
+          : "The certificate is not a user's: that has one e-mail name or one common name, and no DNS names."))
+  }
+
+  /// A login that is for this proxy, or by which a reverse proxy has known the user, is not the device's.
+  private func removeOwnLogin(of user: UserName, from fields: inout FieldSection) {
+    BasicLogin.remove(from: &fields) { [passwords = rules.passwords] in $0 == user || passwords?[$0] != nil }
+  }
+
+  private func claim(_ fields: inout FieldSection, _ field: BasicLogin.Field, _ entrance: Entrance) -> Identity {
+    guard entrance.keepsPasswords else {
+      return .unknown(.nobody("Passwords are not taken over a connection that others can read: use https."))
+    }
+    let reading = BasicLogin.take(field, from: &fields)
+    fields.remove(.proxyAuthorization)
+    switch reading {
+    case .missing: return .unknown(.login(field, isWrong: false))
+    case .other: return .unknown(.login(field, isWrong: true))
+    case .several: return .unknown(.ambiguous("The request has more than one login."))
+    case .login(let login): return .claimed(login, field)
+    }
+  }
+
+  /// - Returns: what is known at once; `nil` where `then` is called later, within seconds.
+  func check(
+    _ login: BasicLogin, _ field: BasicLogin.Field, from peer: String?, then: @escaping (Identity) -> Void
+  ) -> Identity? {
+    let outcome = logins?.ask(login, from: peer) { then(Self.identity($0, field)) }
+    return outcome.map { Self.identity($0, field) }
+  }
+
+  private static func identity(_ outcome: PasswordLogins.Outcome, _ field: BasicLogin.Field) -> Identity {
+    switch outcome {
+    case .welcome(let user): .known(.user(user, by: .password))
+    case .wrong: .unknown(.login(field, isWrong: true))
+    case .paused(let time): .unknown(.paused(time))
+    case .busy: .unknown(.busy)
+    }
+  }
+}

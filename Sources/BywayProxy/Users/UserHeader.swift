@@ -1,0 +1,81 @@
+package import Byway
+import HTTPWire
+import Primitives
+
+/// The field in which a reverse proxy names the user, on a Unix socket that nobody else can write to.
+package struct UserHeader: Sendable, Hashable {
+  /// In lower case.
+  package let name: String
+
+  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be the name of such a field.
+  package init(_ name: String) throws(BywayError) {
+    let lowered = name.lowercased()
+    let isToken = lowered.utf8.allSatisfy(FieldGrammar.isTokenByte)
+    guard isToken, !lowered.isEmpty, lowered.utf8.count <= 64 else {
+      throw BywayError(
+        .invalidRequest, "\"\(name.visible)\" is not the name of a field: write X-Remote-User, for example.",
+        processing: .none)
+    }
+    var bytes = lowered
+    let isTaken = bytes.withUTF8 { KnownField(lowercased: UnsafeRawBufferPointer($0)) != .other }
+    guard !isTaken, lowered != "authorization" else {
+      throw BywayError(
+        .invalidRequest, "\(name) means something else: take a field of its own, X-Remote-User for example.",
+        processing: .none)
+    }
+    self.name = lowered
+  }
+
+  enum Reading: Equatable {
+    case missing
+    case user(UserName)
+    /// Somebody else than the reverse proxy may have written it.
+    case several
+    case notAName
+  }
+
+  /// Takes it off, and whatever programs behind a gateway of the web's first days would take for it: in their environment
+  /// `X_Remote_User` and `X-Remote-User` are one variable (RFC 3875 §4.1.18).
+  func take(from fields: inout FieldSection) -> Reading {
+    var values: [String?] = []
+    var isForeign = false
+    fields.forEachLine { line, name, value in
+      guard line.field == .other, resembles(name) else { return }
+      if name.elementsEqual(self.name.utf8) {
+        values.append(String(validating: FieldGrammar.trim(value), as: UTF8.self))
+      } else {
+        isForeign = true
+      }
+    }
+    if values.isEmpty, !isForeign { return .missing }
+    remove(from: &fields)
+    guard let value = values.first else { return .missing }
+    guard values.count == 1 else { return .several }
+    guard let value, !value.isEmpty else { return .missing }
+    return UserName(value).map { .user($0) } ?? .notAName
+  }
+
+  func remove(from fields: inout FieldSection) {
+    let section = fields
+    fields.removeAll { line in line.field == .other && section.withBytes(of: line) { name, _ in resembles(name) } }
+  }
+
+  func isIn(_ fields: FieldSection) -> Bool {
+    var isFound = false
+    fields.forEachLine { line, name, _ in isFound = isFound || line.field == .other && resembles(name) }
+    return isFound
+  }
+
+  private func resembles(_ other: UnsafeRawBufferPointer) -> Bool {
+    other.count == name.utf8.count
+      && zip(other, name.utf8).allSatisfy { Self.folded($0) == Self.folded($1) }
+  }
+
+  private static func folded(_ byte: UInt8) -> UInt8 {
+    switch byte {
+    case UInt8(ascii: "_"): UInt8(ascii: "-")
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+    default: byte
+    }
+  }
+}

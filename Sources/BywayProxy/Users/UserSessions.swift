@@ -1,0 +1,21 @@
+import Byway
+
+/// What users have begun and not ended. Lives on the proxy's event loop.
+final class UserSessions {
+  private var exchanges: [ObjectIdentifier: UserExchange] = [:]
+
+  func insert(_ exchange: UserExchange) {
+    exchanges[ObjectIdentifier(exchange)] = exchange
+  }
+
+  func remove(_ exchange: UserExchange) {
+    exchanges[ObjectIdentifier(exchange)] = nil
+  }
+
+  /// Ends what may not go on: a tunnel or a followed log would outlive the right to it.
+  func cut(where isGone: (UserExchange.Use) -> Bool) {
+    for exchange in Array(exchanges.values) {
+      if let use = exchange.use, isGone(use) { exchange.cut(Refusal.rightGone) }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Byway
+import NIOCore
+import Testing
+
+@testable import BywayProxy
+
+/// What an audit log is told, in virtual time.
+@Suite("The audit book") struct AuditBookTests {
+  private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+  private func use(_ name: String, _ device: String = "printer") throws -> AuditBook.Use {
+    AuditBook.Use(name: try #require(UserName(name)), resource: .device(try #require(DeviceName(device))))
+  }
+
+  @Test("many requests are one line at the beginning and one at the end, after five minutes of silence")
+  func usage() throws {
+    var book = AuditBook()
+    let use = try use("alice")
+    for second in 0..<100 {
+      let now = Self.start + .seconds(Int64(second))
+      book.began(use, by: .password, from: "192.0.2.7", at: now)
+      book.ended(use, at: now + .milliseconds(10))
+    }
+    let alice = AuditEvent.User(name: "alice", proof: .password, peer: "192.0.2.7")
+    #expect(book.take() == [.began(alice, use.resource)])
+    let last = Self.start + .seconds(99) + .milliseconds(10)
+    book.timePassed(last + .minutes(5) - .nanoseconds(1))
+    #expect(book.take() == [])
+    book.timePassed(last + .minutes(5))
+    #expect(book.take() == [.ended(alice, use.resource, requests: 100, after: last - Self.start)])
+    #expect(book.isEmpty)
+    book.began(use, by: .password, from: "192.0.2.7", at: last + .minutes(6))
+    #expect(book.take().count == 1)
+  }
+
+  @Test("what runs for hours is in use")
+  func running() throws {
+    var book = AuditBook()
+    let use = try use("alice")
+    book.began(use, by: .header, from: "unix", at: Self.start)
+    _ = book.take()
+    book.timePassed(Self.start + .hours(5))
+    #expect(book.take() == [])
+    book.ended(use, at: Self.start + .hours(6))
+    book.timePassed(Self.start + .hours(7))
+    #expect(book.take().count == 1)
+  }
+
+  @Test("refusals that repeat themselves are counted, and told once a minute")
+  func refusals() throws {
+    var book = AuditBook()
+    let resource = try use("alice").resource
+    for _ in 0..<1000 { book.refused(.wrongLogin, "root", resource, from: "192.0.2.7", at: Self.start) }
+    let refused = AuditEvent.Refused(reason: .wrongLogin, name: "root", resource: resource, peer: "192.0.2.7")
+    #expect(book.take() == [.refused(refused, times: 1)])
+    book.timePassed(Self.start + .seconds(60))
+    #expect(book.take() == [.refused(refused, times: 999)])
+    book.timePassed(Self.start + .seconds(120))
+    #expect(book.take() == [] && book.isEmpty)
+  }
+
+  @Test("a flood of different ones is bounded as well, and hides neither another reason nor another place")
+  func flood() throws {
+    var book = AuditBook()
+    for number in 0..<100_000 {
+      book.refused(.nobody, "user\(number)", nil, from: "192.0.2.7", at: Self.start)
+    }
+    #expect(book.take().count == 9)
+    for number in 0..<10_000 {
+      book.refused(.nobody, nil, nil, from: "198.51.100.\(number)", at: Self.start)
+    }
+    #expect(book.take().count < 150)
+    for reason in [AuditEvent.Reason.wrongLogin, .noRight] {
+      book.refused(reason, "alice", nil, from: "203.0.113.1", at: Self.start)
+      let told = AuditEvent.Refused(reason: reason, name: "alice", resource: nil, peer: "203.0.113.1")
+      #expect(book.take() == [.refused(told, times: 1)])
+    }
+    book.timePassed(Self.start + .seconds(60))
+    let counts = book.take().compactMap { event in if case .refused(_, let times) = event { times } else { nil } }
+    #expect(counts.count < 150 && counts.reduce(0, +) > 109_000)
+  }
+
+  @Test("a user who begins to use any number of devices is told of one by one up to a bound")
+  func manyDevices() throws {
+    var book = AuditBook()
+    for number in 0..<3000 { book.began(try use("erin", "n\(number)"), by: .password, from: "unix", at: Self.start) }
+    book.began(try use("alice"), by: .password, from: "unix", at: Self.start)
+    #expect(book.take().count == 65)
+    book.timePassed(Self.start + .seconds(60))
+    #expect(book.take() == [.beganMore(name: "erin", times: 3000 - 64)])
+  }
+
+  @Test("a name that was tried stays on one line and is not longer than a name may be")
+  func names() {
+    var book = AuditBook()
+    book.refused(
+      .wrongLogin, "a\u{1B}[2J\nb\u{202E}" + String(repeating: "x", count: 10_000), nil, from: "unix", at: Self.start)
+    guard case .refused(let refused, _) = book.take().first, let name = refused.name else {
+      Issue.record("nothing was told")
+      return
+    }
+    #expect(name.hasPrefix("a?[2J b?xxx") && name.utf8.count == UserName.maximumLength)
+  }
+
+  @Test("users at once are bounded: the one that was quiet for longest ends")
+  func bounds() throws {
+    var limits = AuditBook.Limits()
+    limits.uses = 2
+    var book = AuditBook(limits)
+    for (second, name) in ["a", "b", "c"].enumerated() {
+      book.began(try use(name), by: .certificate, from: "unix", at: Self.start + .seconds(Int64(second)))
+    }
+    let ended = book.take().compactMap { event -> String? in
+      if case .ended(let user, _, _, _) = event { user.name } else { nil }
+    }
+    #expect(ended == ["a"])
+    book.ended(try use("a"), at: Self.start)
+    book.close(at: Self.start + .seconds(9))
+    #expect(book.take().count == 2)
+  }
+}

@@ -1,0 +1,222 @@
+import Byway
+import NIOCore
+import Testing
+
+@testable import BywayProxy
+
+/// Logins by password, in virtual time.
+@Suite("The desk for logins") struct LoginDeskTests {
+  private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+  private static let right: [UInt8] = [1]
+
+  private func desk(_ change: (inout LoginDesk.Limits) -> Void = { _ in }) -> LoginDesk {
+    var limits = LoginDesk.Limits()
+    change(&limits)
+    return LoginDesk(limits)
+  }
+
+  private func check(_ step: LoginDesk.Step?) -> LoginDesk.Ticket? {
+    if case .check(let ticket) = step { ticket } else { nil }
+  }
+
+  /// Has it checked at once.
+  @discardableResult
+  private func check(
+    _ digest: [UInt8], _ user: String?, as name: String = "alice", from peer: String = "here", at now: NIODeadline,
+    with desk: inout LoginDesk
+  ) -> LoginDesk.Answer {
+    let answer = desk.ask(digest, name: name, from: peer, at: now)
+    if case .wait(let ticket, _) = answer {
+      _ = desk.next(at: now)
+      desk.checked(ticket, user.flatMap { UserName($0) }, at: now)
+    }
+    return answer
+  }
+
+  @Test("a login that was right is known for ten minutes, and then checked again")
+  func memory() throws {
+    var desk = desk()
+    let alice = try #require(UserName("alice"))
+    check(Self.right, "alice", at: Self.start, with: &desk)
+    #expect(desk.ask(Self.right, name: "alice", from: "there", at: Self.start + .minutes(9)) == .known(alice))
+    #expect(desk.ask([2], name: "alice", from: "there", at: Self.start) == .wait(2, isNew: true))
+    #expect(desk.ask(Self.right, name: "alice", from: "there", at: Self.start + .minutes(10)) == .wait(3, isNew: true))
+  }
+
+  @Test("requests with the same login wait for one check, and not any number of them")
+  func shared() {
+    var desk = desk { $0.waiters = 3 }
+    #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .wait(1, isNew: true))
+    for _ in 0..<2 {
+      #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .wait(1, isNew: false))
+    }
+    #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .busy)
+  }
+
+  @Test("after three wrong passwords each further one costs a pause, twice as long as the last, up to a minute")
+  func pauses() {
+    var desk = desk()
+    var now = Self.start
+    for attempt in 0..<3 { check([UInt8(attempt)], nil, at: now, with: &desk) }
+    for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
+      let answer = desk.ask(Self.right, name: "alice", from: "here", at: now)
+      #expect(answer == .paused(.seconds(Int64(expected))))
+      now = now + .seconds(Int64(expected))
+      check([9], nil, at: now, with: &desk)
+    }
+  }
+
+  @Test("a pause is for one name from one place: others, and who is known, notice nothing")
+  func pausesApart() throws {
+    var desk = desk()
+    check(Self.right, "alice", at: Self.start, with: &desk)
+    for attempt in 0..<6 { check([UInt8(100 + attempt)], nil, at: Self.start, with: &desk) }
+    #expect(desk.ask([7], name: "alice", from: "here", at: Self.start) == .paused(.seconds(1)))
+    let alice = try #require(UserName("alice"))
+    #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .known(alice))
+    guard case .wait = desk.ask([8], name: "alice", from: "there", at: Self.start) else {
+      Issue.record("another place is paused")
+      return
+    }
+    guard case .wait = desk.ask([9], name: "bob", from: "here", at: Self.start) else {
+      Issue.record("another name is paused")
+      return
+    }
+  }
+
+  @Test("a right password ends the count of wrong ones")
+  func forgiven() {
+    var desk = desk()
+    for attempt in 0..<2 { check([UInt8(attempt)], nil, at: Self.start, with: &desk) }
+    check(Self.right, "alice", at: Self.start, with: &desk)
+    for attempt in 10..<12 { check([UInt8(attempt)], nil, at: Self.start, with: &desk) }
+    guard case .wait = desk.ask([20], name: "alice", from: "here", at: Self.start) else {
+      Issue.record("paused too soon")
+      return
+    }
+  }
+
+  @Test("whoever sends much waits for themselves: the next check is of the place that has had the fewest")
+  func fair() {
+    var desk = desk { $0.running = 1 }
+    var flood: [LoginDesk.Ticket] = []
+    for number in 0..<50 {
+      if case .wait(let ticket, _) = desk.ask([UInt8(number)], name: "x\(number)", from: "there", at: Self.start) {
+        flood.append(ticket)
+      }
+    }
+    let (first, none) = (check(desk.next(at: Self.start)), check(desk.next(at: Self.start)))
+    #expect(first == flood[0] && none == nil)
+    guard case .wait(let alice, _) = desk.ask([0, 0], name: "alice", from: "here", at: Self.start) else {
+      Issue.record("alice is not taken")
+      return
+    }
+    desk.checked(flood[0], nil, at: Self.start)
+    let second = check(desk.next(at: Self.start))
+    #expect(second == alice)
+    desk.checked(alice, nil, at: Self.start)
+    let third = check(desk.next(at: Self.start))
+    #expect(third == flood[1])
+  }
+
+  @Test("of many wrong passwords that come at once for one name, the first few are checked, and the rest has to wait")
+  func pausedInQueue() {
+    var desk = desk { $0.running = 1 }
+    for number in 0..<50 { _ = desk.ask([UInt8(number)], name: "alice", from: "here", at: Self.start) }
+    var checked = 0
+    var refused = 0
+    while let step = desk.next(at: Self.start) {
+      switch step {
+      case .check(let ticket):
+        checked += 1
+        desk.checked(ticket, nil, at: Self.start)
+      case .refuse(_, let pause):
+        refused += 1
+        #expect(pause == .seconds(1))
+      }
+    }
+    #expect(checked == 3 && refused == 47)
+  }
+
+  @Test("a place that has had its turns is not behind every new one")
+  func noStarvation() {
+    var desk = desk { $0.running = 1 }
+    func ask(_ number: UInt8, _ peer: String) -> LoginDesk.Ticket? {
+      if case .wait(let ticket, _) = desk.ask([number], name: "n\(number)", from: peer, at: Self.start) {
+        ticket
+      } else {
+        nil
+      }
+    }
+    func serve() -> LoginDesk.Ticket? {
+      let ticket = check(desk.next(at: Self.start))
+      if let ticket { desk.checked(ticket, nil, at: Self.start) }
+      return ticket
+    }
+    let first = ask(0, "alice")
+    _ = ask(1, "fresh1")
+    let served = serve()
+    #expect(served == first)
+    let second = ask(2, "alice")
+    var order: [LoginDesk.Ticket?] = []
+    for number in 3..<13 {
+      _ = ask(UInt8(number), "fresh\(number)")
+      order.append(serve())
+    }
+    #expect(order.prefix(4).contains(second), "\(order)")
+  }
+
+  @Test("what waits is bounded, for each place and for all")
+  func bounds() {
+    var desk = desk()
+    func fill(_ peer: String, _ first: Int) -> Int {
+      (0..<300).count { number in
+        let digest = [UInt8(first), UInt8(number & 255), UInt8(number >> 8)]
+        return desk.ask(digest, name: "\(peer)\(number)", from: peer, at: Self.start) != .busy
+      }
+    }
+    #expect((0..<18).map { fill("peer\($0)", $0) } == Array(repeating: 64, count: 16) + [0, 0])
+  }
+
+  @Test("what is remembered and counted is bounded: the oldest goes")
+  func forgetting() {
+    var desk = desk {
+      $0.remembered = 2
+      $0.counted = 2
+    }
+    for number in 0..<3 {
+      check([UInt8(number)], "alice", at: Self.start + .seconds(Int64(number)), with: &desk)
+    }
+    let now = Self.start + .seconds(3)
+    #expect(desk.ask([0], name: "alice", from: "here", at: now) == .wait(4, isNew: true))
+    for (second, name) in ["a", "b", "c"].enumerated() {
+      for attempt in 0..<4 {
+        check([50, UInt8(attempt)], nil, as: name, at: now + .milliseconds(Int64(second)), with: &desk)
+      }
+    }
+    guard case .wait = desk.ask([60], name: "a", from: "here", at: now) else {
+      Issue.record("the oldest is still counted")
+      return
+    }
+    guard case .paused = desk.ask([60, 1], name: "c", from: "here", at: now) else {
+      Issue.record("the latest is not counted")
+      return
+    }
+  }
+
+  @Test("a check that nobody waits for any more leaves no trace")
+  func skipped() {
+    var desk = desk { $0.running = 1 }
+    guard case .wait(let first, _) = desk.ask([1], name: "a", from: "here", at: Self.start),
+      case .wait(let second, _) = desk.ask([2], name: "a", from: "here", at: Self.start)
+    else {
+      Issue.record("not taken")
+      return
+    }
+    desk.skipped(first)
+    #expect(check(desk.next(at: Self.start)) == second)
+    desk.skipped(second)
+    #expect(check(desk.next(at: Self.start)) == nil)
+    #expect(desk.ask([1], name: "a", from: "here", at: Self.start) == .wait(3, isNew: true))
+  }
+}

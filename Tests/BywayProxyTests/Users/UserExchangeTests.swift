@@ -1,0 +1,51 @@
+import Byway
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import BywayProxy
+
+@Suite("An exchange of a user") struct UserExchangeTests {
+  @Test("what comes byte by byte while a login is checked goes on in one piece")
+  func held() {
+    let answer = Answer()
+    let exchange = UserExchange(hiding: nil, respondingTo: answer)
+    for _ in 0..<100_000 { exchange.write(ByteBuffer(string: "x")) }
+    exchange.finish(trailers: nil)
+    let upstream = Upstream()
+    exchange.begin(
+      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(visitor: .anyone, resource: nil),
+      with: { _, _ throws(BywayError) in upstream }, ended: { _ in })
+    #expect(upstream.writes == [100_000] && upstream.isWhole)
+  }
+
+  @Test("more than any sender may be ahead is not held")
+  func bounded() {
+    let answer = Answer()
+    let exchange = UserExchange(hiding: nil, respondingTo: answer)
+    for _ in 0..<10 { exchange.write(ByteBuffer(repeating: 0, count: 1 << 20)) }
+    #expect(answer.failure == .tooLarge && exchange.isOver)
+  }
+
+  private final class Answer: ResponseSink {
+    var failure: BywayError.Code?
+
+    func informational(_ head: FieldSection) {}
+    func head(_ head: FieldSection, isComplete: Bool) {}
+    func write(_ bytes: ByteBuffer) {}
+    func finish(trailers: FieldSection?) {}
+    func fail(_ error: BywayError) { failure = error.code }
+    func didConsumeRequest(_ bytes: Int) {}
+  }
+
+  private final class Upstream: RequestSink {
+    var writes: [Int] = []
+    var isWhole = false
+
+    func write(_ bytes: ByteBuffer) { writes.append(bytes.readableBytes) }
+    func finish(trailers: FieldSection?) { isWhole = true }
+    func cancel(_ reason: BywayError) {}
+    func didConsumeResponse(_ bytes: Int) {}
+  }
+}

@@ -1,0 +1,115 @@
+"""What is plugged in becomes a device by itself: a proxy in the box, and behind its adapter a gateway of this machine."""
+import contextlib
+import json
+import re
+import subprocess
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+from guest import wait_for
+from report import expect
+
+PORT = 8080
+LOG = "/tmp/discovery.log"
+PAGE = b"the hall's printer\n"
+TITLE = "Printer in the hall"
+# A question has five seconds, and who does not answer is asked again after fifteen.
+SECONDS = 40
+
+
+class Origin(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(PAGE)))
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def printer(byway, line, log):
+    """A gateway of this machine that says its name, at the other end of an adapter's line."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+    Thread(target=server.serve_forever, daemon=True).start()
+    with open(log, "w") as file:
+        gateway = subprocess.Popen(
+            [byway, "gateway", "--link", f"serial:{line}", "--origin", f"http://127.0.0.1:{server.server_port}",
+             "--name", "printer", "--title", TITLE], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    try:
+        yield
+    finally:
+        gateway.terminate()
+        try:
+            gateway.wait(10)
+        except subprocess.TimeoutExpired:
+            gateway.kill()
+            gateway.wait()
+        server.shutdown()
+        server.server_close()
+
+
+class Discovering:
+    """`byway proxy --discover serial` in the device."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        self.process = None
+
+    def start(self):
+        command = f"byway proxy --listen 127.0.0.1:{PORT} --discover serial >{LOG} 2>&1 & echo $!"
+        self.process = self.shell.run(command).strip()
+        wait_for(self.shell, f"grep 'proxy ready' {LOG}", 20)
+
+    def stop(self):
+        self.shell.run(f"kill {self.process}; wait {self.process}", 20, check=False)
+
+    def text(self):
+        return self.shell.run(f"cat {LOG}", check=False)
+
+    def get(self, name, path):
+        """A body, of the device of that name; without one of the list."""
+        host = f"{name}.localhost" if name else "localhost"
+        return self.shell.run(f"byway request --link 'tcp://127.0.0.1:{PORT}?http=1.1' http://{host}{path} 2>/dev/null", 20)
+
+    def devices(self):
+        return {device["name"]: device for device in json.loads(self.get(None, "/devices.json"))["devices"]}
+
+    def wait_for(self, name, state):
+        """Until the list has a device of that name in that state: it, and the seconds that took."""
+        begin = time.monotonic()
+        while True:
+            devices = self.devices()
+            device = devices.get(name)
+            if device and (device["state"] == "away") == (state == "away"):
+                return device, time.monotonic() - begin
+            expect(time.monotonic() - begin < SECONDS, f"{name} is not {state}: {devices}")
+            time.sleep(0.2)
+
+
+def is_listed(proxy):
+    device, _ = proxy.wait_for("printer", "there")
+    expect(device["title"] == TITLE, f"it has another title: {device}")
+    expect(proxy.get("printer", "/").encode() == PAGE, "another page comes")
+
+
+def lists_by_strings(proxy):
+    """Whoever does not answer has the name that its adapter says; what is soldered in is not listed."""
+    name = re.compile("qemu-usb-serial.*")
+    deadline = time.monotonic() + SECONDS
+    while not any(map(name.fullmatch, proxy.devices())):
+        expect(time.monotonic() < deadline, f"it is not listed: {proxy.devices()}")
+        time.sleep(0.2)
+    roads = [road for device in proxy.devices().values() for road in device["roads"]]
+    expect(not any("ttyS" in road for road in roads), f"a 16550 is listed: {roads}")
+
+
+def goes_and_returns(proxy, machine, serial):
+    machine.unplug("adapter")
+    _, seconds = proxy.wait_for("printer", "away")
+    expect(seconds < 5, f"that it has gone is told after {seconds:.1f} s")
+    machine.plug("adapter", serial)
+    proxy.wait_for("printer", "there")
+    expect(proxy.get("printer", "/").encode() == PAGE, "another page comes")
