@@ -2,11 +2,13 @@
 import contextlib
 import os
 
+import discovery
 import disturbances
+import doctor
 import initramfs
 import ports
 import traffic
-from guest import Gateway
+from guest import Gateway, wait_for
 from host import Proxy, ping
 from machine import Machine
 from report import expect
@@ -41,12 +43,35 @@ class Box:
     def run(self):
         check = self.report.check
         if check("the device boots", self.machine.boot) and check("byway starts there", self.starts):
+            self.try_doctor()
             self.try_uart()
             self.try_adapter()
+            self.try_discovery()
 
     def starts(self):
         text = self.shell.run("byway help", 30)
         expect("gateway" in text, text)
+
+    def try_doctor(self):
+        check, shell, device = self.report.check, self.shell, "/dev/ttyS1"
+        line, link = self.machine.terminal("uart"), f"serial:{device}?baud=115200"
+        ports.make_fresh(shell, device)
+        check("doctor: nobody is at the other end of a 16550", doctor.finds_silence, shell, link)
+        with doctor.loop_back(line):
+            check("doctor: a loop-back plug", doctor.finds, shell, link, "loop-back")
+        with doctor.getty(shell, device):
+            check("doctor: a login has the port", doctor.finds, shell, link, "login-here")
+        check("doctor: a UART that the board lacks", doctor.finds, shell, "serial:/dev/ttyS3", "no-file")
+        ports.make_fresh(shell, device)
+        with discovery.printer(self.byway, line, self.folder / "doctor.log"):
+            check("doctor: a sound line on a 16550", doctor.is_sound, shell, link)
+            check("doctor: the port is as it was", ports.is_left_fresh, shell, device)
+        check("doctor: an adapter that is not plugged in", doctor.finds, shell, ports.address(SERIAL), "no-file")
+        self.machine.plug("adapter", SERIAL)
+        wait_for(shell, "test -e /dev/ttyUSB0", 10)
+        with discovery.printer(self.byway, self.machine.terminal("adapter"), self.folder / "doctor.log"):
+            check("doctor: a sound line on an FTDI adapter", doctor.is_sound_adapter, shell, ports.address(SERIAL))
+        self.machine.unplug("adapter")
 
     def try_uart(self):
         check, shell, device = self.report.check, self.shell, "/dev/ttyS1"
@@ -94,6 +119,21 @@ class Box:
                   disturbances.answers_after_idle_replug, proxy, self.machine, initramfs.PAGE, SERIAL)
         check("FTDI: the gateway stops when told, and leaves the port as it was",
               ports.is_restored, shell, gateway, "/dev/ttyUSB1")
+
+    def try_discovery(self):
+        check, line = self.report.check, self.machine.terminal("adapter")
+        proxy = discovery.Discovering(self.shell)
+        self.report.add_log(proxy.text)
+        with discovery.printer(self.byway, line, self.folder / "printer.log"):
+            if not check("USB: a proxy looks for what is plugged in", proxy.start):
+                return
+            check("USB: a gateway's adapter is a device, by the name and title that it says",
+                  discovery.is_listed, proxy)
+            check("USB: a silent adapter is one by its USB strings, and a 16550 is none",
+                  discovery.lists_by_strings, proxy)
+            check("USB: unplugged it is away, plugged in again it is there and answers",
+                  discovery.goes_and_returns, proxy, self.machine, SERIAL)
+            proxy.stop()
 
     def try_traffic(self, name, proxy):
         check = self.report.check

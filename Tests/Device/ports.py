@@ -57,11 +57,16 @@ def is_refused(shell, device, holder):
     expect(f"in use by process {holder.process}" in text, f"a second gateway says: {text}")
 
 
+def is_left_fresh(shell, device):
+    """As `make_fresh` has set it."""
+    expect_settings(shell, device, 9600, {"icanon": True, "echo": True, "opost": True, "parenb": False, "crtscts": False})
+
+
 def is_restored(shell, gateway, device):
     """As a port is that nobody has set yet."""
     status = gateway.end("TERM")
     expect(status == "0", f"the gateway ends with status {status}")
-    expect_settings(shell, device, 9600, {"icanon": True, "echo": True, "opost": True, "parenb": False, "crtscts": False})
+    is_left_fresh(shell, device)
 
 
 def starts_again(gateway, proxy):

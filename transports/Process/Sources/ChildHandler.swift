@@ -119,9 +119,12 @@ final class ChildHandler: ChannelDuplexHandler {
       case .signal(let signal): "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
       }
     let words = log.lastLine.map { " Its last words: \($0)" } ?? ""
-    return hasSent
+    var error =
+      hasSent
       ? BywayError(.linkLost, "\(name) \(how).\(words)")
       : BywayError(.linkUnavailable, "\(name) \(how) before it sent a byte.\(words)")
+    error.evidence = ProgramEnd(ProgramEnd.Exit(exit), lastWords: log.lastLine, hasSent: hasSent)
+    return error
   }
 
   /// Its standard input is closed by now, which most programs take as their end.
@@ -133,6 +136,15 @@ final class ChildHandler: ChannelDuplexHandler {
     exitFuture.whenComplete { _ in
       term.cancel()
       kill.cancel()
+    }
+  }
+}
+
+extension ProgramEnd.Exit {
+  fileprivate init(_ exit: ChildProcess.Exit) {
+    switch exit {
+    case .status(let status): self = .status(status)
+    case .signal(let signal): self = .signal("\(signal)")
     }
   }
 }

@@ -40,8 +40,13 @@ struct SSHFailure: Sendable {
   // MARK: The beginning of a session
 
   func handshaking(_ error: any Error, _ identification: ServerIdentification) -> BywayError {
-    if identification.isWebServer {
-      return unavailable("\(server) is a web server, not an SSH server: check the port.", error)
+    if let stranger = identification.stranger {
+      return unavailable("\(server) is \(stranger), not an SSH server: check the port.", error)
+    }
+    if identification.isTurningAway {
+      return unavailable(
+        "\(server) takes no more logins at present (\(identification.firstLine ?? "MaxStartups")): try again in a minute.",
+        error)
     }
     guard let software = identification.software else {
       let what = identification.firstLine.map { ": it says \"\($0)\"" } ?? ""
@@ -54,7 +59,7 @@ struct SSHFailure: Sendable {
   }
 
   func endedEarly(_ identification: ServerIdentification, farewell: String?) -> BywayError {
-    if identification.isWebServer || (identification.software == nil && identification.firstLine != nil) {
+    if identification.stranger != nil || (identification.software == nil && identification.firstLine != nil) {
       return handshaking(ChannelError.eof, identification)
     }
     if let farewell { return unavailable("\(server) ended the connection before login: \(farewell)") }
@@ -94,6 +99,12 @@ struct SSHFailure: Sendable {
   // MARK: Channels
 
   func opening(_ destination: SSHDestination, _ error: SSHError) -> BywayError {
+    var failure = wordsForOpening(destination, error)
+    failure.evidence = error.refusal
+    return failure
+  }
+
+  private func wordsForOpening(_ destination: SSHDestination, _ error: SSHError) -> BywayError {
     switch (destination, error.refusal) {
     case (.socket(let path), .connectFailed):
       unavailable(
@@ -141,9 +152,12 @@ struct SSHFailure: Sendable {
     }
     let words = lastWords.map { " Its last words: \($0)" } ?? ""
     let name = "\"\(command.prefix(80))\" on \(server)"
-    return hasSent
+    var error =
+      hasSent
       ? BywayError(.linkLost, "\(name) \(how).\(words)")
       : unavailable("\(name) \(how) before it sent a byte.\(words)")
+    error.evidence = ProgramEnd(ProgramEnd.Exit(exit), lastWords: lastWords, hasSent: hasSent)
+    return error
   }
 
   // MARK: The end of a session
@@ -172,5 +186,14 @@ struct SSHFailure: Sendable {
 
   func unavailable(_ message: String, _ cause: (any Error)? = nil) -> BywayError {
     BywayError(.linkUnavailable, message, processing: .none, cause: cause)
+  }
+}
+
+extension ProgramEnd.Exit {
+  fileprivate init(_ exit: SSHChannel.Exit) {
+    switch exit {
+    case .status(let status): self = .status(Int32(truncatingIfNeeded: status))
+    case .signal(let name): self = .signal(name)
+    }
   }
 }

@@ -16,4 +16,11 @@ struct SSHLimits: Sendable {
   var lingering = TimeAmount.seconds(10)
   /// Stops on the way to a host. More are a loop in the configuration.
   var jumps = 8
+
+  /// Somebody looks on and waits for the answer.
+  static var ofExaminations: SSHLimits {
+    var limits = SSHLimits()
+    (limits.connecting, limits.handshake, limits.lingering) = (.seconds(6), .seconds(6), .seconds(2))
+    return limits
+  }
 }

@@ -8,8 +8,9 @@ public import NIOCore
 /// ~/.ssh/config, keys and agent are read as `ssh` does.
 public struct SSHTransport: Transport {
   public let scheme = "ssh"
+  public let crossesNetwork = true
   public let options: [LinkOption] = SSHTarget.options + LoginOptions.all
-  private let pool: SSHSessionPool
+  let pool: SSHSessionPool
 
   /// A transport that has logged in nowhere yet. What copies of it open shares their logins.
   public init() {
@@ -18,6 +19,18 @@ public struct SSHTransport: Transport {
 
   init(_ limits: SSHLimits) {
     pool = SSHSessionPool(limits)
+  }
+
+  /// One whose sessions tell a journal what they learn.
+  package init(keeping journal: SSHJournal) {
+    pool = SSHSessionPool(.ofExaminations, journal: journal)
+  }
+
+  var journal: SSHJournal? { pool.journal }
+
+  /// Logs in, and opens nothing.
+  func logIn(to login: SSHLoginTarget, context: LinkContext) async throws {
+    try await pool.logIn(to: login, on: context.group, by: context.deadline, logger: context.logger)
   }
 
   public func check(_ address: LinkAddress) throws {

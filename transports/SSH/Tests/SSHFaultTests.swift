@@ -49,6 +49,19 @@ import TransportTestSupport
     await server.stop()
   }
 
+  @Test(
+    "the server speaks TLS, or mail",
+    arguments: [
+      ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", "is a TLS server"), ("220 mx.test ESMTP\r\n", "is a mail server"),
+    ])
+  func stranger(_ words: String, _ name: String) async throws {
+    let server = try await LocalServer.start { channel in
+      try channel.pipeline.syncOperations.addHandler(Greeter(words, thenCloses: true))
+    }
+    expect(try await refusal(port: server.port), "\(name), not an SSH server")
+    await server.stop()
+  }
+
   @Test("the server is something else, and its words are shown without control characters") func somethingElse()
     async throws
   {

@@ -12,8 +12,7 @@ enum LowLatency {
     of path: String, descriptor: CInt, logger: Logger, advice: Advice, sysfs: String = "/sys/class/tty"
   ) {
     setFlag(descriptor)
-    let name = path.split(separator: "/").last.map(String.init) ?? path
-    let file = "\(sysfs)/\(name)/device/latency_timer"
+    let file = file(of: path, sysfs: sysfs)
     guard let current = milliseconds(file), current > wanted else { return }
     guard !KernelFile.write("\(wanted)\n", to: file) else { return }
     advice.giveOnce("latency \(path)") {
@@ -33,7 +32,12 @@ enum LowLatency {
     _ = ioctl(descriptor, UInt(TIOCSSERIAL), &settings)
   }
 
-  private static func milliseconds(_ file: String) -> Int? {
+  /// Where the system has the time, if the adapter has one.
+  static func file(of path: String, sysfs: String = "/sys/class/tty") -> String {
+    "\(sysfs)/\(path.split(separator: "/").last ?? "")/device/latency_timer"
+  }
+
+  static func milliseconds(_ file: String) -> Int? {
     KernelFile.text(of: file).flatMap { Int($0.prefix { $0.isNumber }) }
   }
 }

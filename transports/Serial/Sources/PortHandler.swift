@@ -1,3 +1,4 @@
+import Byway
 import NIOCore
 
 /// Ends the channel with the line, and the port with the channel.
@@ -30,6 +31,14 @@ final class PortHandler: ChannelDuplexHandler {
     } else {
       context.fireUserInboundEventTriggered(event)
     }
+  }
+
+  func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+    guard let question = event as? LineInstruments.Question else {
+      return context.triggerUserOutboundEvent(event, promise: promise)
+    }
+    question.answer.succeed(port.instruments)
+    promise?.succeed()
   }
 
   func channelInactive(context: ChannelHandlerContext) {

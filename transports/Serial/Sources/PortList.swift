@@ -32,10 +32,14 @@ struct PortList: Sendable {
     ((try? Folder.names(in: classes)) ?? []).filter(isPort).sorted { Self.sortKey($0) < Self.sortKey($1) }
   }
 
+  /// A kernel has four 16550s whether the board has them or not; those that it lacks are of type 0, unknown.
+  func lacksHardware(_ name: String) -> Bool {
+    KernelFile.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true
+  }
+
   private func isPort(_ name: String) -> Bool {
     guard access("\(devices)/\(name)", F_OK) == 0 else { return false }
-    // A kernel has four 16550s whether the board has them or not; those that it lacks are of type 0, unknown.
-    if KernelFile.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true { return false }
+    if lacksHardware(name) { return false }
     // Consoles and the like have no hardware. The device side of a USB gadget and Bluetooth's lines have it elsewhere.
     let isVirtual = (try? SymbolicLink.target(of: "\(classes)/\(name)"))?.contains("/virtual/") ?? true
     return !isVirtual || name.hasPrefix("ttyGS") || name.hasPrefix("rfcomm")

@@ -11,7 +11,7 @@ enum PortObstacle {
   }
 
   /// Who emulates a line has both ends of it open; whoever uses one of them has locked it.
-  private static func holder(of path: String) -> RunningProcess? {
+  static func holder(of path: String) -> RunningProcess? {
     (try? FileStatus(of: path))?.isPseudoTerminal == true
       ? RunningProcess.ofLock(on: path) : RunningProcess(holding: path)
   }

@@ -10,6 +10,8 @@ extension RunningProcess {
   }
 
   /// Who locked a file (proc_locks(5)).
+  ///
+  /// Who took a lock may have handed it on and ended, as a daemon that forks or a script's flock(1).
   static func ofLock(on path: String, locks: String = "/proc/locks") -> RunningProcess? {
     guard let wanted = try? FileStatus(of: path).identity else { return nil }
     let device = wanted.device
@@ -23,9 +25,32 @@ extension RunningProcess {
       guard file.count == 3, UInt64(file[0], radix: 16) == major, UInt64(file[1], radix: 16) == minor,
         UInt64(file[2]) == wanted.inode
       else { continue }
-      return RunningProcess(id)
+      return isRunning(id)
+        ? RunningProcess(id) : others(withOpen: path).first { hasLock(on: path, $0.id) } ?? RunningProcess(id)
     }
     return nil
+  }
+
+  /// Whether it has the file open as it was locked (proc_pid_fdinfo(5)).
+  private static func hasLock(on path: String, _ id: Int32) -> Bool {
+    guard let identity = try? FileStatus(of: path).identity else { return false }
+    return openFiles(of: id).contains { file in
+      let facts = "/proc/\(id)/fdinfo/\(file.split(separator: "/").last ?? "")"
+      return (try? FileStatus(of: file).identity) == identity && KernelFile.text(of: facts)?.contains("lock:") == true
+    }
+  }
+
+  /// Whose terminal it is: a login, or a shell. Everyone may see that, of every user's processes.
+  init?(withTerminal path: String) {
+    guard let device = try? FileStatus(of: path).deviceNumber else { return nil }
+    let found = Self.all.first { id in
+      // State, parent, process group, session, and the device number of the terminal (proc_pid_stat(5)), after a name with anything in it.
+      let fields = KernelFile.text(of: "/proc/\(id)/stat")?.split(separator: ")").last?.split(separator: " ")
+      guard let fields, fields.count > 4, let terminal = Int32(fields[4]) else { return false }
+      return UInt64(UInt32(bitPattern: terminal)) == device
+    }
+    guard let found else { return nil }
+    self.init(found)
   }
 
   /// Others that have a device open, as far as this user may see.

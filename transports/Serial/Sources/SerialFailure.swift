@@ -103,6 +103,22 @@ struct DeviceGroup: Sendable, Hashable {
     self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(device.group))
   }
 
+  /// As the system's files have it, which counts from the next login on.
+  func hasMember(_ user: uid_t) -> Bool {
+    guard let name else { return false }
+    var (account, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+    var (entry, foundEntry) = (group(), UnsafeMutablePointer<group>?.none)
+    var (bytes, others) = ([CChar](repeating: 0, count: 4096), [CChar](repeating: 0, count: 65_536))
+    getpwuid_r(user, &account, &bytes, bytes.count, &found)
+    getgrnam_r(name, &entry, &others, others.count, &foundEntry)
+    guard let found, var member = foundEntry?.pointee.gr_mem else { return false }
+    while let one = member.pointee {
+      if strcmp(one, found.pointee.pw_name) == 0 { return true }
+      member += 1
+    }
+    return false
+  }
+
   var advice: String {
     let join = "Run \"sudo usermod -aG \(name ?? "dialout") $USER\" and log in again."
     return name == nil

@@ -72,6 +72,14 @@ final class SerialPort: Sendable {
     }
   }
 
+  /// `nil` once it is released.
+  func withDescriptor<Result: Sendable>(_ body: (CInt) -> Result) -> Result? {
+    control.withLock { control in
+      guard let control else { return nil }
+      return body(control.descriptor)
+    }
+  }
+
   func requestLowLatency(logger: Logger, advice: Advice) {
     control.withLock { control in
       guard let control else { return }

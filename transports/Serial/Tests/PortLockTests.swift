@@ -66,12 +66,42 @@ import TransportTestSupport
     reader.waitUntilExit()
   }
 
+  @Test("finds whose terminal a device is, without looking into the process")
+  func terminal() async throws {
+    // The child's terminal is told by the parent, which has no terminal.
+    let script = """
+      import os, pty, time
+      child, _ = pty.fork()
+      if child == 0: os.execvp("sleep", ["sleep", "60"])
+      name = ""
+      while not name.startswith("/dev/pts/"): name = os.readlink(f"/proc/{child}/fd/0")
+      os.write(1, f"{name} {child}".encode())
+      time.sleep(60)
+      """
+    let parent = Process()
+    let output = Pipe()
+    parent.executableURL = URL(filePath: "/usr/bin/python3")
+    parent.arguments = ["-c", script]
+    parent.standardInput = FileHandle.nullDevice
+    parent.standardOutput = output
+    try parent.run()
+    defer { parent.terminate() }
+    let words = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).split(
+      whereSeparator: \.isWhitespace)
+    try #require(words.count == 2, "\(words)")
+    #expect(RunningProcess(withTerminal: String(words[0]))?.id == Int32(words[1]))
+    #expect(RunningProcess(withTerminal: "/dev/null") == nil)
+  }
+
   @Test("reads the kernel's list of locks, and nothing into what is not one")
   func lockList() async throws {
     try await withTemporaryFolder { folder in
-      let file = try FileStatus(of: "/dev/null").identity
+      // Nobody has it open, who could have the lock instead of a process that is gone.
+      let path = "\(folder)/port"
+      try "".write(toFile: path, atomically: true, encoding: .utf8)
+      let file = try FileStatus(of: path).identity
       let device = String(file.device >> 8 & 0xFFF, radix: 16)
-      let minor = String(file.device & 0xFF, radix: 16)
+      let minor = String(file.device & 0xFF | file.device >> 12 & 0xFFFF_FF00, radix: 16)
       let text = """
         1: POSIX  ADVISORY  WRITE 11 \(device):\(minor):\(file.inode) 0 EOF
         2: FLOCK  ADVISORY  WRITE 12 \(device):\(minor):\(file.inode + 1) 0 EOF
@@ -81,9 +111,9 @@ import TransportTestSupport
         6: FLOCK  ADVISORY  WRITE 99999999 \(device):\(minor):\(file.inode) 0 EOF
         """
       try text.write(toFile: "\(folder)/locks", atomically: true, encoding: .utf8)
-      let holder = RunningProcess.ofLock(on: "/dev/null", locks: "\(folder)/locks")
+      let holder = RunningProcess.ofLock(on: path, locks: "\(folder)/locks")
       #expect(holder?.description == "process 99999999")
-      #expect(RunningProcess.ofLock(on: "/dev/null", locks: "\(folder)/missing") == nil)
+      #expect(RunningProcess.ofLock(on: path, locks: "\(folder)/missing") == nil)
     }
   }
 }

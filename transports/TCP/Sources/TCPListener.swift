@@ -4,6 +4,9 @@ import NIOPosix
 
 /// What listening for TCP and for TLS have in common.
 enum TCPListener {
+  /// With the system, which may allow fewer. A whole fleet may come in one moment; who finds no place tries again after a second.
+  private static let mostWaiting: CInt = 4096
+
   static func listen(
     on address: LinkAddress, at endpoint: SocketAddress, queue: ChannelQueue, context: LinkContext,
     reread: @escaping @Sendable () throws -> @Sendable () -> Void = { {} },
@@ -13,6 +16,7 @@ enum TCPListener {
     do {
       server = try await ServerBootstrap(group: context.group)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelOption(.backlog, value: mostWaiting)
         .serverChannelInitializer { $0.acceptWithin(context, on: address) }
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelInitializer(initializer)

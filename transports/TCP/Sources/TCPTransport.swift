@@ -8,6 +8,7 @@ import NIOPosix
 /// be told otherwise, with `insecure=yes`.
 public struct TCPTransport: Transport {
   public let scheme = "tcp"
+  public let crossesNetwork = true
   public let options: [LinkOption] = [
     LinkOption("insecure", "yes: listen on an address that other machines reach, without any protection")
   ]

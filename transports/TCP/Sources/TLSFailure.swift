@@ -46,6 +46,13 @@ struct TLSFailure: TLSWords {
       isDialing
         ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
         : "A client of \(address) did not begin with TLS: it must use tls:// as well."
+    case .noCommonVersion:
+      "\(subject) speaks no version of TLS that this end does, which is 1.2 and newer: update it."
+    case .noCommonProtocol:
+      isDialing
+        ? "\(address) does not speak \(address[option: "http"] == "1.1" ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
+          + "\(address[option: "http"] == "1.1" ? "leave out http=1.1" : "if it is a web server, add ?http=1.1 to the link")."
+        : "A client of \(address) speaks none of the protocols that are offered (ALPN): it must speak HTTP."
     case .timedOut:
       "The TLS handshake with \(peer) did not end in time: does a TLS server listen there?"
     case .ended, .cut:

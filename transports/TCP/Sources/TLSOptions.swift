@@ -8,12 +8,16 @@ struct TLSOptions {
     LinkOption("ca", "PEM file of the authorities that the other end's certificate must come from"),
     LinkOption("cert", "PEM file of this end's certificate chain"),
     LinkOption("key", "PEM file of this end's private key"),
-    LinkOption("name", "name to verify in the listener's certificate; the host by default"),
+    LinkOption("clients", "any: a listener also takes clients without a certificate, of whom TLS tells nothing"),
+    LinkOption("name", "name to ask for and to verify in the listener's certificate; the host by default"),
   ]
+
+  static let anyClient = "any"
 
   let ca: String?
   let identity: (cert: String, key: String)?
   let name: String?
+  let takesAnyClient: Bool
   private let address: LinkAddress
   private let protocolName: String
   private let unusable: BywayError.Code
@@ -21,7 +25,7 @@ struct TLSOptions {
   /// - Parameter unusable: the code where files cannot be used: a link that could not be opened for it may be opened later.
   init(_ address: LinkAddress, unusable: BywayError.Code = .linkUnavailable) throws {
     self.unusable = unusable
-    for option in ["ca", "cert", "key", "name"] where address[option: option] == "" {
+    for option in ["ca", "cert", "key", "name", "clients"] where address[option: option] == "" {
       throw BywayError(.invalidAddress, "\(option)= in \(address) is empty: give it a value, or leave it out.")
     }
     ca = address[option: "ca"]
@@ -30,7 +34,11 @@ struct TLSOptions {
     case (nil, nil): identity = nil
     default: throw BywayError(.invalidAddress, "\(address) needs both cert=FILE and key=FILE, or neither.")
     }
-    name = address[option: "name"]
+    name = try address[option: "name"].map(PeerName.host)
+    takesAnyClient = address[option: "clients"] != nil
+    if let clients = address[option: "clients"], clients != Self.anyClient {
+      throw BywayError(.invalidAddress, "clients=\(clients) is unknown: write clients=any, or leave it out.")
+    }
     // RFC 7301 §6, RFC 9113 §3.2.
     protocolName = address[option: "http"] == "1.1" ? "http/1.1" : "h2"
     self.address = address
@@ -43,10 +51,12 @@ struct TLSOptions {
       configuration.certificateChain = try certificates("cert", identity.cert).map { .certificate($0) }
       configuration.privateKey = .privateKey(try privateKey(identity.key))
     }
+    configuration.applicationProtocols = [protocolName]
     return try context(configuration)
   }
 
-  /// A client must have a certificate whenever there is an authority to verify it against.
+  /// A client must have a certificate whenever there is an authority to verify it against, unless any may come. One that has one must have
+  /// the right one.
   func serverContext() throws -> NIOSSLContext {
     guard let identity else {
       throw BywayError(.invalidAddress, "\(address) needs cert=FILE and key=FILE to listen with.")
@@ -56,15 +66,16 @@ struct TLSOptions {
       privateKey: .privateKey(try privateKey(identity.key)))
     if let ca {
       configuration.trustRoots = .certificates(try certificates("ca", ca))
-      configuration.certificateVerification = .noHostnameVerification
+      configuration.certificateVerification = takesAnyClient ? .optionalVerification : .noHostnameVerification
     }
+    // Browsers and curl offer both, and speak either; a link's far end offers its own.
+    configuration.applicationProtocols = protocolName == "h2" ? ["h2", "http/1.1"] : [protocolName]
     return try context(configuration)
   }
 
   private func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
     var configuration = configuration
     configuration.minimumTLSVersion = .tlsv12
-    configuration.applicationProtocols = [protocolName]
     // A far end that does not answer our close_notify has this long.
     configuration.shutdownTimeout = .seconds(1)
     do {

@@ -12,6 +12,7 @@ import Synchronization
 /// (RFC 8446 §6.1), and one that ends without it is an error, as it may have been cut.
 public struct TLSTransport: Transport {
   public let scheme = "tls"
+  public let crossesNetwork = true
   public let options = TLSOptions.all
   private let handshakeLimit: TimeAmount
 
@@ -39,10 +40,14 @@ public struct TLSTransport: Transport {
     }
   }
 
-  /// A client must have a certificate wherever there is an authority to verify it against.
+  /// A client must have a certificate wherever there is an authority to verify it against, unless the address says otherwise.
   public func audience(of address: LinkAddress) -> Audience {
-    address[option: "ca"] == nil ? .anyone : .known
+    address[option: "ca"] == nil || address[option: "clients"] == TLSOptions.anyClient ? .anyone : .known
   }
+
+  public func certificate(of channel: any Channel) -> [UInt8]? { channel.certificateBytes }
+
+  public func isEncrypted(_ address: LinkAddress) -> Bool { true }
 
   /// DNS names of its certificate's alternative names; a common name is none (RFC 9525 §2).
   public func certifiedNames(of channel: any Channel) -> [String]? { channel.certifiedNames }
@@ -84,7 +89,7 @@ public struct TLSTransport: Transport {
     let bind = try Self.bindAddress(address, options)
     let tls = Mutex(try options.serverContext())
     let queue = ChannelQueue()
-    let logger = context.logger
+    let log = HandshakeLog(context.logger)
     let reread: @Sendable () throws -> @Sendable () -> Void = {
       let renewed = try options.serverContext()
       return { tls.withLock { $0 = renewed } }
@@ -94,7 +99,7 @@ public struct TLSTransport: Transport {
       channel.eventLoop.makeCompletedFuture {
         _ = try TLSHandshake.add(
           to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
-          words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, logger: logger)
+          words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, log: log)
       }
       .flatMap { channel.prepareForHandover(to: queue) }
     }
@@ -103,7 +108,7 @@ public struct TLSTransport: Transport {
   /// Where a listener is, which others reach only if it knows them.
   private static func bindAddress(_ address: LinkAddress, _ options: TLSOptions) throws -> SocketAddress {
     let endpoint = try Endpoint(address)
-    guard options.ca != nil || !endpoint.loopbackAddresses.isEmpty else {
+    guard options.ca != nil || options.takesAnyClient || !endpoint.loopbackAddresses.isEmpty else {
       throw BywayError(
         .invalidAddress,
         "\(address) would serve anyone who reaches it: add ca=FILE, so that only clients with a certificate of that "

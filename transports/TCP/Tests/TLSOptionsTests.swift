@@ -13,6 +13,16 @@ import TransportTestSupport
     #expect(throws: BywayError.self) { try TLSTransport().check(LinkAddress("tls://h:1?\(options)")) }
   }
 
+  @Test(
+    "a name that no host can have is refused before anything is dialed",
+    arguments: [
+      "*.example", "a b", "a%00b", "a%0Ab", "a..b", "a:1", "a/b", "%C3%A4.example", String(repeating: "a", count: 300),
+    ])
+  func hostileNames(_ name: String) {
+    let error = #expect(throws: BywayError.self) { try TLSTransport().check(LinkAddress("tls://h:1?name=\(name)")) }
+    #expect(error?.code == .invalidAddress)
+  }
+
   @Test("needs a certificate to listen")
   func listenerWithout() async throws {
     let error = await bywayError { try await TLSTransport().listen(on: LinkAddress("tls://[::1]:0"), context: .test()) }

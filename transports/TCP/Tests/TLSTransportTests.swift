@@ -1,4 +1,5 @@
 import Byway
+import BywayTLS
 import Foundation
 import NIOCore
 import NIOSSL
@@ -67,6 +68,16 @@ import TransportTestSupport
         let near = try await connect(listener, "ca=\(ca.authority)&name=gateway.example")
         try await near.close().get()
       }
+      // As hubs have it, for all their devices: one label is what the asterisk stands for (RFC 9525 §6.3).
+      let hub = try await ca.issue("hub", names: "DNS:*.devices.example")
+      try await withListener(hub.options) { listener in
+        let near = try await connect(listener, "ca=\(ca.authority)&name=Printer.devices.example")
+        try await near.close().get()
+        for name in ["devices.example", "a.b.devices.example"] {
+          let error = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=\(name)") }
+          #expect(error?.message.contains("is not for \(name)") == true, "\(error as Any)")
+        }
+      }
     }
   }
 
@@ -110,6 +121,46 @@ import TransportTestSupport
     }
   }
 
+  @Test("tells a server that speaks another HTTP from one that speaks no TLS")
+  func otherProtocol() async throws {
+    let ca = try await Certificates()
+    let server = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
+    let address = try LinkAddress("tls://\(server.endpoint)?ca=\(ca.authority)")
+    let error = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(error?.message.contains("if it is a web server, add ?http=1.1 to the link") == true, "\(error as Any)")
+    #expect((error?.evidence as? TLSEvidence)?.reason == .noCommonProtocol)
+    await server.stop()
+  }
+
+  @Test("tells a server that is too old")
+  func oldVersion() async throws {
+    let ca = try await Certificates()
+    let endpoint = try Endpoint.tcp(Endpoint.freePort())
+    let server = try ChildProcess(
+      Program.openssl.path(),
+      ["s_server", "-accept", "\(endpoint)", "-cert", ca.server.cert, "-key", ca.server.key, "-quiet", "-tls1_1"]
+        + ["-cipher", "ALL:@SECLEVEL=0"])
+    try await endpoint.waitUntilReachable(by: server)
+    let address = try LinkAddress("tls://\(endpoint)?ca=\(ca.authority)")
+    let error = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(error?.message.contains("speaks no version of TLS that this end does") == true, "\(error as Any)")
+    await server.stop()
+  }
+
+  @Test("an error knows for whom the certificate is, and until when")
+  func evidence() async throws {
+    try await withParties { ca, _, _ in
+      let server = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
+      try await withListener(server.options) { listener in
+        let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
+        let evidence = try #require(error?.evidence as? TLSEvidence)
+        #expect(evidence.reason == .wrongName && evidence.names == ["gateway.example", "10.0.0.1"])
+        let (begin, end) = try (#require(evidence.notValidBefore), #require(evidence.notValidAfter))
+        #expect((begin...end).contains(time(nil)))
+      }
+    }
+  }
+
   @Test("recognises a far end that hangs up instead of a handshake", arguments: [true, false])
   func hangsUp(_ readsFirst: Bool) async throws {
     try await withPlainListener { listener, address in
@@ -119,6 +170,23 @@ import TransportTestSupport
       try await far.close().get()
       let message = await failure?.message
       #expect(message?.contains("ended the connection during the TLS handshake") == true, "\(message as Any)")
+    }
+  }
+
+  @Test("many who fail the handshake are a line in the log, and not many")
+  func sparse() async throws {
+    try await withParties { ca, server, _ in
+      let log = LogRecord()
+      try await withListener("ca=\(ca.authority)&\(server.options)", log: log) { listener in
+        let port = try #require(listener.address.hostPort().port)
+        for _ in 0..<20 {
+          let mute = try await TCPTransport().connect(to: LinkAddress("tcp://127.0.0.1:\(port)"), context: .test())
+          try await mute.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n")).get()
+          _ = try await mute.received()
+          try? await mute.close()
+        }
+      }
+      #expect((1...2).contains(log.all.count { $0.contains("did not begin with TLS") }), "\(log.all)")
     }
   }
 

@@ -17,6 +17,8 @@ struct ConfigReader {
   private(set) var ignored: [String] = []
   /// Where a ProxyCommand stands that applies to the host: `FILE:LINE`.
   private(set) var proxyCommand: String?
+  /// The names in `Host` lines that are no patterns.
+  private(set) var aliases: [String] = []
 
   init(alias: String, account: LocalAccount) {
     self.alias = alias
@@ -49,6 +51,7 @@ struct ConfigReader {
       switch line.keyword {
       case "host":
         applies = PatternList.matches(alias, line.words)
+        aliases += line.words.filter { !$0.utf8.contains(where: "*?!".utf8.contains) }
       case "match":
         applies = line.words.map { $0.lowercased() } == ["all"]
         if !applies { ignored.append("\(place): Match \(line.words.joined(separator: " "))") }

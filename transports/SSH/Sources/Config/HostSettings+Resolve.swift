@@ -24,6 +24,7 @@ extension HostSettings {
       values.port = port ?? values.port
       var settings = HostSettings(alias: alias, values, options, account)
       settings.ignored = reader.ignored + settings.ignored
+      settings.aliases = reader.aliases
       settings.proxyCommand = settings.jumps.isEmpty ? reader.proxyCommand : nil
       return settings
     }

@@ -1,10 +1,10 @@
 import Byway
 import Glibc
-import Primitives
+package import Primitives
 
 /// A private key file that has been read.
-struct KeyFile: Sendable {
-  enum Problem: Error, Hashable {
+package struct KeyFile: Sendable {
+  package enum Problem: Error, Hashable {
     case file(SmallFile.Failure)
     /// Others on this machine may read it.
     case exposed(FileExposure)
@@ -70,7 +70,7 @@ struct KeyFile: Sendable {
 
 extension KeyFile.Problem: CustomStringConvertible {
   /// Follows a path and a colon.
-  var description: String {
+  package var description: String {
     switch self {
     case .file(let failure): failure.description
     case .exposed(let exposure): exposure.description

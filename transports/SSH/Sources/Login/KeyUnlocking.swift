@@ -2,9 +2,9 @@ import Byway
 import NIOCore
 
 /// Finds the passphrase of a locked key: the one in a variable, or a person's, who has three guesses.
-struct KeyUnlocking: Sendable {
+package struct KeyUnlocking: Sendable {
   /// Why the key stays locked.
-  enum Problem: Error, Hashable {
+  package enum Problem: Error, Hashable {
     case noPassphrase
     case wrongPassphrase
     /// That of an environment variable.
@@ -40,7 +40,7 @@ struct KeyUnlocking: Sendable {
 
 extension KeyUnlocking.Problem: CustomStringConvertible {
   /// Follows a path and a colon.
-  var description: String {
+  package var description: String {
     switch self {
     case .noPassphrase: "it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME"
     case .wrongPassphrase: "the passphrase is wrong"

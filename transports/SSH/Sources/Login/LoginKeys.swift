@@ -16,8 +16,8 @@ struct LoginKeys: Sendable {
     let holder: Holder
   }
 
-  /// Why some are missing; for people.
-  private(set) var notes: [String] = []
+  /// Why some are missing.
+  private(set) var obstacles: [LoginObstacle] = []
   private var keys: ArraySlice<Key> = []
 
   mutating func next() -> Key? { keys.popFirst() }
@@ -45,10 +45,11 @@ struct LoginKeys: Sendable {
   ]
 
   private mutating func list(_ agent: AgentClient?, until deadline: NIODeadline) async -> [AgentClient.Identity] {
+    guard let agent else { return [] }
     do {
-      return try await agent?.identities(until: deadline) ?? []
+      return try await agent.identities(until: deadline)
     } catch {
-      notes.append(error.message)
+      obstacles.append(.agent(path: agent.path, error))
       return []
     }
   }
@@ -59,7 +60,7 @@ struct LoginKeys: Sendable {
     guard let agent else { return }
     let usable = held.filter { Self.types.contains($0.key.type) }
     if usable.count < held.count {
-      notes.append("Certificates and hardware keys in the ssh-agent are not supported.")
+      obstacles.append(.agentKinds)
     }
     let first = usable.filter { named.contains($0.key) }
     let others = settings.identitiesOnly ? [] : usable.filter { !named.contains($0.key) }
@@ -76,9 +77,9 @@ struct LoginKeys: Sendable {
     case .failure(.file(.missing)) where settings.hasDefaultIdentities:
       return
     case .failure where identity.isPublicOnly:
-      notes.append("\(identity.path): only the public half is there, and the ssh-agent does not have the private one.")
+      obstacles.append(.publicHalf(path: identity.path))
     case .failure(let problem):
-      notes.append("\(identity.path): \(problem).")
+      obstacles.append(.file(path: identity.path, problem))
     }
   }
 
@@ -87,10 +88,10 @@ struct LoginKeys: Sendable {
     switch file.privateKey {
     case .clear(let key): holder = .file(key)
     case .locked(let key): holder = .lockedFile(key, path: file.path)
-    case .unusable(let problem): return notes.append("\(file.path): \(problem).")
+    case .unusable(let problem): return obstacles.append(.file(path: file.path, problem))
     }
     guard Self.types.contains(file.publicKey.type) else {
-      return notes.append("\(file.path): a key of type \(file.publicKey.type) is not supported.")
+      return obstacles.append(.keyType(path: file.path, file.publicKey.type))
     }
     keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: holder))
   }

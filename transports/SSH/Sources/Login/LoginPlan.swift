@@ -17,7 +17,7 @@ actor LoginPlan {
   private var passwordAttempts = 0
   private var conversation: KeyboardConversation?
   private var conversations = 0
-  private var report: LoginReport
+  private(set) var report: LoginReport
 
   /// - Parameter deadline: when every wait inside must have ended, a person at a prompt included.
   init(
@@ -67,8 +67,8 @@ actor LoginPlan {
   private func nextKey() async throws(BywayError) -> PublicKeyLogin? {
     if keys == nil {
       let gathered = try await LoginKeys.gather(settings, sources, until: deadline)
-      for note in gathered.notes { logger.debug("\(note)") }
-      report.notes += gathered.notes
+      for obstacle in gathered.obstacles { logger.debug("\(obstacle)") }
+      report.obstacles += gathered.obstacles
       keys = gathered
     }
     guard let key = keys?.next() else { return nil }
@@ -96,7 +96,7 @@ actor LoginPlan {
         return nil
       }
     } catch {
-      report.notes.append(error.message)
+      report.obstacles.append(.signature(error))
       throw error
     }
   }

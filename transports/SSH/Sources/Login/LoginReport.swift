@@ -1,28 +1,34 @@
 import Byway
 
 /// What was tried and what stood in the way, for the one error at the end.
-struct LoginReport: Sendable {
+package struct LoginReport: Sendable {
+  /// A key that the server would have taken.
+  package struct LockedKey: Sendable {
+    package let path: String
+    package let problem: KeyUnlocking.Problem
+  }
+
   private let settings: HostSettings
   /// In the order tried.
-  var tried: [String] = []
-  /// Whole sentences.
-  var notes: [String] = []
-  /// Whole sentences about keys that the server would have taken.
-  private var locked: [String] = []
+  package internal(set) var tried: [String] = []
+  package internal(set) var obstacles: [LoginObstacle] = []
+  package private(set) var locked: [LockedKey] = []
   /// Nobody could be asked for it.
-  var lacksPassword = false
+  package internal(set) var lacksPassword = false
 
   init(_ settings: HostSettings) { self.settings = settings }
 
   /// The server has not refused the key: it has not seen its signature.
   mutating func leftLocked(_ unlocking: KeyUnlocking, _ problem: KeyUnlocking.Problem) {
     tried.removeAll { $0 == unlocking.name }
-    locked.append("\(unlocking.path): \(problem).")
+    locked.append(LockedKey(path: unlocking.path, problem: problem))
   }
 
   func failure(serverOffers: [String]) -> BywayError {
     let offers = serverOffers.isEmpty ? "nothing" : serverOffers.joined(separator: ", ")
-    let sentences = locked + ["\(attempts); it accepts \(offers)."] + notes + advice(serverOffers)
+    let sentences =
+      locked.map { "\($0.path): \($0.problem)." } + ["\(attempts); it accepts \(offers)."]
+      + obstacles.map(\.description) + advice(serverOffers)
     return BywayError(.linkUnavailable, sentences.joined(separator: " "), processing: .none)
   }
 
@@ -39,7 +45,7 @@ struct LoginReport: Sendable {
     if offers.contains("publickey"), locked.isEmpty {
       if tried.isEmpty {
         advice.append("Name a key with identity=FILE, or add one to the ssh-agent.")
-      } else if notes.isEmpty {
+      } else if obstacles.isEmpty {
         advice.append("Check the user's name, and that the key is in its authorized_keys.")
       }
     }

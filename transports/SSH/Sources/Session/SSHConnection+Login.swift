@@ -15,14 +15,20 @@ extension SSHConnection {
 
     let user: String
     let plan: LoginPlan
+    private let page: SSHJournal.Page?
     var step = Step.asking
-    var offers: [String] = []
+    var offers: [String] = [] {
+      didSet { page?.note { $0.offers = offers } }
+    }
     /// The names of the keys, in the order tried.
-    var tried: [String] = []
+    var tried: [String] = [] {
+      didSet { page?.note { $0.tried = tried } }
+    }
 
-    init(user: String, plan: LoginPlan) {
-      self.user = user
-      self.plan = plan
+    init(_ introduction: Introduction) {
+      user = introduction.user
+      plan = introduction.plan
+      page = introduction.page
     }
   }
 
@@ -31,6 +37,8 @@ extension SSHConnection {
     let user: String
     let judge: any HostKeyJudge
     let plan: LoginPlan
+    /// Where the session is examined.
+    let page: SSHJournal.Page?
   }
 
   /// Begins on a channel that has been prepared for handover.
@@ -70,6 +78,11 @@ extension SSHConnection {
         "server": "\(failure.server)", "software": "\(identification.software ?? "")",
         "algorithms": "\(session.agreement)",
       ])
+    introduction.page?.note {
+      $0.stage = .agreed
+      $0.identification = identification
+      $0.agreement = session.agreement
+    }
     limit(limits.handshake + limits.login) { connection in
       switch connection.phase {
       case .judging, .loggingIn: connection.failure.lateLogin
@@ -81,7 +94,8 @@ extension SSHConnection {
         guard case .judging = self.phase else { return }
         switch result {
         case .success:
-          self.phase = .loggingIn(Login(user: introduction.user, plan: introduction.plan))
+          introduction.page?.note { $0.stage = .trusted }
+          self.phase = .loggingIn(Login(introduction))
           self.pump()
         case .failure(let error):
           self.session.disconnect()
@@ -184,19 +198,21 @@ extension SSHConnection {
 
   private func refused(_ login: Login) {
     eventLoop.makeFutureWithTask { [plan = login.plan, offers = login.offers] in
-      await plan.failure(serverOffers: offers)
+      await (plan.failure(serverOffers: offers), plan.report)
     }
     .assumeIsolated().whenComplete { result in
       guard case .loggingIn = self.phase else { return }
       self.session.disconnect()
       self.flush()
       let nobody = self.failure.unavailable("\(self.failure.server) refused the login.")
-      self.end((try? result.get()) ?? nobody)
+      self.introduction?.page?.note { $0.report = try? result.get().1 }
+      self.end((try? result.get().0) ?? nobody)
     }
   }
 
   private func loggedIn() {
     phase = .ready
+    introduction?.page?.note { $0.stage = .loggedIn }
     introduction = nil
     logger.debug("SSH login done", metadata: ["server": "\(failure.server)"])
     watch()

@@ -93,7 +93,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   private func receivedBeforeLogin(_ count: Int) {
     receivedEarly += count
-    if receivedEarly > Self.earlyLimit || identification.isTooLong || identification.isWebServer {
+    if receivedEarly > Self.earlyLimit || identification.isTooLong || identification.stranger != nil {
       end(failure.handshaking(ChannelError.eof, identification))
     }
   }
@@ -207,6 +207,10 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     guard !isEnded else { return }
     let wasReady = if case .ready = phase { true } else { false }
     phase = .ended
+    introduction?.page?.note {
+      $0.identification = identification
+      $0.farewell = session.farewell
+    }
     isUsable = false
     livenessTimer.cancel()
     idleTimer.cancel()

@@ -7,12 +7,8 @@ struct SSHError: Error, CustomStringConvertible {
 
   var description: String { "libssh2 \(code): \(text)" }
 
-  /// Why the server did not open a channel (RFC 4254 §5.1), of which libssh2 keeps no more than its own words.
-  enum Refusal {
-    case prohibited, connectFailed, unknownType, shortage
-  }
-
-  var refusal: Refusal? {
+  /// Of a channel. libssh2 keeps no more of the reason than its own words.
+  var refusal: ChannelRefusal? {
     guard code == LIBSSH2_ERROR_CHANNEL_FAILURE else { return nil }
     if text.contains("prohibited") { return .prohibited }
     if text.contains("connect failed") { return .connectFailed }
@@ -34,4 +30,9 @@ struct SSHError: Error, CustomStringConvertible {
     default: false
     }
   }
+}
+
+/// Why a server did not open a channel (RFC 4254 §5.1): what an error knows beyond its message.
+package enum ChannelRefusal: Sendable {
+  case prohibited, connectFailed, unknownType, shortage
 }

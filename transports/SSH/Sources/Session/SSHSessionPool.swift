@@ -16,10 +16,13 @@ final class SSHSessionPool: Sendable {
   }
 
   let limits: SSHLimits
+  /// Where the sessions are examined.
+  let journal: SSHJournal?
   private let sessions = Mutex<[Key: SharedSession]>([:])
 
-  init(_ limits: SSHLimits) {
+  init(_ limits: SSHLimits, journal: SSHJournal? = nil) {
     self.limits = limits
+    self.journal = journal
   }
 
   func open(
@@ -38,6 +41,12 @@ final class SSHSessionPool: Sendable {
     try await withSession(target, group, 0, logger) {
       try await $0.listen(host: host, port: port, by: deadline, queue: queue).get()
     }
+  }
+
+  func logIn(
+    to target: SSHLoginTarget, on group: any EventLoopGroup, by deadline: NIODeadline, logger: Logger
+  ) async throws {
+    try await withSession(target, group, 0, logger) { try await $0.logIn(by: deadline).get() }
   }
 
   func remove(_ session: SharedSession) {

@@ -1,29 +1,46 @@
+package import Byway
 import NIOCore
 
 /// What a server says of itself before encryption begins (RFC 4253 §4.2, §7.1): all there is to explain a key exchange that
 /// fails, of which libssh2 tells nothing.
-struct ServerIdentification {
+package struct ServerIdentification: Sendable {
   /// Bytes that are looked at; what comes later is not an identification.
   private static let limit = 64 * 1024
+  private static let openingLimit = 64
 
   /// The first line, fit to be shown.
-  private(set) var firstLine: String?
+  package private(set) var firstLine: String?
   /// What follows `SSH-2.0-`: `OpenSSH_9.2p1`.
-  private(set) var software: String?
+  package private(set) var software: String?
   /// The server's lists, in the order of a KEXINIT.
-  private(set) var offer: [[String]] = []
+  package private(set) var offer: [[String]] = []
   /// More than any server says before its identification.
   private(set) var isTooLong = false
+  /// The first bytes of all.
+  private var opening: [UInt8] = []
   private var bytes = ByteBuffer()
   /// Of these, how many hold no end of a line.
   private var searched = 0
   private var isComplete = false
 
-  /// Whether the first line is one of HTTP's.
-  var isWebServer: Bool { firstLine?.hasPrefix("HTTP/") ?? false }
+  /// It is an SSH server, and takes nobody in at present: it says so in place of its identification (sshd_config(5), MaxStartups and
+  /// PerSourcePenalties).
+  package var isTurningAway: Bool {
+    ["Exceeded MaxStartups", "Not allowed at this time"].contains { firstLine?.hasPrefix($0) == true }
+  }
+
+  /// Who is there in place of an SSH server, as soon as the first bytes tell. Not by lines that an SSH server may send, too.
+  package var stranger: Stranger? {
+    guard software == nil, let stranger = Stranger(opening) else { return nil }
+    return switch stranger {
+    case .webServer, .tls, .mailServer: stranger
+    case .echo, .ssh, .login: nil
+    }
+  }
 
   mutating func receive(_ more: ByteBuffer) {
     guard !isComplete else { return }
+    opening += more.readableBytesView.prefix(Self.openingLimit - opening.count)
     bytes.writeImmutableBuffer(more)
     if software == nil { readLines() }
     if software != nil { readOffer() }
@@ -49,9 +66,6 @@ struct ServerIdentification {
       }
     }
     searched = bytes.readableBytes
-    if firstLine == nil, bytes.readableBytes >= 5, bytes.getString(at: bytes.readerIndex, length: 5) == "HTTP/" {
-      firstLine = "HTTP/"
-    }
   }
 
   /// packet_length, padding_length, SSH_MSG_KEXINIT, cookie, ten name-lists.
@@ -69,7 +83,7 @@ struct ServerIdentification {
   }
 
   /// The first list that has nothing in common with ours, in words; `nil` where there is none.
-  var mismatch: String? {
+  package var mismatch: String? {
     let names = [
       "key exchange", "type of host key", "cipher", "cipher", "message authentication", "message authentication",
       "compression", "compression",

@@ -51,6 +51,10 @@ final class SharedSession: @unchecked Sendable {
     }
   }
 
+  func logIn(by deadline: NIODeadline) -> EventLoopFuture<Void> {
+    eventLoop.flatSubmit { self.established(by: deadline).assumeIsolated().map { _ in }.nonisolated() }
+  }
+
   private func established(by deadline: NIODeadline) -> EventLoopFuture<SSHConnection> {
     if isOver || connection?.isUsable == false { return eventLoop.makeFailedFuture(Gone()) }
     let promise = eventLoop.makePromise(of: SSHConnection.self)
@@ -114,14 +118,17 @@ final class SharedSession: @unchecked Sendable {
     if !settings.ignored.isEmpty {
       logger.debug("Not understood", metadata: ["ssh_config": "\(settings.ignored.joined(separator: ", "))"])
     }
+    if pool.journal?.mayAsk == false { settings.asksNobody = true }
     let failure = SSHFailure(settings)
+    let page = pool.journal?.open(SSHVisit(settings, server: failure.server), depth: depth)
     try await eventLoop.submit { self.failure = failure }.get()
     let channel = try await transport(settings, failure)
+    page?.note { $0.stage = .connected }
     let deadline = NIODeadline.now() + pool.limits.login
-    let judge = try await KnownHostsJudge(settings, logger: logger)
+    let judge = try await KnownHostsJudge(settings, logger: logger, page: page)
     let introduction = SSHConnection.Introduction(
       user: settings.user, judge: judge,
-      plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline))
+      plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline), page: page)
     do {
       try await eventLoop.flatSubmit { self.begin(promise, on: channel, introduction, failure) }.get()
     } catch {

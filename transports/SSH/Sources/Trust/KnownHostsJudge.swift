@@ -18,6 +18,7 @@ struct KnownHostsJudge: HostKeyJudge {
   private let hashesNames: Bool
   private let logger: Logger
   private let known: KnownHosts
+  private let page: SSHJournal.Page?
 
   fileprivate struct Files: Sendable {
     let user: [String]
@@ -25,8 +26,10 @@ struct KnownHostsJudge: HostKeyJudge {
   }
 
   /// Reads the files, off the event loop.
+  /// - Parameter page: where the session is examined; then nothing is written down.
   /// - Throws: where a file is there and cannot be read: it may be the one that revokes.
-  init(_ settings: HostSettings, logger: Logger) async throws(BywayError) {
+  init(_ settings: HostSettings, logger: Logger, page: SSHJournal.Page? = nil) async throws(BywayError) {
+    self.page = page
     host = settings.hostKeyAlias ?? settings.host
     // An alias names one machine, whatever its port.
     port = settings.hostKeyAlias == nil ? settings.port : 22
@@ -50,7 +53,11 @@ struct KnownHostsJudge: HostKeyJudge {
         .protocolViolation, "\(known.name) sent a host key that cannot be read.", processing: .none)
     }
     let refusal = HostKeyRefusal(host: host, port: port, key: key, files: files.user + files.global)
-    switch known.judge(key) {
+    let verdict = known.judge(key)
+    page?.note { $0.hostKey = SSHVisit.HostKey(key: key, verdict: verdict) }
+    switch verdict {
+    case .unknown where keyChecking == .acceptNew && page != nil:
+      return
     case .unknown where keyChecking == .acceptNew:
       try await Blocking.run { () throws(BywayError) in
         try Self.writing.withLock { _ throws(BywayError) in try accept(key, refusal) }
@@ -86,8 +93,10 @@ extension KnownHostsJudge.Files {
       } catch .missing {
         continue
       } catch {
-        throw BywayError(
+        var failure = BywayError(
           .linkUnavailable, "Cannot read the known hosts in \(file): \(error).", processing: .none, cause: error)
+        failure.evidence = UnusableFile(path: file)
+        throw failure
       }
     }
     return known

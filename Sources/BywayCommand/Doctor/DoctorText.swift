@@ -1,0 +1,50 @@
+import BywayDoctor
+import Primitives
+
+/// A report as people read it.
+struct DoctorText {
+  /// That of the longest title of a check, and two spaces.
+  private static let titleWidth = 14
+  private static let markWidth = 7
+
+  private let stream: StandardStream
+  private let style: TextStyle
+
+  init(_ stream: StandardStream) {
+    self.stream = stream
+    style = TextStyle(for: stream)
+  }
+
+  /// As soon as it is made.
+  func write(_ step: Step) throws {
+    let (mark, colour) = mark(of: step)
+    let words = self.words(of: step).visible
+    let title = Self.padded(step.title, to: Self.titleWidth)
+    try stream.write("\(title)\(colour(Self.padded(mark, to: Self.markWidth)))\(words)\n")
+  }
+
+  /// The last line.
+  func write(_ report: Report) throws {
+    try stream.write("\n\(style.bold(report.line.visible))\n")
+  }
+
+  /// What is wrong is said at the end: here, what was seen of it.
+  private func words(of step: Step) -> String {
+    if case .wrong = step.outcome, let saw = step.saw { return saw }
+    return [step.saw, step.diagnosis?.sentence].compactMap(\.self).joined(separator: " ")
+  }
+
+  private func mark(of step: Step) -> (String, (String) -> String) {
+    switch step.outcome {
+    case .sound: ("ok", style.good)
+    case .noted: ("note", style.accent)
+    case .undecided: ("?", style.faint)
+    case .wrong: ("wrong", style.bad)
+    case .skipped: ("-", style.faint)
+    }
+  }
+
+  private static func padded(_ text: String, to width: Int) -> String {
+    text + String(repeating: " ", count: max(1, width - text.count))
+  }
+}

@@ -1,0 +1,60 @@
+package import Byway
+import Primitives
+
+/// Examines links.
+package struct Doctor: Sendable {
+  private let transports: TransportRegistry
+
+  package init(_ transports: TransportRegistry) {
+    self.transports = transports
+  }
+
+  /// Goes through a link from the ground up, until something is wrong.
+  /// - Parameter observer: told of each step as it is made.
+  package func examine(
+    _ link: Link, observer: @escaping @Sendable (Step) async -> Void = { _ in }
+  ) async -> Report {
+    let examination = Examination(observer: observer)
+    var over: Examination.Over?
+    do throws(Examination.Over) {
+      try await examine(link, in: examination)
+    } catch {
+      over = error
+    }
+    await examination.belongings.release()
+    return Report(of: link.address.text, await examination.steps, over, after: await examination.duration)
+  }
+
+  /// The medium, then what HTTP finds at the far end of it.
+  private func examine(_ link: Link, in examination: Examination) async throws(Examination.Over) {
+    let link = link.examined
+    let ground: Ground
+    if let transport = link.medium as? any Examinable {
+      ground = try await transport.examine(link.address, in: examination)
+    } else if link.opening == .listen {
+      ground = .unasked
+    } else {
+      try await examination.make(ConnectionCheck(to: link.address, over: link.medium))
+      ground = .free
+    }
+    switch ground {
+    case .free:
+      if link.line != nil, link.opening != .listen { try await LineExamination(link: link).examine(in: examination) }
+      try await FarEndExamination(link).examine(in: examination)
+    case .unasked:
+      await examination.skip(GatewayCheck.self, because: "The far end opens the link, when it likes to.")
+    case .taken(let holder):
+      let client = try await examination.make(
+        ProxyCheck(holder: RunningProcess(holder), place: link.address.place, transports: transports))
+      try await examination.make(OriginCheck(client: client))
+    }
+  }
+}
+
+extension Link {
+  /// The same link over the transport that leaves nothing behind.
+  fileprivate var examined: Link {
+    guard let transport = medium as? any Examinable else { return self }
+    return replacing(medium: transport.examined)
+  }
+}

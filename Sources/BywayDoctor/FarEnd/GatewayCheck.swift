@@ -1,0 +1,33 @@
+import Byway
+import NIOCore
+import Primitives
+
+/// Somebody answers a PING of HTTP/2 (RFC 9113 §6.7).
+struct GatewayCheck: Check {
+  static let title = "gateway"
+
+  let link: Link
+
+  private static let patience = Duration.seconds(7)
+
+  var limit: Duration { Self.patience + .seconds(1) }
+
+  func examine(_ belongings: Belongings) async throws -> Finding<BywayClient> {
+    var configuration = BywayClient.Configuration.defaults
+    configuration.patience = .zero
+    configuration.timeout = .seconds(5)
+    let client = BywayClient(link, configuration: configuration)
+    belongings.add { await client.shutDown() }
+    guard link.framing == .http2 else { return .undecided("HTTP/1.1 has no PING.", client) }
+    let silence = BywayError(
+      .timedOut,
+      "\(link.address.place) accepts, and nobody has answered HTTP/2 there within \(Self.patience.components.seconds) s: start "
+        + "\"byway gateway\", or correct the address.")
+    do {
+      let roundTrip = try await withTimeLimit(Self.patience, throwing: silence) { try await client.ping() }
+      return .sound("It answers a PING in \(roundTrip.inMilliseconds) ms.", client)
+    } catch let error as BywayError {
+      return .wrong(Diagnosis(of: error, on: link))
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Byway
+import LineLayer
+import NIOCore
+import Primitives
+
+/// A running proxy that has a line for itself answers for it.
+struct ProxyCheck: Check {
+  static let title = "proxy"
+
+  let holder: RunningProcess
+  let place: String
+  let transports: TransportRegistry
+
+  var limit: Duration { .seconds(8) }
+
+  /// - Returns: a client of that proxy.
+  func examine(_ belongings: Belongings) async throws -> Finding<BywayClient> {
+    var obstacle: BywayError?
+    for address in transports.listeners(of: holder.id) {
+      guard let proxy = try? LinkProxy(address, in: transports) else { continue }
+      belongings.add { await proxy.shutDown() }
+      do {
+        let answer = try await proxy.ask()
+        let facts = answer.lineFacts.map { $0.dropFirst(LineStatistics.reportMark.count) }.joined(separator: "; ")
+        return .sound(
+          "The proxy at \(address) (\(holder)) has the line and is asked in its stead: a PING takes "
+            + "\(answer.roundTrip.inMilliseconds) ms. \(facts.isEmpty ? "" : "\(facts).")", proxy.client)
+      } catch let error as BywayError {
+        // Another kind of server, or a proxy whose link is down.
+        if error.code != .unsupported { obstacle = error }
+      }
+    }
+    if let obstacle {
+      return .wrong(
+        Diagnosis(.noGateway, "The proxy that has the line (\(holder)) gets no answer: \(obstacle.message)"))
+    }
+    return .wrong(
+      Diagnosis(
+        .inUse,
+        "\(place) is in use by \(holder), which is not a proxy that this user can ask: stop it to examine the line.",
+        command: "kill \(holder.id)"))
+  }
+}

@@ -1,0 +1,119 @@
+import Byway
+import LineLayer
+
+/// A gateway answers the question of who is there, at the rate that the link has.
+struct AnswerCheck: Check {
+  enum Answer: Sendable {
+    /// - Parameter after: from the question to its answer, with the time that both need on the wire.
+    case gateway(after: Duration)
+    /// All that was heard instead.
+    case somebodyElse(heard: [UInt8])
+  }
+
+  static let title = "answer"
+
+  /// The question is asked that often where the line is not too slow: with noise not every one arrives.
+  private static let mostTries = 6
+  private static let time = Duration.milliseconds(4000)
+  /// While somebody is in the middle of saying something, as a boot log is, the answer may have to wait.
+  private static let mostPatience = Duration.seconds(3)
+
+  let ear: LineEar
+  let question: LineQuestion
+  let bytesPerSecond: Int?
+
+  var limit: Duration { .seconds(7) }
+
+  /// A question and its answer on the wire, and a moment for who gives it.
+  private var pause: Duration {
+    max(.milliseconds(250), .milliseconds(50 * 1000 / max(bytesPerSecond ?? .max, 1)))
+  }
+
+  private var tries: Int { max(2, min(Self.mostTries, Int(Self.time / pause))) }
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Answer> {
+    let start = ContinuousClock.now
+    let before = await LineInstruments.read(from: ear.channel)
+    var heard: [UInt8] = []
+    var asked = 0
+    while true {
+      try Task.checkCancellation()
+      let askedAt = ContinuousClock.now
+      if asked < tries { ear.say(question.bytes) }
+      asked += 1
+      let known = heard
+      let more = await ear.listen(for: pause) { HeardFrames(known + $0).isTelling }
+      heard += more
+      let frames = HeardFrames(heard)
+      if frames.isTelling { return await conclude(heard, after: ContinuousClock.now - askedAt) }
+      let isOver = asked >= tries && more.isEmpty
+      if isOver || ContinuousClock.now - start > Self.mostPatience { return await missing(heard, since: before) }
+    }
+  }
+
+  /// - Parameter delay: of the last question, which may not be the one that was answered.
+  private func conclude(_ first: [UInt8], after delay: Duration) async -> Finding<Answer> {
+    var frames = HeardFrames(first)
+    // An echo comes first, an answer may follow.
+    if frames.sessions.contains(question.session) { frames.hear(await ear.listen(for: .milliseconds(300))) }
+    if let version = frames.helloVersion, version != FrameCodec.version { return foreign("version \(version)") }
+    if frames.hasReset(question.session, .version) { return foreign("another version") }
+    let isEchoed = frames.sessions.contains(question.session)
+    if frames.helloVersion != nil {
+      guard isEchoed else {
+        return .sound(
+          "A gateway answers after \(delay.inMilliseconds) ms, in version \(FrameCodec.version) of the line protocol.",
+          .gateway(after: delay))
+      }
+      return .wrong(
+        Diagnosis(
+          .localEcho,
+          "A gateway answers, but what is sent comes back as well: switch off the echo of the adapter (of RS-485 often), or of "
+            + "the terminal server."))
+    }
+    if isEchoed {
+      return .wrong(
+        Diagnosis(
+          .loopBack,
+          "What is sent comes back unchanged, and nobody answers: a loop-back plug, wires of TX and RX that touch, or a program "
+            + "that copies. Connect the device, and start \"byway gateway\" there."))
+    }
+    return .wrong(
+      Diagnosis(
+        .bothDial,
+        "The far end dials as well, so that nobody answers: run \"byway gateway\" there, not a proxy or a request.")
+    )
+  }
+
+  private func foreign(_ version: String) -> Finding<Answer> {
+    .wrong(
+      Diagnosis(
+        .foreignVersion,
+        "The far end speaks \(version) of the line protocol, and this is version \(FrameCodec.version): install the same release "
+          + "of byway at both ends."))
+  }
+
+  private func missing(_ heard: [UInt8], since before: LineInstruments) async -> Finding<Answer> {
+    var what = heard.isEmpty ? "nothing arrives" : "\(heard.count) bytes arrive, and none of them is an answer"
+    if let after = await LineInstruments.read(from: ear.channel).receiveErrors, let before = before.receiveErrors,
+      after.framing > before.framing || after.parity > before.parity
+    {
+      what +=
+        " (\(after.framing - before.framing) framing errors and \(after.parity - before.parity) of parity, as with another rate)"
+    }
+    return .undecided("Asked \(tries) times who is there: \(what).", .somebodyElse(heard: heard))
+  }
+}
+
+extension HeardFrames {
+  /// There is something in it that no stranger says by chance.
+  fileprivate var isTelling: Bool {
+    frames.contains { frame in
+      switch frame {
+      case .hello, .open: true
+      case .reset(_, let reason): reason == .version || reason == .bothDial
+      case .poll, .acknowledgement, .data: false
+      }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Byway
+
+/// The line opens, and what its wires for control say.
+struct CableCheck: Check {
+  static let title = "cable"
+
+  let address: LinkAddress
+  let medium: any Transport
+
+  func examine(_ belongings: Belongings) async throws -> Finding<LineEar> {
+    let ear: LineEar
+    do {
+      ear = try await LineEar.open(address, over: medium, belongings)
+    } catch let error as BywayError {
+      let fault: Fault = (error.cause is PortTaken) ? .inUse : .notConnected
+      return .wrong(Diagnosis(fault, error.message))
+    }
+    guard let lines = await LineInstruments.read(from: ear.channel).modemLines else {
+      return .undecided("It opens. Its driver does not tell the state of CTS, DSR and DCD.", ear)
+    }
+    let saw = "It opens. The far end's lines: \(Self.text(lines))."
+    if address[option: "flow"] == "rtscts", !lines.clearToSend {
+      return .wrong(
+        Diagnosis(
+          .notClearToSend,
+          "CTS is off, so that flow=rtscts keeps this end from sending: connect RTS and CTS crosswise, or leave out "
+            + "flow=rtscts at both ends."),
+        saw: saw)
+    }
+    return .sound(saw, ear)
+  }
+
+  /// A cable of three wires leaves all of them off, which is as good.
+  private static func text(_ lines: LineInstruments.ModemLines) -> String {
+    let named = [("CTS", lines.clearToSend), ("DSR", lines.dataSetReady), ("DCD", lines.carrier)]
+    let all = named.map { "\($0) \($1 ? "on" : "off")" }.joined(separator: ", ")
+    return named.contains { $0.1 } ? all : "\(all), as with a cable of three wires or with nothing plugged in"
+  }
+}

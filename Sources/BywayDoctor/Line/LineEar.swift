@@ -1,0 +1,110 @@
+import Byway
+import NIOCore
+
+/// A line that is open as it is, below the line layer: says bytes, and keeps what it hears.
+final class LineEar: Sendable {
+  /// Of what is heard and not yet taken; more is dropped.
+  private static let memory = 64 * 1024
+
+  let channel: any Channel
+  private let handler: NIOLoopBound<Hearing>
+
+  /// - Throws: ``BywayError`` where the line cannot be opened.
+  static func open(_ address: LinkAddress, over medium: any Transport, _ belongings: Belongings) async throws -> LineEar
+  {
+    try Task.checkCancellation()
+    let channel = try await belongings.channel {
+      try await medium.connect(to: address, context: .ofDoctor(within: .seconds(4)))
+    }
+    return try await channel.eventLoop.submit { try LineEar(channel) }.get()
+  }
+
+  /// On the channel's event loop.
+  private init(_ channel: any Channel) throws {
+    self.channel = channel
+    let hearing = Hearing(limit: Self.memory)
+    handler = NIOLoopBound(hearing, eventLoop: channel.eventLoop)
+    try channel.pipeline.syncOperations.addHandler(hearing)
+    channel.startReading()
+  }
+
+  /// A line that takes nothing, because its flow control says so, must not hold up the examination.
+  func say(_ bytes: [UInt8]) {
+    channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+  }
+
+  /// Listens for that long, or until what was heard suffices.
+  /// - Returns: all that was heard and not taken before.
+  func listen(
+    for limit: Duration, until isEnough: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
+  ) async -> [UInt8] {
+    let bytes = channel.eventLoop.flatSubmit {
+      self.handler.value.listen(for: TimeAmount(limit), on: self.channel, until: isEnough)
+    }
+    return (try? await bytes.get()) ?? []
+  }
+
+  /// Returns when the port is free again.
+  func close() async {
+    try? await channel.close().get()
+  }
+}
+
+/// The end of a line's pipeline.
+private final class Hearing: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private struct Wait {
+    let isEnough: @Sendable ([UInt8]) -> Bool
+    let promise: EventLoopPromise<[UInt8]>
+  }
+
+  private let limit: Int
+  private var heard: [UInt8] = []
+  private var wait: Wait?
+  private var isOver = false
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  func listen(
+    for time: TimeAmount, on channel: any Channel, until isEnough: @escaping @Sendable ([UInt8]) -> Bool
+  ) -> EventLoopFuture<[UInt8]> {
+    end()
+    let promise = channel.eventLoop.makePromise(of: [UInt8].self)
+    wait = Wait(isEnough: isEnough, promise: promise)
+    let timer = channel.eventLoop.assumeIsolated().scheduleTask(in: time) { self.end() }
+    promise.futureResult.whenComplete { _ in timer.cancel() }
+    if isOver || (!heard.isEmpty && isEnough(heard)) { end() }
+    return promise.futureResult
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let bytes = unwrapInboundIn(data)
+    heard += bytes.readableBytesView.prefix(limit - heard.count)
+    if let wait, wait.isEnough(heard) { end() }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isOver = true
+    end()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+
+  private func end() {
+    guard let wait else { return }
+    self.wait = nil
+    let heard = heard
+    self.heard = []
+    wait.promise.succeed(heard)
+  }
+}
+
+extension TimeAmount {
+  init(_ duration: Duration) { self = .nanoseconds(Int64(duration / .nanoseconds(1))) }
+}

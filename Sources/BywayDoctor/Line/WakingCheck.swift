@@ -1,0 +1,89 @@
+import Byway
+import Primitives
+
+/// Whether somebody answers who speaks only when spoken to: waits, then a carriage return, as the Enter key sends it, then an AT, which
+/// modems answer and HTTP servers reject.
+struct WakingCheck: Check {
+  static let title = "waking"
+
+  /// PPP asks again every three seconds (RFC 1661 §4.6).
+  private static let quiet = Duration.milliseconds(2200)
+  private static let patience = Duration.milliseconds(700)
+  private static let commonRates = [115_200, 9600, 57_600, 38_400, 19_200]
+
+  let address: LinkAddress
+  let medium: any Transport
+  let question: LineQuestion
+  /// Who was heard until now.
+  let speaker: LineSpeaker
+  /// Text that was heard while other rates were tried. It counts where nothing else is heard.
+  let late: [UInt8]
+
+  var limit: Duration { .seconds(10) }
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    let ear = try await LineEar.open(address, over: medium, belongings)
+    var heard: [UInt8] = []
+    if speaker != .terminalEcho {
+      heard += await ear.listen(for: Self.quiet) { !$0.isEmpty }
+      heard += await ear.listen(for: heard.isEmpty ? .zero : Self.patience)
+    }
+    for words in ["\r", "AT\r\n"] where LineSpeaker(heard, after: question).isUnknown {
+      try Task.checkCancellation()
+      ear.say(Array(words.utf8))
+      heard += await ear.listen(for: Self.patience)
+    }
+    await ear.close()
+    var found = LineSpeaker(heard.isEmpty ? late : heard, after: question)
+    // What is left of its echo.
+    if speaker == .terminalEcho, case .text = found { found = speaker }
+    if let diagnosis = found.diagnosis { return .wrong(diagnosis, saw: found.sight) }
+    if case .noise = found, let diagnosis = try await rate(belongings) {
+      return .wrong(diagnosis, saw: "It can be read at another rate.")
+    }
+    switch (speaker, found) {
+    case (.nobody, .nobody): return .wrong(Self.silence, saw: "Nobody answers a carriage return or an AT either.")
+    default: return .wrong(Self.noise(heard.count), saw: found.sight)
+    }
+  }
+
+  /// A prompt that only comes when it is asked for, at the rate at which it can be read.
+  private func rate(_ belongings: Belongings) async throws -> Diagnosis? {
+    guard medium.options.contains(where: { $0.name == "baud" }) else { return nil }
+    for baud in Self.commonRates where "\(baud)" != address[option: "baud"] ?? "115200" {
+      try Task.checkCancellation()
+      let option = LinkAddress.Option(name: "baud", value: "\(baud)")
+      guard let ear = try? await LineEar.open(address.adding(option), over: medium, belongings) else { continue }
+      ear.say([0x0D])
+      let heard = await ear.listen(for: .milliseconds(500)) { $0.count > 64 }
+      await ear.close()
+      guard heard.isText, let words = LineSpeaker(heard, after: question).words else { continue }
+      return Diagnosis(
+        .wrongRate, "With baud=\(baud) what arrives can be read, \"\(words)\": use the same rate at both ends.",
+        command: "byway doctor \(ShellWord.of(address.setting(option)))")
+    }
+    return nil
+  }
+
+  private static let silence = Diagnosis(
+    .silence,
+    "Nothing arrives, at any usual rate: is the device switched on, is the cable plugged in, do TX and RX cross, is GND connected, and "
+      + "does \"byway gateway\" run at its far end?")
+
+  private static func noise(_ count: Int) -> Diagnosis {
+    Diagnosis(
+      .onlyNoise,
+      "What arrives (\(count) bytes) can be read at no usual rate: set the same rate, parity and stop bits at both ends, and check GND "
+        + "and the levels (3.3 V, RS-232 and RS-485 do not go together).")
+  }
+}
+
+extension LineSpeaker {
+  /// It is worth asking further.
+  fileprivate var isUnknown: Bool {
+    switch self {
+    case .nobody, .terminalEcho, .noise: true
+    default: false
+    }
+  }
+}

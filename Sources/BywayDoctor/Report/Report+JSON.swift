@@ -1,0 +1,39 @@
+package import Primitives
+
+extension Report {
+  /// As docs/doctor.schema.json has it.
+  package var json: JSON {
+    var diagnosis: Diagnosis?
+    if case .noted(let one) = verdict { diagnosis = one }
+    if case .wrong(let one) = verdict { diagnosis = one }
+    return [
+      "schema": 1, "link": .string(link), "verdict": .string(word),
+      "fault": diagnosis.map { .string($0.fault.rawValue) },
+      "sentence": .string(line), "command": diagnosis?.command.map { .string($0) }, "seconds": Self.seconds(duration),
+      "steps": .array(steps.map(Self.json)),
+    ]
+  }
+
+  private static func json(_ step: Step) -> JSON {
+    [
+      "check": .string(step.title), "outcome": .string(step.word), "saw": step.saw.map { .string($0) },
+      "fault": step.diagnosis.map { .string($0.fault.rawValue) },
+      "sentence": step.diagnosis.map { .string($0.sentence) },
+      "command": step.diagnosis?.command.map { .string($0) }, "seconds": seconds(step.duration),
+    ]
+  }
+
+  private var word: String {
+    switch verdict {
+    case .sound: "sound"
+    case .noted: "noted"
+    case .wrong: "wrong"
+    case .unfinished: "unfinished"
+    }
+  }
+
+  /// To the millisecond.
+  private static func seconds(_ duration: Duration) -> JSON {
+    .number(Double(Int(duration / .milliseconds(1))) / 1000)
+  }
+}

@@ -1,0 +1,59 @@
+import Primitives
+
+/// What came of an examination.
+package struct Report: Sendable {
+  package enum Verdict: Sendable {
+    case sound
+    /// It works, but.
+    case noted(Diagnosis)
+    case wrong(Diagnosis)
+    /// It was given up, or interrupted.
+    case unfinished(String)
+  }
+
+  package let link: String
+  package let steps: [Step]
+  package let verdict: Verdict
+  package let duration: Duration
+
+  init(of link: String, _ steps: [Step], _ over: Examination.Over?, after duration: Duration) {
+    self.link = link
+    self.steps = steps
+    self.duration = duration
+    verdict =
+      switch over {
+      case .late: .unfinished("\(steps.last?.title ?? "A check") took too long, so that nobody can say. Try again.")
+      case .cancelled: .unfinished("Interrupted.")
+      case .wrong, nil: Self.verdict(of: steps)
+      }
+  }
+
+  /// The worst of it: what is noted first lies deepest.
+  private static func verdict(of steps: [Step]) -> Verdict {
+    let diagnoses = steps.compactMap { step in step.diagnosis.map { (step, $0) } }
+    if let (_, diagnosis) = diagnoses.first(where: { if case .wrong = $0.0.outcome { true } else { false } }) {
+      return .wrong(diagnosis)
+    }
+    return diagnoses.first.map { .noted($0.1) } ?? .sound
+  }
+
+  /// What is wrong and the command that mends it, or that the link is sound.
+  package var line: String {
+    switch verdict {
+    case .sound: "\(link) is sound."
+    case .noted(let diagnosis): "\(link) works. \(diagnosis.line)"
+    case .wrong(let diagnosis): diagnosis.line
+    case .unfinished(let reason): reason
+    }
+  }
+
+  package var isUsable: Bool {
+    switch verdict {
+    case .sound, .noted: true
+    case .wrong, .unfinished: false
+    }
+  }
+
+  /// What `--fix` may do something about, in the order of the checks.
+  package var mendable: [Diagnosis] { steps.compactMap(\.diagnosis).filter { $0.remedy != nil } }
+}

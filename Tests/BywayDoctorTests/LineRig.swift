@@ -1,0 +1,48 @@
+import Byway
+import BywayDoctor
+import BywayGateway
+import HTTPTypes
+import LineDevices
+import LineEmulation
+import Logging
+import SerialTransport
+import TCPTransport
+import TestTools
+import UnixTransport
+
+/// An emulated line: the doctor's end is a, the device's is b.
+final class LineRig: Sendable {
+  static let transports = TransportRegistry([SerialTransport(), UnixTransport(), TCPTransport()])
+
+  let folder: TemporaryFolder
+  let line: PseudoTerminalLine
+  private let baud: Int
+
+  /// - Parameter back: the direction to the doctor, where it differs.
+  init(_ configuration: LineConfiguration = LineConfiguration(), back: LineConfiguration? = nil) throws {
+    folder = try TemporaryFolder()
+    baud = configuration.baud
+    line = try PseudoTerminalLine(configuration, back: back, paths: (folder["a"], folder["b"]))
+  }
+
+  var near: String { "serial:\(folder["a"])?baud=\(baud)" }
+  var far: String { "serial:\(folder["b"])?baud=\(baud)" }
+
+  func gateway(origin: Origin = .handler { _ in Response(status: .ok) }) async throws -> Gateway {
+    var configuration = GatewayConfiguration(links: [try Self.transports.link(far)], origin: origin)
+    configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    return try await Gateway.start(configuration)
+  }
+
+  func examine() async throws -> Report { try await Self.examine(near) }
+
+  /// Where so much else runs that it was given up, it is made again: that blames nobody.
+  static func examine(_ link: String) async throws -> Report {
+    let doctor = Doctor(transports)
+    for _ in 0..<2 {
+      let report = await doctor.examine(try transports.link(link))
+      guard case .unfinished = report.verdict, !Task.isCancelled else { return report }
+    }
+    return await doctor.examine(try transports.link(link))
+  }
+}

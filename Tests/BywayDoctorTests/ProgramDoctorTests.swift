@@ -1,0 +1,57 @@
+import Byway
+import BywayDoctor
+import Foundation
+import ProcessTransport
+import TestPeers
+import TestTools
+import Testing
+
+/// Links over the standard streams of programs, sound and not.
+@Suite("Doctor: programs", .timeLimit(.minutes(2))) struct ProgramDoctorTests {
+  private let transports = TransportRegistry([ExecTransport()])
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func examine(_ command: String) async throws -> Report {
+    await Doctor(transports).examine(try transports.link("exec:\(command)"))
+  }
+
+  @Test("a gateway on its standard streams is sound")
+  func sound() async throws {
+    let origin = try await OriginServer(on: .unix(folder["o"]))
+    let report = try await examine("\(BywayProcess.command()) gateway --link stdio: --origin \(origin.endpoint)")
+    #expect(report.expects(nil), "\(report.json)")
+    await origin.stop()
+  }
+
+  @Test("a program that is not there, by its name and by its path")
+  func missing() async throws {
+    for command in ["no-such-program-here -x", "\(folder["none"])"] {
+      let report = try await examine(command)
+      #expect(report.expects(.noProgram), "\(report.json)")
+    }
+  }
+
+  @Test("a file that is not executable, a folder, a script without #!")
+  func notExecutable() async throws {
+    let script = try folder.write("echo hello\n", to: "script")
+    let report = try await examine(script)
+    #expect(report.expects(.notExecutable) && report.line.hasSuffix("Run: chmod +x \(script)"), "\(report.json)")
+    let directory = try await examine(folder.path)
+    #expect(directory.expects(.notExecutable), "\(directory.json)")
+    chmod(script, 0o755)
+    let bare = try await examine(script)
+    #expect(bare.expects(.notExecutable) && bare.line.contains("must begin with #!"), "\(bare.json)")
+  }
+
+  @Test("a program that ends at once, and its last words; one that greets before it begins")
+  func ends() async throws {
+    let ended = try await examine("sh -c \"echo no such device >&2; exit 3\"")
+    #expect(ended.expects(.programEnded) && ended.line.contains("no such device"), "\(ended.json)")
+    let greeting = try await examine("sh -c \"echo Welcome to Example; exec cat\"")
+    #expect(greeting.expects(.chatter) && greeting.line.contains("Welcome to Example"), "\(greeting.json)")
+    let echo = try await examine("cat")
+    #expect(echo.expects(.loopBack), "\(echo.json)")
+  }
+}

@@ -1,0 +1,97 @@
+import BywayDoctor
+import Foundation
+import LineEmulation
+import TestPeers
+import TestTools
+import Testing
+
+/// Devices that are not there, not devices, not ours, or in use.
+@Suite("Doctor: serial devices", .timeLimit(.minutes(2))) struct SerialDoctorTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func expect(
+    _ fault: Fault, at path: String, words: [String] = [], sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let report = try await LineRig.examine("serial:\(path)")
+    #expect(report.expects(fault), "\(report.json)", sourceLocation: sourceLocation)
+    for word in words { #expect(report.line.contains(word), "\(report.line)", sourceLocation: sourceLocation) }
+  }
+
+  @Test("no such device") func missing() async throws {
+    try await expect(.noFile, at: "/dev/ttyNowhere0", words: ["byway ports"])
+  }
+
+  @Test("a regular file, a folder, a device that is not a terminal") func notADevice() async throws {
+    try await expect(.notADevice, at: folder.write("x", to: "file"), words: ["regular file"])
+    try await expect(.notADevice, at: folder.path, words: ["a folder"])
+    try await expect(.notADevice, at: "/dev/null")
+  }
+
+  @Test("no such USB adapter") func adapter() async throws {
+    let report = try await LineRig.examine("serial:usb:1d50:ffff")
+    #expect(report.expects(.noFile), "\(report.json)")
+  }
+
+  @Test("a login, ModemManager or another program has the port")
+  func held() async throws {
+    let cases: [(String, Fault, String)] = [
+      ("agetty", .loginHere, "systemctl disable --now serial-getty@"),
+      ("ModemManager", .modemManager, "70-byway-serial.rules"), ("picocom", .inUse, "kill "),
+    ]
+    for (name, fault, words) in cases {
+      let device = try DeviceProgram()
+      let process = try await PortHolder.start(named: name, on: device.path, in: folder)
+      try await expect(fault, at: device.path, words: [words])
+      await process.stop()
+      device.stop()
+    }
+  }
+
+  @Test("a proxy that has the line is asked instead, and not disturbed")
+  func proxy() async throws {
+    let rig = try LineRig()
+    let gateway = try await rig.gateway()
+    let proxy = try await BywayProcess.proxy(["--link", rig.near, "--listen", "127.0.0.1:0"])
+    let url = try "http://\(proxy.endpoint())/"
+    #expect(try await Curl.fetch(url).status == 200)
+    let report = try await rig.examine()
+    #expect(report.expects(nil), "\(report.json)")
+    #expect(report.steps.contains { $0.title == "proxy" })
+    #expect(try await Curl.fetch(url).status == 200)
+    await proxy.process.stop()
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("a proxy that has the line and hears nothing on it")
+  func proxyOnDeadLine() async throws {
+    let rig = try LineRig()
+    let proxy = try await BywayProcess.proxy(["--link", rig.near, "--listen", "127.0.0.1:0"])
+    // It opens the line with its first request.
+    async let waiting = Curl.fetch("http://\(proxy.endpoint())/")
+    #expect(try await eventually { PortHolder.hasLock(on: rig.line.path(of: .a)) })
+    let report = try await rig.examine()
+    #expect(report.expects(.noGateway), "\(report.json)")
+    _ = try? await waiting
+    await proxy.process.stop()
+  }
+
+  @Test("this user may not open it: the command that mends it is named")
+  func permission() async throws {
+    let device = try DeviceProgram()
+    chmod(device.path, geteuid() == 0 ? 0o660 : 0o000)
+    var program = try BywayProcess.command()
+    var arguments: [String] = []
+    if geteuid() == 0 {
+      let copy = folder["byway"]
+      _ = try await Program.bash.run(["-c", #"cp "$1" "$2"; chmod 755 "$2""#, "test", program, copy])
+      arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", copy]
+      program = try Program.setpriv.path()
+    }
+    let result = try await Program.run(program, arguments + ["doctor", "--json", "serial:\(device.path)"])
+    #expect(result.exitCode == 69, "\(result.errorText)")
+    #expect(result.text.contains(#""fault":"no-permission""#) && result.text.contains("usermod -aG"), "\(result.text)")
+    device.stop()
+  }
+}

@@ -1,0 +1,125 @@
+import Byway
+import BywayDoctor
+import BywayGateway
+import Foundation
+import HTTPTypes
+import TCPTransport
+import TestPeers
+import TestTools
+import Testing
+import TransportTestSupport
+
+/// Links over TLS, sound and not.
+@Suite("Doctor: TLS", .timeLimit(.minutes(2))) struct TLSDoctorTests {
+  private let transports = TransportRegistry([TCPTransport(), TLSTransport()])
+  private let ca: Certificates
+
+  init() async throws { ca = try await Certificates() }
+
+  /// - Parameter place: host and port.
+  private func examine(_ place: String, _ options: String) async throws -> Report {
+    await Doctor(transports).examine(try transports.link("tls://\(place)?\(options)"))
+  }
+
+  /// - Parameter listening: the link of the gateway, port 0.
+  private func withGateway(_ listening: String, body: (_ place: String) async throws -> Void) async throws {
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(links: [try transports.link(listening)], origin: .handler { _ in Response(status: .ok) }))
+    let place = try #require(gateway.addresses.first).hostPort()
+    try await body("\(place)")
+    await gateway.stop(within: .zero)
+  }
+
+  private var trust: String { "ca=\(ca.authority)" }
+
+  @Test("two ends that know each other are sound; one that shows no certificate, or a stranger's, is told so")
+  func clients() async throws {
+    try await withGateway("tls://127.0.0.1:0?\(ca.server.options)&\(trust)") { place in
+      let report = try await examine(place, "\(trust)&\(ca.client.options)")
+      #expect(report.expects(nil), "\(report.json)")
+      let none = try await examine(place, trust)
+      #expect(none.expects(.clientCertificateWanted), "\(none.json)")
+      let other = try await Certificates()
+      let stranger = try await examine(place, "\(trust)&\(other.client.options)")
+      #expect(stranger.expects(.clientCertificateRefused), "\(stranger.json)")
+      let old = try await ca.issue("old-client", names: "DNS:client.test", days: -1)
+      let expired = try await examine(place, "\(trust)&\(old.options)")
+      #expect(
+        expired.expects(.clientCertificateRefused) && expired.steps.first?.diagnosis?.fault == .ownCertificate,
+        "\(expired.json)")
+    }
+  }
+
+  @Test("a certificate that has expired, one that is not valid yet, one for another name, one of another authority")
+  func certificates() async throws {
+    let other = try await Certificates()
+    let named = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
+    for (identity, fault, word) in [
+      (try await ca.issue("old", days: -1), Fault.expired, "has expired on 20"),
+      (try await ca.issueForTheFuture("early"), .notYetValid, "sudo timedatectl set-ntp true"),
+      (named, .wrongName, "It is for gateway.example, 10.0.0.1."), (other.server, .unknownAuthority, "ca=FILE"),
+    ] {
+      try await withGateway("tls://127.0.0.1:0?\(identity.options)") { place in
+        let report = try await examine(place, trust)
+        #expect(report.expects(fault) && report.line.contains(word), "\(report.json)")
+        if fault == .wrongName {
+          #expect(report.line.hasSuffix("Run: byway doctor 'tls://\(place)?\(trust)&name=gateway.example'"))
+          let mended = try await examine(place, "\(trust)&name=gateway.example")
+          #expect(mended.expects(nil), "\(mended.json)")
+        }
+      }
+    }
+  }
+
+  @Test("a server of another HTTP, and one that is too old")
+  func servers() async throws {
+    let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
+    let report = try await examine("\(nginx.endpoint)", trust)
+    #expect(report.expects(.noCommonProtocol), "\(report.json)")
+    let sound = try await examine("\(nginx.endpoint)", "\(trust)&http=1.1")
+    #expect(sound.isUsable, "\(sound.json)")
+    await nginx.stop()
+
+    let endpoint = try Endpoint.tcp(Endpoint.freePort())
+    let openssl = try ChildProcess(
+      Program.openssl.path(),
+      ["s_server", "-accept", "\(endpoint)", "-cert", ca.server.cert, "-key", ca.server.key, "-quiet", "-tls1_1"]
+        + ["-cipher", "ALL:@SECLEVEL=0"])
+    try await endpoint.waitUntilReachable(by: openssl)
+    let old = try await examine("\(endpoint)", trust)
+    #expect(old.expects(.noCommonVersion), "\(old.json)")
+    await openssl.stop()
+  }
+
+  @Test("what answers without TLS: a gateway, a web server, a mail server, an SSH server")
+  func plain() async throws {
+    try await withGateway("tcp://127.0.0.1:0") { place in
+      let report = try await examine(place, trust)
+      #expect(report.expects(.notTLS) && report.line.contains("without TLS, as a gateway"), "\(report.json)")
+    }
+    let nginx = try await NginxServer(in: TemporaryFolder())
+    let web = try await examine("\(nginx.endpoint)", trust)
+    #expect(web.expects(.notTLS) && web.line.contains("a web server without TLS"), "\(web.json)")
+    await nginx.stop()
+    for (words, name) in [("220 mx.test ESMTP\r\n", "a mail server"), ("SSH-2.0-OpenSSH_9.2p1\r\n", "an SSH server")] {
+      let server = try await WordyServer(words)
+      let report = try await examine("127.0.0.1:\(server.port)", trust)
+      #expect(report.expects(.wrongScheme) && report.line.contains(name), "\(report.json)")
+      await server.stop()
+    }
+  }
+
+  @Test("nobody listens, or the key is everybody's, before anything is sent")
+  func before() async throws {
+    let port = try UnusedPort()
+    let report = try await examine("127.0.0.1:\(port.port)", trust)
+    #expect(report.expects(.nobodyListens), "\(report.json)")
+    let exposed = try await ca.issue("exposed")
+    chmod(exposed.key, 0o644)
+    let key = try await examine("127.0.0.1:\(port.port)", "\(trust)&\(exposed.options)")
+    #expect(key.expects(.exposedKey) && key.line.hasSuffix("Run: chmod 600 \(exposed.key)"), "\(key.json)")
+    let missing = try await examine("127.0.0.1:\(port.port)", "ca=\(ca.authority).no")
+    #expect(missing.expects(.badSettings), "\(missing.json)")
+    withExtendedLifetime(port) {}
+  }
+}

@@ -1,0 +1,47 @@
+import Byway
+import BywayDoctor
+import BywayGateway
+import Glibc
+import HTTPTypes
+import TestTools
+import Testing
+import UnixTransport
+
+/// Sockets of this machine, sound and not.
+@Suite("Doctor: Unix sockets", .timeLimit(.minutes(2))) struct UnixDoctorTests {
+  private let folder: TemporaryFolder
+  private let transports = TransportRegistry([UnixTransport()])
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func examine(_ link: String) async throws -> Report {
+    await Doctor(transports).examine(try transports.link(link))
+  }
+
+  private func gateway(_ origin: Origin) async throws -> Gateway {
+    try await Gateway.start(
+      GatewayConfiguration(links: [try transports.link("unix:\(folder["s"])")], origin: origin))
+  }
+
+  @Test("a gateway whose origin answers is sound")
+  func sound() async throws {
+    let gateway = try await gateway(.handler { _ in Response(status: .ok) })
+    let report = try await examine("unix:\(folder["s"])")
+    #expect(report.expects(nil), "\(report.json)")
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("a missing file, a regular file, a socket that nobody has")
+  func files() async throws {
+    #expect(try await examine("unix:\(folder["missing"])").expects(.noFile))
+    try folder.write("x", to: "regular")
+    #expect(try await examine("unix:\(folder["regular"])").expects(.notASocket))
+  }
+
+  @Test("a gateway without its origin")
+  func noOrigin() async throws {
+    let gateway = try await gateway(Origin("unix:\(folder["o"])"))
+    #expect(try await examine("unix:\(folder["s"])").expects(.noOrigin))
+    await gateway.stop(within: .zero)
+  }
+}

@@ -1,0 +1,22 @@
+package import Byway
+package import BywayDoctor
+import Glibc
+
+extension ExecTransport: Examinable {
+  package func examine(
+    _ address: LinkAddress, in examination: Examination
+  ) async throws(Examination.Over) -> Ground {
+    let program = try await examination.make(ProgramCheck(address: address))
+    try await examination.make(ExecutableCheck(path: program))
+    return .free
+  }
+
+  /// A program may greet, or say on its standard output why it cannot go on.
+  package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? {
+    guard let command = try? CommandLineWords(address.path) else { return nil }
+    if let failure = error.cause as? ChildProcess.SpawnFailure, failure.code == ENOEXEC {
+      return Diagnosis(.notExecutable, error.message)
+    }
+    return Diagnosis(chatterOf: command.name, error)
+  }
+}

@@ -1,0 +1,30 @@
+import BywayDoctor
+import Glibc
+import Primitives
+
+/// This user may run the program, and it is one.
+struct ExecutableCheck: Check {
+  static let title = "executable"
+
+  let path: String
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    let status: FileStatus
+    do {
+      status = try FileStatus(of: path)
+    } catch {
+      return .wrong(Diagnosis(.noPermission, "\(path) cannot be looked at: \(error)."))
+    }
+    let mode = String(status.permissions, radix: 8)
+    guard status.kind == .regular else {
+      return .wrong(Diagnosis(.notExecutable, "\(path) is not a program: correct the link."))
+    }
+    guard access(path, X_OK) == 0 else {
+      return .wrong(
+        Diagnosis(
+          .notExecutable, "\(path) is not executable (mode \(mode)): allow it, or correct the link.",
+          command: "chmod +x \(ShellWord.of(path))"))
+    }
+    return .sound("This user may run it (mode \(mode)).")
+  }
+}

@@ -1,0 +1,35 @@
+import Byway
+import BywayDoctor
+import Glibc
+import Primitives
+
+/// The program that the link names is there.
+struct ProgramCheck: Check {
+  static let title = "program"
+
+  let address: LinkAddress
+
+  /// - Returns: the path of the program, as the search path has it.
+  func examine(_ belongings: Belongings) async throws -> Finding<String> {
+    let program: String
+    do {
+      program = try CommandLineWords(address.path).words[0]
+    } catch {
+      return .wrong(Diagnosis(.badSettings, BywayError(error).message))
+    }
+    if program.contains("/") {
+      guard access(program, F_OK) == 0 else {
+        return .wrong(Diagnosis(.noProgram, "The program \(program) does not exist: correct the path."))
+      }
+      return .sound("\(program) is there.", program)
+    }
+    // As posix_spawnp(3) looks for it: what cannot be run is passed over, and remembered.
+    let folders = (Environment["PATH"] ?? "/bin:/usr/bin").split(separator: ":")
+    let found = folders.map { "\($0)/\(program)" }.filter { (path: String) in access(path, F_OK) == 0 }
+    guard let path = found.first(where: { (path: String) in access(path, X_OK) == 0 }) ?? found.first else {
+      return .wrong(
+        Diagnosis(.noProgram, "Command not found: \(program). Install it, or write its full path in the link."))
+    }
+    return .sound("\(program) is \(path).", path)
+  }
+}

@@ -1,0 +1,19 @@
+import Byway
+import BywayDoctor
+
+/// Both ends know a key exchange, a type of host key, a cipher and an integrity check in common (RFC 4253 §7.1).
+struct SSHAlgorithmsCheck: Check {
+  static let title = "algorithms"
+
+  let stop: ExaminedLogin.Stop
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    if stop.visit.stage >= .agreed { return .sound("\(stop.visit.agreement ?? "Agreed").") }
+    let error = stop.error?.message ?? "No key exchange took place."
+    guard stop.visit.identification.mismatch != nil else { return .wrong(Diagnosis(.noKeyExchange, error)) }
+    return .wrong(
+      Diagnosis(
+        .noCommonAlgorithm,
+        "\(error) Allow one of these in its sshd_config, and run \"sudo systemctl reload ssh\" there."))
+  }
+}

@@ -1,0 +1,99 @@
+import Byway
+import BywayDoctor
+import Primitives
+
+/// The server opens what the link leads to from there.
+struct SSHChannelCheck: Check {
+  static let title = "channel"
+
+  let transport: SSHTransport
+  let address: LinkAddress
+  /// Of the login that got that far; `nil` where the channel opened.
+  let error: BywayError?
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    let target = try SSHTarget(address)
+    let host = target.login.host
+    switch target.purpose {
+    case .listen(_, let port):
+      guard let error else {
+        return .undecided("Whether \(host) listens on port \(port) is not tried: a running gateway may have it.")
+      }
+      return .wrong(Diagnosis(.notConnected, error.message))
+    case .dial(let destination):
+      guard let error else { return .sound("\(host) opens \(destination.words).") }
+      let refusal = error.evidence as? ChannelRefusal
+      if case .socket(let path) = destination, refusal == .connectFailed || refusal == .prohibited {
+        let seen = await transport.farSocket(of: address, context: .ofDoctor(within: .seconds(4)))
+        return .wrong(diagnosis(of: path, seen, host, error))
+      }
+      return .wrong(diagnosis(refusal, destination, host, error))
+    }
+  }
+
+  private func diagnosis(
+    _ refusal: ChannelRefusal?, _ destination: SSHDestination, _ host: String, _ error: BywayError
+  ) -> Diagnosis {
+    switch (refusal, destination) {
+    case (.prohibited, .port(let place, let port)), (.unknownType, .port(let place, let port)):
+      Diagnosis(
+        .forwardingProhibited,
+        "The SSH server on \(host) lets nobody through to \(place):\(port): set AllowTcpForwarding yes in its sshd_config (and look at "
+          + "PermitOpen), and run \"sudo systemctl reload ssh\" there.")
+    case (.unknownType, .socket):
+      Diagnosis(
+        .forwardingProhibited,
+        "The SSH server on \(host) cannot connect to Unix sockets: use ?tcp=HOST:PORT or ?command=… in the link.")
+    case (.connectFailed, .port(let place, let port)):
+      Diagnosis(
+        .nobodyListens,
+        "\(host) cannot connect to \(place):\(port) from there: start \"byway gateway --link tcp://127.0.0.1:\(port)\" there, or "
+          + "correct tcp= in the link.")
+    default: Diagnosis(.notConnected, error.message)
+    }
+  }
+
+  private func diagnosis(of path: String, _ seen: FarSocket?, _ host: String, _ error: BywayError) -> Diagnosis {
+    switch seen {
+    case .missing:
+      Diagnosis(
+        .noFile,
+        "There is no socket \(path) on \(host): start \"byway gateway --link unix:\(path)\" there, or correct the path."
+      )
+    case .stale:
+      Diagnosis(
+        .nobodyListens,
+        "Nobody seems to listen on \(path) on \(host) any more: start \"byway gateway --link unix:\(path)\" there.")
+    case .denied:
+      Diagnosis(
+        .noPermission,
+        "This user may not connect to \(path) on \(host): give the gateway's link there a wider ?mode=, or log in as another user.",
+        command: "ssh \(sshWords) ls -l \(ShellWord.of(path))")
+    case .closed(let folder):
+      Diagnosis(
+        .noPermission,
+        "This user may not look into \(folder) on \(host), where \(path) should be: log in as another user.",
+        command: "ssh \(sshWords) ls -ld \(ShellWord.of(folder))")
+    case .notASocket:
+      Diagnosis(.notASocket, "\(path) on \(host) is not a socket: correct the path of the link, or the gateway's.")
+    case .there:
+      Diagnosis(
+        .forwardingProhibited,
+        "\(path) is there and this user may connect to it, so it is the SSH server on \(host) that lets nobody through: set "
+          + "AllowStreamLocalForwarding yes in its sshd_config, and run \"sudo systemctl reload ssh\" there.")
+    case nil: Diagnosis(.notConnected, error.message)
+    }
+  }
+
+  private var sshWords: String { transport.journal?.visits.last?.sshWords ?? address.authority ?? "" }
+}
+
+extension SSHDestination {
+  fileprivate var words: String {
+    switch self {
+    case .socket(let path): path
+    case .port(let host, let port): "\(host):\(port)"
+    case .command(let command): "a session for \"\(command.prefix(80))\""
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Byway
+import BywayDoctor
+import Glibc
+import Primitives
+
+/// The server lets this user in.
+struct SSHLoginCheck: Check {
+  static let title = "login"
+
+  let stop: ExaminedLogin.Stop
+
+  private var visit: SSHVisit { stop.visit }
+  private var user: String { visit.settings.user }
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    if visit.stage >= .loggedIn {
+      return .sound("\(user) is in\(visit.tried.last.map { " with \($0)" } ?? "").")
+    }
+    let error = stop.error?.message ?? "\(visit.server) refused the login."
+    let diagnosis = visit.report.map { self.diagnosis($0, error) } ?? unfinished(error)
+    // Not a key that stayed locked: the server has seen no signature of it.
+    let refused = visit.report?.tried ?? visit.tried
+    let isNamed = refused.allSatisfy(diagnosis.sentence.contains)
+    return .wrong(diagnosis, saw: isNamed ? nil : "Refused: \(refused.joined(separator: ", ")).")
+  }
+
+  /// The server ended it, or something here did, before all was tried.
+  private func unfinished(_ error: String) -> Diagnosis {
+    guard visit.farewell?.contains("Too many authentication failures") == true else {
+      return Diagnosis(.loginRefused, error)
+    }
+    return Diagnosis(
+      .tooManyKeys,
+      "\(visit.server) ended the login after \(visit.tried.count) keys (MaxAuthTries), none of which it takes: name the right one "
+        + "in the link with identity=FILE, or with IdentityFile and IdentitiesOnly yes in ~/.ssh/config.")
+  }
+
+  /// What lies nearest comes first: a key that cannot be used is no reason to look at the server.
+  private func diagnosis(_ report: LoginReport, _ error: String) -> Diagnosis {
+    if let locked = report.locked.first { return diagnosis(locked) }
+    for obstacle in report.obstacles {
+      if let diagnosis = diagnosis(obstacle) { return diagnosis }
+    }
+    if report.tried.isEmpty {
+      for case .agent(let path, _) in report.obstacles where isWanted("publickey") {
+        return Diagnosis(
+          .noAgent, "\(error) The ssh-agent at \(path) is not to be reached: start one, and give it a key.",
+          command: "eval \"$(ssh-agent)\" && ssh-add")
+      }
+    }
+    if report.lacksPassword, !isWanted("publickey") {
+      return Diagnosis(
+        .passwordWanted,
+        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and nobody could be asked for "
+          + "it: run this in a terminal, or name the variable that holds it with password=env:NAME in the link.")
+    }
+    return Diagnosis(.loginRefused, error, command: isWanted("publickey") ? keyCommand(report) : nil)
+  }
+
+  private func isWanted(_ method: String) -> Bool { visit.offers.contains(method) }
+
+  private func diagnosis(_ locked: LoginReport.LockedKey) -> Diagnosis {
+    let add = "ssh-add \(ShellWord.of(locked.path))"
+    return Diagnosis(.lockedKey, "\(locked.path): \(locked.problem).", command: add)
+  }
+
+  /// `nil` where it is no reason by itself.
+  private func diagnosis(_ obstacle: LoginObstacle) -> Diagnosis? {
+    switch obstacle {
+    case .file(let path, .exposed):
+      Diagnosis(.exposedKey, "\(obstacle)", command: "chmod 600 \(ShellWord.of(path))")
+    case .file(let path, .file(.system(let problem))) where problem.code == EACCES:
+      Diagnosis(.noPermission, "\(obstacle)", command: "ls -l \(ShellWord.of(path))")
+    case .file(_, .file(.missing)):
+      Diagnosis(.noKeyFile, "The key file \(obstacle) Correct identity= in the link, or IdentityFile in ~/.ssh/config.")
+    case .file(let path, .unsupported):
+      Diagnosis(.unusableKey, "\(obstacle)", command: "ssh-add \(ShellWord.of(path))")
+    case .file: Diagnosis(.unusableKey, "\(obstacle)")
+    case .keyType(let path, _):
+      Diagnosis(
+        .unusableKey, "\(obstacle) Make one that is.",
+        command: "ssh-keygen -t ed25519 -f \(ShellWord.of(path + "_ed25519"))")
+    case .publicHalf(let path):
+      Diagnosis(
+        .unusableKey, "\(obstacle)",
+        command: "ssh-add \(ShellWord.of(path.hasSuffix(".pub") ? String(path.dropLast(4)) : path))")
+    case .signature(let error): Diagnosis(.unusableKey, error.message)
+    case .agent, .agentKinds: nil
+    }
+  }
+
+  /// Brings a key of this user to the server, which needs another way in.
+  private func keyCommand(_ report: LoginReport) -> String {
+    if report.tried.isEmpty { return "ssh-keygen -t ed25519 && ssh-copy-id \(visit.sshWords)" }
+    let file = visit.settings.identityFiles.first { path in report.tried.contains { $0.hasPrefix(path) } }
+    let identity = file.map { "-i \(ShellWord.of($0)) " } ?? ""
+    return "ssh-copy-id \(identity)\(visit.sshWords)"
+  }
+}

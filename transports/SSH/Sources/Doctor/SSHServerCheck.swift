@@ -1,0 +1,74 @@
+import Byway
+import BywayDoctor
+import NIOCore
+
+/// Logs in as the link would, and opens what it leads to; that the first server is one of SSH is for this check to say, the rest
+/// for those that follow.
+struct SSHServerCheck: Check {
+  static let title = "SSH server"
+
+  /// A server that says nothing at all is given up earlier, by the session.
+  private static let patience = TimeAmount.seconds(12)
+
+  let transport: SSHTransport
+  let address: LinkAddress
+
+  var limit: Duration { .seconds(13) }
+
+  func examine(_ belongings: Belongings) async throws -> Finding<ExaminedLogin> {
+    let login = await attempt()
+    guard let visit = login.visits.first else {
+      return .wrong(Diagnosis(.notConnected, login.error?.message ?? "No session of SSH began."))
+    }
+    return Self.judge(visit, login, stage: login.stop(0))
+  }
+
+  private func attempt() async -> ExaminedLogin {
+    var failure: BywayError?
+    var opening = Link.Opening.dial
+    do {
+      let context = LinkContext.ofDoctor(within: Self.patience)
+      let target = try SSHTarget(address)
+      switch target.purpose {
+      case .dial:
+        try await transport.connect(to: address, context: context).close(promise: nil)
+      case .listen:
+        opening = .listen
+        try await transport.logIn(to: target.login, context: context)
+      }
+    } catch {
+      failure = BywayError(error)
+    }
+    return ExaminedLogin(visits: transport.journal?.visits ?? [], error: failure, opening: opening)
+  }
+
+  private static func judge(
+    _ visit: SSHVisit, _ login: ExaminedLogin, stage stop: ExaminedLogin.Stop
+  ) -> Finding<ExaminedLogin> {
+    if let software = visit.identification.software {
+      return .sound("\(visit.server) is \(software).", login)
+    }
+    guard let error = stop.error else { return .sound("\(visit.server) is an SSH server.", login) }
+    return .wrong(Diagnosis(notSSH: visit, error))
+  }
+}
+
+extension Diagnosis {
+  /// Of a server that has not said that it is one of SSH.
+  init(notSSH visit: SSHVisit, _ error: BywayError) {
+    if let stranger = visit.identification.stranger {
+      let advice = stranger == .tls ? "write tls: instead of ssh:, or correct the port" : "correct the port"
+      self.init(.wrongScheme, "\(visit.server) is \(stranger), not an SSH server: \(advice).")
+    } else if visit.identification.isTurningAway {
+      self.init(.serverBusy, error.message)
+    } else if visit.identification.firstLine != nil {
+      self.init(.otherProgram, error.message)
+    } else if error.evidence is UnusableFile {
+      self.init(.badSettings, error.message)
+    } else if visit.stage == .settled {
+      self.init(unreachable: error.cause ?? error, error.message)
+    } else {
+      self.init(.notSSH, error.message)
+    }
+  }
+}

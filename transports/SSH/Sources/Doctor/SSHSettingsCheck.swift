@@ -1,0 +1,26 @@
+import Byway
+import BywayDoctor
+
+/// What the address and ssh_config say of the host can be understood.
+struct SSHSettingsCheck: Check {
+  static let title = "settings"
+
+  let address: LinkAddress
+
+  func examine(_ belongings: Belongings) async throws -> Finding<HostSettings> {
+    let settings: HostSettings
+    do {
+      let target = try SSHTarget(address).login
+      settings = try await HostSettings.resolve(
+        alias: target.host, user: target.user, port: target.port, options: target.options)
+    } catch {
+      return .wrong(Diagnosis(.badSettings, error.message))
+    }
+    let way = settings.jumps.map { "\($0.host), " }.joined()
+    let stops = way.isEmpty ? "" : ", by way of \(way.dropLast(2))"
+    let ignored =
+      settings.ignored.isEmpty
+      ? "" : " Not understood, and ignored: \(settings.ignored.prefix(3).joined(separator: "; "))."
+    return .sound("\(SSHFailure(settings).server)\(stops).\(ignored)", settings)
+  }
+}

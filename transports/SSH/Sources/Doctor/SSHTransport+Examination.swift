@@ -1,0 +1,51 @@
+package import Byway
+package import BywayDoctor
+import Glibc
+
+extension SSHTransport: Examinable {
+  /// One whose sessions keep a journal. A person is asked for passwords only where one sits at the terminal.
+  package var examined: any Examinable {
+    SSHTransport(keeping: SSHJournal(mayAsk: isatty(STDIN_FILENO) == 1))
+  }
+
+  package func examine(
+    _ address: LinkAddress, in examination: Examination
+  ) async throws(Examination.Over) -> Ground {
+    let settings = try await examination.make(SSHSettingsCheck(address: address))
+    // What lies behind other hosts is for those to reach.
+    if settings.jumps.isEmpty {
+      let known = settings.aliases.filter { $0 != settings.alias }
+      let advice = settings.proxyCommandAdvice
+      let addresses = try await examination.make(
+        NameCheck(host: settings.host, port: settings.port, written: settings.alias, known: known, advice: advice))
+      let place = "\(LinkAddress.HostPort(host: settings.host, port: settings.port))"
+      _ = try await examination.make(
+        ReachCheck(to: place, of: "the SSH server", at: addresses, advice: advice))
+    }
+    let login = try await examination.make(SSHServerCheck(transport: self, address: address))
+    for index in login.visits.indices {
+      if index > 0 { try await examination.make(SSHStopCheck(login: login, index: index)) }
+      let stop = login.stop(index)
+      try await examination.make(SSHAlgorithmsCheck(stop: stop))
+      try await examination.make(SSHHostKeyCheck(stop: stop, way: login.visits[..<index].map(\.server)))
+      try await examination.make(SSHLoginCheck(stop: stop))
+    }
+    try await examination.make(SSHChannelCheck(transport: self, address: address, error: login.error))
+    return login.opening == .dial ? .free : .unasked
+  }
+
+  package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? {
+    guard case .dial(.command(let command))? = try? SSHTarget(address).purpose else { return nil }
+    return Diagnosis(chatterOf: "\"\(command.prefix(80))\"", error)
+  }
+}
+
+extension HostSettings {
+  /// What is to be said where the host cannot be reached directly.
+  var proxyCommandAdvice: String? {
+    proxyCommand.map {
+      "ssh would go by ProxyCommand (\($0)), which byway does not run: write ProxyJump there, or let ssh carry the link "
+        + "(exec:ssh HOST …)."
+    }
+  }
+}

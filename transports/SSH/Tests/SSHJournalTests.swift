@@ -1,0 +1,146 @@
+import Byway
+import Foundation
+import TestPeers
+import TestTools
+import Testing
+import TransportTestSupport
+
+@testable import SSHTransport
+
+@Suite("What is learned of SSH servers on the way", .timeLimit(.minutes(3))) struct SSHJournalTests {
+  /// Opens a link, or fails to.
+  private func visits(_ address: String) async throws -> (visits: [SSHVisit], error: BywayError?) {
+    let journal = SSHJournal(mayAsk: false)
+    let transport = SSHTransport(keeping: journal)
+    let address = try LinkAddress(address)
+    let error = await bywayError {
+      try await transport.connect(to: address, context: .test(limit: .seconds(60))).close(promise: nil)
+    }
+    return (journal.visits, error)
+  }
+
+  @Test("a login that is let in: the server, its key, and what opened") func sound() async throws {
+    try await SSHRig.with { rig in
+      let server = try await LocalServer.start(at: rig.server.folder["s"]) { _ in }
+      let (visits, error) = try await visits(rig.server.address(rig.server.folder["s"]))
+      #expect(error == nil)
+      let visit = try #require(visits.first)
+      #expect(visits.count == 1 && visit.stage == .loggedIn)
+      #expect(visit.server == "\(rig.server.user)@127.0.0.1:\(rig.server.port)")
+      #expect(visit.identification.software?.hasPrefix("OpenSSH_") == true)
+      guard case .trusted? = visit.hostKey?.verdict else {
+        Issue.record("\(visit.hostKey as Any)")
+        return
+      }
+      #expect(visit.offers == ["publickey"])
+      #expect(visit.tried.count == 1 && visit.tried[0].contains(rig.server.folder["user"]))
+      await server.stop()
+    }
+  }
+
+  @Test("a new host is not written down, though the link would do it") func writesNothing() async throws {
+    try await SSHRig.with { rig in
+      let path = rig.server.folder["elsewhere"]
+      let options = "identity=\(rig.server.folder["user"])&known_hosts=\(path)&config=none&host-key-checking=accept-new"
+      let (visits, error) = try await visits("\(rig.server.base)?command=cat&\(options)")
+      #expect(error == nil)
+      guard case .unknown? = visits.first?.hostKey?.verdict else {
+        Issue.record("\(visits)")
+        return
+      }
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test("a login that is refused: what was tried, and with what the server would be content") func refused()
+    async throws
+  {
+    try await SSHRig.with { rig in
+      let other = rig.server.folder["other"]
+      try await SSHServer.makeKey(at: other)
+      chmod(other, 0o644)
+      let config = try rig.server.folder.write(
+        "IdentityFile \(other)\nIdentityFile \(rig.server.folder["host"])\n", to: "c")
+      let known = rig.server.folder["known_hosts"]
+      let (visits, _) = try await visits("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
+      let visit = try #require(visits.first)
+      #expect(visit.stage == .trusted)
+      let report = try #require(visit.report)
+      #expect(report.tried.count == 1 && report.tried[0].contains(rig.server.folder["host"]))
+      guard case .file(other, .exposed)? = report.obstacles.first else {
+        Issue.record("\(report.obstacles)")
+        return
+      }
+    }
+  }
+
+  @Test("the server's last words where it loses patience") func farewell() async throws {
+    try await SSHRig.with("MaxAuthTries 1") { rig in
+      let names = ["one", "two", "three"].map { rig.server.folder[$0] }
+      for name in names { try await SSHServer.makeKey(at: name) }
+      let config = try rig.server.folder.write(names.map { "IdentityFile \($0)\n" }.joined(), to: "c")
+      let known = rig.server.folder["known_hosts"]
+      let (visits, _) = try await visits("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
+      #expect(visits.first?.farewell?.contains("Too many authentication failures") == true, "\(visits)")
+    }
+  }
+
+  @Test("of several servers, which of them it was") func jumps() async throws {
+    try await SSHRig.with { rig in
+      let other = try await SSHServer(in: TemporaryFolder())
+      let known = try rig.server.folder.write(
+        String(contentsOfFile: rig.server.folder["known_hosts"], encoding: .utf8), to: "known")
+      let config = try rig.server.folder.write(
+        """
+        Host near
+          HostName 127.0.0.1
+          Port \(rig.server.port)
+        Host far
+          HostName 127.0.0.1
+          Port \(other.port)
+          ProxyJump near
+        """, to: "c")
+      let login = "identity=\(rig.server.folder["user"])&known_hosts=\(known)&config=\(config)"
+      let (visits, error) = try await visits("ssh://far?command=cat&\(login)")
+      #expect(error != nil && visits.map(\.settings.alias) == ["near", "far"])
+      #expect(visits.map(\.stage) == [.loggedIn, .agreed])
+      #expect(visits[0].settings.aliases == ["near", "far"])
+      await other.stop()
+    }
+  }
+
+  @Test("a socket of the far machine, as its shell sees it") func farSocket() async throws {
+    try await SSHRig.with { rig in
+      let folder = rig.server.folder
+      let server = try await LocalServer.start(at: folder["it's there"]) { _ in }
+      try folder.write("", to: "file")
+      let refusal = try await rig.refusal(folder["missing"])
+      #expect(refusal?.evidence as? ChannelRefusal == .connectFailed)
+      try StaleSocket.make(at: folder["stale"])
+      for (name, expected) in [
+        ("it's there", FarSocket.there), ("stale", .stale), ("missing", .missing), ("no/folder/x", .missing),
+        ("file", .notASocket),
+      ] {
+        let address = try rig.address(folder[name])
+        #expect(await rig.transport.farSocket(of: address, context: .test(limit: .seconds(60))) == expected, "\(name)")
+      }
+      await server.stop()
+    }
+  }
+
+  @Test("who may not connect to a socket, or not look into its folder") func denied() async throws {
+    let folder = try TemporaryFolder()
+    let server = try await LocalServer.start(at: folder["s"]) { _ in }
+    chmod(folder["s"], 0o600)
+    // Root may all of it.
+    let prefix = getuid() == 0 ? [try Program.setpriv.path(), "--reuid=65534", "--clear-groups"] : []
+    func look() async throws -> FarSocket? {
+      let words = prefix + ["/bin/sh", "-c", FarSocket.command(for: folder["s"])]
+      return try await FarSocket(Program.run(words[0], Array(words.dropFirst())).text)
+    }
+    if getuid() == 0 { try await #expect(look() == .denied) }
+    chmod(folder.path, 0o700)
+    if getuid() == 0 { try await #expect(look() == .closed(folder: folder.path)) }
+    await server.stop()
+  }
+}

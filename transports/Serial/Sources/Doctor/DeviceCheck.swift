@@ -1,0 +1,74 @@
+import Byway
+import BywayDoctor
+import Primitives
+
+/// The device that the address means is there, and is one.
+struct DeviceCheck: Check {
+  static let title = "device"
+
+  let address: LinkAddress
+
+  /// - Returns: the path of the device file, without symbolic links.
+  func examine(_ belongings: Belongings) async throws -> Finding<String> {
+    do {
+      switch try SerialAddress(address).device {
+      case .path(let path): return try look(at: path)
+      case .usb(let pattern):
+        let path = try PortList().path(of: pattern)
+        return .sound(Self.description(of: path), path)
+      }
+    } catch let failure as SerialFailure {
+      let fault: Fault =
+        switch failure {
+        case .missing, .noAdapter: .noFile
+        case .ambiguous: .ambiguous
+        default: .notADevice
+        }
+      return .wrong(Diagnosis(fault, failure.message, command: failure.isAbsence ? "byway ports" : nil))
+    }
+  }
+
+  private func look(at path: String) throws -> Finding<String> {
+    let resolved: String
+    do {
+      resolved = try SymbolicLink.resolved(path)
+    } catch {
+      throw SerialFailure(opening: path, error)
+    }
+    let status = try FileStatus(of: resolved)
+    guard status.kind == .characterDevice else {
+      let what =
+        switch status.kind {
+        case .folder: "a folder"
+        case .regular: "a regular file"
+        case .socket: "a socket: write unix:\(path)"
+        default: "not a device"
+        }
+      return .wrong(
+        Diagnosis(
+          .notADevice, "\(path) is \(what). \"byway ports\" lists the serial ports of this machine.",
+          command: "byway ports"))
+    }
+    guard Self.mayBeTerminal(status) else { throw SerialFailure.unusable(path, "it is not a terminal device") }
+    if PortList().lacksHardware(resolved.split(separator: "/").last.map(String.init) ?? "") {
+      throw SerialFailure.missing(resolved)
+    }
+    let way = resolved == path ? "" : "\(path) is "
+    return .sound("\(way)\(Self.description(of: resolved))", resolved)
+  }
+
+  /// By what the kernel says of it: to open it and ask would raise DTR.
+  private static func mayBeTerminal(_ status: FileStatus) -> Bool {
+    let (major, minor) = (
+      status.deviceNumber >> 8 & 0xFFF, status.deviceNumber & 0xFF | status.deviceNumber >> 12 & 0xFFF00
+    )
+    let kind = try? SymbolicLink.target(of: "/sys/dev/char/\(major):\(minor)/subsystem")
+    return status.isPseudoTerminal || kind.map { $0.hasSuffix("/tty") } ?? true
+  }
+
+  /// "/dev/ttyUSB0, FTDI FT232R USB UART."
+  private static func description(of path: String) -> String {
+    if (try? FileStatus(of: path))?.isPseudoTerminal == true { return "\(path), a pseudo-terminal." }
+    return path + (ModemPort.usbIdentity(of: path)?.name.map { ", \($0)" } ?? "") + "."
+  }
+}

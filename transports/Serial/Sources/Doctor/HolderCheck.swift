@@ -1,0 +1,59 @@
+import BywayDoctor
+import Glibc
+import Primitives
+
+/// Nobody else has the port: each byte goes to one reader only.
+struct HolderCheck: Check {
+  private static let logins: Set = ["agetty", "getty", "mgetty", "login"]
+
+  static let title = "holder"
+
+  let path: String
+  let format: LineFormat
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Ground> {
+    if let holder = PortObstacle.holder(of: path) { return judge(holder) }
+    if let login = try loginOfOthers() { return .wrong(self.login(login)) }
+    do {
+      // Of other users' programs the kernel only says that there are some.
+      try SerialPort(path: path, format: format).release()
+    } catch let failure as SerialFailure {
+      guard case .inUse = failure else { return .undecided("It cannot be opened: a later check says why.", .free) }
+      return .wrong(Diagnosis(.inUse, failure.message))
+    }
+    return .sound("Nobody else has it.", .free)
+  }
+
+  private func loginOfOthers() throws -> RunningProcess? {
+    try FileStatus(of: path).isPseudoTerminal ? nil : RunningProcess(withTerminal: path)
+  }
+
+  private func judge(_ holder: RunningProcess) -> Finding<Ground> {
+    switch holder.name {
+    case "byway": return .undecided("\(path) is in use by \(holder).", .taken(by: holder.id))
+    case "ModemManager":
+      return .wrong(
+        Diagnosis(
+          .modemManager,
+          "ModemManager has \(path), as it tries new ports for about 10 s: wait, or install the udev rule "
+            + "70-byway-serial.rules, which keeps it away.",
+          command: "sudo systemctl stop ModemManager"))
+    case let name? where Self.logins.contains(name): return .wrong(login(holder))
+    default:
+      return .wrong(
+        Diagnosis(
+          .inUse, "\(path) is in use by \(holder): stop that, or choose another port.", command: "kill \(holder.id)"))
+    }
+  }
+
+  private func login(_ holder: RunningProcess) -> Diagnosis {
+    let unit = "serial-getty@\(path.split(separator: "/").last ?? "").service"
+    return Diagnosis(
+      .loginHere, "A login of this machine has \(path) (\(holder)): stop it.",
+      command: "sudo systemctl disable --now \(unit)",
+      remedy: Remedy(question: "Stop the login on \(path) (\(unit)) until the next boot?") {
+        let isStopped = await SystemCommand.run(["systemctl", "stop", unit], within: .seconds(10))
+        return isStopped ? "Stopped \(unit)." : nil
+      })
+  }
+}

@@ -1,0 +1,32 @@
+import BywayDoctor
+import Glibc
+import Logging
+import Primitives
+
+/// An adapter with a latency timer does not hold back what it receives, once a link has asked for that as each does.
+struct LatencyCheck: Check {
+  static let title = "latency"
+
+  let path: String
+  let format: LineFormat
+
+  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    let file = LowLatency.file(of: path)
+    guard let port = try? SerialPort(path: path, format: format) else {
+      return .undecided("It cannot be opened: a later check says why.")
+    }
+    port.requestLowLatency(
+      logger: Logger(label: "byway.doctor", factory: { _ in SwiftLogNoOpLogHandler() }), advice: Advice())
+    port.release()
+    guard let milliseconds = LowLatency.milliseconds(file), milliseconds > LowLatency.wanted else {
+      return .sound("It hands bytes up after \(LowLatency.wanted) ms.")
+    }
+    let (path, wanted) = (path, "\(LowLatency.wanted)\n")
+    return .noted(
+      "It hands bytes up after \(milliseconds) ms.",
+      Diagnosis(
+        .slowAdapter, "The adapter holds received bytes for up to \(milliseconds) ms, which is most of a round trip.",
+        command: "echo \(LowLatency.wanted) | sudo tee \(file)",
+        remedy: Remedy { KernelFile.write(wanted, to: file) ? "The latency timer of \(path) is 1 ms now." : nil }))
+  }
+}

@@ -1,0 +1,19 @@
+import Byway
+import BywayDoctor
+
+/// The address is one of this machine, with a port.
+struct LoopbackCheck: Check {
+  static let title = "address"
+
+  let address: LinkAddress
+
+  func examine(_ belongings: Belongings) async throws -> Finding<LoopbackEndpoint> {
+    do {
+      let endpoint = try LoopbackEndpoint(address)
+      guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
+      return .sound("\(address.place) is on this machine.", endpoint)
+    } catch {
+      return .wrong(Diagnosis(.badSettings, BywayError(error).message))
+    }
+  }
+}

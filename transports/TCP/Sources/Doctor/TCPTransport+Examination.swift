@@ -1,0 +1,15 @@
+package import Byway
+package import BywayDoctor
+
+extension TCPTransport: Examinable {
+  package func examine(
+    _ address: LinkAddress, in examination: Examination
+  ) async throws(Examination.Over) -> Ground {
+    // Where the far end dials, this end listens.
+    guard address[option: "open"] != "listen" else { return .unasked }
+    let endpoint = try await examination.make(LoopbackCheck(address: address))
+    _ = try await examination.make(
+      ReachCheck(to: address.place, of: "\"byway gateway\"", at: endpoint.addresses))
+    return .free
+  }
+}

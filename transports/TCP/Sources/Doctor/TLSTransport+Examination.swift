@@ -1,0 +1,25 @@
+package import Byway
+package import BywayDoctor
+import BywayTLS
+import NIOCore
+
+extension TLSTransport: Examinable {
+  package func examine(
+    _ address: LinkAddress, in examination: Examination
+  ) async throws(Examination.Over) -> Ground {
+    guard address[option: "open"] != "listen" else { return .unasked }
+    let endpoint = try await examination.make(TLSFilesCheck(address: address))
+    let addresses = try await examination.make(NameCheck(host: endpoint.host, port: endpoint.port))
+    let reached = try await examination.make(
+      ReachCheck(
+        to: "\(LinkAddress.HostPort(host: endpoint.host, port: endpoint.port))", of: "\"byway gateway\"", at: addresses)
+    )
+    try await examination.make(TLSHandshakeCheck(transport: self, address: address, endpoint: reached))
+    return .free
+  }
+
+  /// In TLS 1.3 the client's handshake is done before the server has judged its certificate.
+  package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? {
+    (error.evidence as? TLSEvidence).map { Diagnosis($0, error, on: address) }
+  }
+}

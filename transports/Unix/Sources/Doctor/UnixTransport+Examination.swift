@@ -1,0 +1,18 @@
+package import Byway
+package import BywayDoctor
+
+extension UnixTransport: Examinable {
+  package func examine(
+    _ address: LinkAddress, in examination: Examination
+  ) async throws(Examination.Over) -> Ground {
+    // Where the far end dials, this end makes the file.
+    guard address[option: "open"] != "listen" else {
+      await examination.skip(SocketFileCheck.self, because: "The far end dials.")
+      return .unasked
+    }
+    let file = try await examination.make(SocketFileCheck(address: address))
+    try await examination.make(SocketPermissionCheck(path: file))
+    try await examination.make(ConnectionCheck(to: address, over: self) { Diagnosis(.nobodyListens, $0.message) })
+    return .free
+  }
+}
