@@ -129,7 +129,9 @@ let package = Package(
       ]),
     source(
       "BywayProxy",
-      ["Byway", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes, logging]),
+      [
+        "Byway", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes, logging, crypto,
+      ]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source(
       "BywayInterceptors",
@@ -137,6 +139,14 @@ let package = Package(
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
+    // What passes, for who looks on.
+    .target(
+      name: "BywayInspector",
+      dependencies: ["Byway", "BywayInterceptors", "HTTPWire", "LineLayer", "Primitives", nioCore, httpTypes],
+      resources: [.embedInCode("Page")], swiftSettings: settings),
+    // What is wrong with a link; what the transports look at themselves builds on it.
+    source(
+      "BywayDoctor", ["Byway", "LineLayer", "Primitives", nioCore, nioPosix, httpTypes, logging], small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
@@ -150,15 +160,18 @@ let package = Package(
     source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix]),
-    transport("TCP", "TCPTransport", ["Byway", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
-    transport("Process", "ProcessTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+    transport("Unix", "UnixTransport", ["Byway", "BywayDoctor", "Primitives", nioCore, nioPosix]),
+    transport(
+      "TCP", "TCPTransport", ["Byway", "BywayDoctor", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
+    transport("Process", "ProcessTransport", ["Byway", "BywayDoctor", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
-    transport("Serial", "SerialTransport", ["Byway", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
+    transport(
+      "Serial", "SerialTransport", ["Byway", "BywayDoctor", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(name: "CSSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
     transport(
-      "SSH", "SSHTransport", ["Byway", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+      "SSH", "SSHTransport",
+      ["Byway", "BywayDoctor", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "Primitives", nioCore, nioPosix]),
 
@@ -166,8 +179,11 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayMetrics", "BywayProxy", "BywayTLS",
-        "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer", "Primitives", "PrometheusText",
+        "Byway", "BywayDoctor", "BywayGateway", "BywayInspection", "BywayInspector", "BywayInterceptors",
+        "BywayMetrics",
+        "BywayProxy", "BywayTLS", "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer",
+        "Primitives",
+        "PrometheusText",
         coreMetrics,
         nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
       ], small),
@@ -221,9 +237,16 @@ let package = Package(
       "BywayTests",
       ["Byway", "LineLayer", "HTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
+      "BywayInspectorTests",
+      [
+        "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "HTTPWire", "LineLayer", "LoopbackTransport",
+        "Primitives", "TestTools", nioCore, httpTypes, logging,
+      ]),
+    tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "HTTPWire", "LineDevices", "LineEmulation", "LineLayer", "TestTools",
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "HTTPWire", "LineDevices", "LineEmulation",
+        "LineLayer", "TestTools",
         "TestPeers", "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore,
         nioPosix, nioEmbedded, httpTypes, logging,
       ]),
@@ -269,8 +292,10 @@ let package = Package(
     tests(
       "BrowserTests",
       [
-        "Byway", "BywayGateway", "BywayProxy", "BywayWebSocket", "LineDevices", "LineEmulation", "Primitives",
-        "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "BywayWebSocket", "HTTPWire", "LineDevices",
+        "LineEmulation", "LineLayer",
+        "Primitives", "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes,
+        logging,
       ]),
     tests(
       "BywayMetricsTests",
@@ -283,7 +308,7 @@ let package = Package(
       "ClientGatewayTests",
       [
         "Byway", "BywayGateway", "LineDevices", "LineEmulation", "LoopbackTransport", "SerialTransport",
-        "TransportTestSupport", "TestPeers", "TestTools", "UnixTransport", nioCore, nioPosix, httpTypes,
+        "TransportTestSupport", "TestPeers", "TestTools", "TestWire", "UnixTransport", nioCore, nioPosix, httpTypes,
       ]),
     .testTarget(
       name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],
@@ -304,7 +329,10 @@ let package = Package(
       path: "transports/Unix/Tests"),
     tests(
       "TCPTransportTests",
-      ["Byway", "TCPTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, logging],
+      [
+        "Byway", "BywayTLS", "TCPTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix,
+        logging,
+      ],
       path: "transports/TCP/Tests"),
     tests(
       "ProcessTransportTests",
@@ -340,6 +368,14 @@ let package = Package(
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
         "ProcessTransport", "SSHTransport", "LoopbackTransport", "TestTools", nioCore, nioPosix, nioEmbedded, logging,
+      ]),
+    tests(
+      "BywayDoctorTests",
+      [
+        "Byway", "BywayDoctor", "BywayGateway", "LineDevices", "LineEmulation", "LineLayer", "LoopbackTransport",
+        "Primitives", "ProcessTransport", "SSHTransport", "SerialTransport", "TCPTransport", "TestPeers", "TestTools",
+        "TransportTestSupport",
+        "UnixTransport", nioCore, nioPosix, httpTypes, logging,
       ]),
     tests("LineEmulationTests", ["LineEmulation"]),
     tests("LineDevicesTests", ["LineDevices", "LineEmulation", "TestTools"]),

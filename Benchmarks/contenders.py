@@ -1,4 +1,6 @@
 """The servers under comparison and their origins, each one process on a core of its choice, ended by its id."""
+import argparse
+import contextlib
 import os
 import pathlib
 import shutil
@@ -6,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 ORIGIN_SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Support" / "origin.py"
@@ -133,6 +136,24 @@ def program(name, package):
     if not path:
         sys.exit(f"{name} is not installed: apt install {package}")
     return path
+
+
+def run(description, measure, rounds):
+    """A benchmark of one command: prints what `measure(options, folder, start)` returns. `start(server)` sees to it that a server ends."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+
+        def start(server):
+            running.callback(server.stop)
+            return server
+
+        print(measure(options, folder, start))
 
 
 def fresh(folder, name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs a gateway to be seen: metrics that Prometheus reads, and an access log, in requests a second and memory.
+"""What it costs a gateway to be seen: metrics that Prometheus reads, an access log, an inspector, in requests a second and memory.
 
     python3 Benchmarks/observed.py --byway .build/release/byway
     python3 Benchmarks/observed.py --byway .build/release/byway --before OLDER    next to another build
@@ -12,6 +12,7 @@ import contextlib
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import types
@@ -66,6 +67,13 @@ def measure(options, folder, running):
         servers[f"metrics, log {form}"] = started(
             form, options.byway, *metrics, "--access-log", "{}/access", "--access-log-format", form)
 
+    servers["trace"] = started("trace", options.byway, "--trace", "/dev/null")
+    servers["inspector, nobody looks"] = started("unseen", options.byway, "--inspect", "unix:{}/i")
+    looked = servers["inspector, one looks"] = started("seen", options.byway, "--inspect", "unix:{}/i")
+    running.callback(stop, subprocess.Popen(
+        ["taskset", "-c", str(options.load_core), "curl", "-q", "-sN", "-o", "/dev/null", "--retry", "5", "--retry-all-errors",
+         "--unix-socket", looked.socket.parent / "i", "http://localhost/api/events"], stdin=subprocess.DEVNULL))
+
     for name, log in {"nginx": "off", "nginx, log": "{}/access combined",
                       "nginx, log with a buffer": "{}/access combined buffer=64k flush=1s"}.items():
         place = contenders.fresh(folder, name.replace(" ", "-"))
@@ -84,6 +92,11 @@ def measure(options, folder, running):
     for name, server in servers.items():
         results[name]["peak"] = server.memory()[1]
     return results
+
+
+def stop(process):
+    process.terminate()
+    process.wait(10)
 
 
 def table(results, options):

@@ -69,7 +69,7 @@ struct Witness {
       try expect(stream.hasHead, "trailers before their head: \(event)")
       stream.isComplete = true
       streams[id] = stream
-    case .drained(let id, _):
+    case .drained(let id, _), .departed(let id, _):
       try expect(streams[id] != nil, "of a stream that is gone: \(event)")
     case .closed(let id, _, _):
       try expect(streams.removeValue(forKey: id) != nil, "closed twice, or never opened: \(event)")

@@ -13,10 +13,10 @@ struct RootCommand: AsyncParsableCommand {
       """,
     version: "byway \(Release.version)",
     subcommands: [
-      GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, PortsCommand.self,
-      LinksCommand.self, StatusCommand.self, ReloadCommand.self, StopCommand.self, LogLevelCommand.self,
-      CheckCommand.self,
-      TrustCommand.self, LineCommand.self, DemoCommand.self, ManualCommand.self,
+      GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, DoctorCommand.self,
+      PortsCommand.self, LinksCommand.self, StatusCommand.self, ReloadCommand.self, StopCommand.self,
+      LogLevelCommand.self, CheckCommand.self, TrustCommand.self, LineCommand.self, DemoCommand.self,
+      ManualCommand.self,
     ])
 
   init() {}

@@ -109,7 +109,7 @@ final class GatewayRules: Sendable {
   func server(_ link: Link, _ logger: Logger) -> ServerConfiguration {
     let generation = state.withLock(\.generation)
     var server = ServerConfiguration(
-      hop: hop, http2: .init(liveness: generation.configuration.liveness), logger: logger)
+      hop: hop, http2: .init(liveness: generation.configuration.liveness?.keepingOpen(link)), logger: logger)
     // The origin is near: two exchanges at full speed need no more.
     server.readAhead = 512 << 10
     server.trustsTargetForm = true

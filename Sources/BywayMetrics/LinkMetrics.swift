@@ -21,7 +21,7 @@ package final class LinkMetrics: Sendable {
     .init(metric: .lineSentFrames) { $0.sentFrames }, .init(metric: .lineReceivedFrames) { $0.receivedFrames },
     .init(metric: .lineRepeatedFrames) { $0.repeatedFrames }, .init(metric: .lineDamagedFrames) { $0.damagedFrames },
     .init(metric: .lineRefusedFrames) { $0.refusedFrames }, .init(metric: .lineForeignBytes) { $0.foreignBytes },
-    .init(metric: .lineResumes) { $0.resumes },
+    .init(metric: .lineCorrectedBytes) { $0.correctedBytes }, .init(metric: .lineResumes) { $0.resumes },
   ]
 
   private let factory: any MetricsFactory

@@ -104,6 +104,8 @@ extension MetricName {
   package static let lineForeignBytes = MetricName(
     "byway.link.line.received.foreign", .counter, .bytes, link,
     "Received bytes that were not of an intact frame: damaged, of another session, or foreign to the line.")
+  package static let lineCorrectedBytes = MetricName(
+    "byway.link.line.received.corrected", .counter, .bytes, link, "Received bytes that were wrong and were put right.")
   package static let lineResumes = MetricName(
     "byway.link.line.resumes", .counter, .none, link,
     "How often a session has gone on after its line had been lost.")
@@ -128,7 +130,8 @@ extension MetricName {
     clientConnections, requestBytes,
     responseBytes, waiting, resends, linkUp, linkOpenings, linkLosses, linkFailures, lineRoundTrip, lineRate,
     lineSentBytes, lineReceivedBytes, lineSentFrames,
-    lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, lineForeignBytes, lineResumes,
+    lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, lineForeignBytes, lineCorrectedBytes,
+    lineResumes,
     residentMemory, openDescriptors,
     startTime, processorTime, build, lostLines,
   ]

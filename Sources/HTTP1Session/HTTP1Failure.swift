@@ -31,6 +31,8 @@ package struct HTTP1Failure: Error, Sendable, Hashable {
   package var message: String
   /// What a server answers with.
   package var status: Int
+  /// Of something else than HTTP: how it began.
+  package var heard: [UInt8] = []
 
   package init(_ code: Code, _ message: String, status: Int = 400) {
     self.code = code
@@ -71,6 +73,8 @@ extension HTTP1Failure {
       }
     }
     if bytes.count > 24 { quoted += "…" }
-    return .init(.notHTTP, "The peer does not speak HTTP/1.1: \(expected) expected, but \"\(quoted)\" came.")
+    var failure = Self(.notHTTP, "The peer does not speak HTTP/1.1: \(expected) expected, but \"\(quoted)\" came.")
+    failure.heard = Array(bytes.prefix(24))
+    return failure
   }
 }

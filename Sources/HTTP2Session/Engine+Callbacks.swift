@@ -88,7 +88,7 @@ extension Engine {
       session.resetReceived(header.stream_id)
     case FrameHeader.settings:
       // The same bit is ACK here.
-      if isFlagged { session.timers[.settings] = nil } else { session.settingsReceived() }
+      if isFlagged { session.settingsAcknowledged() } else { session.settingsReceived() }
     case FrameHeader.ping:
       if isFlagged { session.pingAnswered(number(frame)) }
     case FrameHeader.goAway:
@@ -111,8 +111,9 @@ extension Engine {
     let header = frame.pointee.hd
     switch header.type {
     case FrameHeader.headers:
-      session.headSent(header.stream_id)
-      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { session.finalFrameSent(header.stream_id) }
+      let isLast = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+      session.headSent(header.stream_id, payload: header.length, endStream: isLast)
+      if isLast { session.finalFrameSent(header.stream_id) }
     case FrameHeader.resetStream:
       session.resetSent(header.stream_id)
     case FrameHeader.ping:

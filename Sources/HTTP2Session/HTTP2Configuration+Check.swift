@@ -24,6 +24,7 @@ extension HTTP2Configuration {
     try check("timeouts.idle", timeouts.idle)
     try check("timeouts.pingInterval", timeouts.pingInterval)
     try check("timeouts.quietPingInterval", timeouts.quietPingInterval)
+    try check("timeouts.idlePingInterval", timeouts.idlePingInterval)
     try check("timeouts.pingAnswer", timeouts.pingAnswer)
     try check("timeouts.pingDelay", timeouts.pingDelay)
     try check("floods.resets", floods.resets)

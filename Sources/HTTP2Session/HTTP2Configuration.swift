@@ -6,6 +6,8 @@ package struct HTTP2Configuration: Sendable, Equatable {
   package var windows = Windows()
   package var timeouts = Timeouts()
   package var floods = Floods()
+  /// Whether ``HTTP2Event/departed(_:_:)`` is told.
+  package var tellsDepartures = false
 
   package static let defaults = HTTP2Configuration()
 
@@ -49,6 +51,8 @@ package struct HTTP2Configuration: Sendable, Equatable {
     package var pingInterval: TimeAmount?
     /// The same, where the peer has sent neither head nor body since the last such PING. `nil`: as before.
     package var quietPingInterval: TimeAmount?
+    /// The same while no stream is open. `nil`: an idle link stays silent.
+    package var idlePingInterval: TimeAmount?
     /// Until the answer to that PING, or any other byte, must have arrived. What was sent shortly before and may hold
     /// the PING up on a slow link is given its time on top.
     package var pingAnswer = TimeAmount.seconds(5)

@@ -17,6 +17,9 @@ package enum HTTP2Event: Sendable, Equatable {
 
   /// That many body bytes of ours left for the wire: there is room for as many more.
   case drained(StreamID, bytes: Int)
+  /// A frame of ours is among what was transmitted, where ``HTTP2Configuration/tellsDepartures`` asks for it: those that begin a
+  /// stream, and those that end its sending direction.
+  case departed(StreamID, Departure)
   /// The stream is over. `isUnprocessed`: the peer did not act on the request (RFC 9113 §8.7), so any method may be
   /// sent again. After a complete exchange the code is `noError`.
   case closed(StreamID, HTTP2ErrorCode, isUnprocessed: Bool)
@@ -29,4 +32,14 @@ package enum HTTP2Event: Sendable, Equatable {
   case goAway(last: StreamID, HTTP2ErrorCode, debug: String)
   /// The session is over; every stream was closed before. What is left to transmit is the GOAWAY.
   case failed(HTTP2Failure)
+}
+
+/// Where a frame stands in all that a session has transmitted.
+package struct Departure: Sendable, Equatable {
+  /// Counted from the connection's first byte.
+  package let bytes: Range<UInt64>
+  /// It has a head.
+  package let begins: Bool
+  /// Nothing follows on its stream.
+  package let ends: Bool
 }

@@ -9,6 +9,8 @@ package struct HTTP2Failure: Error, Sendable, Hashable {
     case flooded
     /// The peer did not answer in time.
     case unresponsive
+    /// Nor did it say anything at all.
+    case silent
     /// This end cannot go on: out of memory, or out of stream identifiers.
     case exhausted
     /// No new request may start: one end is shutting the session down.

@@ -32,6 +32,7 @@ extension HTTP2Session {
     if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream, isHead: isHead) }
     guard isHead else { return emit(.trailers(id, section)) }
     if role == .client {
+      isAnswered = true
       // nghttp2 takes any three digits, and all but 1xx for final.
       guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
       if status < 200 { return emit(.informational(id, section)) }
@@ -83,11 +84,17 @@ extension HTTP2Session {
 
   func pingAnswered(_ number: UInt64) {
     guard let (purpose, roundTrip) = pings.answered(number, at: now) else { return }
+    isAnswered = true
     switch purpose {
     case .owner: emit(.pong(roundTrip: roundTrip))
     case .window: tuner.answered()
     case .liveness: break
     }
+  }
+
+  func settingsAcknowledged() {
+    isAnswered = true
+    timers[.settings] = nil
   }
 
   func goAwayReceived(last: StreamID, _ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {

@@ -22,14 +22,17 @@ extension HTTP2Session {
     if let failure = preface.unsettled("nothing more") {
       fail(failure)
     } else {
-      fail(.unresponsive, .settingsTimeout, "The peer did not acknowledge our SETTINGS in time.")
+      fail(
+        preface.isSettled ? .unresponsive : .silent, .settingsTimeout,
+        "The peer did not acknowledge our SETTINGS in time.")
     }
   }
 
-  /// The liveness clock runs while a stream is open: nobody waits for the peer of an idle link.
+  /// The liveness clock runs while a stream is open, or somebody has to keep the idle link open: else nobody waits for the peer.
   func watchLiveness() {
-    guard timers[.ping] == nil, let interval = pingInterval else { return }
-    timers[.ping] = lastReceived + interval
+    guard let interval = pingInterval else { return }
+    let due = lastReceived + interval
+    timers[.ping] = min(timers[.ping] ?? due, due)
   }
 
   /// The peer sends heads or bodies: it is worth asking soon again.
@@ -41,9 +44,9 @@ extension HTTP2Session {
   }
 
   private func checkLiveness() {
-    guard let interval = pingInterval, !streams.isEmpty else { return }
-    // Until they are acknowledged the clock of our SETTINGS counts: a link may be long in coming up.
-    if timers[.settings] != nil { return timers[.ping] = now + interval }
+    guard let interval = pingInterval else { return }
+    // Before anything is answered the clock of our SETTINGS counts: a link may be long in coming up.
+    if !isAnswered { return timers[.ping] = now + interval }
     let due = lastReceived + interval
     guard due <= now else { return timers[.ping] = due }
     if timers[.pong] == nil { timers[.pong] = now + configuration.timeouts.pingAnswer + delayBySent }
@@ -54,6 +57,7 @@ extension HTTP2Session {
 
   private var pingInterval: TimeAmount? {
     let timeouts = configuration.timeouts
+    if streams.isEmpty { return timeouts.idlePingInterval }
     return timeouts.pingInterval.map { isQuiet ? timeouts.quietPingInterval ?? $0 : $0 }
   }
 

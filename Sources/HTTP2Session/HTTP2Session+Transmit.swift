@@ -21,7 +21,9 @@ extension HTTP2Session {
     let before = buffer.readableBytes
     outputLimit = before + maximum
     swap(&output, &buffer)
+    outputBase &-= UInt64(before)
     transmit()
+    outputBase &+= UInt64(output.readableBytes)
     sentIntoSilence += output.readableBytes - before
     swap(&output, &buffer)
     // A turn that was not used is given back: something more urgent may come before the next call.
@@ -129,11 +131,24 @@ extension HTTP2Session {
     stream.body.move(count, into: &output)
     schedule(stream)
     if count > 0, failure == nil { events.drained(id, count) }
+    if case .ended = stream.output { departed(id, at: -frameHeader.count - count, payload: count, ends: true) }
+  }
+
+  /// - Parameter place: of a frame that somebody may follow, after the end of the output.
+  private func departed(_ id: StreamID, at place: Int, payload: Int, begins: Bool = false, ends: Bool = false) {
+    guard configuration.tellsDepartures else { return }
+    let start = outputBase &+ UInt64(output.readableBytes + place)
+    let bytes = start..<start + UInt64(payload + FrameHeader.size)
+    emit(.departed(id, Departure(bytes: bytes, begins: begins, ends: ends)))
   }
 
   /// From here on nghttp2 asks for the stream's body. Without this, its own queue would ask the oldest stream only.
-  func headSent(_ id: StreamID) {
-    guard let stream = streams[id], !stream.isHeadSent else { return }
+  /// - Parameter payload: bytes of it, besides its frame's header.
+  func headSent(_ id: StreamID, payload: Int, endStream: Bool) {
+    guard let stream = streams[id] else { return }
+    // nghttp2 tells it before it hands over the frame.
+    if role == .client { departed(id, at: 0, payload: payload, begins: !stream.isHeadSent, ends: endStream) }
+    guard !stream.isHeadSent else { return }
     if role == .server, stream.informationalCount > 0 {
       stream.informationalCount -= 1
       return

@@ -47,6 +47,8 @@ package final class HTTP2Session {
   /// What ``nextTransmit(maximum:into:at:)`` fills.
   @exclusivity(unchecked) var output = ByteBuffer()
   @exclusivity(unchecked) var outputLimit = 0
+  /// Bytes that were transmitted before those in ``output``, less what was in that buffer already.
+  @exclusivity(unchecked) var outputBase: UInt64 = 0
   /// What was handed over last.
   @exclusivity(unchecked) var outgoing = ByteBuffer()
   /// With what the owner asked to go away.
@@ -60,6 +62,8 @@ package final class HTTP2Session {
   @exclusivity(unchecked) var timers = TimerTable()
   @exclusivity(unchecked) var pings = PingTracker()
   @exclusivity(unchecked) var lastReceived: NIODeadline
+  /// The peer has answered something of ours: bytes come through in both directions.
+  @exclusivity(unchecked) var isAnswered = false
   /// Bytes for the link since something came from there.
   @exclusivity(unchecked) var sentIntoSilence = 0
   /// A PING has asked whether the peer is there, and neither head nor body has come since.
@@ -83,6 +87,7 @@ package final class HTTP2Session {
     submitSettings()
     timers[.settings] = now + configuration.timeouts.settings
     watchIdleness()
+    watchLiveness()
   }
 
   deinit {

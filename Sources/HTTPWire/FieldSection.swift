@@ -36,6 +36,9 @@ package struct FieldSection: @unchecked Sendable {
     if lineCapacity > 0 { storage = .make(slots: FieldStorage.slots(lines: lineCapacity, bytes: byteCapacity)) }
   }
 
+  /// Of all names and values.
+  @inlinable package var byteCount: Int { storage?.header.byteCount ?? 0 }
+
   @inlinable package var isEmpty: Bool { storage.map { $0.header.lineCount == 0 } ?? true }
 
   // MARK: Filling

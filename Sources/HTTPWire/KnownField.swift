@@ -15,6 +15,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case accept
   case host, contentLength, trailer, via, expect, date, server, priority, forwarded, proxyStatus, contentType
   case cookie, setCookie
+  /// W3C Clear Site Data.
+  case clearSiteData
   case maxForwards
   case proxyAuthenticate, proxyAuthorization
   case secWebSocketKey, secWebSocketAccept, secWebSocketVersion
@@ -67,6 +69,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .contentType: "content-type"
     case .cookie: "cookie"
     case .setCookie: "set-cookie"
+    case .clearSiteData: "clear-site-data"
     case .maxForwards: "max-forwards"
     case .proxyAuthenticate: "proxy-authenticate"
     case .proxyAuthorization: "proxy-authorization"
@@ -134,6 +137,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
       case UInt8(ascii: "s"): candidate = .secFetchSite
       default: candidate = .secFetchDest
       }
+    case 15: candidate = .clearSiteData
     case 16: candidate = .proxyConnection
     case 17:
       switch name[0] {

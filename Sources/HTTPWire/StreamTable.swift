@@ -58,6 +58,9 @@ package struct StreamTable<Value> {
     return value
   }
 
+  /// In their order.
+  package var ids: [StreamID] { places.map(\.id).filter { $0 != 0 }.sorted() }
+
   /// In the order of their numbers.
   package var values: [Value] {
     places.filter { $0.id != 0 }.sorted { $0.id < $1.id }.compactMap(\.value)

@@ -49,6 +49,18 @@ final class Chromium: Sendable {
     await process.stop()
   }
 
+  /// How wide a window is, and which colours its user likes.
+  struct Look: Sendable {
+    let name: String
+    let width: Int
+    let isDark: Bool
+
+    static let all = [
+      Look(name: "light", width: 1280, isDark: false), Look(name: "dark", width: 1280, isDark: true),
+      Look(name: "narrow", width: 390, isDark: false), Look(name: "narrow-dark", width: 390, isDark: true),
+    ]
+  }
+
   /// What is on one page, by what its scripts say.
   struct Tab: Sendable {
     private let client: BywayClient
@@ -80,25 +92,72 @@ final class Chromium: Sendable {
     /// A picture of the page, as a PNG file.
     func photograph(to path: String) async throws {
       // What is behind other tabs is not drawn.
-      _ = try await command("Page.bringToFront", [:])
-      let answer = try await command("Page.captureScreenshot", ["format": "png"])
+      let answers = try await commands([("Page.bringToFront", [:]), ("Page.captureScreenshot", ["format": "png"])])
+      try Self.picture(answers[1]).write(to: URL(filePath: path))
+    }
+
+    /// The value of an expression as text in a window of that look, and a picture of it.
+    func view(_ look: Look, evaluating expression: String) async throws -> (value: String, picture: Data) {
+      // A window keeps its look as long as the one who has asked for it is there; two frames later it has been drawn.
+      let drawn = "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+      let answers = try await commands([
+        ("Page.bringToFront", [:]),
+        (
+          "Emulation.setDeviceMetricsOverride",
+          ["width": .number(look.width), "height": 800, "deviceScaleFactor": 1, "mobile": .bool(false)]
+        ),
+        (
+          "Emulation.setEmulatedMedia",
+          [
+            "features": [
+              ["name": "prefers-color-scheme", "value": .string(look.isDark ? "dark" : "light")],
+              ["name": "prefers-reduced-motion", "value": "reduce"],
+            ]
+          ]
+        ),
+        (
+          "Runtime.evaluate",
+          [
+            "expression": .string("(async () => { \(drawn); return String(await (\(expression))) })()"),
+            "awaitPromise": .bool(true),
+          ]
+        ),
+        ("Page.captureScreenshot", ["format": "png"]),
+      ])
+      let value = answers[3]["result"]?["value"]?.text ?? answers[3]["exceptionDetails"].map { "\($0)" } ?? ""
+      return (value, try Self.picture(answers[4]))
+    }
+
+    private static func picture(_ answer: JSON) throws -> Data {
       guard let data = answer["data"]?.text.flatMap({ Data(base64Encoded: $0) }) else {
         throw PeerFailure("no picture")
       }
-      try data.write(to: URL(filePath: path))
+      return data
     }
 
     private func command(_ method: String, _ parameters: JSON) async throws -> JSON {
+      try await commands([(method, parameters)])[0]
+    }
+
+    /// One after the other, each when the one before has been answered.
+    private func commands(_ commands: [(method: String, parameters: JSON)]) async throws -> [JSON] {
       var configuration = WebSocket.Configuration.defaults
       configuration.opening = .seconds(10)
       return try await client.withWebSocket(socket, configuration: configuration) { socket in
-        try await socket.send("\(["id": 1, "method": .string(method), "params": parameters] as JSON)")
-        for try await case .text(let text) in socket.messages {
-          guard let message = JSON(parsing: text), message["id"] != nil else { continue }
-          if let error = message["error"] { throw PeerFailure("\(method): \(error)") }
-          return message["result"] ?? .null
+        var messages = socket.messages.makeAsyncIterator()
+        var answers: [JSON] = []
+        for (index, (method, parameters)) in commands.enumerated() {
+          try await socket.send("\(["id": .number(index), "method": .string(method), "params": parameters] as JSON)")
+          var answer: JSON?
+          while answer == nil {
+            guard let message = try await messages.next() else { throw PeerFailure("\(method) was not answered") }
+            guard case .text(let text) = message, let found = JSON(parsing: text), found["id"] != nil else { continue }
+            if let error = found["error"] { throw PeerFailure("\(method): \(error)") }
+            answer = found["result"] ?? .null
+          }
+          answers.append(answer ?? .null)
         }
-        throw PeerFailure("\(method) was not answered")
+        return answers
       }
     }
   }

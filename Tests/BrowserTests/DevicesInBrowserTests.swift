@@ -69,9 +69,7 @@ import UnixTransport
     _ = try await browser.open(house.url("scanner"))
     let state = "document.querySelectorAll('tbody tr')[2].dataset.state"
     #expect(try await eventually { try await page.evaluate(state) == "up" })
-    if let folder = ProcessInfo.processInfo.environment["BYWAY_SCREENSHOTS"] {
-      try await page.photograph(to: "\(folder)/devices.png")
-    }
+    try await page.photograph(to: Screenshots.path("devices"))
     adapter.line.cut(.hangUp, at: .b)
     #expect(try await eventually { try await page.evaluate(state) == "away" })
     adapter.line.restore()

@@ -68,6 +68,28 @@ import Testing
     #expect(found.first?.10 == "000000000000000100000000000000ab")
   }
 
+  @Test("a user who is known has their column, and blanks in a name do not make two of it")
+  func users() async throws {
+    let cases = [("alice", "alice"), ("Carol \"M\u{FC}", #"Carol\x20\"M\xc3\xbc"#)]
+    for (number, (user, column)) in cases.enumerated() {
+      var record = record([":method": "GET", ":path": "/"])
+      record.user = user
+      for format in AccessLogFormat.allCases {
+        let path = folder["\(format)\(number)"]
+        let log = try accessLog(format, at: path)
+        log.exchangeEnded(record)
+        await log.finish()
+        let line = try #require(try lines(path).first)
+        switch format {
+        case .combined: #expect(try #require(line.wholeMatch(of: Self.combined), "\(line)").output.3 == column)
+        case .json:
+          let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+          #expect(object?["user"] as? String == user)
+        }
+      }
+    }
+  }
+
   @Test("secrets of requests are in neither form", arguments: AccessLogFormat.allCases)
   func secrets(_ format: AccessLogFormat) async throws {
     let log = try accessLog(format)

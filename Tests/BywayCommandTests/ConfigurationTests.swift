@@ -179,6 +179,25 @@ extension Parsing {
           ])
     }
 
+    @Test("two that would use one line are told, and a hub's place is its own")
+    func lines() throws {
+      let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
+      #expect(
+        try messages(
+          """
+          [device printer]
+          link = tcp://127.0.0.1:7001?line=115200
+          [proxy a]
+          listen = 127.0.0.1:8080
+          [proxy b]
+          listen = 127.0.0.1:8081
+          hub = tcp://127.0.0.1:8080
+          """, in: transports) == [
+            "p.conf, line 2: device: tcp://127.0.0.1:7001 is one line, which [proxy a] has: a line has one user.",
+            "p.conf, line 7: hub: tcp://127.0.0.1:8080 is taken by line 4: choose another place for one of them.",
+          ])
+    }
+
     @Test("an option on the command line cannot be meant for one of several")
     func ambiguous() throws {
       let text = "[proxy a]\nlink = loopback:a\nlisten = loopback:p\n[proxy b]\nlink = loopback:b\nlisten = loopback:q"

@@ -26,6 +26,13 @@ import Testing
     #expect(try await Curl.fetch("\(url)/nothing").status == 404)
     #expect(try await Curl.fetch("\(url)/upload").status == 405)
     _ = try await demo.outputLine(containing: "/nothing", within: .seconds(5))
+    let look = String(decoding: demo.output, as: UTF8.self).split(separator: "\n").first {
+      $0.hasPrefix("  look  http")
+    }
+    let inspector = try #require(look?.split(separator: " ").last?.split(separator: "#").first)
+    #expect(try await Curl.fetch("\(inspector)").text.contains("Byway inspector"))
+    #expect(try await Curl.fetch("\(inspector)api/exchanges").text.contains("\"path\":\"/nothing\""))
+    #expect(try await Curl.fetch("\(inspector)api/links").text.contains("framesSent"))
     #expect(await demo.stop() == .code(0))
     let output = String(decoding: demo.output, as: UTF8.self)
     #expect(output.contains("GET     /nothing                          404"))

@@ -16,6 +16,20 @@ import Testing
     #expect(try DescriptorBudget(accepting: nil, within: 8).accepted == 1)
   }
 
+  @Test("devices that dial keep a descriptor each: of few they have half, of many what is asked for")
+  func devices() throws {
+    let few = try DescriptorBudget(accepting: nil, dialing: nil, within: reserve + 88)
+    #expect(few.dialing == 44 && few.accepted == 22 && few.opened == 22)
+    let many = try DescriptorBudget(accepting: nil, dialing: 30_000, within: 65_536)
+    #expect(many.dialing == 30_000 && many.accepted == 1024 && many.opened == 65_536 - reserve - 31_024)
+    #expect(try DescriptorBudget(accepting: nil, within: 65_536).dialing == 0)
+    let failure = try #require(throws: CommandFailure.self) {
+      try DescriptorBudget(accepting: nil, dialing: 87, within: reserve + 88)
+    }
+    #expect(failure.message.contains("--max-devices 87 needs \(reserve + 89) open files") && failure.status == .usage)
+    #expect(throws: CommandFailure.self) { try DescriptorBudget.check(devices: 0) }
+  }
+
   @Test("more than fit are refused, with what to do", arguments: [45, 0, -1])
   func tooMany(_ asked: Int) throws {
     let failure = try #require(throws: CommandFailure.self) {

@@ -13,7 +13,8 @@ extension Parsing {
     private let transports = TransportRegistry([LoopbackTransport(), UnixTransport()])
 
     private func directory(_ words: String..., main: String? = nil) throws -> DeviceDirectory {
-      try DeviceOptions.parse(words).directory(main: main.map { try transports.link($0) }, in: transports)
+      try DeviceOptions.parse(words).directory(
+        main: main.map { try transports.link($0) }, mostDialed: 0, in: transports)
     }
 
     @Test("links of one name are its roads, in their order; a comma may belong to an address")

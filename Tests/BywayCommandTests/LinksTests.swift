@@ -47,6 +47,24 @@ import Testing
     await gateway.stop()
   }
 
+  @Test("are devices of a proxy all at once, unless one of that name is given")
+  func devices() async throws {
+    let gateway = try await BareGateway()
+    try home.folder.write(
+      "printer = unix:\(gateway.socket)\ncamera = unix:/nowhere/c\nno_name = unix:/nowhere/n\nbyway = unix:/nowhere/b\n",
+      to: "byway/links")
+    let proxy = try await BywayProcess.proxy(
+      ["--device", "{name}", "--device", "camera=unix:/nowhere/mine", "--listen", "127.0.0.1:0"],
+      environment: home.environment)
+    let list = try await Curl.fetch("http://\(proxy.endpoint())/devices.json").text
+    #expect(list.contains("\"printer\"") && list.contains("/nowhere/mine"), "\(list)")
+    #expect(!["no_name", "/nowhere/c", "/nowhere/b"].contains(where: list.contains), "\(list)")
+    let page = try await Curl.fetch("http://\(proxy.endpoint())/", "-H", "Host: printer.localhost")
+    #expect(page.text == "hello, byway\n")
+    await proxy.process.stop()
+    await gateway.stop()
+  }
+
   @Test("an empty list says where names are written")
   func none() async throws {
     let list = try await home.byway("links")

@@ -28,7 +28,7 @@ import Testing
   @Test("details that are missing or never end are replaced", arguments: ["", "; details=\"cut", "; details=\"\""])
   func noDetails(_ rest: String) throws {
     let message = HopFailure.message(in: try response(502, "byway-proxy-1; error=x\(rest)"))
-    #expect(message == "The far end answered 502.")
+    #expect(message == "The far end answered 502 Bad Gateway.")
   }
 
   @Test("pings are counted, and their times summed up")

@@ -190,11 +190,12 @@ import Testing
     ])
     #expect(result.exitCode == 0, "\(result.errorText)")
     let told = result.text.split(separator: "\n").filter { $0.hasPrefix("line: ") }
-    try #require(told.count == 4)
+    // One that loses bytes may have tried whether correction helps.
+    try #require(told.count == 4 || told.count == 5 && told[3].contains(" put right"))
     #expect(told[0].contains("round trip "))
     #expect(told[1].hasSuffix(", nominal 11520"))
     #expect(told[2].contains(" frames sent, "))
-    #expect(told[3].contains(" errors in a million bytes"))
+    #expect(told.last?.contains(" errors in a million bytes") == true)
     await gateway.process.stop()
     await line.stop()
   }

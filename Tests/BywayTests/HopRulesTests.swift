@@ -54,6 +54,21 @@ import Testing
     #expect(asClient.contains(.proxyAuthorization) && !asClient.contains(.host))
   }
 
+  @Test("a cookie for several devices is one for its own, wherever in a response it stands") func cookies() throws {
+    let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
+    let rules = UpstreamRules(farEnd: .gateway, via: "2.0 hop", siblings: siblings)
+    let request: FieldSection = [":authority": "evil.devices.example:80"]
+    let early: FieldSection = [":status": "103", "set-cookie": "a=1; Domain=devices.example; Path=/"]
+    #expect(rules.cleaned(early, of: request).value(of: .setCookie) == "a=1; Path=/")
+    #expect(rules.cleaned(["set-cookie": "a=1; domain=exam\u{AD}ple"], of: [:]).value(of: .setCookie) == "a=1")
+    // A server elsewhere, which the default device leads to, has the domain that is its own.
+    let elsewhere: FieldSection = ["set-cookie": "a=1; Domain=.Shop.test", "clear-site-data": "\"cookies\""]
+    #expect(rules.cleaned(elsewhere, of: [":authority": "www.shop.test"]) == elsewhere)
+    #expect(
+      rules.cleaned(["set-cookie": "a=1; Domain=example"], of: [":authority": "www.example"]).value(of: .setCookie)
+        == "a=1")
+  }
+
   @Test("whose word on the way counts") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
     for (farEnd, via, keeps) in [
@@ -61,13 +76,13 @@ import Testing
       (.origin, nil, false), (.gateway, nil, true),
     ] as [(FarEnd, String?, Bool)] {
       var head = head
-      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head) == nil)
+      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head, to: [:]) == nil)
       #expect(head.contains(.proxyStatus) == keeps, "\(farEnd) \(via ?? "-")")
       #expect(head.contains(.proxyAuthenticate) == (via == nil))
     }
     var login: FieldSection = [":status": "407", "proxy-authenticate": "Basic"]
-    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login)?.code == .protocolViolation)
-    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login) == nil)
+    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login, to: [:])?.code == .protocolViolation)
+    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login, to: [:]) == nil)
     #expect(login.contains(.proxyAuthenticate))
   }
 }

@@ -22,6 +22,8 @@ import Testing
       var ranges: [String] = []
       /// One that takes Range for an order.
       var heedsIfRange = true
+      /// Each answer is another content.
+      var changes = false
       /// What the next answer that stops says of its length.
       var pretendedLength: Int?
     }
@@ -31,6 +33,7 @@ import Testing
       state.withLock { state in
         let fields = request.head.headerFields
         state.ranges.append(fields[.range] ?? "-")
+        if state.changes { state.fields[.eTag] = "\"\(state.ranges.count)\"" }
         var answer = Response(status: .ok, fields: state.fields)
         var bytes = state.content[...]
         if let range = fields[.range], !state.heedsIfRange || fields[.ifRange] == state.fields[.eTag],
@@ -109,6 +112,21 @@ import Testing
       #expect(try content(of: path) == origin.state.withLock { $0.content })
       let ranges = origin.state.withLock { $0.ranges }
       #expect(ranges.count == 3 && ranges[0] == "-" && ranges[1...].allSatisfy { $0.hasPrefix("bytes=") })
+    }
+  }
+
+  @Test("content that is another one each time is given up")
+  func everChanging() async throws {
+    let origin = Origin()
+    origin.state.withLock {
+      $0.changes = true
+      $0.cuts = (0..<100).map { 1 + $0 % 2 }
+    }
+    try await withOrigin(origin) { client, path, _ in
+      await #expect(throws: BywayError.self) {
+        try await client.download("http://device/f", to: path, reporting: Self.breaking(origin))
+      }
+      #expect(origin.state.withLock { $0.ranges.count } <= 6)
     }
   }
 

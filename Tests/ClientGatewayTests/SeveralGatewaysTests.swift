@@ -38,6 +38,17 @@ import TransportTestSupport
     String(buffer: try await client.get("http://device/").body.collect(upTo: 100))
   }
 
+  /// One that dials and says nothing. A listener opens on its own event loop, so it may not be there at once.
+  private func knock() async throws -> any Channel {
+    let link = try transports.link(address)
+    var channel: (any Channel)?
+    _ = try await eventually {
+      channel = try? await link.transport.connect(to: link.address, context: .test())
+      return channel != nil
+    }
+    return try #require(channel, "nothing listens on \(address)")
+  }
+
   @Test("the newer has the requests, which is told once; the older stands by, and has them when that goes")
   func newer() async throws {
     let client = try client()
@@ -61,7 +72,7 @@ import TransportTestSupport
     let client = try client()
     let gateway = try await gateway("first")
     try await #expect(answer(client) == "first")
-    let stranger = try await transports.link(address).transport.connect(to: LinkAddress(address), context: .test())
+    let stranger = try await knock()
     for _ in 0..<20 { try await #expect(answer(client) == "first") }
     try? await stranger.close()
     let second = try await self.gateway("second")
@@ -80,7 +91,9 @@ import TransportTestSupport
     private var hub: InboundHub?
     private let record: LogRecord
 
-    init(_ link: Link, _ names: [String], _ sharing: GatewaySharing, _ record: LogRecord) async throws {
+    init(
+      _ link: Link, _ names: [String], _ sharing: GatewaySharing, mostGuests: Int, _ record: LogRecord
+    ) async throws {
       self.record = record
       try await eventLoop.submit { [self] in
         var upstreams: [String: HTTP2Upstream] = [:]
@@ -91,7 +104,8 @@ import TransportTestSupport
         }
         self.upstreams = upstreams
         hub = InboundHub(
-          link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, logger: record.logger
+          link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostGuests: mostGuests,
+          logger: record.logger
         ) { [upstreams] claim, _ in upstreams[claim.name?.text ?? ""] }
         hub?.start()
       }.get()
@@ -112,8 +126,10 @@ import TransportTestSupport
     }
   }
 
-  private func house(_ names: String..., sharing: GatewaySharing = .newest) async throws -> House {
-    try await House(transports.link(address), names, sharing, record)
+  private func house(
+    _ names: String..., sharing: GatewaySharing = .newest, mostGuests: Int = InboundHub.usualGuests
+  ) async throws -> House {
+    try await House(transports.link(address), names, sharing, mostGuests: mostGuests, record)
   }
 
   @Test("each has the requests for its own name")
@@ -143,6 +159,23 @@ import TransportTestSupport
     try await #expect(house.get("printer") == "the printer")
     try await house.stop()
     for gateway in [stranger, nameless, printer] { await gateway.stop(within: .zero) }
+  }
+
+  @Test("those who have been silent for longest give way to who comes")
+  func silent() async throws {
+    let house = try await house("printer", mostGuests: 2)
+    var strangers: [any Channel] = []
+    for _ in 0..<8 {
+      strangers.append(try await knock())
+    }
+    let begin = ContinuousClock.now
+    let printer = try await gateway("the printer", named: "printer")
+    try await #expect(house.get("printer") == "the printer")
+    // They are asked for five seconds each.
+    #expect(ContinuousClock.now - begin < .seconds(4))
+    try await house.stop()
+    for stranger in strangers { try? await stranger.close() }
+    await printer.stop(within: .zero)
   }
 
   @Test("of two with one name the newer has the requests, and the other when that goes")

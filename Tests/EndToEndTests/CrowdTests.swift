@@ -28,6 +28,29 @@ extension EndToEnd {
       await bare.stop()
     }
 
+    @Test("200 connections to a hub that never say anything do not keep its users out") func silentDevices()
+      async throws
+    {
+      let certificates = try await Certificates()
+      let port = try Endpoint.freePort()
+      let hub = "tls://127.0.0.1:\(port)?\(certificates.server.options)&ca=\(certificates.authority)"
+      let proxy = try await BywayProcess.proxy(["--hub", hub, "--listen", "127.0.0.1:0"], descriptors: 128)
+      let crowd = try ChildProcess(
+        Program.python.path(),
+        [
+          "-c",
+          "import socket, time; s = [socket.create_connection(('127.0.0.1', \(port))) for _ in range(200)]; "
+            + "print('crowded', flush=True); time.sleep(60)",
+        ])
+      _ = try await crowd.outputLine(containing: "crowded", within: .seconds(20))
+      let address = try "\(proxy.endpoint())"
+      for _ in 0..<10 {
+        #expect(try await Curl.fetch("http://\(address)/devices.json", within: .seconds(10)).status == 200)
+      }
+      await crowd.stop()
+      await proxy.process.stop()
+    }
+
     @Test("what runs goes on while no place is free, and the next in line comes in when one is") func limit()
       async throws
     {

@@ -29,6 +29,10 @@ import Testing
         "timeouts.quietPingInterval", { $0.timeouts.quietPingInterval = .seconds(7) },
         { $0.timeouts.quietPingInterval = .seconds(0) }
       ),
+      (
+        "timeouts.idlePingInterval", { $0.timeouts.idlePingInterval = .seconds(7) },
+        { $0.timeouts.idlePingInterval = .seconds(0) }
+      ),
       ("timeouts.pingDelay", { $0.timeouts.pingDelay = .seconds(7) }, { $0.timeouts.pingDelay = .seconds(0) }),
       ("timeouts.pingAnswer", { $0.timeouts.pingAnswer = .seconds(7) }, { $0.timeouts.pingAnswer = .seconds(0) }),
       ("floods.resets.burst", { $0.floods.resets.burst = 7 }, { $0.floods.resets.burst = 0 }),
@@ -61,8 +65,8 @@ import Testing
       #expect(error?.field == name)
       #expect(error?.description.hasPrefix(name) == true)
     }
-    // `streams.allowsExtendedConnect` and `windows.isEager` cannot be wrong.
-    #expect(Self.fields.count + 2 == leaves(of: HTTP2Configuration.defaults))
+    // `streams.allowsExtendedConnect`, `windows.isEager` and `tellsDepartures` cannot be wrong.
+    #expect(Self.fields.count + 3 == leaves(of: HTTP2Configuration.defaults))
   }
 
   /// The stored properties at the bottom of the nested values.

@@ -93,6 +93,35 @@ import Testing
     #expect(client.nextDeadline == seconds(105))
   }
 
+  @Test("keeps an idle link open where it is told to, and gives up on a peer that does not answer then") func keptOpen()
+    throws
+  {
+    var watchful = Self.watchful()
+    watchful.timeouts.idlePingInterval = .seconds(60)
+    let pair = Pair(server: watchful)
+    pair.exchange()
+    for minute in 1...3 as ClosedRange<Int64> {
+      #expect(pair.server.nextDeadline == seconds(60 * minute))
+      pair.now = seconds(60 * minute)
+      pair.server.handleTimeout(at: pair.now)
+      pair.exchange()
+    }
+    // A request is worth asking sooner for.
+    pair.now = seconds(200)
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    #expect(pair.server.nextDeadline == seconds(210))
+    pair.server.submitResponse(id, [":status": "200"], endStream: true)
+    pair.exchange()
+    pair.server.handleTimeout(at: seconds(210))
+    #expect(!pair.server.wantsTransmit && pair.server.nextDeadline == seconds(260))
+    pair.server.handleTimeout(at: seconds(260))
+    #expect(sent(by: pair.server, pair).map(\.type) == [6])
+    pair.server.handleTimeout(at: seconds(265))
+    pair.collect()
+    #expect(pair.toServer.failure?.kind == .unresponsive)
+  }
+
   @Test("a link that comes up slowly has the time of SETTINGS") func slowStart() throws {
     let client = HTTP2Session(role: .client, configuration: Self.watchful(), at: seconds(0))
     _ = try client.submitRequest(.get(), endStream: true)
@@ -105,6 +134,28 @@ import Testing
     }
     client.handleTimeout(at: seconds(30))
     #expect(client.failure?.code == .settingsTimeout)
+  }
+
+  @Test("one that has answered a PING is up, though it has not acknowledged SETTINGS") func answeredPing() throws {
+    let client = HTTP2Session(role: .client, configuration: Self.watchful(), at: seconds(0))
+    client.ping()
+    var wire = ByteBuffer()
+    client.nextTransmit(maximum: 1 << 20, into: &wire, at: seconds(0))
+    wire.moveReaderIndex(forwardBy: 24)
+    let ping = try #require(RawFrame.parse(wire).first { $0.type == 6 })
+    let answers = RawFrame.settings().bytes + RawFrame(type: 6, flags: RawFrame.ack, payload: ping.payload).bytes
+    client.receive(ByteBuffer(bytes: answers), at: seconds(1))
+    _ = try client.submitRequest(.get(), endStream: true)
+    for second in [11, 16] as [Int64] { client.handleTimeout(at: seconds(second)) }
+    #expect(client.failure?.kind == .unresponsive && client.failure?.code == .noError)
+  }
+
+  @Test("a peer that has said nothing at all is told from one that does not answer", arguments: [true, false])
+  func saidNothing(_ greets: Bool) {
+    let client = HTTP2Session(role: .client, at: seconds(0))
+    if greets { client.receive(ByteBuffer(bytes: RawFrame.settings().bytes), at: seconds(1)) }
+    client.handleTimeout(at: seconds(30))
+    #expect(client.failure?.kind == (greets ? .unresponsive : .silent) && client.failure?.code == .settingsTimeout)
   }
 
   @Test("a peer that sends nothing but answers is asked more rarely, until it sends something") func quiet() throws {

@@ -36,16 +36,21 @@ extension BywayClient {
   ) async throws -> Int {
     let source = PartialDownload.source(of: request.head)
     let file = try await NIOThreadPool.singleton.runIfActive { try PartialDownload(of: path, from: source) }
-    // What brings something may be tried as often as it takes.
-    var fruitless = 0
+    // What brings something may be tried as often as it takes: more than there was before, or content that changes each time
+    // would have no end.
+    var (best, fruitless) = (0, 0)
     while true {
-      let before = file.size
+      let failure: BywayError
       do {
-        return try await file.continue(request, with: self, report)
-      } catch let error as BywayError where file.validator != nil && fruitless < 3 && error.isOfTheWay {
-        fruitless = file.size > before ? 0 : fruitless + 1
-        try Task.checkCancellation()
+        if let size = try await file.continue(request, with: self, report) { return size }
+        failure = BywayError(.incompleteResponse, "The origin sends only parts of the file.")
+      } catch let error as BywayError where file.validator != nil && error.isOfTheWay {
+        failure = error
       }
+      fruitless = file.size > best ? 0 : fruitless + 1
+      best = max(best, file.size)
+      if fruitless > 3 { throw failure }
+      try Task.checkCancellation()
     }
   }
 }
@@ -59,50 +64,55 @@ extension BywayError {
 
 extension PartialDownload {
   /// One attempt.
+  /// - Returns: bytes in the file; `nil` where more are to be asked for.
   fileprivate func `continue`(
     _ request: Request, with client: BywayClient, _ report: (@Sendable (BywayClient.DownloadProgress) -> Void)?
-  ) async throws -> Int {
+  ) async throws -> Int? {
     var request = request
     if let validator, size > 0 {
       request.head.headerFields[.range] = "bytes=\(size)-"
       request.head.headerFields[.ifRange] = validator
     }
     let response = try await client.execute(request)
+    var end: Int?
     switch response.status.code {
-    case 206 where Self.start(of: response) == size && size > 0:
-      // What has another tag is another content, whatever the answer calls itself (RFC 9110 §15.3.7.3).
-      if let fresh = Self.validator(of: response), fresh != validator {
+    case 206:
+      guard size > 0, let range = ContentRange(response), range.start == size else { throw Self.refusal(response) }
+      // What has another tag or length is another content, whatever the answer calls itself (RFC 9110 §15.3.7.3).
+      let fresh = Self.validator(of: response)
+      guard fresh == nil || fresh == validator, isOfSameLength(range) else {
         return try await beginAgain(request, with: client, report)
       }
-    case 200: try await restart(validator: Self.validator(of: response))
+      end = range.end
+    case 200:
+      end = response.body.length
+      try await restart(validator: Self.validator(of: response), total: end)
     case 416:
       // Nothing lies behind what is there; whether it is the right thing is not known.
       guard size > 0 else { throw Self.refusal(response) }
       return try await beginAgain(request, with: client, report)
     default: throw Self.refusal(response)
     }
-    let total = response.body.length.flatMap { length in
-      let (sum, isTooLarge) = length.addingReportingOverflow(size)
-      return isTooLarge ? nil : sum
-    }
     for try await chunk in response.body {
+      if let end, chunk.readableBytes > end - size {
+        throw BywayError(.protocolViolation, "The origin sends more than it has announced.")
+      }
       try await append(chunk)
       report?(.init(received: size, total: total))
     }
+    if let end, size < end {
+      throw BywayError(.incompleteResponse, "The origin has sent less than it has announced.")
+    }
+    // It may send less than is asked for (RFC 9110 §15.3.7).
+    if let total, size < total { return nil }
     return try await complete()
   }
 
   private func beginAgain(
     _ request: Request, with client: BywayClient, _ report: (@Sendable (BywayClient.DownloadProgress) -> Void)?
-  ) async throws -> Int {
-    try await restart(validator: nil)
+  ) async throws -> Int? {
+    try await restart(validator: nil, total: nil)
     return try await `continue`(request.withoutRange, with: client, report)
-  }
-
-  /// Where a 206 begins: `Content-Range: bytes 500-999/1000` (RFC 9110 §14.4).
-  private static func start(of response: Response) -> Int? {
-    guard let range = response.fields[.contentRange], range.hasPrefix("bytes ") else { return nil }
-    return Int(range.dropFirst("bytes ".count).prefix { $0 != "-" })
   }
 
   private static func refusal(_ response: Response) -> BywayError {

@@ -16,6 +16,8 @@ package final class PartialDownload: @unchecked Sendable {
   /// In bytes.
   private(set) var size: Int
   private(set) var validator: String?
+  /// Of the whole, where it is known.
+  private(set) var total: Int?
 
   private var partPath: String { path + ".part" }
   private var tagPath: String { path + ".part.tag" }
@@ -40,14 +42,20 @@ package final class PartialDownload: @unchecked Sendable {
     self.file = file
     size = Int(max(lseek(descriptor, 0, SEEK_END), 0))
     let tag = Self.line(in: path + ".part.tag")?.split(separator: "\t")
-    validator = tag?.count == 2 && tag?[1] == source[...] ? tag?.first.map(String.init) : nil
+    guard let tag, tag.count >= 2, tag[1] == source[...] else { return }
+    validator = String(tag[0])
+    total = tag.count > 2 ? Int(tag[2]) : nil
   }
 
   /// Leaves next to `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
   /// - Parameter response: whose body may end too early.
   package static func leaveTag(of response: Response, to request: Request, nextTo path: String) {
     guard request.head.method == .get, response.status == .ok, let validator = validator(of: response) else { return }
-    try? write("\(validator)\t\(source(of: request.head))", to: path + ".part.tag")
+    try? write(tag(validator, source(of: request.head), response.body.length), to: path + ".part.tag")
+  }
+
+  private static func tag(_ validator: String, _ source: String, _ total: Int?) -> String {
+    "\(validator)\t\(source)" + (total.map { "\t\($0)" } ?? "")
   }
 
   package static func removeTag(nextTo path: String) {
@@ -64,15 +72,24 @@ package final class PartialDownload: @unchecked Sendable {
     "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
   }
 
-  func restart(validator: String?) async throws {
+  /// - Parameter total: bytes of the whole, where that is known.
+  func restart(validator: String?, total: Int?) async throws {
     self.validator = validator
+    self.total = total
     size = 0
     try await onThread {
       // In this order: a tag never stands next to content that it does not belong to.
       unlink(self.tagPath)
       guard ftruncate(self.file.descriptor, 0) == 0 else { throw BywayError.cannotWrite(self.partPath, .last) }
-      if let validator { try Self.write("\(validator)\t\(self.source)", to: self.tagPath) }
+      if let validator { try Self.write(Self.tag(validator, self.source, total), to: self.tagPath) }
     }
+  }
+
+  /// Whether a part may be one of the content that is here. What says nothing of the whole could be any part of it.
+  func isOfSameLength(_ range: ContentRange) -> Bool {
+    guard let whole = range.total ?? total, whole == total ?? whole, range.end <= whole else { return false }
+    total = whole
+    return true
   }
 
   func append(_ chunk: ByteBuffer) async throws {

@@ -19,6 +19,8 @@ protocol ConnectionOwner: AnyObject {
   func linkInterrupted()
   /// After an interruption of the link its far end was heard again.
   func linkResumed()
+  /// What ``ConnectionDriver/follow(_:)`` asked for.
+  func linkPassed(_ passage: Passage)
   /// What the driver was asked to watch besides the session has passed.
   func timePassed()
 }
@@ -32,6 +34,7 @@ extension ConnectionOwner {
 
   func linkInterrupted() {}
   func linkResumed() {}
+  func linkPassed(_ passage: Passage) {}
   func timePassed() {}
 }
 
@@ -93,6 +96,15 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   /// Of the line underneath, for which the connection waits.
   var interruption: LineInterruption? { stream?.interruption }
+
+  /// When the other end began to send what came last, where a line underneath knows.
+  var arrivalBegan: NIODeadline? { stream?.arrivalBegan }
+
+  /// Asks for the owner's ``ConnectionOwner/linkPassed(_:)`` once these bytes of the connection have arrived at the other end, where
+  /// a line underneath knows.
+  func follow(_ bytes: Range<UInt64>) {
+    stream?.follow(bytes)
+  }
 
   /// Nothing more can begin on it.
   var isClosing: Bool {
@@ -243,6 +255,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     switch event as? StreamEvent {
     case .interrupted: owner?.linkInterrupted()
     case .resumed: owner?.linkResumed()
+    case .passed(let passage): owner?.linkPassed(passage)
     case nil: break
     }
     context.fireUserInboundEventTriggered(event)

@@ -15,8 +15,6 @@ extension Link {
 /// To whoever serves it is a listener like any other.
 private struct DialedLink: Sendable {
   private static let connectTimeout = TimeAmount.seconds(10)
-  /// A link that lived that long was a success.
-  private static let successfulLife = TimeAmount.seconds(10)
 
   let link: Link
   let context: LinkContext
@@ -29,7 +27,8 @@ private struct DialedLink: Sendable {
   }
 
   private func dial(into queue: ChannelQueue, _ obstacle: Obstacle) async {
-    var backoff = Backoff()
+    var redial = Redial(
+      crossesNetwork: link.transport.crossesNetwork, jitter: (try? link.address.jitter()) ?? nil)
     while !Task.isCancelled {
       var context = context
       context.deadline = .now() + Self.connectTimeout
@@ -41,12 +40,12 @@ private struct DialedLink: Sendable {
         obstacle.text = nil
         queue.offer(channel)
         try? await channel.closeFuture.get()
-        if .now() - start > Self.successfulLife { backoff.reset() } else { backoff.fail() }
+        redial.lost(after: .now() - start)
       } catch let error as BywayError where error.code == .invalidAddress {
         queue.end(throwing: error)
         return
       } catch {
-        backoff.fail()
+        redial.failed()
         // Once for each reason: the far end may be away for days.
         let message = "\(error)"
         if message != obstacle.text {
@@ -54,7 +53,7 @@ private struct DialedLink: Sendable {
         }
         obstacle.text = message
       }
-      try? await Task.sleep(for: .nanoseconds(backoff.pause(fraction: .random(in: 0...1)).nanoseconds))
+      try? await Task.sleep(for: .nanoseconds(redial.pause(fraction: .random(in: 0...1)).nanoseconds))
     }
   }
 }

@@ -20,6 +20,8 @@ final class HTTP1ClientConnection {
     var name: String
     var responseOption: String?
     var session: HTTP1ClientSession.Configuration
+    /// What is lost before its response has another way.
+    var hasOtherRoads = false
     /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
     var readAhead: ReadAhead
   }
@@ -261,10 +263,14 @@ extension HTTP1ClientConnection: ConnectionOwner {
       let code: BywayError.Code =
         switch failure.code {
         case .incomplete(.beforeHead): .originLost
+        // It is not the server, which another road may lead to.
+        case .notHTTP where configuration.hasOtherRoads: .originLost
         case .incomplete: .incompleteResponse
         default: .protocolViolation
         }
-      return BywayError(code, "\(name): \(failure.message)")
+      var error = BywayError(code, "\(name): \(failure.message)")
+      if failure.code == .notHTTP { error.evidence = ForeignWords(heard: failure.heard) }
+      return error
     case .request(let failure):
       return BywayError(.invalidRequest, failure.message)
     case .stalled:
@@ -281,6 +287,6 @@ extension HTTP1ClientConnection: ConnectionOwner {
     let exchange = exchange.take()
     let end: End = if case .none = use { .opening } else { exchange == nil ? .idle : .exchange }
     delegate.take()?.connectionEnded(self, error, end)
-    exchange?.lost(mayBeRepeated: isKept) { _ in error }
+    exchange?.lost(mayBeRepeated: isKept || configuration.hasOtherRoads) { _ in error }
   }
 }

@@ -83,7 +83,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
     if head.targetForm == .absolute {
       fields.append(.targetForm, "absolute")
     } else if head.kind != .connect {
-      fields.append(.scheme, "http")
+      fields.append(.scheme, configuration.scheme)
     }
     if head.acceptsTrailers { fields.append(.te, "trailers") }
     exchange.observe(&fields, head.version == .v1_1 ? .http1_1 : .http1_0)

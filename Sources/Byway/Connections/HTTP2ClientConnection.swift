@@ -13,6 +13,9 @@ final class HTTP2ClientConnection {
     func connectionProved(_ connection: HTTP2ClientConnection)
     /// No further exchange can begin on it.
     func connectionRefusesStreams(_ connection: HTTP2ClientConnection)
+    /// It takes exchanges, and has refused one after the other.
+    func connectionRefusesAll(_ connection: HTTP2ClientConnection)
+    /// - Parameter error: `nil` where it ended in good order, so that nothing was lost with it.
     func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?)
     /// The line underneath is gone, and the connection waits for it.
     func connectionInterrupted(_ connection: HTTP2ClientConnection)
@@ -37,6 +40,11 @@ final class HTTP2ClientConnection {
   var isIdle: Bool { exchanges.isEmpty }
   private var isDraining = false
   private var isProved = false
+  private var record = ServiceRecord()
+  /// Frames on their way through a line, in the order in which they left.
+  private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
+  /// Why it is no good, though nothing is wrong with its HTTP/2.
+  private var refusal: BywayError?
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
     timePassed(for: exchanges.values)
@@ -93,10 +101,13 @@ final class HTTP2ClientConnection {
   var interruption: LineInterruption? { driver.interruption }
 
   /// Why it is about to end.
-  var failure: BywayError? { session.failure.map(explain) }
+  var failure: BywayError? { session.failure.map(explain) ?? refusal }
 
   /// Exchanges that run on it.
   var load: Int { exchanges.count }
+
+  /// It has failed its last requests at once: others are better at the moment.
+  func rests(at now: NIODeadline) -> Bool { record.rests(at: now) }
 
   /// How long it takes the peer's first bytes at least to be here; `nil`: they are, it speaks HTTP/2, and nothing is known to be
   /// between.
@@ -112,6 +123,15 @@ final class HTTP2ClientConnection {
     isDraining = true
     closeIfDrained()
   }
+
+  /// Takes no more exchanges, because it refuses them.
+  func drainRefusing() {
+    refusal = refusesRequests
+    delegate?.connectionRefusesStreams(self)
+    drain()
+  }
+
+  private var refusesRequests: BywayError { BywayError(.linkLost, "\(name) refuses requests.", processing: .none) }
 
   /// Ends at once, and what runs on it with that error.
   func giveUp(_ error: BywayError) {
@@ -174,6 +194,8 @@ extension HTTP2ClientConnection: ConnectionOwner {
   private func handle(_ event: consuming HTTP2Event) {
     switch consume event {
     case .head(let id, let fields, let endStream):
+      record.answered(fields.status, at: driver.eventLoop.now)
+      if let began = driver.arrivalBegan { exchanges[id]?.replied(at: began) }
       exchanges[id]?.responseBegan(fields, isComplete: endStream)
     case .informational(let id, let fields):
       exchanges[id]?.informational(fields)
@@ -183,11 +205,16 @@ extension HTTP2ClientConnection: ConnectionOwner {
       exchanges[id]?.responseEnded(trailers: fields)
     case .drained(let id, let bytes):
       exchanges[id]?.requestDrained(bytes)
+    case .departed(let id, let departure):
+      departures.append((id, departure))
+      driver.follow(departure.bytes)
     case .closed(let id, let code, let isUnprocessed):
       closed(id, code, isUnprocessed: isUnprocessed)
       closeIfDrained()
-    case .goAway:
+    case .goAway(let last, _, _):
       isDraining = true
+      // It may go whenever it likes (RFC 9113 §6.8). One that goes before it has done anything takes no requests.
+      if !record.hasAnswered, !exchanges.isEmpty, exchanges.ids.allSatisfy({ $0 > last }) { refusal = refusesRequests }
       delegate?.connectionRefusesStreams(self)
       closeIfDrained()
     case .settingsReceived:
@@ -216,6 +243,15 @@ extension HTTP2ClientConnection: ConnectionOwner {
     delegate?.connectionResumed(self)
   }
 
+  func linkPassed(_ passage: Passage) {
+    // Some were not followed, where there were too many.
+    while let first = departures.first, first.departure.bytes.lowerBound <= passage.bytes.lowerBound {
+      departures.removeFirst()
+      guard first.departure.bytes == passage.bytes else { continue }
+      exchanges[first.id]?.passed(passage, begins: first.departure.begins, ends: first.departure.ends)
+    }
+  }
+
   private func tellProved() {
     for exchange in exchanges.values {
       exchange.connectionProved()
@@ -230,10 +266,10 @@ extension HTTP2ClientConnection: ConnectionOwner {
   func connectionEnded(_ error: BywayError?) {
     let running = exchanges.values
     exchanges = StreamTable()
-    delegate.take()?.connectionEnded(self, error)
-    let failure =
-      error ?? BywayError(.linkLost, "\(name) was closed by the far end before the response ended.")
-    for exchange in running { exchange.lost { _ in failure } }
+    // Who ends in good order lets what runs end first.
+    let cut = BywayError(.linkLost, "\(name) was closed by the far end before the response ended.")
+    delegate.take()?.connectionEnded(self, error ?? (running.contains(where: \.isRunning) ? cut : refusal))
+    for exchange in running { exchange.lost { _ in error ?? cut } }
   }
 
   func inputEnded(isClosed: Bool) {
@@ -248,6 +284,11 @@ extension HTTP2ClientConnection: ConnectionOwner {
       let error = explain(failure)
       exchange.lost { _ in error }
       return
+    }
+    if exchange.isUnanswered, !isDraining {
+      record.failed(isRefusal: isUnprocessed, at: driver.eventLoop.now)
+      // Known before it looks for another one.
+      if record.refusesAll { delegate?.connectionRefusesAll(self) }
     }
     exchange.lost { hadBegun in
       BywayError(

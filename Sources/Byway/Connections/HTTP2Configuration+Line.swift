@@ -16,8 +16,10 @@ extension HTTP2Configuration {
     } else {
       configuration.timeouts.pingInterval = nil
     }
+    configuration.timeouts.idlePingInterval = nil
     configuration.windows.maximum = configuration.windows.usual
     configuration.windows.isEager = false
+    configuration.tellsDepartures = true
     return configuration
   }
 }

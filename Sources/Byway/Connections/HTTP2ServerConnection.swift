@@ -111,7 +111,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
       driver.scheduleTransmit()
     case .pong:
       if case .askingToStop = phase { stopAccepting() }
-    case .informational, .goAway, .settingsReceived:
+    case .informational, .goAway, .settingsReceived, .departed:
       break
     }
   }

@@ -2,7 +2,8 @@ package import HTTP2Session
 public import NIOCore
 
 /// How a connection over HTTP/2 learns that nobody is there any more: a PING (RFC 9113 §6.7) after a time of silence, and
-/// the end of the connection where it is not answered. Only while requests run: an idle link stays silent.
+/// the end of the connection where it is not answered. While requests run; an idle link stays silent, unless the end that asks is the
+/// only one that can open it again.
 ///
 /// What runs then fails, or is sent again over a new link where that is safe, instead of waiting for its deadline.
 public struct Liveness: Sendable, Hashable {
@@ -10,6 +11,8 @@ public struct Liveness: Sendable, Hashable {
   public var silence: TimeAmount
   /// The same, from the second PING on that brings nothing but its answer. `nil`: as before.
   public var quietSilence: TimeAmount?
+  /// The same, while nothing runs. `nil`: an idle link stays silent.
+  public var idle: TimeAmount?
   /// Until the answer must have come.
   public var answer: TimeAmount
 
@@ -17,10 +20,14 @@ public struct Liveness: Sendable, Hashable {
   /// - Parameters:
   ///   - silence: until a PING asks.
   ///   - quietSilence: the same, from the second PING on that brings nothing but its answer; `nil`: as before.
+  ///   - idle: the same, while nothing runs; `nil`: an idle link stays silent.
   ///   - answer: until the answer must have come.
-  public init(silence: TimeAmount, quietSilence: TimeAmount? = nil, answer: TimeAmount) {
+  public init(
+    silence: TimeAmount, quietSilence: TimeAmount? = nil, idle: TimeAmount? = nil, answer: TimeAmount
+  ) {
     self.silence = silence
     self.quietSilence = quietSilence
+    self.idle = idle
     self.answer = answer
   }
 
@@ -32,6 +39,17 @@ public struct Liveness: Sendable, Hashable {
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
   /// Where another road exists, silence is over within three seconds.
   static let ofRoads = Liveness(silence: .seconds(1), answer: .seconds(1))
+
+  /// Of an end that dials, over a network: routers forget what has been silent for minutes, and nobody but this end can mend that.
+  package func keepingOpen(_ link: Link) -> Liveness {
+    guard link.opening == .dial, link.transport.crossesNetwork else { return self }
+    var liveness = self
+    liveness.idle = liveness.idle ?? Self.shortestMemory
+    return liveness
+  }
+
+  /// Routers of homes, of mobile networks and of data centres forget after two to six minutes; two PINGs may get lost.
+  private static let shortestMemory = TimeAmount.seconds(60)
 
   fileprivate func atMost(_ other: Liveness) -> Liveness {
     Liveness(silence: min(silence, other.silence), answer: min(answer, other.answer))
@@ -51,6 +69,7 @@ extension HTTP2Configuration {
     }
     timeouts.pingInterval = liveness?.silence
     timeouts.quietPingInterval = liveness?.quietSilence
+    timeouts.idlePingInterval = liveness?.idle
     if let liveness { timeouts.pingAnswer = liveness.answer }
   }
 }

@@ -108,9 +108,9 @@ final class ServedExchange: ResponseSink {
     if !isEnded { self.upstream = upstream }
   }
 
-  private func noteFailure(_ code: BywayError.Code, by party: ExchangeRecord.Party? = nil) {
-    failure = code
-    observed?.failed(code, by: party)
+  private func noteFailure(_ error: BywayError, by party: ExchangeRecord.Party? = nil) {
+    failure = error.code
+    observed?.failed(error, by: party)
   }
 
   private var isEnded: Bool {
@@ -120,7 +120,7 @@ final class ServedExchange: ResponseSink {
   // MARK: From the connection
 
   func requestBody(_ bytes: ByteBuffer) {
-    observed?.moved(requestBytes: bytes.readableBytes)
+    observed?.requestBody(bytes)
     if let upstream { upstream.write(bytes) } else { connection.consume(id, bytes.readableBytes) }
   }
 
@@ -137,7 +137,7 @@ final class ServedExchange: ResponseSink {
     guard case .coming = request else { return }
     // The other side of the exchange has not failed, and would go on: a tunnel for ever.
     let upstream = upstream.take()
-    noteFailure(error.code, by: .client)
+    noteFailure(error, by: .client)
     fail(error)
     upstream?.cancel(error)
   }
@@ -146,7 +146,7 @@ final class ServedExchange: ResponseSink {
   func refuse(_ error: BywayError, status: Int) {
     upstream.take()?.cancel(error)
     request = .whole
-    noteFailure(error.code, by: .client)
+    noteFailure(error, by: .client)
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, status: status, form: form))
     case .begun: cutShort(error)
@@ -165,7 +165,7 @@ final class ServedExchange: ResponseSink {
 
   /// Its connection, or its stream, is gone or through.
   func closed(_ reason: @autoclosure () -> BywayError) {
-    if !isEnded { noteFailure(reason().code, by: .client) }
+    if !isEnded { noteFailure(reason(), by: .client) }
     observed?.ended()
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
@@ -183,11 +183,11 @@ final class ServedExchange: ResponseSink {
       try connection.respond(id, head, isComplete: isComplete)
     } catch {
       upstream.take()?.cancel(error)
-      noteFailure(error.code)
+      noteFailure(error)
       answer(FailureResponse(error, hop: terms.hop, form: form))
       return
     }
-    observed?.responseBegan(status: head.status)
+    observed?.responseBegan(head)
     response = .begun
     if isComplete { ended() }
   }
@@ -195,13 +195,14 @@ final class ServedExchange: ResponseSink {
   func write(_ bytes: ByteBuffer) {
     guard case .begun = response, bytes.readableBytes > 0 else { return }
     unsent += bytes.readableBytes
-    observed?.moved(responseBytes: bytes.readableBytes)
+    observed?.responseBody(bytes)
     terms.readAhead.received(bytes.readableBytes)
     attempt { connection throws(BywayError) in try connection.write(id, bytes) }
   }
 
   func finish(trailers: FieldSection?) {
     guard case .begun = response else { return }
+    observed?.trailers(trailers)
     attempt { connection throws(BywayError) in try connection.finish(id, trailers: trailers) }
     if !isEnded { ended() }
   }
@@ -209,7 +210,7 @@ final class ServedExchange: ResponseSink {
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
     terms.failed?(error, observed?.record.trace)
-    noteFailure(error.code)
+    noteFailure(error)
     upstream = nil
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
@@ -228,12 +229,12 @@ final class ServedExchange: ResponseSink {
   private func answer(_ failure: FailureResponse) {
     let isBodiless = isHead || failure.body.readableBytes == 0
     response = .begun
-    observed?.responseBegan(status: failure.head.status)
+    observed?.responseBegan(failure.head)
     attempt { connection throws(BywayError) in
       try connection.respond(id, failure.head, isComplete: isBodiless)
       guard !isBodiless else { return }
       try connection.write(id, failure.body)
-      observed?.moved(responseBytes: failure.body.readableBytes)
+      observed?.responseBody(failure.body)
       try connection.finish(id, trailers: nil)
     }
     if !isEnded { ended() }
@@ -251,7 +252,7 @@ final class ServedExchange: ResponseSink {
   private func cutShort(_ error: BywayError) {
     response = .ended
     upstream = nil
-    noteFailure(error.code)
+    noteFailure(error)
     observed?.ended()
     connection.cutShort(id, error)
   }

@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable {
 
   /// Names this hop in `Via` (RFC 9110 §7.6.3) and `Proxy-Status` (RFC 9209).
   package var hop: String
+  /// Of what asks for a path, as HTTP/1.1 does: `https` where TLS ends here.
+  package var scheme: StaticString = "http"
   /// How long a request may take until its response's head; `nil`: no limit.
   package var responseTimeout: TimeAmount?
   package var timeouts = Timeouts()

@@ -6,15 +6,20 @@ import NIOCore
 package final class AsyncExchangeHandler: ExchangeHandler {
   private let executor: LoopExecutor
   private let respond: @Sendable (Request) async throws -> Response
+  private let isLast: Bool
 
-  package init(on executor: LoopExecutor, _ respond: @escaping @Sendable (Request) async throws -> Response) {
+  /// - Parameter isLast: nobody further on answers what a client expects (RFC 9110 §10.1.1).
+  package init(
+    on executor: LoopExecutor, isLast: Bool = true, _ respond: @escaping @Sendable (Request) async throws -> Response
+  ) {
     self.executor = executor
+    self.isLast = isLast
     self.respond = respond
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     let exchange = HandlerExchange(request, sink: sink, executor: executor)
-    exchange.start(request, respond)
+    exchange.start(request, isLast: isLast, respond)
     return exchange
   }
 }
@@ -33,13 +38,20 @@ package final class InterceptingHandler: ExchangeHandler {
     scopes = interceptors.map(\.scope)
     let client = ExchangeClient(next, on: executor)
     let rest = Next(interceptors[...], to: client, destination: destination)
-    chain = AsyncExchangeHandler(on: executor) { try await rest($0) }
+    chain = AsyncExchangeHandler(on: executor, isLast: false) { try await rest($0) }
     self.next = next
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     let isClaimed = scopes.contains { $0.contains(request.fields) }
     return (isClaimed ? chain : next).begin(request, respondingTo: sink)
+  }
+}
+
+extension FieldSection {
+  /// Its sender waits to be told that its body is wanted.
+  fileprivate var expectsContinue: Bool {
+    lines.contains { name(of: $0) == "expect" && value(of: $0).lowercased() == "100-continue" }
   }
 }
 
@@ -61,7 +73,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
     requestBody = IncomingBody(on: executor.eventLoop)
   }
 
-  func start(_ head: ExchangeHead, _ respond: @escaping @Sendable (Request) async throws -> Response) {
+  func start(_ head: ExchangeHead, isLast: Bool, _ respond: @escaping @Sendable (Request) async throws -> Response) {
     guard let httpRequest = HTTPRequest(head.fields) else {
       fail(BywayError(.invalidRequest, "The request's head cannot be represented.", processing: .none))
       return
@@ -71,6 +83,9 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
       requestBody.finish(trailers: nil)
     } else {
       requestBody.onConsumed = { [weak self] in self?.sink?.didConsumeRequest($0) }
+      if isLast, head.fields.expectsContinue {
+        requestBody.onAwaited = { [weak self] in self?.sink?.informational([":status": "100"]) }
+      }
       let length = head.fields.withValue(of: .contentLength, FieldGrammar.length) ?? nil
       body = Body(IncomingBodyHandle(requestBody), length: length)
     }
@@ -79,6 +94,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
       executor.eventLoop.runNowOrSoon { self.sink?.informational(FieldSection(response)) }
     }
     request.observed = head.observed
+    request.visitor = head.visitor
     let sent = request
     task = Task(executorPreference: executor) { [self] in
       do {

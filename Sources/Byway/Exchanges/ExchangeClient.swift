@@ -69,8 +69,9 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     let isComplete = request.body.isKnownEmpty && request.head.method != .connect
     var fields = fields()
     if request.observed == nil { observed = observation?.begin(&fields, .http2, isComplete: isComplete) }
-    let head = ExchangeHead(
+    var head = ExchangeHead(
       fields: fields, isComplete: isComplete, deadline: request.deadline, observed: observed ?? request.observed)
+    head.visitor = request.visitor
     let upstream = handler.begin(head, respondingTo: self)
     if isEnded { return }
     self.upstream = upstream
@@ -98,7 +99,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     pump.start(
       request.body,
       write: {
-        self.observed?.moved(requestBytes: $0.readableBytes)
+        self.observed?.requestBody($0)
         self.upstream?.write($0)
       },
       finish: {
@@ -118,7 +119,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private func end(with error: BywayError?, tellingUpstream: Bool) {
     guard !isEnded else { return }
     isEnded = true
-    if let error { observed?.failed(error.code) }
+    if let error { observed?.failed(error) }
     observed?.ended()
     deadline?.cancel()
     pump?.cancel()
@@ -138,7 +139,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
 
   func head(_ head: FieldSection, isComplete: Bool) {
     deadline?.cancel()
-    observed?.responseBegan(status: head.status)
+    observed?.responseBegan(head)
     guard let response = HTTPResponse(head) else {
       end(with: BywayError(.protocolViolation, "The response's head cannot be represented."), tellingUpstream: true)
       return
@@ -157,7 +158,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   }
 
   func write(_ bytes: ByteBuffer) {
-    observed?.moved(responseBytes: bytes.readableBytes)
+    observed?.responseBody(bytes)
     responseBody?.receive(bytes)
   }
 

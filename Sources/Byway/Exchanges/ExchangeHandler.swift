@@ -28,6 +28,8 @@ package struct ExchangeHead {
   package var readAhead: ReadAhead?
   /// The device that its authority names, where somebody has looked already.
   package var device: OpenDevice?
+  /// Who has sent it.
+  package var visitor = Visitor.anyone
   /// Where to tell what becomes of it; `nil` where nobody wants to know.
   package var observed: ObservedExchange?
 

@@ -7,7 +7,7 @@ extension BywayError {
       switch failure.kind {
       case .notHTTP2, .violation, .flooded: .protocolViolation
       // One that never spoke does not become better by trying again at once.
-      case .unresponsive where failure.code == .settingsTimeout: .linkUnavailable
+      case .silent: .linkUnavailable
       case .unresponsive, .exhausted: .linkLost
       case .closing: .refused
       }
@@ -16,5 +16,6 @@ extension BywayError {
       message += " \(stranger.advice(expecting: server))"
     }
     self.init(code, message, processing: failure.kind == .closing ? .none : .possible, cause: nil)
+    if case .notHTTP2(let heard) = failure.kind { evidence = ForeignWords(heard: heard) }
   }
 }

@@ -82,6 +82,8 @@ public struct BywayError: Error, Sendable {
   public var processing: Processing
   /// The error underneath, where there is one.
   public var cause: (any Error)?
+  /// What whoever threw it knows beyond its words, for whoever examines a link: ``Stranger``, ``ProgramEnd`` and the like.
+  package var evidence: (any Sendable)?
 
   /// An error of one's own, from an interceptor or a transport.
   /// - Parameters:

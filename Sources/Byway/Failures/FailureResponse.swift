@@ -36,8 +36,11 @@ package struct FailureResponse {
   /// - Parameters:
   ///   - hop: who answers, as it names itself in `Via` and `Proxy-Status`.
   ///   - status: overrules the one that the error's code stands for.
-  package init(_ error: BywayError, hop: String, status: Int? = nil, form: Form = .problem) {
-    let kind = Kind(error.code)
+  ///   - title: overrules the one that the error's code stands for.
+  package init(
+    _ error: BywayError, hop: String, status: Int? = nil, title: String? = nil, form: Form = .problem
+  ) {
+    let kind = Kind(error.code, title: title)
     if case .grpc = form {
       var head: FieldSection = [
         ":status": "200", "content-type": "application/grpc", "grpc-status": "\(GRPCStatus.code(of: error.code))",
@@ -73,8 +76,9 @@ package struct FailureResponse {
     let title: String
     let proxyError: String?
 
-    init(_ code: BywayError.Code) {
-      (status, title, proxyError) =
+    init(_ code: BywayError.Code, title given: String? = nil) {
+      let usual: String
+      (status, usual, proxyError) =
         switch code {
         case .linkUnavailable: (503, "The link is down", "destination_unavailable")
         case .linkLost: (502, "The link was lost", "connection_terminated")
@@ -94,6 +98,7 @@ package struct FailureResponse {
         case .cancelled: (502, "The exchange was cancelled", "connection_terminated")
         default: (500, "The request failed here", "proxy_internal_error")
         }
+      title = given ?? usual
     }
 
     /// RFC 9457.

@@ -1,17 +1,18 @@
 import HTTPWire
 
 /// Who is at the far end instead of the one that is expected there, as far as what it said first tells.
-enum Stranger: Sendable, Hashable {
+package enum Stranger: Sendable, Hashable {
   /// Our own bytes come back.
   case echo
   case webServer
   case tls
   case ssh
+  case mailServer
   /// A login prompt or a shell.
   case login
 
   /// `nil` where it may be anything.
-  init?(_ heard: some Collection<UInt8>) {
+  package init?(_ heard: some Collection<UInt8>) {
     func begins(_ text: String) -> Bool { heard.starts(with: text.utf8, by: { $0 | 0x20 == $1 | 0x20 }) }
     // An alert or a handshake, of any version (RFC 8446 §5.1).
     if [0x15, 0x16].contains(heard.first), heard.dropFirst().first == 3 {
@@ -22,6 +23,8 @@ enum Stranger: Sendable, Hashable {
       self = .ssh
     } else if begins("HTTP/1.") || begins("<!doctype") || begins("<html") {
       self = .webServer
+    } else if begins("220 ") || begins("220-"), String(decoding: heard, as: UTF8.self).uppercased().contains("SMTP") {
+      self = .mailServer
     } else if Self.isPrompt(String(decoding: heard, as: UTF8.self).lowercased()) {
       self = .login
     } else {
@@ -43,7 +46,36 @@ enum Stranger: Sendable, Hashable {
     case (.tls, .origin): "It speaks TLS: write https:// instead of h2c://."
     case (.tls, _): "It speaks TLS: use a link of tls://."
     case (.ssh, _): "It is an SSH server: use a link of ssh://."
+    case (.mailServer, _): "It is a mail server: check the port."
     case (.login, _): "A login prompt or a shell answers: start \"byway gateway\" there instead."
     }
   }
+}
+
+extension Stranger: CustomStringConvertible {
+  /// Follows "is".
+  package var description: String {
+    switch self {
+    case .echo: "an echo of this end's own bytes"
+    case .webServer: "a web server"
+    case .tls: "a TLS server"
+    case .ssh: "an SSH server"
+    case .mailServer: "a mail server"
+    case .login: "a login prompt or a shell"
+    }
+  }
+}
+
+/// The first words of a far end that does not speak what is expected there: what an error knows beyond its message.
+package struct ForeignWords: Sendable, Hashable {
+  package let heard: [UInt8]
+
+  package init(heard: [UInt8]) {
+    self.heard = heard
+  }
+
+  package var stranger: Stranger? { Stranger(heard) }
+
+  /// A server's first frame of HTTP/2 is SETTINGS (RFC 9113 §3.4): a length that is short, and its type.
+  package var isHTTP2: Bool { heard.count >= 4 && heard[0] == 0 && heard[3] == 4 }
 }

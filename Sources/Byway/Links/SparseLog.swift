@@ -1,14 +1,16 @@
-import NIOCore
+package import NIOCore
 
 /// Lets one line through in ten seconds, and counts those that it keeps back: a flood is told, and makes none of its own.
-struct SparseLog {
+package struct SparseLog: Sendable {
   private static let interval = TimeAmount.seconds(10)
 
   private var next = NIODeadline.uptimeNanoseconds(0)
   private var keptBack = 0
 
+  package init() {}
+
   /// - Returns: how many were kept back since the last line, where one may be written; else `nil`.
-  mutating func admit(at now: NIODeadline) -> Int? {
+  package mutating func admit(at now: NIODeadline) -> Int? {
     guard now >= next else {
       keptBack += 1
       return nil

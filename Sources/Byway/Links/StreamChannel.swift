@@ -13,6 +13,10 @@ package protocol StreamCarrier: AnyObject {
   /// Of the line underneath, for which the stream waits; `nil` where there is none. ``StreamChannel/resumed()`` tells when the other
   /// end is heard again.
   var interruption: LineInterruption? { get }
+  /// When the other end began to send what was delivered last; `nil` where nobody knows.
+  var arrivalBegan: NIODeadline? { get }
+  /// ``StreamEvent/passed(_:)`` is to tell when these bytes of what was written have arrived. Not every carrier can.
+  func follow(_ bytes: Range<UInt64>)
   func write(_ bytes: ByteBuffer)
   /// What was written may leave.
   func flush()
@@ -27,6 +31,8 @@ package protocol StreamCarrier: AnyObject {
 
 extension StreamCarrier {
   package var interruption: LineInterruption? { nil }
+  package var arrivalBegan: NIODeadline? { nil }
+  package func follow(_ bytes: Range<UInt64>) {}
   package func abandon() { close() }
 }
 
@@ -36,6 +42,8 @@ package enum StreamEvent: Sendable {
   case interrupted
   /// After an interruption the other end was heard again.
   case resumed
+  /// What ``StreamChannel/follow(_:)`` asked for.
+  case passed(Passage)
 }
 
 /// A NIO channel without a descriptor: its bytes travel as part of something else, a session over a line for example.
@@ -105,6 +113,16 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   /// Of the line underneath, for which the stream waits. On the event loop.
   package var interruption: LineInterruption? { carrier?.interruption }
 
+  /// When the other end began to send what was read last, where a line underneath knows. On the event loop.
+  package var arrivalBegan: NIODeadline? { carrier?.arrivalBegan }
+
+  /// Asks for ``StreamEvent/passed(_:)`` once these bytes have arrived at the other end, where a line underneath knows. On the event
+  /// loop.
+  /// - Parameter bytes: of what was written, counted from the first, and already written.
+  package func follow(_ bytes: Range<UInt64>) {
+    carrier?.follow(bytes)
+  }
+
   /// Ends the stream now. What was written and has not left does not leave any more. On the event loop.
   package func abandon() {
     guard !isClosing else { return }
@@ -132,6 +150,10 @@ package final class StreamChannel: Channel, @unchecked Sendable {
 
   package func interrupted() {
     pipeline.fireUserInboundEventTriggered(StreamEvent.interrupted)
+  }
+
+  package func passed(_ passage: Passage) {
+    pipeline.fireUserInboundEventTriggered(StreamEvent.passed(passage))
   }
 
   package func resumed() {

@@ -42,9 +42,20 @@ public protocol Transport: Sendable {
   /// Who can reach a listener at that address. A proxy asks more of those who come from anywhere.
   func audience(of address: LinkAddress) -> Audience
 
+  /// Whether a network lies between the ends. Then many ends may lose one far end in the same moment, and should not all dial at
+  /// once; and what stays silent for long may be forgotten by a router on the way.
+  var crossesNetwork: Bool { get }
+
   /// The names in the certificate that the far end of an accepted channel has shown and this end has verified; `nil` where it has shown
   /// none. Called on the channel's event loop.
   func certifiedNames(of channel: any Channel) -> [String]?
+
+  /// The certificate, in DER, that the far end of an accepted channel has shown and this end has verified; `nil` where it has shown none.
+  /// Called on the channel's event loop.
+  func certificate(of channel: any Channel) -> [UInt8]?
+
+  /// Whether what listens at that address is protected from whoever is on the way.
+  func isEncrypted(_ address: LinkAddress) -> Bool
 
   /// Where the medium is a line that damages or interrupts what it carries: what the line layer must know of it. Channels
   /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
@@ -66,11 +77,20 @@ extension Transport {
   /// The address says it all.
   public func check(_ address: LinkAddress, for opening: Link.Opening) throws {}
 
+  /// A medium of its own, or within one machine.
+  public var crossesNetwork: Bool { false }
+
   /// The safe assumption.
   public func audience(of address: LinkAddress) -> Audience { .anyone }
 
   /// Nobody shows any.
   public func certifiedNames(of channel: any Channel) -> [String]? { nil }
+
+  /// Nobody shows any.
+  public func certificate(of channel: any Channel) -> [UInt8]? { nil }
+
+  /// The safe assumption.
+  public func isEncrypted(_ address: LinkAddress) -> Bool { false }
 
   /// A reliable stream.
   public func line(for address: LinkAddress) throws -> LineProperties? { nil }
@@ -94,6 +114,8 @@ public struct LinkOption: Sendable, Hashable {
     LinkOption("http", "2 if a gateway is at the far end (the default), 1.1 if it is an ordinary HTTP/1.1 server"),
     LinkOption("line", "baud rate of a serial line at the end of the stream, behind a terminal server for example"),
     LinkOption("open", "dial or listen: what this end does. By default a gateway listens, and everything else dials"),
+    LinkOption(
+      "jitter", "seconds of which a gateway that dials waits a random part when its link was lost; 1 over a network"),
   ]
 }
 

@@ -52,6 +52,7 @@ public struct TransportRegistry: Sendable {
     if framing == .http1, opening == .listen {
       throw BywayError(.invalidAddress, "\(address): a server of HTTP/1.1 does not dial. Leave out open=listen.")
     }
+    _ = try address.jitter()
     try transport.check(address)
     guard let line = try line(of: address, transport) else {
       return Link(address: address, transport: transport, framing: framing, opening: opening)
@@ -95,4 +96,16 @@ public struct Link: Sendable {
   public let framing: Framing
   /// `nil`: as this end's role has it. A gateway listens, everyone else dials.
   public let opening: Opening?
+
+  /// What opens the medium itself, without the line layer over it.
+  package var medium: any Transport { (transport as? LineTransport)?.base ?? transport }
+
+  /// The same link over another transport of its scheme.
+  package func replacing(medium: any Transport) -> Link {
+    let transport = line.map { LineTransport(base: medium, properties: $0) as any Transport } ?? medium
+    return Link(address: address, transport: transport, framing: framing, opening: opening)
+  }
+
+  /// `nil` where the medium is not a line.
+  package var line: LineProperties? { (transport as? LineTransport)?.properties }
 }

@@ -18,6 +18,8 @@ package final class IncomingBody: @unchecked Sendable {
   private var waiter: CheckedContinuation<ByteBuffer?, any Error>?
   /// Bytes that the reader took; the connection may receive as many again.
   var onConsumed: ((Int) -> Void)?
+  /// Nothing has come, and the reader waits; told once.
+  var onAwaited: (() -> Void)?
   /// The reader went away before the end.
   var onAbandoned: (() -> Void)?
 
@@ -63,7 +65,9 @@ package final class IncomingBody: @unchecked Sendable {
       switch end {
       case .complete: continuation.resume(returning: nil)
       case .failed(let error): continuation.resume(throwing: error)
-      case nil: waiter = continuation
+      case nil:
+        waiter = continuation
+        onAwaited.take()?()
       }
     }
   }
@@ -84,6 +88,7 @@ package final class IncomingBody: @unchecked Sendable {
     // Chunks may still be read after the end, but nobody is left to be told.
     onConsumed = nil
     onAbandoned = nil
+    onAwaited = nil
   }
 }
 

@@ -15,6 +15,8 @@ public struct Request: Sendable {
   public var onInformational: (@Sendable (HTTPResponse) -> Void)?
   /// It goes to a host that an answer has named, and not the sender.
   package var isLedElsewhere = false
+  /// Who has sent it.
+  package var visitor = Visitor.anyone
   /// Of the exchange that it belongs to.
   var observed: ObservedExchange?
 

@@ -41,6 +41,17 @@ public struct ExchangeRecord: Sendable {
     public let party: Party
   }
 
+  /// When an exchange was on the wire of a serial line: by what each end has acknowledged, and the line's rate and round trip. All are `nil`
+  /// on other links.
+  public struct Wire: Sendable, Hashable {
+    /// The request's first byte began to leave: until then others' were before it.
+    public internal(set) var left: NIODeadline?
+    /// All of the request was at the far end.
+    public internal(set) var arrived: NIODeadline?
+    /// The far end began to send the response.
+    public internal(set) var replied: NIODeadline?
+  }
+
   /// Which end of the exchange is here.
   public let role: Role
   /// The address at which the client came in; empty where it is this program itself.
@@ -54,6 +65,9 @@ public struct ExchangeRecord: Sendable {
   /// By which the hops of an exchange name it in their logs; `nil` where what came was no request, or has none and nobody wants it.
   public let trace: TraceID?
 
+  /// Who has sent it; `nil` where nobody asks, or it is not known.
+  public internal(set) var user: String?
+
   /// When the request's head had come. The phases that follow have not been reached while they are `nil`.
   public let begun: NIODeadline
   /// When the request left on a connection, after it had waited for that; the latest time, where it was sent again.
@@ -64,6 +78,9 @@ public struct ExchangeRecord: Sendable {
   public internal(set) var answered: NIODeadline?
   /// When the response was whole, or failed. The rest of it may not have reached its client yet.
   public internal(set) var ended: NIODeadline?
+
+  /// When it was on the wire of a serial line, as far as that is known.
+  public internal(set) var wire = Wire()
 
   /// How often the request was sent.
   public internal(set) var attempts = 0
@@ -80,6 +97,8 @@ public struct ExchangeRecord: Sendable {
   public internal(set) var requestBytes = 0
   /// Bytes of the response's body that were given to the client's connection.
   public internal(set) var responseBytes = 0
+  /// Bytes of the response's body as they came from the far end: fewer where they came compressed, none from a cache.
+  public internal(set) var carriedBytes = 0
 
   init(
     role: Role = .server, listener: String, version: Version, head: FieldSection, trace: TraceID?, begun: NIODeadline

@@ -4,6 +4,7 @@ import NIOCore
 /// Who observes the exchanges of a listener, or of a client.
 package struct Observation: Sendable {
   private let observers: [any ExchangeObserver]
+  private let watcher: (any ExchangeWatching)?
   private let role: ExchangeRecord.Role
   /// Empty for a client.
   private let listener: String
@@ -14,6 +15,7 @@ package struct Observation: Sendable {
   package init?(_ observers: [any ExchangeObserver], listener: String, traces: TraceSource) {
     if observers.isEmpty { return nil }
     self.observers = observers
+    watcher = observers.lazy.compactMap { $0 as? any ExchangeWatching }.first
     role = .server
     self.listener = listener
     self.traces = observers.contains(where: \.wantsID) ? traces : nil
@@ -23,6 +25,7 @@ package struct Observation: Sendable {
   init?(ofClient observers: [any ExchangeObserver]) {
     if observers.isEmpty { return nil }
     self.observers = observers
+    watcher = observers.lazy.compactMap { $0 as? any ExchangeWatching }.first
     role = .client
     listener = ""
     traces = observers.contains(where: \.wantsID) ? TraceSource() : nil
@@ -48,6 +51,6 @@ package struct Observation: Sendable {
     var record = ExchangeRecord(
       role: role, listener: listener, version: version, head: fields, trace: trace, begun: .now())
     if isComplete { record.requestEnded = record.begun }
-    return ObservedExchange(record, observers: observers)
+    return ObservedExchange(record, observers: observers, watcher: watcher)
   }
 }

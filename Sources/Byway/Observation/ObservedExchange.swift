@@ -1,4 +1,4 @@
-import HTTPWire
+package import HTTPWire
 package import NIOCore
 
 /// Writes down what becomes of one exchange, and tells those who observe it.
@@ -9,10 +9,14 @@ package import NIOCore
 /// `@unchecked Sendable`: touched on the event loop of the exchange only.
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
+  private let witness: (any ExchangeWitness)?
   package private(set) var record: ExchangeRecord
 
-  init(_ record: consuming ExchangeRecord, observers: [any ExchangeObserver]) {
+  init(
+    _ record: consuming ExchangeRecord, observers: [any ExchangeObserver], watcher: (any ExchangeWatching)? = nil
+  ) {
     for observer in observers { observer.exchangeBegan(record) }
+    witness = watcher.flatMap { $0.witness(of: record) }
     self.record = record
     self.observers = observers
   }
@@ -27,52 +31,110 @@ package final class ObservedExchange: @unchecked Sendable {
 
   // MARK: From the one who takes it on
 
+  /// It is known who has sent it.
+  package func identified(as user: UserName) {
+    record.user = user.text
+  }
+
   /// It goes to a place that the client has named.
   package func clientChoosesUpstream() {
     record.isClientsChoice = true
   }
 
-  /// The request leaves, perhaps for the second time.
-  package func sent(to upstream: String, at now: NIODeadline) {
+  /// The request leaves with these fields, perhaps for the second time.
+  package func sent(_ fields: borrowing FieldSection, to upstream: String, at now: NIODeadline) {
     // What an interceptor asks for afterwards, to have it ready for the next one, is not of this exchange.
     guard record.ended == nil else { return }
     record.sent = now
+    record.wire = ExchangeRecord.Wire()
     record.attempts += 1
     record.upstream = upstream
+    witness?.sent(copy fields, record)
     guard record.attempts == 1 else { return }
     tellObservers { $0.exchangeSent($1) }
   }
 
-  package func answered() {
+  /// On a line: its first byte began to leave.
+  package func left(at time: NIODeadline) {
+    noteWire { $0.left = max(time, $1) }
+  }
+
+  /// On a line: all of it was at the far end.
+  package func arrived(at time: NIODeadline) {
+    noteWire { $0.arrived = max(time, $0.left ?? $1) }
+  }
+
+  /// On a line: the far end began to send the response.
+  package func replied(at time: NIODeadline) {
+    noteWire { $0.replied = $0.replied ?? max(time, $0.arrived ?? $1) }
+  }
+
+  private func noteWire(_ note: (inout ExchangeRecord.Wire, _ sent: NIODeadline) -> Void) {
+    guard record.ended == nil, let sent = record.sent else { return }
+    note(&record.wire, sent)
+    witness?.passed(record)
+  }
+
+  /// Bytes of the response's body have come from the far end.
+  package func carried(_ count: Int) {
+    record.carriedBytes += count
+  }
+
+  /// The far end's response has these fields.
+  package func answered(_ fields: borrowing FieldSection) {
+    guard record.ended == nil else { return }
+    noteAnswer()
+    witness?.answered(copy fields, record)
+  }
+
+  private func noteAnswer() {
     if record.answered == nil, record.ended == nil { record.answered = .now() }
   }
 
   // MARK: From the one who serves it
 
+  func requestBody(_ bytes: ByteBuffer) {
+    let count = bytes.readableBytes
+    record.requestBytes += count
+    for observer in observers { observer.exchangeMoved(requestBytes: count, responseBytes: 0) }
+    witness?.requestBody(bytes)
+  }
+
   func requestEnded() {
-    if record.requestEnded == nil { record.requestEnded = .now() }
+    guard record.requestEnded == nil else { return }
+    record.requestEnded = .now()
+    witness?.requestEnded(record)
   }
 
-  func responseBegan(status: Int?) {
-    answered()
-    record.status = status
+  func responseBegan(_ head: borrowing FieldSection) {
+    noteAnswer()
+    record.status = head.status
+    witness?.responseBegan(copy head, record)
   }
 
-  func moved(requestBytes: Int = 0, responseBytes: Int = 0) {
-    record.requestBytes += requestBytes
-    record.responseBytes += responseBytes
-    for observer in observers { observer.exchangeMoved(requestBytes: requestBytes, responseBytes: responseBytes) }
+  func responseBody(_ bytes: ByteBuffer) {
+    let count = bytes.readableBytes
+    record.responseBytes += count
+    for observer in observers { observer.exchangeMoved(requestBytes: 0, responseBytes: count) }
+    witness?.responseBody(bytes)
+  }
+
+  func trailers(_ fields: FieldSection?) {
+    if let fields, !fields.isEmpty { witness?.trailers(fields) }
   }
 
   /// The first failure is the cause of the others.
-  func failed(_ code: BywayError.Code, by party: ExchangeRecord.Party? = nil) {
+  func failed(_ error: @autoclosure () -> BywayError, by party: ExchangeRecord.Party? = nil) {
     guard record.failure == nil, record.ended == nil else { return }
-    record.failure = party.map { .init(code: code, party: $0) } ?? .init(code)
+    let error = error()
+    record.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
+    witness?.failed(error, record)
   }
 
   func ended() {
     guard record.ended == nil else { return }
     record.ended = .now()
     tellObservers { $0.exchangeEnded($1) }
+    witness?.ended(record)
   }
 }

@@ -183,8 +183,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     }
   }
 
-  func admit(_ response: inout FieldSection) -> BywayError? {
-    rules.admit(&response)
+  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError? {
+    rules.admit(&response, to: request)
   }
 
   func leave(_ exchange: UpstreamExchange) {
@@ -321,6 +321,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   func start(_ opened: OpenedRoad, for delegate: any HTTP1ClientConnection.Delegate) {
     var configuration = connectionConfiguration
+    configuration.hasOtherRoads = roads.areSeveral
     configuration.name = roads.name(of: opened.road)
     HTTP1ClientConnection.start(on: opened.channel, road: opened.road, configuration: configuration, delegate: delegate)
   }

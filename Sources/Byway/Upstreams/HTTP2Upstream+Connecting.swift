@@ -7,9 +7,15 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     lastFailure = nil
   }
 
+  func connectionRefusesAll(_ connection: HTTP2ClientConnection) {
+    if roads.areSeveral { connection.drainRefusing() }
+  }
+
   func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
     others.removeAll { $0 === connection }
+    if configuration.sharing == .balanced { farEndChanged() }
     guard case .connected(let current) = state, current === connection else { return }
+    farEndChanged()
     // Known before its end, and before those that ran on it look for another road.
     if let failure = connection.failure { roads.failing(connection.road, failure, at: eventLoop.now) }
     state = .idle
@@ -50,6 +56,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   }
 
   func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount) {
+    guard case .connected(let current) = state, current === connection else { return }
     if !pings.isEmpty { pings.removeFirst().succeed(roundTrip) }
   }
 
@@ -98,6 +105,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     // In place before it begins: with what was kept for it, it may end at once.
     connection.handOver(to: self)
     state = .connected(connection)
+    farEndChanged()
     // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
     backoff.fail()
     openedAt = eventLoop.now
@@ -136,6 +144,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   func take(_ connection: HTTP2ClientConnection) {
     connection.handOver(to: self)
     state = .connected(connection)
+    farEndChanged()
     backoff.reset()
     lastFailure = nil
     openedAt = eventLoop.now
@@ -154,7 +163,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
 
   func serveWaiting() {
     while case .connected(let connection) = state, !mustWait(for: connection), let exchange = waiting.popFirst() {
-      put(exchange, on: leastLoaded(connection), at: eventLoop.now)
+      put(exchange, at: eventLoop.now, on: connection)
     }
   }
 

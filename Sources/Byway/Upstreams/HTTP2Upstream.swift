@@ -72,6 +72,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   var newcomer = Newcomer.none
   /// Of other gateways that have dialed, the latest one last.
   var others: [HTTP2ClientConnection] = []
+  /// Another one, never seen before, whenever another far end may answer.
+  private(set) var incarnation = UInt64.random(in: .min ... .max)
 
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
@@ -138,7 +140,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     var ending = others
     switch state {
     case .connected(let connection): ending.append(connection)
-    case .proving(let trial): trial.cancel()
+    case .proving(let trial): if let other = trial.cancel() { ending.append(other) }
     case .idle, .connecting, .backingOff, .shutDown: break
     }
     if ending.isEmpty { failPings(Self.wasShutDown) }
@@ -198,6 +200,13 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     set { configuration.patience = newValue }
   }
 
+  func farEndChanged() { incarnation = .random(in: .min ... .max) }
+
+  var sharing: GatewaySharing {
+    get { configuration.sharing }
+    set { configuration.sharing = newValue }
+  }
+
   func leaveConnection() {
     guard isRetired, case .connected(let connection) = state else { return }
     state = .idle
@@ -213,7 +222,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     case .connected(let connection) where mustWait(for: connection):
       wait(exchange)
     case .connected(let connection):
-      put(exchange, on: leastLoaded(connection), at: now)
+      put(exchange, at: now, on: connection)
       searchBetterRoad()
     case .shutDown:
       exchange.turnedAway(Self.wasShutDown)
@@ -222,14 +231,16 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     }
   }
 
-  func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection, at now: NIODeadline) {
+  /// - Parameter current: the connection in use; others may share the work.
+  func put(_ exchange: UpstreamExchange, at now: NIODeadline, on current: HTTP2ClientConnection) {
+    let connection = place(for: exchange, besides: current, at: now)
     do {
       try connection.begin(exchange, at: now)
     } catch {
       // Another connection may take it, unless this is not HTTP/2 at all.
       connectionRefusesStreams(connection)
       switch error.kind {
-      case .closing, .unresponsive, .exhausted: start(exchange, at: now)
+      case .closing, .unresponsive, .silent, .exhausted: start(exchange, at: now)
       case .notHTTP2, .violation, .flooded: exchange.turnedAway(connection.explain(error))
       }
     }
@@ -248,8 +259,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
   }
 
-  func admit(_ response: inout FieldSection) -> BywayError? {
-    rules.admit(&response)
+  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError? {
+    rules.admit(&response, to: request)
   }
 
   func leave(_ exchange: UpstreamExchange) {

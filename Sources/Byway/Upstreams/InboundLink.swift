@@ -7,12 +7,18 @@ package actor InboundLink {
 
   private let link: Link
   private let logger: Logger
+  private let connections: ConnectionLimit
   private var listener: (any Listener)?
   private var channels: AsyncThrowingStream<any Channel, any Error>.Iterator?
   private var isClosed = false
 
-  package init(_ link: Link, logger: Logger) {
+  /// Gateways of one far end: the latest, those that stand by, and some that are no gateways.
+  package static let usualLimit = 64
+
+  /// - Parameter limit: of the connections that are open at once. Further ones wait with the system.
+  package init(_ link: Link, limit: Int = usualLimit, logger: Logger) {
     self.link = link
+    connections = ConnectionLimit(limit)
     self.logger = logger
   }
 
@@ -21,7 +27,8 @@ package actor InboundLink {
   @discardableResult
   package func listen(on eventLoop: any EventLoop) async throws -> LinkAddress {
     if let listener { return listener.address }
-    let context = LinkContext(group: eventLoop, logger: logger, deadline: .now() + Self.listenTimeout)
+    let context = LinkContext(
+      group: eventLoop, logger: logger, deadline: .now() + Self.listenTimeout, connections: connections)
     let made = try await link.transport.listen(on: link.address, context: context)
     guard !isClosed, listener == nil else {
       await made.close()

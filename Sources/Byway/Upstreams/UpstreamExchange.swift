@@ -1,4 +1,5 @@
 import HTTPWire
+import LineLayer
 import NIOCore
 
 /// What has connections for exchanges.
@@ -8,7 +9,7 @@ protocol ExchangeUpstream: AnyObject {
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
   /// By its rules, of which no copy is made for that.
-  func admit(_ response: inout FieldSection) -> BywayError?
+  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
   /// It waits no more.
@@ -48,7 +49,24 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   private var sink: (any ResponseSink)?
   private var place = Place.none
 
+  /// The connection that could not bring it to its end.
+  private var lastPlace: ObjectIdentifier?
+
   var nextDeadline: NIODeadline? { life.nextDeadline }
+
+  /// Neither its response nor anything else has ended it.
+  var isRunning: Bool { life.state != .ended }
+
+  /// It is on a connection, and no response has begun.
+  var isUnanswered: Bool {
+    switch life.state {
+    case .onTrust, .sent: true
+    case .waiting, .answered, .ended: false
+    }
+  }
+
+  /// Its last attempt came to nothing there.
+  func hasFailed(on connection: some ClientConnection) -> Bool { lastPlace == ObjectIdentifier(connection) }
 
   /// If it is lost with a kept connection it can be sent again in full. Only once: the other kept connections may have
   /// ended at the same moment.
@@ -74,7 +92,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     _ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil, at now: NIODeadline
   ) {
     place = .on(connection, id)
-    head.observed?.sent(to: upstream.name, at: now)
+    head.observed?.sent(head.fields, to: upstream.name, at: now)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
     handle(.sent(isWhole: isAwaited, provingTakes: proof), at: now)
@@ -142,15 +160,26 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.proved)
   }
 
+  /// A piece of the request has passed the line.
+  func passed(_ passage: Passage, begins: Bool, ends: Bool) {
+    if begins { head.observed?.left(at: .uptimeNanoseconds(passage.began)) }
+    if ends { head.observed?.arrived(at: .uptimeNanoseconds(passage.arrived)) }
+  }
+
+  /// The far end began to send the response.
+  func replied(at time: NIODeadline) {
+    head.observed?.replied(at: time)
+  }
+
   func informational(_ fields: FieldSection) {
-    sink?.informational(upstream.rules.cleaned(fields))
+    sink?.informational(upstream.rules.cleaned(fields, of: head.fields))
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
     handle(.responseBegan)
-    head.observed?.answered()
+    head.observed?.answered(fields)
     request.responseBegan()
-    if let rejection = upstream.admit(&fields) {
+    if let rejection = upstream.admit(&fields, to: head.fields) {
       let sink = sink
       cancel(rejection)
       sink?.fail(rejection)
@@ -161,11 +190,13 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   func responseBody(_ bytes: ByteBuffer) {
-    if bytes.readableBytes > 0 { sink?.write(bytes) }
+    guard bytes.readableBytes > 0 else { return }
+    head.observed?.carried(bytes.readableBytes)
+    sink?.write(bytes)
   }
 
   func responseEnded(trailers: FieldSection?) {
-    sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0) })
+    sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0, of: head.fields) })
     ended()
   }
 
@@ -178,7 +209,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// - Parameter error: made from whether the response had begun.
   /// - Parameter mayBeRepeated: as far as the connection can tell.
   func lost(mayBeRepeated: Bool = true, _ error: (_ hadBegun: Bool) -> BywayError) {
-    place = .none
+    if case .on(let connection, _) = takePlace() { lastPlace = ObjectIdentifier(connection) }
     let error = error(life.state == .answered)
     handle(.attemptFailed(error, isRepeatable: mayBeRepeated && RetryRules.permit(error, request: head.fields)))
   }

@@ -28,10 +28,11 @@ struct UpstreamRules: Sendable {
     return head
   }
 
+  /// - Parameter request: whose response it is.
   /// - Returns: why the response must not go on, or `nil`.
-  func admit(_ head: inout FieldSection) -> BywayError? {
+  func admit(_ head: inout FieldSection, to request: FieldSection) -> BywayError? {
     if hearsStrangers { ProxyStatus.removeOurs(from: &head) }
-    siblings?.hosts?.separateCookies(in: &head)
+    siblings?.hosts?.keepApart(&head, of: request)
     guard let via else { return nil }
     if head.status == 407 {
       // Passed on, it would be this proxy that asks its users for a password (RFC 9110 §15.5.8).
@@ -47,9 +48,11 @@ struct UpstreamRules: Sendable {
   }
 
   /// Of what comes besides a response's head: informational ones and trailers.
-  func cleaned(_ fields: FieldSection) -> FieldSection {
-    guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
+  /// - Parameter request: whose response it is.
+  func cleaned(_ fields: FieldSection, of request: FieldSection) -> FieldSection {
     var fields = fields
+    siblings?.hosts?.keepApart(&fields, of: request)
+    guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
     if hearsStrangers { ProxyStatus.removeOurs(from: &fields) }
     if via != nil { fields.remove(.proxyAuthenticate) }
     return fields

@@ -1,6 +1,6 @@
 import Byway
 
-/// Where a proxy listens, as people write it: `HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole link address.
+/// Where a proxy listens, as people write it: `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole link address.
 struct ListenAddress: Sendable, Hashable {
   private let text: String
   private let option: String
@@ -8,6 +8,8 @@ struct ListenAddress: Sendable, Hashable {
   /// - Throws: ``CommandFailure`` where it is neither.
   init(_ text: String, of option: String = "--listen") throws {
     self.option = option
+    // What browsers call it.
+    let text = text.hasPrefix("https://") ? "tls" + text.dropFirst(5) : text
     // "localhost:80" is a host and a port, though it looks like a scheme and a path; "fd:3" is not, though it looks like both.
     if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
@@ -33,9 +35,11 @@ struct ListenAddress: Sendable, Hashable {
     return "\"\(port)\" is not a port: write a number from 0 to 65535, for example 127.0.0.1:8080."
   }
 
-  /// - Parameter anywhere: the user has said that an address may be meant that other machines reach.
+  /// - Parameters:
+  ///   - anywhere: the user has said that an address may be meant that other machines reach.
+  ///   - mayBeOpen: there is an option to say so.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
-  func link(in transports: TransportRegistry, anywhere: Bool = false) throws -> Link {
+  func link(in transports: TransportRegistry, anywhere: Bool = false, mayBeOpen: Bool = true) throws -> Link {
     guard text.hasPrefix("tcp:") || Self.isDescriptor(text) else { return try transports.link(text) }
     // Which is for --listen-anywhere to say; messages show the address as it was given.
     let open = try transports.link(LinkAddress(text).adding(.init(name: "insecure", value: "yes")))
@@ -45,14 +49,20 @@ struct ListenAddress: Sendable, Hashable {
     do {
       return try transports.link(text)
     } catch {
-      throw CommandFailure(
-        .usage, "Other machines can reach \(text): add \(option)-anywhere if they should, or listen on 127.0.0.1.")
+      let advice =
+        mayBeOpen
+        ? "add \(option)-anywhere if they should, or listen on 127.0.0.1."
+        : "listen on 127.0.0.1, and let them come by a login (ssh -L)."
+      throw CommandFailure(.usage, "Other machines can reach \(text): \(advice)")
     }
   }
 
-  /// A bound address as a client's URL begins; `unix:PATH` as it is.
+  /// A bound address as a client's URL begins, without the files of its options; `unix:PATH` as it is.
   static func url(_ address: LinkAddress) -> String {
-    guard address.scheme == "tcp", let authority = address.authority else { return address.text }
-    return "http://\(authority)"
+    switch (address.scheme, address.authority) {
+    case ("tcp", let authority?): return "http://\(authority)"
+    case ("tls", let authority?): return "https://\(authority)"
+    default: return address.text
+    }
   }
 }

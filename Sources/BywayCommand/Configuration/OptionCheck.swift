@@ -44,8 +44,9 @@ struct OptionLink {
     OptionCheck(option, value) { try link.transport.check(link.address, for: opening) }
   }
 
-  /// Both would listen at one place, which only one can have.
+  /// Both would listen at one place, or use one line, which only one can have.
   func isInTheWay(of other: OptionLink) -> Bool {
+    if link.isLine, other.link.isLine { return link.address.place == other.link.address.place }
     guard opening == .listen, other.opening == .listen else { return false }
     let (mine, theirs) = (link.address, other.link.address)
     guard let own = Self.internetPlace(mine), let foreign = Self.internetPlace(theirs) else {

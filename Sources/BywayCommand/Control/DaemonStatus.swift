@@ -3,7 +3,7 @@ import LineLayer
 import NIOCore
 import Primitives
 
-/// What a daemon says of itself. Nothing in it is a secret: addresses come without their options.
+/// What a daemon says of itself to who may stop it, too. Nothing in it is a secret but ``inspector``: addresses come without their options.
 struct DaemonStatus: Sendable {
   /// A link, or the way to an origin.
   struct Road: Sendable {
@@ -41,6 +41,9 @@ struct DaemonStatus: Sendable {
     var connections = UpstreamStatus.Connections()
     /// Where there are several, the better one first.
     var roads: [Road] = []
+
+    /// Each of several, or itself.
+    var all: [Road] { roads.isEmpty ? [self] : roads }
   }
 
   /// A gateway or proxy of it.
@@ -72,6 +75,8 @@ struct DaemonStatus: Sendable {
   let requests: Requests
   let memoryBytes: Int?
   let descriptors: Int?
+  /// The inspector's URL, with what it takes to act there.
+  let inspector: String?
 }
 
 // MARK: As JSON: docs/status.schema.json
@@ -91,6 +96,7 @@ extension DaemonStatus {
       },
       "members": .array(members.map(\.json)), "requests": requests.json,
       "memoryBytes": memoryBytes.map { .number($0) }, "descriptors": descriptors.map { .number($0) },
+      "inspector": inspector.map { .string($0) },
     ]
   }
 }
@@ -130,6 +136,7 @@ extension LineStatistics {
       "receivedBytes": .number(receivedBytes), "sentFrames": .number(sentFrames),
       "repeatedFrames": .number(repeatedFrames), "receivedFrames": .number(receivedFrames),
       "damagedFrames": .number(damagedFrames), "duplicateFrames": .number(duplicateFrames),
+      "correctedBytes": .number(correctedBytes), "correctableErrors": .number(correctableErrors),
       "foreignBytes": .number(foreignBytes), "resumes": .number(resumes),
       "errors": errors.map { .number($0.count) }, "errorsPerMillionBytes": errors.map { .number($0.perMillionBytes) },
     ]

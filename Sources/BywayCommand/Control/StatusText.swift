@@ -24,6 +24,7 @@ struct StatusText {
     }
     for member in status["members"]?.elements ?? [] { lines += self.lines(of: member) }
     lines.append("  requests: \(requests)")
+    if let inspector = status["inspector"]?.text { lines.append("  inspector: \(inspector.visible)") }
     return lines
   }
 

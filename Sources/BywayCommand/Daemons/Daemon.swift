@@ -1,4 +1,5 @@
 import Byway
+import BywayInspector
 import BywayProxy
 import Glibc
 import Logging
@@ -31,6 +32,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   let observation: DaemonObservation
   let tally = ExchangeTally()
   private var servers: [LocalServer] = []
+  private var inspector: InspectorService?
   /// Where metrics are served, as bound.
   private var metricsAddress: LinkAddress?
   private var place: ControlFolders.Place?
@@ -97,7 +99,27 @@ actor Daemon<Command: DaemonCommand>: Service {
       servers.append(server)
       metricsAddress = server.address
     }
+    if let seen = observation.inspector, let listen = try options.inspectLink(in: transports) {
+      let send: Resending.Send = { [weak self] request, listener in
+        try await self?.send(request, at: listener) ?? Response(status: .serviceUnavailable)
+      }
+      let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, send: Member.sends ? send : nil)
+      inspector = try await InspectorService(feed, on: listen, logger: Self.quiet) { [weak self] in
+        await self?.linkSights() ?? []
+      }
+    }
     try await startControl()
+  }
+
+  private func send(_ request: Request, at listener: String) async throws -> Response {
+    for entry in running {
+      if let response = try await entry.member.send(request, at: listener) { return response }
+    }
+    throw BywayError(.refused, "Only a proxy sends requests again, and the one of this exchange does not run any more.")
+  }
+
+  private func linkSights() async -> [LinkSight] {
+    await memberStatus().flatMap(\.links).flatMap { LinkSight.all(of: $0) }
   }
 
   private func startControl() async throws {
@@ -153,6 +175,13 @@ actor Daemon<Command: DaemonCommand>: Service {
         let url = "\(ListenAddress.url(metricsAddress))/metrics"
         notices.append(ReadyNotice(words: "metrics at \(url)", facts: [("metrics", url)]))
       }
+      if let inspector {
+        let place = inspector.place
+        notices.append(
+          ReadyNotice(
+            words: "inspector at \(inspector.url)", facts: [("inspector", place)],
+            publicWords: "inspector at \(place); byway status has the URL that may act"))
+      }
       return notices
     }
   }
@@ -205,6 +234,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private func finish() async {
     for server in servers { await server.stop() }
     servers = []
+    await inspector?.stop()
     if let place { ControlFolders.leave(place) }
     await files.release(except: [])
     await observation.finish()
@@ -212,6 +242,7 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   func reopenFiles() {
     observation.reopen()
+    files.reopen()
   }
 
   /// What still runs there may end, and nobody waits for that but the end of the daemon.
@@ -233,7 +264,7 @@ extension Daemon: Controllable {
       name: name, kind: Member.kind, isStopping: stopping != nil, processID: Int(getpid()), since: start,
       configuration: source.file,
       reload: lastReload, members: await memberStatus(measures: true), requests: DaemonStatus.Requests(tally),
-      memoryBytes: ProcessFacts.residentBytes, descriptors: ProcessFacts.openDescriptors)
+      memoryBytes: ProcessFacts.residentBytes, descriptors: ProcessFacts.openDescriptors, inspector: inspector?.url)
   }
 
   private func memberStatus(measures: Bool = false) async -> [DaemonStatus.Member] {

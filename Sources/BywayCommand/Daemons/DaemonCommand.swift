@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayProxy
 import Logging
 import NIOCore
 
@@ -32,12 +33,22 @@ protocol DaemonMember: Sendable {
   ///   - name: of its section.
   ///   - measures: asks the far end for a round trip, which may take a second.
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member
+  /// Whether requests can be sent through it as if a client had been let in with them.
+  static var sends: Bool { get }
+  /// Sends a request as if a client had been let in with it.
+  /// - Parameter listener: where the one came in that it repeats.
+  /// - Returns: `nil` where that was not here, or cannot be.
+  func send(_ request: Request, at listener: String) async throws -> Response?
   /// What follows "gateway" and its name.
   var readiness: ReadyNotice { get async }
 }
 
 extension DaemonMember {
   static var sharedSections: (kind: String, options: [String: String])? { nil }
+
+  static var sends: Bool { false }
+
+  func send(_ request: Request, at listener: String) async throws -> Response? { nil }
 }
 
 /// What a gateway's configuration and a proxy's have in common.
@@ -45,6 +56,7 @@ protocol MemberConfiguration: Sendable {
   var interceptors: [any Interceptor] { get set }
   var observers: [any ExchangeObserver] { get set }
   var tally: ExchangeTally? { get set }
+  var audit: (any AuditLog)? { get set }
 }
 
 extension MemberConfiguration {
@@ -55,6 +67,7 @@ extension MemberConfiguration {
     var configuration = self
     configuration.observers = observers
     configuration.tally = tally
+    configuration.audit = interception.audit
     configuration.interceptors = interception.before(interceptors)
     return configuration
   }

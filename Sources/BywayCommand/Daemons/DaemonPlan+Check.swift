@@ -16,20 +16,24 @@ extension DaemonPlan {
     }
     flaws += places.flaws(of: daemon.observation.checks, of: Command.self)
     for index in links.indices { flaws += clash(of: links[index], with: links[..<index]) }
-    if let link = try daemon.observation.metricsLink(in: transports) {
-      let metrics = OptionLink(option: "--metrics", value: nil, link: link, opening: .listen)
-      flaws += places.flaws(of: [metrics.check], of: Command.self) + clash(of: ("", metrics), with: links[...])
+    for link in try daemon.observation.links(in: transports) {
+      flaws += places.flaws(of: [link.check], of: Command.self) + clash(of: ("", link), with: links[...])
+      links.append(("", link))
     }
     if !flaws.isEmpty { throw ConfigurationErrors(of: flaws) }
   }
 
-  /// Two that would listen at one place.
+  /// Two that would listen at one place, or use one line.
   private func clash(of link: PlacedLink, with others: ArraySlice<PlacedLink>) -> [OptionFlaw] {
     guard let other = others.first(where: { $0.link.isInTheWay(of: link.link) }) else { return [] }
     let rival = places.place(of: other.link.option, other.link.value, in: other.section)
     let words = rival.line.map { "line \($0)" } ?? other.link.option
-    let failure = CommandFailure(
-      .usage, "\(link.link.link.address.place) is taken by \(words): choose another place for one of them.")
+    let place = link.link.link.address.place
+    let message =
+      link.link.link.isLine
+      ? "\(place) is one line, which [\(Command.Member.kind) \(other.section)] has: a line has one user."
+      : "\(place) is taken by \(words): choose another place for one of them."
+    let failure = CommandFailure(.usage, message)
     return [places.flaw(failure, at: link.link.option, link.link.value, in: link.section, of: Command.self)]
   }
 }

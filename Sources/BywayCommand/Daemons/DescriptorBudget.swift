@@ -1,3 +1,4 @@
+import Byway
 import Glibc
 import NIOCore
 
@@ -5,6 +6,8 @@ import NIOCore
 struct DescriptorBudget: Equatable {
   /// Connections of clients.
   let accepted: Int
+  /// Devices that dial a hub; each keeps one.
+  let dialing: Int
   /// What is left for connections that their requests need.
   let opened: Int
 
@@ -14,10 +17,15 @@ struct DescriptorBudget: Equatable {
   static let reserve = 32 + 4 * System.coreCount
 
   /// Raises the process's limit as far as that needs and the system allows.
-  /// - Parameter asked: how many connections the user wants to accept.
+  /// - Parameters:
+  ///   - asked: how many connections the user wants to accept.
+  ///   - dialing: how many devices may dial; `nil`: as many as usual.
   /// - Throws: ``CommandFailure`` where those do not fit.
-  init(accepting asked: Int?) throws {
-    try self.init(accepting: asked, within: Self.raise(to: Self.need(for: asked ?? Self.usual)))
+  init(accepting asked: Int?, dialing: Int? = 0) throws {
+    let devices = dialing ?? DeviceDirectory.usualDialed
+    try self.init(
+      accepting: asked, dialing: dialing,
+      within: Self.raise(to: Self.need(for: asked ?? Self.usual, besides: devices)))
   }
 
   /// Whether a number of connections makes sense at all.
@@ -26,23 +34,37 @@ struct DescriptorBudget: Equatable {
     throw CommandFailure(.usage, "--max-connections is \(asked): allow at least one.")
   }
 
+  /// - Parameter asked: how many devices the user wants to let dial.
+  static func check(devices asked: Int?) throws(CommandFailure) {
+    guard let asked, asked < 1 else { return }
+    throw CommandFailure(.usage, "--max-devices is \(asked): allow at least one.")
+  }
+
   /// - Parameter limit: of descriptors.
-  init(accepting asked: Int?, within limit: Int) throws {
+  init(accepting asked: Int?, dialing devices: Int? = 0, within limit: Int) throws {
     try Self.check(asked)
-    let fitting = max(1, (limit - Self.reserve) / 2)
+    let free = max(2, limit - Self.reserve)
+    dialing = devices ?? min(DeviceDirectory.usualDialed, free / 2)
+    guard dialing <= free - 2 else {
+      throw CommandFailure(
+        .usage,
+        "--max-devices \(dialing) needs \(Self.need(for: 1, besides: dialing)) open files, and \(limit) are allowed: raise "
+          + "that limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(free / 2) devices.")
+    }
+    let fitting = max(1, (free - dialing) / 2)
     if let asked, asked > fitting {
       throw CommandFailure(
         .usage,
-        "--max-connections \(asked) needs \(Self.need(for: asked)) open files, and \(limit) are allowed: raise that "
-          + "limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
+        "--max-connections \(asked) needs \(Self.need(for: asked, besides: dialing)) open files, and \(limit) are allowed: "
+          + "raise that limit (ulimit -n, or LimitNOFILE= of systemd), or allow \(fitting) connections.")
     }
     accepted = asked ?? min(Self.usual, fitting)
-    opened = max(1, limit - Self.reserve - accepted)
+    opened = max(1, limit - Self.reserve - dialing - accepted)
   }
 
-  /// Each connection, and one more for what a request on it opens.
-  private static func need(for connections: Int) -> Int {
-    reserve + 2 * max(0, min(connections, 1 << 30))
+  /// Each connection, one more for what a request on it opens, and each device.
+  private static func need(for connections: Int, besides devices: Int) -> Int {
+    reserve + 2 * max(0, min(connections, 1 << 30)) + max(0, min(devices, 1 << 30))
   }
 
   /// - Returns: what the limit is then.

@@ -8,7 +8,8 @@ struct DeviceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A device, reached as http://NAME.localhost: its links, the better one first. NAME may be {name}, which the links "
-        + "then have, too: {name}=ssh://{name}/run/byway.sock. May be repeated.", valueName: "name=link[,link]"),
+        + "then have, too: {name}=ssh://{name}/run/byway.sock. {name} alone: every link that has a name. May be repeated.",
+      valueName: "name=link[,link]"),
     completion: .links)
   var device: [String] = []
 
@@ -18,8 +19,8 @@ struct DeviceOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Make a device of whatever is plugged in: serial, or serial:/FOLDER for the ports in a folder. May be repeated.",
-      valueName: "ports"))
+      "Make a device of whatever is plugged in: serial, or serial:/FOLDER for the ports in a folder. dns-sd: let others in "
+        + "the network discover the devices, by Avahi. May be repeated.", valueName: "ports"))
   var discover: [String] = []
 
   @Option(
@@ -27,6 +28,12 @@ struct DeviceOptions: ParsableArguments {
       "Gateways dial this link, and each is the device that it says to be. May be repeated.", valueName: "link"),
     completion: .links)
   var hub: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "How many devices that dial may be known at once. (default: 4096, or what the limit of open files allows)",
+      valueName: "count"))
+  var maxDevices: Int?
 
   @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last has them all.")
   var balance = false
@@ -39,28 +46,47 @@ struct DeviceOptions: ParsableArguments {
 
   init() {}
 
-  var isEmpty: Bool { device.isEmpty && discover.isEmpty && hub.isEmpty }
+  var isEmpty: Bool { device.isEmpty && sources.isEmpty && hub.isEmpty }
+
+  /// Of devices.
+  private var sources: [String] { discover.filter { $0 != Self.publishing } }
+
+  private static let publishing = "dns-sd"
 
   /// Reads what is given, which may be one setting of many.
   func check(in transports: TransportRegistry) throws {
     _ = try directory(main: nil, titles: [:], in: transports)
+    try DescriptorBudget.check(devices: maxDevices)
     _ = try titles()
     _ = try discovery(in: transports)
   }
 
   /// - Returns: `nil` where nothing is to be looked for.
   func discovery(in transports: TransportRegistry) throws -> DiscoverySettings? {
-    let ports = try discover.map { text in
+    let ports = try sources.map { text in
       try OptionValue.of("--discover") { try WatchedPorts(text, transports: transports) }
     }
     return ports.isEmpty ? nil : DiscoverySettings(ports, transports: transports)
   }
 
-  /// - Parameter main: the default device's link.
+  /// - Returns: `nil` where nothing is published.
+  func announcement(listen: Link) throws -> AnnouncementRules? {
+    guard discover.contains(Self.publishing) else { return nil }
+    return try OptionValue.of("--discover \(Self.publishing)") {
+      try AnnouncementRules(suffixes: suffix, listen: listen)
+    }
+  }
+
+  /// How many may dial; `nil`: as many as usual.
+  var dialing: Int? { hub.isEmpty ? 0 : maxDevices }
+
+  /// - Parameters:
+  ///   - main: the default device's link.
+  ///   - mostDialed: for how many that dial there are descriptors.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where one of them cannot be.
-  func directory(main: Link?, in transports: TransportRegistry) throws -> DeviceDirectory {
+  func directory(main: Link?, mostDialed: Int, in transports: TransportRegistry) throws -> DeviceDirectory {
     let titles = try titles()
-    let directory = try directory(main: main, titles: titles, in: transports)
+    let directory = try directory(main: main, titles: titles, mostDialed: mostDialed, in: transports)
     let names = Set(directory.devices.map(\.name))
     if let left = titles.keys.filter({ !names.contains($0) }).min() {
       throw CommandFailure(.usage, "--device-title \(left): there is no --device of that name.")
@@ -69,18 +95,23 @@ struct DeviceOptions: ParsableArguments {
   }
 
   private func directory(
-    main: Link?, titles: [DeviceName: String], in transports: TransportRegistry
+    main: Link?, titles: [DeviceName: String], mostDialed: Int = 0, in transports: TransportRegistry
   ) throws -> DeviceDirectory {
     if isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
     var roads: [(name: String, links: [String])] = []
     // What is wrong with the book is told where one of its names is used.
     let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
-    for text in device {
+    for text in device where text != DevicePattern.placeholder {
       let argument = try DeviceArgument(text, schemes: transports.schemes, names: names)
       if let known = roads.firstIndex(where: { $0.name == argument.name }) {
         roads[known].links += argument.links
       } else {
         roads.append((argument.name, argument.links))
+      }
+    }
+    if device.contains(DevicePattern.placeholder) {
+      for name in try Self.namesOfLinks() where !roads.contains(where: { $0.name == name }) {
+        roads.append((name, [name]))
       }
     }
     var devices: [Device] = []
@@ -107,8 +138,8 @@ struct DeviceOptions: ParsableArguments {
     }
     return try OptionValue.of("--suffix") {
       try DeviceDirectory(
-        devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !discover.isEmpty,
-        hubs: hubs, sharing: balance ? .balanced : .newest)
+        devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !sources.isEmpty,
+        hubs: hubs, sharing: balance ? .balanced : .newest, mostDialed: mostDialed)
     }
   }
 }
@@ -117,6 +148,11 @@ extension DeviceOptions {
   /// What a hub does need not be said.
   private static func listening(_ text: String) -> String {
     "\(text)\(text.contains("?") ? "&" : "?")open=listen"
+  }
+
+  /// Of the links that are listed, those that a device can have.
+  private static func namesOfLinks() throws -> [String] {
+    try LinkBook().entries.map(\.name).filter { DeviceName($0) != nil && $0.lowercased() != DeviceHosts.frontPage }
   }
 
   private func titles() throws(CommandFailure) -> [DeviceName: String] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayGateway
+import BywayProxy
 import BywayTLS
 import Logging
 
@@ -176,4 +177,10 @@ struct GatewayOptions: MemberOptions {
   }
 }
 
-extension GatewayConfiguration: MemberConfiguration {}
+extension GatewayConfiguration: MemberConfiguration {
+  /// A gateway knows no users.
+  var audit: (any AuditLog)? {
+    get { nil }
+    set {}
+  }
+}

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayInspector
 import BywayProxy
 import NIOCore
 import NIOPosix
@@ -32,11 +33,17 @@ extension Proxy: DaemonMember {
   typealias Options = ProxyOptions
 
   static let kind = "proxy"
+  static let sends = true
   static var sharedSections: (kind: String, options: [String: String])? {
     ("device", ["link": "device", "title": "device-title"])
   }
 
   static func places(of configuration: ProxyConfiguration) -> [String] { [configuration.listen.address.place] }
+
+  func send(_ request: Request, at listener: String) async throws -> Response? {
+    guard [address.text, configuredAddress.text, Resending.listener].contains(listener) else { return nil }
+    return try await send(request, from: Resending.listener)
+  }
 
   static func make(_ configuration: ProxyConfiguration) throws -> Proxy {
     try Proxy(configuration, group: MultiThreadedEventLoopGroup.singleton)

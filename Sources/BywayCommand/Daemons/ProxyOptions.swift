@@ -12,8 +12,8 @@ struct ProxyOptions: MemberOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Where clients connect: 127.0.0.1:PORT, unix:PATH, fd:NAME, or tls://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE for "
-        + "those of other machines. (required)", valueName: "address"))
+      "Where clients connect: 127.0.0.1:PORT, unix:PATH, fd:NAME, or https://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE "
+        + "for those of other machines. (required)", valueName: "address"))
   var listen: String?
 
   @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")
@@ -30,6 +30,8 @@ struct ProxyOptions: MemberOptions {
       "Web pages of this origin may use the proxy; those of others are refused. May be repeated.",
       valueName: "http://host[:port]"))
   var allowPage: [String] = []
+
+  @OptionGroup(title: "Users") var users: UserOptions
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
@@ -68,10 +70,13 @@ struct ProxyOptions: MemberOptions {
         links.append(OptionLink(option: "--device", value: text, link: road, opening: road.opening ?? .dial))
       }
     }
+    for (text, link) in zip(devices.hub, configuration.devices.hubs) {
+      links.append(OptionLink(option: "--hub", value: text, link: link, opening: .listen))
+    }
     return links
   }
 
-  var checks: [OptionCheck] { interceptors.checks + OptionCheck.writing(folder: cache, "--cache") }
+  var checks: [OptionCheck] { interceptors.checks + users.checks + OptionCheck.writing(folder: cache, "--cache") }
 
   /// Reads what is given of the values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
@@ -79,6 +84,7 @@ struct ProxyOptions: MemberOptions {
     try devices.check(in: transports)
     if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
+    try users.check()
     if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
     try DescriptorBudget.check(maxConnections)
   }
@@ -90,17 +96,26 @@ struct ProxyOptions: MemberOptions {
       throw CommandFailure(
         .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
     }
+    let descriptors = try DescriptorBudget(accepting: maxConnections, dialing: devices.dialing)
     var configuration = ProxyConfiguration(
-      devices: try devices.directory(main: main, in: transports),
-      listen: try ListenAddress(listen).link(in: transports, anywhere: listenAnywhere))
+      devices: try devices.directory(main: main, mostDialed: descriptors.dialing, in: transports),
+      listen: try users.listen(on: ListenAddress(listen).link(in: transports, anywhere: listenAnywhere), in: transports)
+    )
     if configuration.listen.opening == .dial {
       throw CommandFailure(
         .usage, "--listen \(listen): open=dial is for links, and a proxy has to wait for its clients.")
     }
+    try UserOptions.check(hubs: configuration.devices.hubs)
+    configuration.users = try users.rules(at: configuration.listen)
+    if configuration.users != nil, let option = interceptors.telling {
+      throw CommandFailure(
+        .usage, "\(option) gives everybody what one user was told: leave it out where --rights tells users apart.")
+    }
     configuration.discovery = try devices.discovery(in: transports)
+    configuration.announcement = try devices.announcement(listen: configuration.listen)
     configuration.names = name
     configuration.allowedPages = allowPage
-    configuration.maximumConnections = try DescriptorBudget(accepting: maxConnections).accepted
+    configuration.maximumConnections = descriptors.accepted
     configuration.patience = (linkTimeout ?? Seconds(5)).amount
     configuration.logger = logger
     try inspection.apply(to: &configuration)
@@ -108,12 +123,16 @@ struct ProxyOptions: MemberOptions {
   }
 
   func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
-    let kind: Cache.Kind = configuration.listen.isForOneUser ? .private : .shared
+    // Behind a reverse proxy, whose socket it is, there are many.
+    let isForOne = configuration.users == nil && configuration.listen.isForOneUser
+    let kind: Cache.Kind = isForOne ? .private : .shared
     let links = configuration.devices.links
-    return try interceptors.interception(
+    var interception = try interceptors.interception(
       at: .client, over: links.allSatisfy { $0.framing == .http1 } ? .http1 : .http2,
       cache: cache.map { ($0, kind, links.first?.address.text ?? "") },
       with: files, logger: configuration.logger)
+    try interception.audit(in: users.auditLog, of: files, logger: configuration.logger)
+    return interception
   }
 }
 

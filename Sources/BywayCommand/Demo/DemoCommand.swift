@@ -12,7 +12,8 @@ struct DemoCommand: AsyncParsableCommand {
     usage: "byway demo [<options>]",
     discussion: """
       In one process: an origin that is a Swift function, a gateway, an emulated serial line with errors, and a proxy on \
-      127.0.0.1. Every request is shown as it passes, and what the line does. On a terminal p pulls the cable and plugs it \
+      127.0.0.1. Every request is shown as it passes, and what the line does; a page of its own, the inspector, shows more of both. \
+      On a terminal p pulls the cable and plugs it \
       in again, e makes more errors, q quits. With --once it takes a tour by itself and exits with 0 if all went well.
       """)
 
@@ -36,7 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
 
   private func tour() async throws {
     let transports = CommandContext.transports
-    let stage = try await stage(transports, observer: nil)
+    let stage = try await stage(transports, observer: nil, isInspected: false)
     do {
       try await DemoTour(stage: stage, transports: transports, style: TextStyle(for: .output)).run()
       await stage.stop(within: .seconds(1))
@@ -53,7 +54,8 @@ struct DemoCommand: AsyncParsableCommand {
     let keys = display.stream.isTerminal ? KeyInput() : nil
     defer { keys?.close() }
     let service = DaemonService(canReload: false) { _ in
-      let stage = try await stage(transports, observer: ExchangePrinter { display.writeLine($0.line(style)) })
+      let printer = ExchangePrinter { display.writeLine($0.line(style)) }
+      let stage = try await stage(transports, observer: printer, isInspected: true)
       for line in stage.introduction(style) { display.writeLine(line) }
       let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
       return DemoShow(stage: stage, console: console)
@@ -61,10 +63,12 @@ struct DemoCommand: AsyncParsableCommand {
     try await service.runToEnd(logger: DaemonLogHandler.logger("byway.demo"))
   }
 
-  private func stage(_ transports: TransportRegistry, observer: (any Interceptor)?) async throws -> DemoStage {
+  private func stage(
+    _ transports: TransportRegistry, observer: (any Interceptor)?, isInspected: Bool
+  ) async throws -> DemoStage {
     LogLevels.set(logLevel)
     return try await DemoStage.start(
-      listen: try ListenAddress(listen).link(in: transports), seed: seed, transports: transports, observer: observer,
-      logger: DaemonLogHandler.logger("byway.demo"))
+      listen: try ListenAddress(listen).link(in: transports), isInspected: isInspected, seed: seed,
+      transports: transports, observer: observer, logger: DaemonLogHandler.logger("byway.demo"))
   }
 }

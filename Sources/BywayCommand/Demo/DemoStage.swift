@@ -1,5 +1,6 @@
 import Byway
 import BywayGateway
+import BywayInspector
 import BywayProxy
 import LineLayer
 import Logging
@@ -13,9 +14,13 @@ struct DemoStage {
   let proxyAddress: LinkAddress
   private let gateway: Gateway
   private let proxy: Proxy
+  /// `nil` where nobody looks.
+  private let inspector: InspectorService?
 
+  /// - Parameter isInspected: there is a page that shows what passes.
   static func start(
-    listen: Link, seed: UInt64?, transports: TransportRegistry, observer: (any Interceptor)?, logger: Logger
+    listen: Link, isInspected: Bool, seed: UInt64?, transports: TransportRegistry, observer: (any Interceptor)?,
+    logger: Logger
   ) async throws -> DemoStage {
     let line = try DemoLine(seed: seed)
     do {
@@ -29,10 +34,13 @@ struct DemoStage {
         // At this end of the line, so that its time counts.
         proxyConfiguration.interceptors = observer.map { [$0] } ?? []
         proxyConfiguration.logger = logger
+        let seen = isInspected ? Inspector() : nil
+        proxyConfiguration.observers = seen.map { [$0] } ?? []
         let proxy = try await Proxy.start(proxyConfiguration)
+        let page = try transports.link("tcp://127.0.0.1:0")
         return DemoStage(
-          line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway, proxy: proxy
-        )
+          line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway,
+          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, on: page, logger))
       } catch {
         await gateway.stop(within: .zero)
         throw error
@@ -43,12 +51,28 @@ struct DemoStage {
     }
   }
 
+  private static func inspector(
+    _ seen: Inspector?, of proxy: Proxy, on listen: Link, _ logger: Logger
+  ) async throws -> InspectorService? {
+    guard let seen else { return nil }
+    let feed = InspectorFeed(seen) { request, _ in try await proxy.send(request, from: Resending.listener) }
+    do {
+      return try await InspectorService(feed, on: listen, logger: logger) {
+        await proxy.status(named: "", measures: false).links.flatMap { LinkSight.all(of: $0) }
+      }
+    } catch {
+      await proxy.stop(within: .zero)
+      throw error
+    }
+  }
+
   func waitUntilEnded() async throws {
     try await gateway.waitUntilEnded()
   }
 
   /// The client's side first, so that the link is idle when the gateway lets go of it.
   func stop(within patience: TimeAmount) async {
+    await inspector?.stop()
     await proxy.stop(within: patience)
     await gateway.stop(within: patience)
     line.close()
@@ -74,6 +98,8 @@ struct DemoStage {
       "Run it with --seed \(line.seed) to have the same errors again.",
       "",
       "  open  \(style.accent(url + "/"))",
+      "  look  \(style.accent(inspector?.url ?? ""))",
+      "        at what passes, and what waits for what",
       "  try   curl \(url)/status",
       "        curl -N \(url)/events",
       "        curl -o /dev/null '\(url)/big?bytes=200000'",

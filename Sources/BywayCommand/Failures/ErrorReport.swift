@@ -27,6 +27,9 @@ struct ErrorReport {
     case let error as BywayError:
       status = ExitStatus(error.code)
       text = .failures([error.message])
+    case let error as ToldAlready:
+      status = error.status
+      text = .none
     case is BrokenPipe:
       status = .success
       text = .none

@@ -11,12 +11,14 @@ final class InterceptionFiles: Sendable {
     case trace(String)
     case record(String)
     case cache(String)
+    case audit(String)
   }
 
   private struct State {
     var traces: [String: HARFile] = [:]
     var recorders: [String: Recorder] = [:]
     var caches: [String: Cache] = [:]
+    var audits: [String: AuditLogFile] = [:]
   }
 
   private let state = Mutex(State())
@@ -59,6 +61,21 @@ final class InterceptionFiles: Sendable {
     }
   }
 
+  /// One for all that have the file.
+  func audit(_ path: String, logger: Logger) throws -> AuditLogFile {
+    try state.withLock { state in
+      if let file = state.audits[path] { return file }
+      let file = try AuditLogFile(path, logger: logger)
+      state.audits[path] = file
+      return file
+    }
+  }
+
+  /// Whoever rotates logs has renamed those.
+  func reopen() {
+    for file in state.withLock({ Array($0.audits.values) }) { file.reopen() }
+  }
+
   /// The configuration that needs them is in force.
   /// - Throws: ``BywayError`` where a file cannot be written.
   func begin() throws {
@@ -67,13 +84,16 @@ final class InterceptionFiles: Sendable {
 
   /// Lets go of what nobody needs any more, with all that was recorded in its file.
   func release(except used: Set<Key>) async {
-    let traces = state.withLock { state in
+    let (traces, audits) = state.withLock { state in
       let left = state.traces.filter { !used.contains(.trace($0.key)) }
       for path in left.keys { state.traces[path] = nil }
       state.recorders = state.recorders.filter { used.contains(.record($0.key)) }
       state.caches = state.caches.filter { used.contains(.cache($0.key)) }
-      return Array(left.values)
+      let audits = state.audits.filter { !used.contains(.audit($0.key)) }
+      for path in audits.keys { state.audits[path] = nil }
+      return (Array(left.values), Array(audits.values))
     }
     for file in traces { await file.flush() }
+    for file in audits { await file.finish() }
   }
 }

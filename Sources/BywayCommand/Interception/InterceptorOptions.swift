@@ -81,6 +81,9 @@ struct InterceptorOptions: ParsableArguments {
       + OptionCheck.reading("--auth", auth) { _ = try Authenticate(netrc: $0) }
   }
 
+  /// The one that tells everybody what one was told, if there is one.
+  var telling: String? { record != nil ? "--record" : replay != nil ? "--replay" : nil }
+
   private func checkExclusion() throws(CommandFailure) {
     guard record != nil, replay != nil else { return }
     throw CommandFailure(.usage, "--record and --replay exclude each other: leave one of them out.")
@@ -93,7 +96,17 @@ struct Interception: Sendable {
   fileprivate let compress: Compress?
   fileprivate let isAtGateway: Bool
   /// What of the daemon's open files it needs.
-  let used: Set<InterceptionFiles.Key>
+  private(set) var used: Set<InterceptionFiles.Key>
+  /// Where it is written who uses what; `nil`: nowhere.
+  private(set) var audit: AuditLogFile?
+
+  /// Opens the audit log, as far as it is not open yet.
+  /// - Throws: ``CommandFailure`` where it cannot be opened.
+  mutating func audit(in path: String?, of files: InterceptionFiles, logger: Logger) throws {
+    guard let path else { return }
+    audit = try files.audit(path, logger: logger)
+    used.insert(.audit(path))
+  }
 
   /// With others that stand behind them, nearer to the origin. Compression is nearest to the link.
   func before(_ others: [any Interceptor]) -> [any Interceptor] {

@@ -19,7 +19,7 @@ enum FilePages {
         """
         SIGHUP or byway reload make a daemon go over to what its file says now, and read again the files that it names. What has \
         begun ends as it began. Where something is wrong with the file, or a part of it cannot be opened, all of the old one stays in force.
-        A restart is needed for max-connections, metrics, metrics-anywhere, access-log and access-log-format, for other options of a \
+        A restart is needed for max-connections, metrics, metrics-anywhere, access-log, access-log-format and those of the inspector, for other options of a \
         link with open=listen, and for another spelling of an address that stays.
         """), .heading("Example"),
       .example(

@@ -1,4 +1,5 @@
 import Byway
+import BywayInspector
 import BywayMetrics
 import CoreMetrics
 import LineLayer
@@ -24,6 +25,8 @@ final class DaemonObservation: Sendable {
   private let process: ProcessMetrics
   private let lines: LinkMetrics
   private let accessLog: AccessLog?
+  /// `nil` where nobody wants to look.
+  let inspector: Inspector?
 
   /// - Throws: ``CommandFailure`` where the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
@@ -37,7 +40,8 @@ final class DaemonObservation: Sendable {
     lines = LinkMetrics(factory: registry)
     // What nobody asks for costs no request anything.
     let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
-    observers = metrics + (accessLog.map { [$0] } ?? [])
+    inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
+    observers = metrics + (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }
 
   /// For Prometheus. What nobody counts is looked up now.
@@ -63,8 +67,7 @@ final class DaemonObservation: Sendable {
 extension DaemonObservation.LinkState {
   /// Each road of a device, where it has several.
   static func all(of link: DaemonStatus.Road) -> [Self] {
-    let roads = link.roads.isEmpty ? [link] : link.roads
-    return roads.map { road in
+    link.all.map { road in
       let isUp = road.state == .link(.up)
       // The line that the connection in use goes over.
       return Self(name: road.name, isUp: isUp, line: isUp ? link.line : nil, counts: road.counts)

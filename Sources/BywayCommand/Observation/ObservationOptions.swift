@@ -13,6 +13,20 @@ struct ObservationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Serve a page here that shows what passes, and the links underneath: 127.0.0.1:4040 or unix:PATH.",
+      valueName: "address"))
+  var inspect: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How much of each body the inspector keeps in memory; 64 MiB in all. (default: 1M)", valueName: "size"))
+  var inspectBodies: Size?
+
+  @Flag(help: "Let the inspector show passwords, cookies and tokens to anyone who opens its page.")
+  var inspectSecrets = false
+
+  @Option(
+    help: ArgumentHelp(
       "Write a line for each exchange to this file, or with - to standard output. SIGUSR1 opens it again.",
       valueName: "file"), completion: .file())
   var accessLog: String?
@@ -29,13 +43,16 @@ struct ObservationOptions: ParsableArguments {
         + "(default: journal under systemd, else text)", valueName: "format"))
   var logFormat: LogFormat?
 
+  private static let mostBodies = 64 << 20
+
   init() {}
 
   /// What cannot change while a daemon runs: options, with their values as text.
   var fixed: [String: String] {
     [
       "metrics": metrics ?? "", "metrics-anywhere": "\(metricsAnywhere)", "access-log": accessLog ?? "",
-      "access-log-format": accessLogFormat.map { "\($0)" } ?? "",
+      "access-log-format": accessLogFormat.map { "\($0)" } ?? "", "inspect": inspect ?? "",
+      "inspect-bodies": inspectBodies.map { "\($0.bytes)" } ?? "", "inspect-secrets": "\(inspectSecrets)",
     ]
   }
 
@@ -44,10 +61,37 @@ struct ObservationOptions: ParsableArguments {
     try metrics.map { try ListenAddress($0, of: "--metrics").link(in: transports, anywhere: metricsAnywhere) }
   }
 
+  /// Where the inspector is; `nil`: nowhere.
+  func inspectLink(in transports: TransportRegistry) throws -> Link? {
+    guard let inspect else { return nil }
+    let link = try ListenAddress(inspect, of: "--inspect").link(in: transports, mayBeOpen: false)
+    guard ["tcp", "unix", "fd"].contains(link.address.scheme) else {
+      throw CommandFailure(.usage, "--inspect \(inspect): write 127.0.0.1:4040 or unix:PATH.")
+    }
+    return link
+  }
+
+  /// Where it listens for itself.
+  func links(in transports: TransportRegistry) throws -> [OptionLink] {
+    let links = [
+      ("--metrics", try metricsLink(in: transports)), ("--inspect", try inspectLink(in: transports)),
+    ]
+    return links.compactMap { option, link in
+      link.map { OptionLink(option: option, value: nil, link: $0, opening: .listen) }
+    }
+  }
+
   /// - Parameter links: of all gateways and proxies.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
   func check(_ transports: TransportRegistry, besides links: [Link]) throws {
-    _ = try metricsLink(in: transports)
+    _ = try self.links(in: transports)
+    if inspect == nil {
+      let alone = [("--inspect-bodies", inspectBodies != nil), ("--inspect-secrets", inspectSecrets)].first(where: \.1)
+      if let alone { throw CommandFailure(.usage, "\(alone.0) says how --inspect ADDRESS shows things: add that.") }
+    }
+    if let size = inspectBodies, size.bytes > Self.mostBodies {
+      throw CommandFailure(.usage, "--inspect-bodies: at most 64M, which is all that the inspector keeps of bodies.")
+    }
     if accessLog == "-", links.contains(where: { $0.address.scheme == "stdio" }) {
       throw CommandFailure(.usage, "--access-log -: standard output is the link stdio: here. Name a file for the log.")
     }

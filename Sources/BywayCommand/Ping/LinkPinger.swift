@@ -1,4 +1,5 @@
 import Byway
+import BywayDoctor
 import LineLayer
 import NIOCore
 

@@ -41,9 +41,12 @@ struct PingCommand: AsyncParsableCommand {
     let interrupt = Task { for await _ in signals { pings.cancel() } }
     defer { interrupt.cancel() }
 
-    let statistics = try await pings.value
+    let statistics = try await DoctorAdvice.ifFails(link) { try await pings.value }
     for line in statistics.summary(of: link.address.text) { try StandardStream.output.write(line + "\n") }
     await pinger.shutDown()
-    if statistics.received == 0 { throw CommandFailure(.unavailable, "No answer came over \(link.address).") }
+    if statistics.received == 0 {
+      throw CommandFailure(
+        .unavailable, "No answer came over \(link.address). To find out why: \(DoctorAdvice.command(for: link))")
+    }
   }
 }

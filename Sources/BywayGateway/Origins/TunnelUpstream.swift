@@ -19,7 +19,7 @@ final class TunnelUpstream: ExchangeHandler {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     let tunnel = Tunnel(sink: sink, readAhead: request.readAhead ?? readAhead)
     let now = NIODeadline.now()
-    request.observed?.sent(to: dialer.name, at: now)
+    request.observed?.sent(request.fields, to: dialer.name, at: now)
     let deadline = min(request.deadline ?? .distantFuture, now + connectTimeout)
     dialer.dial(on: eventLoop, deadline: deadline).assumeIsolated().whenComplete { tunnel.dialed($0) }
     return tunnel

@@ -118,7 +118,9 @@ public struct Cache: Interceptor {
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    let key = CacheKey(TargetURI(request.head), at: next.destination(of: request), over: configuration.link).text
+    let key = CacheKey(
+      TargetURI(request.head), at: next.destination(of: request), for: request.visitor, over: configuration.link
+    ).text
     let head = request.head
     // What a GET's body means is between its ends, and an upgrade is not a response at all.
     guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {

@@ -28,6 +28,29 @@ final class GzipDecoder: BodyCoder {
     if isOpen { inflateEnd(stream.pointer) }
   }
 
+  /// As much as can be restored of something that may have been cut off, 4 MiB at most.
+  /// - Returns: `nil` where it is damaged.
+  static func beginning(of bytes: ByteBuffer) -> ByteBuffer? {
+    let decoder = GzipDecoder(expecting: nil, of: "record")
+    var rest = bytes
+    var result = ByteBuffer()
+    do {
+      while rest.readableBytes > 0, result.readableBytes < 4 << 20, !decoder.isWhole {
+        let before = (rest.readableBytes, result.readableBytes)
+        try decoder.code(&rest, into: &result)
+        if before == (rest.readableBytes, result.readableBytes) { break }
+      }
+      var last = -1
+      while !decoder.isWhole, result.readableBytes < 4 << 20, last != result.readableBytes {
+        last = result.readableBytes
+        try decoder.flush(into: &result)
+      }
+      return result
+    } catch {
+      return nil
+    }
+  }
+
   func code(_ bytes: inout ByteBuffer, into result: inout ByteBuffer) throws {
     try open()
     guard !isWhole else { throw failure("goes on after its end") }

@@ -10,7 +10,7 @@ package enum MediaType {
   }
 
   /// The type alone, in lower case, without parameters: `text/html`.
-  static func essence(_ contentType: String) -> String {
+  package static func essence(_ contentType: String) -> String {
     let end = contentType.utf8.firstIndex(of: UInt8(ascii: ";")) ?? contentType.endIndex
     return contentType[..<end].trimmed.lowercased()
   }

@@ -20,13 +20,12 @@ struct StubBody {
     // The empty lines before the next rule are there for the eye.
     let end = lines.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? lines.startIndex
     let text = lines[..<end]
-    if text.count == 1, let line = text.first, line.hasPrefix("< ") {
-      content = .file(line.dropFirst(2).trimmed)
-      return
-    }
     let whole = ByteBuffer(string: lines.joined(separator: "\n") + (isLast ? "" : "\n"))
     if let length, let declared = Self.prefix(of: whole, length) {
+      // First: what somebody has answered, and may have made to look like the name of a file, is not one.
       content = .bytes(declared)
+    } else if text.count == 1, let line = text.first, line.hasPrefix("< ") {
+      content = .file(line.dropFirst(2).trimmed)
     } else {
       let hasEnd = end < lines.endIndex || !isLast
       content = .bytes(

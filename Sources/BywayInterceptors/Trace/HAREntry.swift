@@ -1,16 +1,25 @@
 import Byway
 import HTTPTypes
 import NIOCore
-import Primitives
+package import Primitives
 
 /// One exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
-struct HAREntry {
+package struct HAREntry {
   let exchange: TracedExchange
   let httpVersion: String
   /// Whoever asked has been answered, with a failure's status, where nothing else came.
   let isAnswered: Bool
 
-  var json: JSON {
+  /// - Parameters:
+  ///   - httpVersion: `HTTP/2`
+  ///   - isAnswered: whoever asked has been answered, with a failure's status, where nothing else came.
+  package init(exchange: TracedExchange, httpVersion: String, isAnswered: Bool) {
+    self.exchange = exchange
+    self.httpVersion = httpVersion
+    self.isAnswered = isAnswered
+  }
+
+  package var json: JSON {
     [
       "startedDateTime": .string(WallTime(sinceEpoch: exchange.started).timestamp),
       "time": .number(exchange.duration.milliseconds), "request": request, "response": response, "cache": [:],

@@ -1,3 +1,5 @@
+import Primitives
+
 /// JSON as it stands in a record: perhaps cut off, perhaps no JSON at all.
 enum JSONText {
   /// Puts ``Trace/Redaction/mark`` in the place of every value, whatever it is, whose name is a secret's.
@@ -11,7 +13,7 @@ enum JSONText {
         continue
       }
       let end = endOfString(bytes, from: index)
-      let text = String(decoding: bytes[(index + 1)..<max(index + 1, end - 1)], as: UTF8.self)
+      let text = name(bytes[(index + 1)..<max(index + 1, end - 1)])
       result += bytes[index..<end]
       index = end
       // A string is a name where a colon follows.
@@ -22,6 +24,12 @@ enum JSONText {
       index = endOfValue(bytes, from: value)
     }
     return result
+  }
+
+  /// An escape may hide it (RFC 8259 §7).
+  private static func name(_ bytes: ArraySlice<UInt8>) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return bytes.contains(UInt8(ascii: "\\")) ? JSON(parsing: "\"\(text)\"")?.text ?? text : text
   }
 
   private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {

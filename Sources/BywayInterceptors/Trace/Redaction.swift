@@ -31,13 +31,17 @@ extension Trace {
     }
 
     /// Knows `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and `jwt`,
-    /// the parameters `key`, `sig` and `code`, and what follows `/token/`, `/secret/`, `/session/` and their like in a path.
+    /// parameters such as `key`, `sig` and `code`, and what follows `/token/`, `/secret/`, `/session/` and their like in a path.
     public static let defaults = Redaction(
       words: [
         "authorization", "cookie", "token", "secret", "passw", "passphrase", "api-key", "apikey", "api_key", "session",
-        "signature", "credential", "private", "access-key", "access_key", "accesskey",
+        "signature", "credential", "private", "access-key", "access_key", "accesskey", "bearer", "csrf", "xsrf",
+        "subscription-key",
       ],
-      parts: ["auth", "pin", "otp", "totp", "mfa", "pwd", "pass", "jwt"], parameters: ["key", "sig", "code"],
+      parts: ["auth", "pin", "otp", "totp", "mfa", "pwd", "pass", "jwt", "dpop"],
+      parameters: [
+        "key", "sig", "code", "pw", "sid", "ticket", "assertion", "client_assertion", "samlresponse", "samlrequest",
+      ],
       segments: [
         "token", "secret", "password", "passwd", "passphrase", "apikey", "api-key", "api_key", "access-key",
         "access_key",

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import HTTPWire
 import NIOCore
 import Primitives
@@ -25,7 +25,7 @@ package struct Redactor: Sendable {
   }
 
   /// What is not a secret stays as it is, and is not copied either.
-  func redact(_ exchange: inout TracedExchange) {
+  package func redact(_ exchange: inout TracedExchange) {
     if isIdle { return }
     if let path = exchange.request.path, let redacted = changedURL(path) { exchange.request.path = redacted }
     if let authority = exchange.request.authority {
@@ -40,7 +40,7 @@ package struct Redactor: Sendable {
     }
   }
 
-  func redacted(_ fields: HTTPFields) -> HTTPFields {
+  package func redacted(_ fields: HTTPFields) -> HTTPFields {
     HTTPFields(fields.map { changed($0) ?? $0 })
   }
 
@@ -93,8 +93,12 @@ package struct Redactor: Sendable {
     }
     let changed: String?
     switch name {
-    case .location, .contentLocation, .referer: changed = changedURL(field.value)
+    case .location, .contentLocation, .referer, .origin: changed = changedURL(field.value)
     case .userAgent: changed = changedText(field.value)
+    case .wwwAuthenticate, .proxyAuthenticate: changed = Self.changedChallenge(field.value)
+    case .secWebSocketProtocol: changed = field.value.lowercased().contains("bearer") ? Trace.Redaction.mark : nil
+    case _ where Self.urls.contains(name.canonicalName): changed = changedURL(field.value)
+    case _ where Self.texts.contains(name.canonicalName): changed = changedText(field.value, needsHost: false)
     default: changed = nil
     }
     guard let changed else { return nil }
@@ -102,12 +106,27 @@ package struct Redactor: Sendable {
     return field
   }
 
+  /// Fields that are a URL, or have some.
+  private static let urls: Set<String> = [
+    "destination", "x-original-url", "x-original-uri", "x-rewrite-url", "x-forwarded-uri",
+  ]
+  private static let texts: Set<String> = ["link", "refresh"]
+
+  /// A challenge of Negotiate or NTLM has the server's half of a proof (RFC 4559); others have parameters that are not secret.
+  private static func changedChallenge(_ value: String) -> String? {
+    guard let space = value.firstIndex(of: " ") else { return nil }
+    let scheme = value[..<space].lowercased()
+    return scheme == "negotiate" || scheme == "ntlm" ? value[...space] + Trace.Redaction.mark : nil
+  }
+
   /// What stands between spaces and brackets may be a URL.
-  private func changedText(_ text: String) -> String? {
+  private func changedText(_ text: String, needsHost: Bool = true) -> String? {
     var result: String?
     var copied = text.startIndex
     for word in text.utf8.split(whereSeparator: { " \t<>()[]\"',".utf8.contains($0) }) {
-      guard Substring(word).contains("//"), let changed = changedURL(String(Substring(word))) else { continue }
+      guard !needsHost || Substring(word).contains("//"), let changed = changedURL(String(Substring(word))) else {
+        continue
+      }
       result = (result ?? "") + text[copied..<word.startIndex] + changed
       copied = word.endIndex
     }
@@ -205,15 +224,24 @@ package struct Redactor: Sendable {
     guard value.utf8.contains(UInt8(ascii: "%")), let plain = PercentEncoding.decode(value), plain != value else {
       return false
     }
+    if plain.utf8.contains(UInt8(ascii: "=")), changedPairs(plain[...], separators: "&?#", depth: depth + 1) != nil {
+      return true
+    }
     return holdsSecret(plain[...], depth: depth + 1)
   }
 
   private static let depthLimit = 6
 
+  /// However often it was escaped.
   private static func decoded(_ name: Substring.UTF8View) -> String {
-    let text = String(Substring(name))
-    guard name.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }) else { return text }
-    return PercentEncoding.decode(text.replacing("+", with: " ")) ?? text
+    var text = String(Substring(name))
+    for _ in 0..<depthLimit {
+      guard text.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }),
+        let plain = PercentEncoding.decode(text.replacing("+", with: " ")), plain != text
+      else { break }
+      text = plain
+    }
+    return text
   }
 
   private func isSecret(_ parameter: String) -> Bool {
@@ -229,21 +257,86 @@ package struct Redactor: Sendable {
       .contains { part in parts.contains { $0.utf8.elementsEqual(part) } }
   }
 
-  private func redact(_ content: inout TracedExchange.Content, fields: HTTPFields) {
-    guard content.kept.readableBytes > 0 else { return }
-    let essence = MediaType.essence(fields[.contentType] ?? "")
-    switch essence {
-    case MediaType.form:
-      let form = String(buffer: content.kept)
-      if let redacted = changedPairs(form[...], separators: "&?#", depth: 0) {
-        content.kept = ByteBuffer(string: redacted)
+  // MARK: Bodies
+
+  /// How secrets stand in a body.
+  private enum Form {
+    case pairs, json
+    /// A line may have some of it: server-sent events, or one message in each.
+    case lines
+    /// Its fields cannot be told apart without reading all of it.
+    case parts
+
+    /// `nil` where a body says of itself that it is something else.
+    init?(_ essence: String) {
+      switch essence {
+      case MediaType.form: self = .pairs
+      case "application/json", "text/json": self = .json
+      case _ where essence.hasSuffix("+json"): self = .json
+      case "text/event-stream", "application/x-ndjson", "application/ndjson", "application/json-seq": self = .lines
+      // Somebody's JSON that does not say so.
+      case "", "text/plain": self = .lines
+      case _ where essence.hasPrefix("multipart/"): self = .parts
+      default: return nil
       }
-    case _ where essence == "application/json" || essence.hasSuffix("+json"):
-      content.kept = ByteBuffer(bytes: JSONText.replacing(in: Array(content.kept.readableBytesView), where: isSecret))
-    case _ where essence.hasPrefix("multipart/"):
-      // Its fields cannot be told apart without reading all of it.
-      content.kept = ByteBuffer()
-    default: break
     }
+  }
+
+  private func redact(_ content: inout TracedExchange.Content, fields: HTTPFields) {
+    guard content.kept.readableBytes > 0, let form = Form(MediaType.essence(fields[.contentType] ?? "")) else { return }
+    let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
+    guard coding != "identity", form != .parts else {
+      if let changed = changed(content.kept, form) { content.kept = changed }
+      return
+    }
+    guard let plain = ["gzip", "x-gzip"].contains(coding) ? GzipDecoder.beginning(of: content.kept) : nil else {
+      // Whether it has secrets cannot be seen from here.
+      content.kept = ByteBuffer()
+      return
+    }
+    guard let changed = changed(plain, form) else { return }
+    content.kept = changed
+    content.isRestored = true
+  }
+
+  private func changed(_ body: ByteBuffer, _ form: Form) -> ByteBuffer? {
+    switch form {
+    case .pairs: changedPairs(String(buffer: body)[...], separators: "&?#", depth: 0).map { ByteBuffer(string: $0) }
+    case .json: changedJSON(body.readableBytesView)
+    case .lines: changedLines(body.readableBytesView)
+    case .parts: ByteBuffer()
+    }
+  }
+
+  private func changedJSON(_ bytes: some Collection<UInt8>) -> ByteBuffer? {
+    let before = Array(bytes)
+    let after = JSONText.replacing(in: before, where: isSecretMember)
+    return after == before ? nil : ByteBuffer(bytes: after)
+  }
+
+  /// A whole document may go over many lines; else a quotation mark in one must not spoil the next.
+  private func changedLines(_ bytes: ByteBufferView) -> ByteBuffer? {
+    guard bytes.contains(UInt8(ascii: "{")) else { return nil }
+    let first = bytes.first { !" \t\r\n\u{1E}".utf8.contains($0) }
+    if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return changedJSON(bytes) }
+    var result = ByteBuffer()
+    var isChanged = false
+    for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+      if line.startIndex > bytes.startIndex { result.writeInteger(0x0A as UInt8) }
+      let changed = line.contains(UInt8(ascii: "{")) ? changedJSON(line) : nil
+      isChanged = isChanged || changed != nil
+      result.writeImmutableBuffer(changed ?? ByteBuffer(bytes: line))
+    }
+    return isChanged ? result : nil
+  }
+
+  /// What is said in one message, where it is JSON.
+  package func redactedMessage(_ text: String) -> String {
+    isIdle ? text : changedLines(ByteBuffer(string: text).readableBytesView).map { String(buffer: $0) } ?? text
+  }
+
+  /// There these are names of other things as well: of an error, of a sale.
+  private func isSecretMember(_ name: String) -> Bool {
+    isSecret(name) && !["code", "sid", "ticket"].contains(name.lowercased())
   }
 }

@@ -44,6 +44,10 @@ public struct TracedExchange: Sendable {
     public var keptLength = 0
     /// What was kept, secrets replaced.
     public var kept = ByteBuffer()
+    /// ``kept`` is without its content coding, because a secret was taken out of it.
+    package var isRestored = false
+
+    package init() {}
   }
 
   /// For people: the request's URL. A tunnel has a host and a port only (RFC 9110 §7.1), and looks as if https went there,

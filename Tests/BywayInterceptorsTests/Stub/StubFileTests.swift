@@ -79,6 +79,13 @@ import Testing
     #expect(try await chain.get("http://a/edited").text == "abcdef")
   }
 
+  @Test(
+    "an answer of somebody's that looks like the name of a file is that text, as its length says", arguments: [15, 16])
+  func text(_ length: Int) async throws {
+    let chain = try chain("### GET /\nHTTP/1.1 200\nContent-Length: \(length)\n\n< /etc/hostname\n")
+    #expect(try await chain.get("http://a/").text == (length == 15 ? "< /etc/hostname" : "< /etc/hostname\n"))
+  }
+
   @Test("a rule can fail")
   func fails() async throws {
     let chain = try chain("### GET /gone fail=linkLost\n")

@@ -1,11 +1,12 @@
 import Byway
-import BywayInterceptors
 import HTTPTypes
 import Logging
 import NIOCore
 import Synchronization
 import Testing
 import TransportTestSupport
+
+@testable import BywayInterceptors
 
 @Suite struct TraceTests {
   @Test("bodies stream through, and of each no more than the limit is kept")
@@ -142,6 +143,14 @@ import TransportTestSupport
       ("referer", "http://a/?a=1?pass=hidden#code=hidden", "http://a/?a=1?pass=[redacted]#code=[redacted]"),
       ("location", "/a@b", "/a@b"), ("x-auth", "hidden", "[redacted]"), ("x-auth-key", "hidden", "[redacted]"),
       ("x-access-key", "hidden", "[redacted]"), ("x-pin", "hidden", "[redacted]"), ("x-otp", "hidden", "[redacted]"),
+      ("dpop", "hidden", "[redacted]"), ("x-csrf-token", "hidden", "[redacted]"), ("x-csrf", "hidden", "[redacted]"),
+      ("www-authenticate", "Negotiate hidden", "Negotiate [redacted]"),
+      ("www-authenticate", "Digest realm=\"a\", nonce=\"b\"", "Digest realm=\"a\", nonce=\"b\""),
+      ("sec-websocket-protocol", "base64url.bearer.authorization.k8s.io.hidden", "[redacted]"),
+      ("sec-websocket-protocol", "chat", "chat"), ("x-original-url", "/?token=hidden", "/?token=[redacted]"),
+      ("link", "</x?token=hidden>; rel=next", "</x?token=[redacted]>; rel=next"),
+      ("destination", "http://me:hidden@b/", "http://b/"), ("location", "/?to%256ben=hidden", "/?to%256ben=[redacted]"),
+      ("location", "/?access_token%3dhidden", "/?[redacted]"), ("location", "/?pw=hidden", "/?pw=[redacted]"),
       ("x-author", "shown", "shown"), ("x-shipping", "shown", "shown"), ("www-authenticate", "Basic", "Basic"),
       ("location", "/a;jsessionid=hidden;x=1/b?c=1", "/a;jsessionid=[redacted]/b?c=1"),
       ("location", "/a;password=hidden", "/a;password=[redacted]"), ("location", "/a;v=1/b", "/a;v=1/b"),
@@ -174,6 +183,8 @@ import TransportTestSupport
       (#"{"session":{"id":"hidden"},"b":[{"pin":12}]}"#, #"{"session":"[redacted]","b":[{"pin":"[redacted]"}]}"#),
       (#"["password","shown"]"#, #"["password","shown"]"#), (#"{"secret":null}"#, #"{"secret":"[redacted]"}"#),
       (#"{"secret":["hid"#, #"{"secret":"[redacted]""#), ("no json \" at", "no json \" at"),
+      (#"{"access_\u0074oken":"hidden"}"#, #"{"access_\u0074oken":"[redacted]"}"#),
+      (#"{"code":"invalidRequest"}"#, #"{"code":"invalidRequest"}"#),
     ])
   func json(_ text: String, _ shown: String) async throws {
     let lines = TraceLines()
@@ -182,6 +193,54 @@ import TransportTestSupport
     }
     _ = try await origin.behind(Trace(bodyLimit: 1000, to: lines)).get("http://a/").text
     #expect(lines.exchanges.first.map { String(buffer: $0.responseBody.kept) } == shown)
+  }
+
+  @Test(
+    "a body that has JSON without saying so, or in lines, or compressed, shows no secret either",
+    arguments: [
+      ("text/plain", #"{"token":"hidden"}"#, #"{"token":"[redacted]"}"#),
+      ("", #" [{"token":"hidden"}]"#, #" [{"token":"[redacted]"}]"#),
+      (
+        "text/event-stream", "data: it\"s\ndata: {\"token\":\"hidden\"}\n\n",
+        "data: it\"s\ndata: {\"token\":\"[redacted]\"}\n\n"
+      ),
+      ("application/x-ndjson", "{\"a\":1}\n{\"pin\":2}\n", "{\"a\":1}\n{\"pin\":\"[redacted]\"}\n"),
+      ("text/plain", "a {brace}\nand \"text\"", "a {brace}\nand \"text\""),
+      ("image/png", #"{"token":"shown"}"#, #"{"token":"shown"}"#),
+    ])
+  func undeclared(_ type: String, _ text: String, _ shown: String) async throws {
+    for isCompressed in [false, true] {
+      let lines = TraceLines()
+      let origin = TestOrigin { _ in
+        var fields: HTTPFields = type.isEmpty ? [:] : [.contentType: type]
+        if isCompressed { fields[.contentEncoding] = "gzip" }
+        return Response(
+          status: .ok, fields: fields, body: Body(isCompressed ? try Self.gzipped(text) : ByteBuffer(string: text)))
+      }
+      _ = try await origin.behind(Trace(bodyLimit: 1000, to: lines)).get("http://a/").body.collect(upTo: 1000)
+      let kept = try #require(lines.exchanges.first?.responseBody.kept)
+      #expect(try String(buffer: kept) == shown || isCompressed && text == shown && kept == Self.gzipped(text))
+    }
+  }
+
+  private static func gzipped(_ text: String) throws -> ByteBuffer {
+    let encoder = GzipEncoder()
+    var (input, output) = (ByteBuffer(string: text), ByteBuffer())
+    try encoder.code(&input, into: &output)
+    try encoder.finish(into: &output)
+    return output
+  }
+
+  @Test("a body in a coding that cannot be read here is not kept where it might have secrets")
+  func otherCoding() async throws {
+    for (type, count) in [("application/json", 0), ("image/png", 4)] {
+      let lines = TraceLines()
+      let origin = TestOrigin { _ in
+        Response(status: .ok, fields: [.contentType: type, .contentEncoding: "br"], body: Body("abcd"))
+      }
+      _ = try await origin.behind(Trace(bodyLimit: 1000, to: lines)).get("http://a/").body.collect(upTo: 1000)
+      #expect(lines.exchanges.first?.responseBody.kept.readableBytes == count)
+    }
   }
 
   @Test("JSON that is cut off anywhere shows no secret either")

@@ -35,7 +35,7 @@ import Testing
       ("HTTP/1.1 400 Bad", Stranger.webServer), ("<!DOCTYPE html>", .webServer), ("SSH-2.0-x", .ssh),
       ("login: ", .login),
       ("sh: 1: PRI: command not found", .login), ("PRI * HTTP/2.0\r\n", .echo), ("\u{16}\u{3}\u{1}", .tls),
-      ("hello", nil),
+      ("220 mx.test ESMTP Postfix", .mailServer), ("220 files ready", nil), ("hello", nil),
     ])
   func stranger(_ heard: String, _ expected: Stranger?) {
     #expect(Stranger(heard.utf8) == expected)

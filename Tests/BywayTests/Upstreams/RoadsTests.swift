@@ -1,3 +1,4 @@
+import HTTP2Session
 import HTTPWire
 import NIOCore
 import NIOEmbedded
@@ -121,6 +122,80 @@ import Testing
     #expect(try #require(requests[0].end) - cut <= .milliseconds(100))
     #expect(requests[1].error?.code == .linkLost && requests[1].error?.processing == .possible)
     #expect(served(0) == 3 && served(1) == 1)
+  }
+
+  @Test(
+    "a road whose far end closes it while requests run is left as if it were reset",
+    arguments: UpstreamRig.Framing.allCases
+  )
+  func closed(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    world.answer = .hangs
+    let requests = [try rig.begin(), try rig.begin(.post)]
+    try rig.run(for: .seconds(1))
+    world.answer = .answers(after: .zero)
+    let end = rig.loop.now
+    rig.close(on: 0)
+    try rig.run(for: .seconds(20)) { requests.allSatisfy(\.isOver) }
+    #expect(requests[0].status == "200", "\(requests[0].error.debugDescription)")
+    #expect(try #require(requests[0].end) - end <= .milliseconds(100))
+    #expect(requests[1].error?.processing == .possible)
+    #expect(served(1) == 1)
+    guard case .down = try #require(rig.upstream?.status).roads[0].state else {
+      Issue.record("The road is not known to be bad.")
+      return
+    }
+  }
+
+  @Test("a road that goes whenever a request comes costs none of them, nor one that refuses each")
+  func refusing() throws {
+    for manner in [RawFarEnd.Manner.goesAway, .resets(.refusedStream)] {
+      let rig = rig(.http2)
+      rig.rawFarEnds[0] = RawFarEnd(manner)
+      let before = served(1)
+      for fields in [FieldSection.post, .get, .post] {
+        let response = try rig.begin(fields)
+        try rig.run(for: .seconds(20)) { response.isOver }
+        #expect(response.status == "200", "\(manner): \(response.error.debugDescription)")
+        #expect(try #require(response.end) - response.begin <= .milliseconds(200))
+      }
+      #expect(served(1) - before == 3)
+    }
+  }
+
+  @Test("a server that restarts as it should is no failure of its road", arguments: UpstreamRig.Framing.allCases)
+  func restarts(_ framing: UpstreamRig.Framing) throws {
+    let rig = rig(framing)
+    for _ in 0..<5 {
+      #expect(try get(rig).status == "200")
+      rig.drain()
+      try rig.run(for: .seconds(1))
+    }
+    #expect(served(0) == 5 && served(1) == 0)
+  }
+
+  @Test("a road is proved by an answer: SETTINGS that come by themselves are none")
+  func deaf() throws {
+    let rig = rig(.http2)
+    rig.rawFarEnds[0] = RawFarEnd(.deaf)
+    let responses = [try rig.begin(.post), try rig.begin()]
+    try rig.run(for: .seconds(40)) { responses.allSatisfy(\.isOver) }
+    for response in responses {
+      #expect(response.status == "200", "\(response.error.debugDescription)")
+      #expect(try #require(response.end) - response.begin <= .milliseconds(2100))
+    }
+    #expect(rig.rawFarEnds[0]?.requests == 0 && served(1) == 2)
+  }
+
+  @Test("over HTTP/1.1, what is not a server's answer costs no request that may be repeated, and its road is left")
+  func garbage() throws {
+    let rig = rig(.http1)
+    rig.rawFarEnds[0] = RawFarEnd(.garbage)
+    for _ in 0..<2 {
+      #expect(try get(rig).status == "200")
+      try rig.run(for: .milliseconds(300))
+    }
+    #expect(rig.rawFarEnds[0]?.requests == 1 && served(1) == 2)
   }
 
   @Test("a road that is silent all at once is left within three seconds, however much was sent on it")

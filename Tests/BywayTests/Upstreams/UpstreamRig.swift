@@ -55,8 +55,12 @@ final class UpstreamRig {
   let loop = EmbeddedEventLoop()
   let framing: Framing
   private(set) var upstream: (any Upstream)?
+  /// The same, where gateways dial.
+  private(set) var gateways: HTTP2Upstream?
   /// At the far end of each road.
   private let origins: [any ExchangeHandler]
+  /// In the places of some of them.
+  var rawFarEnds: [Int: RawFarEnd] = [:]
   private var wires: [Wire] = []
   /// When each try to connect began.
   private(set) var dials: [NIODeadline] = []
@@ -114,6 +118,45 @@ final class UpstreamRig {
       }
       upstream = HTTP2Upstream(roads: dialers, on: loop, hop: nil, configuration: configuration, logger: logger)
     }
+  }
+
+  /// Of a name that gateways dial for.
+  init(sharing: GatewaySharing) {
+    framing = .http2
+    origins = []
+    let gateways = HTTP2Upstream.ofGateways(
+      named: "device", on: loop, hop: nil, patience: .seconds(5), liveness: .ofServer, sharing: sharing, siblings: nil,
+      logger: logger)
+    self.gateways = gateways
+    upstream = gateways
+  }
+
+  /// A gateway dials, and has said who it is.
+  func gatewayDials(_ origin: any ExchangeHandler) throws {
+    try gatewayDials { wire in
+      wire.server = HTTP2ServerConnection.start(
+        on: wire.far, handler: origin, configuration: ServerConfiguration(hop: "far", logger: logger))
+    }
+  }
+
+  func gatewayDials(_ raw: RawFarEnd) throws {
+    try gatewayDials { wire in
+      try wire.far.pipeline.syncOperations.addHandler(raw)
+      wire.far.startReading()
+    }
+  }
+
+  /// Each has a road of its own, for this rig.
+  private func gatewayDials(_ start: (Wire) throws -> Void) throws {
+    let wire = try Wire(dials.count, on: loop)
+    dials.append(loop.now)
+    try start(wire)
+    wires.append(wire)
+    let connection = HTTP2ClientConnection(
+      on: wire.near, name: "gateway", configuration: .defaults, rules: UpstreamRules(farEnd: .gateway, via: nil))
+    connection.start()
+    try run(for: .milliseconds(50))
+    gateways?.adopt(connection)
   }
 
   // MARK: Time
@@ -176,13 +219,18 @@ final class UpstreamRig {
       wire.near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
       wire.far.close(promise: nil)
     default:
+      wires.append(wire)
+      wire.isFrozen = opening == .silent
+      if let raw = rawFarEnds[road] {
+        try wire.far.pipeline.syncOperations.addHandler(raw)
+        wire.far.startReading()
+        break
+      }
       let configuration = ServerConfiguration(hop: "far", logger: logger)
       wire.server =
         framing == .http2
         ? HTTP2ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
         : HTTP1ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
-      wire.isFrozen = opening == .silent
-      wires.append(wire)
     }
     promise.succeed(wire.near)
   }
@@ -226,6 +274,11 @@ final class UpstreamRig {
     if wires.indices.contains(index) { wires[index].far.close(promise: nil) }
   }
 
+  /// The far end of each connection over a road ends it in good order.
+  func close(on road: Int) {
+    for wire in wires where wire.road == road { wire.far.close(promise: nil) }
+  }
+
   /// As when the far end is asked to stop.
   func drain(_ index: Int = 0) {
     if wires.indices.contains(index) { wires[index].server?.drain() }
@@ -249,111 +302,8 @@ final class UpstreamRig {
     return response
   }
 
-  func letGo() { upstream = nil }
-}
-
-/// What became of one request.
-final class RiggedResponse: ResponseSink {
-  let begin: NIODeadline
-  let deadline: NIODeadline?
-  /// When the head came.
-  private(set) var answer: NIODeadline?
-  private(set) var end: NIODeadline?
-  private(set) var error: BywayError?
-  /// More than one means that somebody does not know what he said.
-  private(set) var endings = 0
-  private(set) var isCancelled = false
-  private(set) var callsAfterEnd = 0
-  private(set) var status: String?
-  var request: (any RequestSink)?
-  private let loop: EmbeddedEventLoop
-
-  init(at begin: NIODeadline, deadline: NIODeadline?, on loop: EmbeddedEventLoop) {
-    self.begin = begin
-    self.deadline = deadline
-    self.loop = loop
-  }
-
-  var isOver: Bool { end != nil || isCancelled }
-
-  func cancel() {
-    guard !isOver else { return }
-    isCancelled = true
-    request?.cancel(BywayError(.cancelled, "Enough."))
-  }
-
-  private func over() {
-    endings += 1
-    end = loop.now
-  }
-
-  private func called() {
-    if isOver { callsAfterEnd += 1 }
-  }
-
-  func informational(_ head: FieldSection) { called() }
-
-  func head(_ head: FieldSection, isComplete: Bool) {
-    called()
-    answer = loop.now
-    status = head.value(of: .status)
-    if isComplete { over() }
-  }
-
-  func write(_ bytes: ByteBuffer) {
-    called()
-    request?.didConsumeResponse(bytes.readableBytes)
-  }
-
-  func finish(trailers: FieldSection?) {
-    called()
-    over()
-  }
-
-  func fail(_ error: BywayError) {
-    called()
-    self.error = error
-    over()
-  }
-
-  func didConsumeRequest(_ bytes: Int) {}
-}
-
-/// An origin that does what a test says, for each request.
-final class RiggedOrigin: ExchangeHandler {
-  enum Answer {
-    case answers(after: TimeAmount)
-    /// Nothing at all.
-    case hangs
-    /// Its head and some bytes, and then nothing.
-    case stalls
-  }
-
-  private let loop: () -> EmbeddedEventLoop?
-  private let answer: () -> Answer
-  private(set) var paths: [String] = []
-
-  init(on loop: @escaping () -> EmbeddedEventLoop?, _ answer: @escaping () -> Answer = { .answers(after: .zero) }) {
-    self.loop = loop
-    self.answer = answer
-  }
-
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    paths.append(request.fields.value(of: .path) ?? "")
-    let end = Unshared(sink)
-    switch answer() {
-    case .answers(let delay):
-      loop()?.scheduleTask(in: delay) {
-        end.value.head([":status": "200", "content-length": "2"], isComplete: false)
-        end.value.write(ByteBuffer(string: "ok"))
-        end.value.finish(trailers: nil)
-      }
-    case .hangs:
-      break
-    case .stalls:
-      sink.head([":status": "200", "content-length": "9"], isComplete: false)
-      sink.write(ByteBuffer(string: "some"))
-    }
-    return DiscardingRequestSink()
+  func letGo() {
+    upstream = nil
+    gateways = nil
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 package import TestTools
 
 /// A throw-away certificate authority, and what it signed, made by the `openssl` command.
@@ -38,6 +39,46 @@ package struct Certificates: Sendable {
     try await Self.sign(name, names: names, days: days, in: folder)
   }
 
+  /// One that is valid from tomorrow on.
+  package func issueForTheFuture(_ name: String) async throws -> Identity {
+    let identity = try await issue(name)
+    let text = """
+      [ca]
+      default_ca = it
+      [it]
+      database = \(folder["\(name).index"])
+      rand_serial = yes
+      default_md = sha256
+      policy = any
+      [any]
+      commonName = optional
+      """
+    try folder.write("", to: "\(name).index")
+    let configuration = try folder.write(text, to: "\(name).cnf")
+    let tomorrow = Date(timeIntervalSinceNow: 86_400).formatted(Self.date)
+    let later = Date(timeIntervalSinceNow: 2 * 86_400).formatted(Self.date)
+    try await Self.openssl(
+      ["ca", "-batch", "-notext", "-config", configuration, "-cert", folder["ca.pem"], "-keyfile", folder["ca.key"]]
+        + ["-in", folder["\(name).csr"], "-out", identity.cert, "-outdir", folder.path, "-startdate", tomorrow]
+        + ["-enddate", later, "-extfile", folder["\(name).ext"]])
+    return identity
+  }
+
+  /// As openssl writes it: YYYYMMDDHHMMSSZ.
+  private static let date = Date.VerbatimFormatStyle(
+    format: "\(year: .defaultDigits)\(month: .twoDigits)\(day: .twoDigits)000000Z",
+    locale: Locale(identifier: "en_US_POSIX"),
+    timeZone: .gmt, calendar: Calendar(identifier: .gregorian))
+
+  /// A person's, as a directory of a company has it: without the name of a host.
+  /// - Parameters:
+  ///   - subject: as openssl writes it: `/O=Example/CN=alice`.
+  ///   - names: subject alternative names, as openssl writes them; `nil`: none.
+  package func issue(person subject: String, names: String? = nil) async throws -> Identity {
+    let name = "person-\(UInt32.random(in: 0 ... .max))"
+    return try await Self.sign(name, subject: subject, names: names, days: 2, in: folder)
+  }
+
   /// One that only vouches for itself.
   package func selfSigned(_ name: String, names: String) async throws -> Identity {
     try await Self.openssl(
@@ -47,10 +88,11 @@ package struct Certificates: Sendable {
   }
 
   private static func sign(
-    _ name: String, names: String, days: Int, in folder: TemporaryFolder
+    _ name: String, subject: String? = nil, names: String?, days: Int, in folder: TemporaryFolder
   ) async throws -> Identity {
-    try folder.write("subjectAltName=\(names)\n", to: "\(name).ext")
-    try await openssl(newKey(name, in: folder) + ["-out", folder["\(name).csr"], "-subj", "/CN=\(name)"])
+    try folder.write(names.map { "subjectAltName=\($0)\n" } ?? "keyUsage=digitalSignature\n", to: "\(name).ext")
+    try await openssl(
+      newKey(name, in: folder) + ["-utf8", "-out", folder["\(name).csr"], "-subj", subject ?? "/CN=\(name)"])
     try await openssl(
       ["x509", "-req", "-in", folder["\(name).csr"], "-CA", folder["ca.pem"], "-CAkey", folder["ca.key"]]
         + ["-CAcreateserial", "-days", "\(days)", "-extfile", folder["\(name).ext"], "-out", folder["\(name).pem"]])

@@ -10,6 +10,7 @@ package struct Program: Sendable {
   package static let nginx = Program(name: "nginx", package: "nginx-light", preferred: ["/usr/sbin/nginx"])
   package static let apache = Program(name: "apache2", package: "apache2-bin", preferred: ["/usr/sbin/apache2"])
   package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
+  package static let htpasswd = Program(name: "htpasswd", package: "apache2-utils")
   package static let curl = Program(name: "curl", package: "curl")
   package static let chromium = Program(name: "chromium", package: "chromium")
   package static let nghttp = Program(name: "nghttp", package: "nghttp2-client")
@@ -19,6 +20,7 @@ package struct Program: Sendable {
   package static let prometheus = Program(name: "prometheus", package: "prometheus")
   package static let promtool = Program(name: "promtool", package: "prometheus")
   package static let bash = Program(name: "bash", package: "bash")
+  package static let dash = Program(name: "dash", package: "dash")
   package static let prlimit = Program(name: "prlimit", package: "util-linux")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")
   /// Debian's own, because python3-h2 is installed for that one.

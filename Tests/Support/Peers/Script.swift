@@ -13,6 +13,9 @@ package enum Script: String, Sendable {
   /// Presses the keys of a terminal.
   case terminal = "terminal.py"
 
+  /// A network of its own, with Avahi.
+  case lan = "lan.py"
+
   /// Runs it and decodes its answer.
   package func run<Answer: Decodable>(
     _ arguments: String..., as type: Answer.Type = Answer.self, within limit: Duration = .seconds(60)

@@ -67,10 +67,16 @@ extension HTTP2Upstream {
     if others.count > Self.mostOthers { others.removeFirst().drain() }
   }
 
-  /// Of those that share the work.
-  func leastLoaded(_ connection: HTTP2ClientConnection) -> HTTP2ClientConnection {
-    guard configuration.sharing == .balanced, !others.isEmpty else { return connection }
-    return others.reduce(connection) { $1.load < $0.load ? $1 : $0 }
+  /// Of those that share the work the one with the least. One that fails requests at once would always be that one, so it comes
+  /// after the others for a while, and last for what it has failed already.
+  func place(
+    for exchange: UpstreamExchange, besides current: HTTP2ClientConnection, at now: NIODeadline
+  ) -> HTTP2ClientConnection {
+    guard configuration.sharing == .balanced, !others.isEmpty else { return current }
+    func cost(_ connection: HTTP2ClientConnection) -> (Int, Int) {
+      ((exchange.hasFailed(on: connection) ? 2 : 0) + (connection.rests(at: now) ? 1 : 0), connection.load)
+    }
+    return others.reduce(current) { cost($1) < cost($0) ? $1 : $0 }
   }
 
   /// Where the far end dials, the next connection is one that stands by, or must be waited for.

@@ -49,6 +49,8 @@ final class InboundGuest: ResponseSink {
   func dismiss() {
     told = nil
     timer?.cancel()
+    // The connection would wait for its answer.
+    request.take()?.cancel(BywayError(.cancelled, "The gateway is not asked any more.", processing: .none))
     upstream.shutDown()
   }
 

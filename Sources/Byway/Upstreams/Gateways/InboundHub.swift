@@ -10,9 +10,11 @@ import Synchronization
 /// What a gateway says is a claim, which nobody has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event
 /// loop only.
 package final class InboundHub: @unchecked Sendable {
-  /// Asked at once. Further ones wait in the listener's queue.
-  private static let mostGuests = 64
+  /// Asked at once: those of whom TLS is done in a second, which may be as far away. When another one comes, who has been silent for
+  /// longest goes.
+  package static let usualGuests = 1024
 
+  private let mostGuests: Int
   private let link: InboundLink
   private let name: String
   private let eventLoop: any EventLoop
@@ -22,8 +24,10 @@ package final class InboundHub: @unchecked Sendable {
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
-  private var guests: [ObjectIdentifier: InboundGuest] = [:]
+  /// In the order in which they came.
+  private var guests: [InboundGuest] = []
   private var strangers = SparseLog()
+  private var liars = SparseLog()
   private var backoff = Backoff()
   private var isWaiting = false
   private var isClosed = false
@@ -33,16 +37,21 @@ package final class InboundHub: @unchecked Sendable {
   ///   - hop: how this end names itself in `Via`.
   ///   - liveness: `nil` to ask never.
   ///   - siblings: beneath which the devices' names stand.
+  ///   - limit: of the connections to it, so that those who use the devices have the rest of the descriptors.
+  ///   - mostGuests: who are asked at once.
   ///   - upstream: for what a gateway says of itself, and the address that it has dialed: such as `HTTP2Upstream.ofGateways` makes. Without
   ///     one the gateway is sent away. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
-    logger: Logger, upstream: @escaping (DeviceClaim, LinkAddress) -> HTTP2Upstream?
+    limit: Int = .max, mostGuests: Int = usualGuests, logger: Logger,
+    upstream: @escaping (DeviceClaim, LinkAddress) -> HTTP2Upstream?
   ) {
-    self.link = InboundLink(link, logger: logger)
+    self.mostGuests = mostGuests
+    self.link = InboundLink(link, limit: limit, logger: logger)
     transport = link.transport
     bound = Mutex(link.address)
-    name = link.address.text
+    // Clients read it in messages: without files and other options.
+    name = link.address.publicName
     self.eventLoop = eventLoop
     configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
     self.hop = hop
@@ -56,12 +65,16 @@ package final class InboundHub: @unchecked Sendable {
     bound.withLock { $0 = address }
   }
 
+  /// Reads anew the files of its address.
+  /// - Returns: makes them count for who dials from then on; `nil` where it does not listen yet. Any thread.
+  func reread() async throws -> (@Sendable () -> Void)? { try await link.reread() }
+
   /// As bound, once it listens. Any thread.
   package var address: LinkAddress { bound.withLock(\.self) }
 
   /// Answers who dials from now on.
   package func start() {
-    guard !isClosed, !isWaiting, guests.count < Self.mostGuests else { return }
+    guard !isClosed, !isWaiting else { return }
     isWaiting = true
     eventLoop.makeFutureWithTask { [link, eventLoop] in try await link.next(on: eventLoop) }.assumeIsolated()
       .whenComplete { result in
@@ -76,8 +89,8 @@ package final class InboundHub: @unchecked Sendable {
   /// Listens no more. Connections that were given away live on.
   package func shutDown() {
     isClosed = true
-    let asked = guests.values
-    guests = [:]
+    let asked = guests
+    guests = []
     for guest in asked { guest.dismiss() }
     Task { [link] in await link.close() }
   }
@@ -87,7 +100,8 @@ package final class InboundHub: @unchecked Sendable {
     backoff.reset()
     let names = transport.certifiedNames(of: channel)
     let guest = InboundGuest(channel, name: name, on: eventLoop, hop: hop, configuration)
-    guests[ObjectIdentifier(guest)] = guest
+    if guests.count >= mostGuests { guests.removeFirst().dismiss() }
+    guests.append(guest)
     guest.ask { self.answered(guest, $0, certified: names) }
     start()
   }
@@ -110,25 +124,33 @@ package final class InboundHub: @unchecked Sendable {
 
   /// - Parameter names: of its certificate, which counts more than what it says; `nil` where it has shown none.
   private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?) {
-    guests[ObjectIdentifier(guest)] = nil
-    defer { start() }
+    guests.removeAll { $0 === guest }
     guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
     if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
       connection.drain()
-      logger.warning(
-        "A gateway that has dialed says a name that its certificate does not have",
-        metadata: [
-          "link": "\(name)", "name": "\(claim.name?.text ?? "none")",
-          "certificate": "\(names.map(\.visible).joined(separator: " "))",
+      tell(
+        "A gateway that has dialed says a name that its certificate does not have", &liars,
+        [
+          "name": "\(claim.name?.text ?? "none")",
+          "certificate": "\(names.prefix(Self.mostShown).map(\.visible).joined(separator: " "))",
         ])
       return
     }
     if let upstream = upstream(claim, address) { return upstream.adopt(connection) }
     connection.drain()
-    guard let keptBack = strangers.admit(at: eventLoop.now) else { return }
-    var metadata: Logger.Metadata = ["link": "\(name)", "name": "\(claim.name?.text ?? "none")"]
+    tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])
+  }
+
+  /// Of a certificate's names.
+  private static let mostShown = 5
+
+  /// What anyone who can dial may cause is told now and then, with how often.
+  private func tell(_ message: Logger.Message, _ log: inout SparseLog, _ facts: Logger.Metadata) {
+    guard let keptBack = log.admit(at: eventLoop.now) else { return }
+    var metadata = facts
+    metadata["link"] = "\(name)"
     if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
-    logger.warning("A gateway that has dialed is not one of the devices", metadata: metadata)
+    logger.warning(message, metadata: metadata)
   }
 }
 

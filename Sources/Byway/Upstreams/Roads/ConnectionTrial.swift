@@ -1,7 +1,7 @@
 import NIOCore
 
-/// A connection that is tried before it gets exchanges: its far end must answer in time, and go on answering for as long as is
-/// asked of it.
+/// A connection that is tried before it gets exchanges: its far end must answer PINGs in time, and go on answering for as long as is
+/// asked of it. Its SETTINGS prove nothing: they are sent before it has heard anything.
 ///
 /// The connection's delegate meanwhile. Lives on its event loop.
 final class ConnectionTrial: HTTP2ClientConnection.Delegate {
@@ -16,6 +16,8 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
   }
 
   let connection: HTTP2ClientConnection
+  /// It has been in use.
+  private let hasStoodBy: Bool
   private let eventLoop: any EventLoop
   private let patience: TimeAmount
   private let duration: TimeAmount
@@ -33,6 +35,7 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     for duration: TimeAmount = .zero, _ ended: @escaping (Result<HTTP2ClientConnection, BywayError>) -> Void
   ) {
     self.connection = connection
+    hasStoodBy = connection.isStarted
     self.eventLoop = eventLoop
     self.patience = patience
     self.duration = duration
@@ -43,7 +46,8 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
   func start() {
     connection.handOver(to: self)
     wait()
-    if connection.isStarted { connection.ping() } else { connection.start() }
+    if !hasStoodBy { connection.start() }
+    connection.ping()
   }
 
   /// What it has answered so far must do.
@@ -54,10 +58,18 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     return true
   }
 
-  /// Nobody wants to know any more.
-  func cancel() {
+  /// Nobody wants to know any more. A new connection is closed.
+  /// - Returns: one that has stood by, and may be in use: it is as good as before, and has no delegate now.
+  @discardableResult
+  func cancel() -> HTTP2ClientConnection? {
     ended = nil
+    if case .over = state { return nil }
+    if hasStoodBy {
+      succeed()
+      return connection
+    }
     fail(BywayError(.cancelled, "The client was shut down.", processing: .none))
+    return nil
   }
 
   private func wait() {
@@ -65,7 +77,7 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     timer = eventLoop.assumeIsolated().scheduleTask(in: patience) {
       self.fail(
         BywayError(
-          .linkUnavailable, "\(self.connection.name) opened, but nothing has come from its far end.", processing: .none)
+          .linkUnavailable, "\(self.connection.name) opened, but its far end does not answer.", processing: .none)
       )
     }
   }
@@ -107,9 +119,8 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
 
   // MARK: HTTP2ClientConnection.Delegate
 
-  func connectionProved(_ connection: HTTP2ClientConnection) {
-    answered()
-  }
+  func connectionProved(_ connection: HTTP2ClientConnection) {}
+  func connectionRefusesAll(_ connection: HTTP2ClientConnection) {}
 
   func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount) {
     answered()

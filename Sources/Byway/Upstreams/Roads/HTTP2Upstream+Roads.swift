@@ -121,7 +121,10 @@ extension HTTP2Upstream {
     case .connected(let current):
       if roads.areAwaited { standBy(current) } else { current.drain() }
     case .proving(let trial):
-      trial.cancel()
+      if let other = trial.cancel() {
+        other.handOver(to: self)
+        others.append(other)
+      }
     case .idle, .connecting, .backingOff:
       break
     }

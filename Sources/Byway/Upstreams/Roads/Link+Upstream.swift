@@ -3,7 +3,8 @@ package import Logging
 package import NIOCore
 
 extension Link {
-  fileprivate var isLine: Bool { transport is LineTransport }
+  /// It has one user at a time.
+  package var isLine: Bool { transport is LineTransport }
 }
 
 extension [Link] {

@@ -1,0 +1,184 @@
+import Byway
+import BywayInterceptors
+import HTTPWire
+import NIOCore
+import Primitives
+
+/// The messages in what was kept of two bodies: server-sent events, WebSockets and gRPC.
+enum Conversation {
+  enum Speaker: String, Sendable {
+    case client, server
+  }
+
+  struct Message: Sendable, Equatable {
+    /// When its last byte came, in milliseconds since 1970.
+    let time: Double
+    let from: Speaker
+    /// `text`, or an event's name.
+    let kind: String
+    let bytes: Int
+    /// `nil` where it is not text, or cannot be read here.
+    let text: String?
+  }
+
+  /// How messages stand in a body.
+  enum Form: Sendable {
+    case events, frames, calls
+
+    /// `nil` where they are none, or the answer has yet to tell.
+    init?(of sighting: Sighting) {
+      let type = { (fields: FieldSection?) in MediaType.essence(fields?.value(of: .contentType) ?? "") }
+      if sighting.opensWebSocket {
+        self = .frames
+      } else if type(sighting.given) == "text/event-stream" {
+        self = .events
+      } else if type(sighting.record.head).hasPrefix("application/grpc") {
+        self = .calls
+      } else {
+        return nil
+      }
+    }
+  }
+
+  private static let limit = 1000
+
+  /// In the order in which they came.
+  static func messages(of sighting: Sighting) -> [Message] {
+    let down = KeptReader(sighting.responseBody, .server)
+    let up = KeptReader(sighting.requestBody, .client)
+    let found: [Message]
+    switch sighting.form {
+    case .frames where sighting.isOpenWebSocket: found = up.frames() + down.frames()
+    case .events: found = down.events()
+    case .calls: found = up.calls() + down.calls()
+    case .frames, nil: return []
+    }
+    // Sorted as they came; those of one side keep their order.
+    let sorted = found.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+    return sorted.suffix(limit).map(\.element)
+  }
+}
+
+extension Sighting {
+  /// CONNECT in HTTP/2 (RFC 8441), 101 in HTTP/1.1 (RFC 6455).
+  fileprivate var opensWebSocket: Bool {
+    record.head.value(of: .protocol) == "websocket" || sent?.value(of: .protocol) == "websocket" || given?.status == 101
+  }
+
+  /// What was refused has an ordinary body.
+  fileprivate var isOpenWebSocket: Bool { record.status == 101 || record.status == 200 }
+}
+
+/// One side of a conversation.
+private struct KeptReader {
+  private let bytes: ByteBufferView
+  private let arrivals: [Sighting.KeptBody.Arrival]
+  private let speaker: Conversation.Speaker
+
+  init(_ body: Sighting.KeptBody, _ speaker: Conversation.Speaker) {
+    bytes = body.kept.readableBytesView
+    arrivals = body.arrivals
+    self.speaker = speaker
+  }
+
+  private func message(_ kind: String, _ content: some Collection<UInt8>, through end: Int) -> Conversation.Message {
+    let place = end - bytes.startIndex
+    let time = arrivals.first { $0.end >= place }?.time ?? arrivals.last?.time ?? 0
+    return Conversation.Message(
+      time: time, from: speaker, kind: kind, bytes: content.count, text: String(validating: content, as: UTF8.self))
+  }
+
+  // MARK: Server-sent events (HTML, §9.2.6)
+
+  func events() -> [Conversation.Message] {
+    var found: [Conversation.Message] = []
+    var kind = "message"
+    var data: [UInt8] = []
+    var hasData = false
+    var start = bytes.startIndex
+    while let end = bytes[start...].firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) {
+      let line = bytes[start..<end]
+      start = bytes.index(after: end)
+      if bytes[end] == 0x0D, start < bytes.endIndex, bytes[start] == 0x0A { start = bytes.index(after: start) }
+      if line.isEmpty {
+        if hasData { found.append(message(kind, data, through: start)) }
+        (kind, data, hasData) = ("message", [], false)
+        continue
+      }
+      let name = line.prefix { $0 != UInt8(ascii: ":") }
+      let value = line.dropFirst(name.count + 1)
+      let text = value.first == UInt8(ascii: " ") ? value.dropFirst() : value
+      if name.elementsEqual("event".utf8) { kind = String(decoding: text, as: UTF8.self) }
+      if name.elementsEqual("data".utf8) {
+        if hasData { data.append(0x0A) }
+        data += text
+        hasData = true
+      }
+    }
+    return found
+  }
+
+  // MARK: WebSocket (RFC 6455 §5.2)
+
+  func frames() -> [Conversation.Message] {
+    var found: [Conversation.Message] = []
+    var rest = bytes
+    while let first = rest.popFirst(), let second = rest.popFirst() {
+      let extended = second & 0x7F == 126 ? 2 : second & 0x7F == 127 ? 8 : 0
+      let isMasked = second & 0x80 != 0
+      guard rest.count >= extended + (isMasked ? 4 : 0) else { break }
+      var length = UInt64(second & 0x7F)
+      if extended > 0 { length = rest.prefix(extended).reduce(0) { $0 << 8 | UInt64($1) } }
+      rest = rest.dropFirst(extended)
+      let mask = Array(rest.prefix(isMasked ? 4 : 0))
+      rest = rest.dropFirst(mask.count)
+      guard let count = Int(exactly: length), rest.count >= count else { break }
+      let content = rest.prefix(count)
+      rest = rest.dropFirst(count)
+      let plain = mask.isEmpty ? Array(content) : content.enumerated().map { $1 ^ mask[$0 & 3] }
+      // What an extension has changed is not text here.
+      let isExtended = first & 0x70 != 0
+      let kind = Self.opcodes[first & 0x0F] ?? "opcode \(first & 0x0F)"
+      var message = message(isExtended ? "\(kind), compressed" : kind, plain, through: rest.startIndex)
+      if isExtended || first & 0x0F == 2 {
+        message = Conversation.Message(
+          time: message.time, from: message.from, kind: message.kind, bytes: message.bytes, text: nil)
+      }
+      found.append(message)
+    }
+    return found
+  }
+
+  private static let opcodes: [UInt8: String] = [
+    0: "continued", 1: "text", 2: "binary", 8: "close", 9: "ping", 10: "pong",
+  ]
+
+  // MARK: gRPC (gRPC over HTTP/2, "Length-Prefixed-Message")
+
+  func calls() -> [Conversation.Message] {
+    var found: [Conversation.Message] = []
+    var rest = bytes
+    while rest.count >= 5 {
+      let isCompressed = rest.first == 1
+      let length = Int(rest.dropFirst().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+      guard rest.count - 5 >= length else { break }
+      let content = rest.dropFirst(5).prefix(length)
+      rest = rest.dropFirst(5 + length)
+      let message = message(isCompressed ? "message, compressed" : "message", content, through: rest.startIndex)
+      found.append(
+        Conversation.Message(
+          time: message.time, from: message.from, kind: message.kind, bytes: message.bytes, text: nil))
+    }
+    return found
+  }
+}
+
+extension Conversation.Message {
+  /// - Parameter redactor: `nil` where secrets are shown.
+  func json(_ redactor: Redactor?) -> JSON {
+    [
+      "at": .number(time), "from": .string(from.rawValue), "kind": .string(kind), "bytes": .number(bytes),
+      "text": text.map { .string(redactor?.redactedMessage($0) ?? $0) },
+    ]
+  }
+}

@@ -1,0 +1,88 @@
+import Byway
+import NIOCore
+import Primitives
+
+/// What changes, as server-sent events: states of exchanges and links, at most four times a second.
+struct FeedEvents: AsyncSequence, Sendable {
+  private static let pause = Duration.milliseconds(250)
+  /// Of exchanges at once: who is behind is told how many are left, and catches up.
+  private static let limit = 500
+  /// After so many pauses without news a comment finds out whether somebody still reads.
+  private static let silentPauses = 40
+
+  private let feed: InspectorFeed
+  private let version: UInt64
+  private let seat: Seats.Seat
+
+  /// - Parameter version: up to which the reader was told.
+  init(_ feed: InspectorFeed, after version: UInt64, _ seat: Seats.Seat) {
+    self.feed = feed
+    self.version = version
+    self.seat = seat
+  }
+
+  func makeAsyncIterator() -> Iterator { Iterator(feed, after: version, seat) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    private let feed: InspectorFeed
+    /// Held as long as somebody reads.
+    private let seat: Seats.Seat
+    private var version: UInt64
+    private var first: Int?
+    private var linkVersion: UInt64 = 0
+    private var linkTime: Double?
+    private var isLeft = false
+
+    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ seat: Seats.Seat) {
+      self.feed = feed
+      self.version = version
+      self.seat = seat
+    }
+
+    mutating func next() async throws -> ByteBuffer? {
+      for _ in 0..<FeedEvents.silentPauses {
+        if !isLeft { try await Task.sleep(for: FeedEvents.pause) }
+        let text = news()
+        if !text.isEmpty { return ByteBuffer(string: text) }
+      }
+      return ByteBuffer(string: ":\n\n")
+    }
+
+    private mutating func news() -> String {
+      let (known, limit) = (version, FeedEvents.limit)
+      let news = feed.inspector.read { $0.news(after: known, limit: limit) }
+      version = news.version
+      isLeft = news.left > 0
+      let id = feed.eventID(news.version)
+      var text = ""
+      // Who goes on after a while has not been told either.
+      if news.first > first ?? 1, known > 0 {
+        text += FeedEvents.event("gone", id, ["before": .number(news.first)])
+      }
+      first = news.first
+      if news.isCleared { text += FeedEvents.event("cleared", id, [:]) }
+      if !news.changed.isEmpty {
+        text += FeedEvents.event(
+          "exchanges", id,
+          [
+            "exchanges": .array(news.changed.map(feed.view.json)), "left": isLeft ? .number(news.left) : nil,
+          ])
+      }
+      return text + linkNews(id)
+    }
+
+    private mutating func linkNews(_ id: String) -> String {
+      let (known, time) = (linkVersion, linkTime)
+      let links = feed.links.withLock(\.self)
+      guard links.version > known else { return "" }
+      linkVersion = links.version
+      linkTime = WallTime.now().milliseconds
+      let changed = links.entries.filter { $0.version > known }
+      return FeedEvents.event("links", id, ["links": .array(changed.map { $0.json(after: time) })])
+    }
+  }
+
+  fileprivate static func event(_ name: String, _ id: String, _ data: JSON) -> String {
+    "event: \(name)\nid: \(id)\ndata: \(data)\n\n"
+  }
+}

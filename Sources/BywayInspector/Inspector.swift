@@ -1,0 +1,117 @@
+package import Byway
+import HTTPWire
+import NIOCore
+import Primitives
+import Synchronization
+
+/// Watches the exchanges that pass, and keeps the last ones for who looks at them. Safe on any thread.
+package final class Inspector: ExchangeWatching {
+  private let sightings: Mutex<Sightings>
+
+  /// - Parameter bodyLimit: bytes to keep of each body; more than are kept in all count as those.
+  package init(bodyLimit: Int = 1 << 20) {
+    let limits = Sightings.Limits()
+    sightings = Mutex(Sightings(limits: .init(body: min(bodyLimit, limits.bodies))))
+  }
+
+  package func witness(of exchange: ExchangeRecord) -> (any ExchangeWitness)? {
+    let time = WallTime.now().milliseconds
+    return Witness(sightings.withLock { $0.begin(exchange, at: time) }, of: self)
+  }
+
+  package func exchangeEnded(_ exchange: ExchangeRecord) {}
+
+  func read<Result: Sendable>(_ read: @Sendable (borrowing Sightings) -> Result) -> Result {
+    sightings.withLock { read($0) }
+  }
+
+  func clear() {
+    sightings.withLock { $0.clear() }
+  }
+
+  func note(_ id: Int, resends other: Int) {
+    sightings.withLock { $0.update(id) { $0.resends = other } }
+  }
+
+  fileprivate func update(_ id: Int, _ change: (inout Sighting) -> Void) {
+    sightings.withLock { $0.update(id, change) }
+  }
+
+  fileprivate func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
+    sightings.withLock { $0.sent(id, fields, record) }
+  }
+
+  fileprivate func answered(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
+    sightings.withLock { $0.answered(id, fields, record) }
+  }
+
+  fileprivate func end(_ id: Int, _ record: ExchangeRecord) {
+    sightings.withLock { $0.end(id, record) }
+  }
+
+  fileprivate func append(_ bytes: ByteBuffer, to body: Sightings.Body, of id: Int) {
+    let time = WallTime.now().milliseconds
+    sightings.withLock { $0.append(bytes, to: body, of: id, at: time) }
+  }
+}
+
+/// Writes down one exchange.
+private final class Witness: ExchangeWitness {
+  private let id: Int
+  private let inspector: Inspector
+
+  init(_ id: Int, of inspector: Inspector) {
+    self.id = id
+    self.inspector = inspector
+  }
+
+  func sent(_ fields: FieldSection, _ record: ExchangeRecord) {
+    inspector.sent(id, fields, record)
+  }
+
+  func requestBody(_ bytes: ByteBuffer) {
+    inspector.append(bytes, to: .request, of: id)
+  }
+
+  /// What is known by now, and what is new besides.
+  private func note(_ record: ExchangeRecord, _ change: (inout Sighting) -> Void = { _ in }) {
+    inspector.update(id) {
+      $0.record = record
+      change(&$0)
+    }
+  }
+
+  func passed(_ record: ExchangeRecord) {
+    note(record)
+  }
+
+  func requestEnded(_ record: ExchangeRecord) {
+    note(record)
+  }
+
+  func answered(_ fields: FieldSection, _ record: ExchangeRecord) {
+    inspector.answered(id, fields, record)
+  }
+
+  func responseBegan(_ fields: FieldSection, _ record: ExchangeRecord) {
+    note(record) { $0.given = fields }
+  }
+
+  func responseBody(_ bytes: ByteBuffer) {
+    inspector.append(bytes, to: .response, of: id)
+  }
+
+  func trailers(_ fields: FieldSection) {
+    inspector.update(id) { $0.trailers = fields }
+  }
+
+  func failed(_ error: BywayError, _ record: ExchangeRecord) {
+    note(record) {
+      $0.failure = record.failure.map { .init(code: $0.code, party: $0.party, message: error.message) }
+    }
+  }
+
+  func ended(_ record: ExchangeRecord) {
+    inspector.end(id, record)
+  }
+}

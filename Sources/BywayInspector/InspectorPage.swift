@@ -1,0 +1,38 @@
+import Byway
+import HTTPTypes
+import NIOCore
+
+/// The page, with its style and scripts. Nothing comes from elsewhere.
+enum InspectorPage {
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src blob:; base-uri 'none'; "
+    + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+  /// - Returns: `nil` where there is no such file.
+  static func file(at place: Substring) -> Response? {
+    let name = place == "/" ? "index.html" : place.dropFirst()
+    guard let bytes = files[String(name)], let type = types[String(name.drop { $0 != "." })] else { return nil }
+    return Response(
+      status: .ok,
+      fields: [
+        .contentType: "\(type); charset=utf-8", .cacheControl: "no-store", .contentSecurityPolicy: policy,
+        .xContentTypeOptions: "nosniff",
+      ], body: Body(ByteBuffer(bytes: bytes)))
+  }
+
+  private static let types = [".html": "text/html", ".css": "text/css", ".js": "text/javascript"]
+
+  private static let files: [String: [UInt8]] = [
+    "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
+    "act.js": PackageResources.act_js, "body.js": PackageResources.body_js, "chart.js": PackageResources.chart_js,
+    "compare.js": PackageResources.compare_js, "copy.js": PackageResources.copy_js,
+    "detail.js": PackageResources.detail_js, "dom.js": PackageResources.dom_js, "edit.js": PackageResources.edit_js,
+    "feed.js": PackageResources.feed_js, "filter.js": PackageResources.filter_js,
+    "format.js": PackageResources.format_js, "har.js": PackageResources.har_js, "help.js": PackageResources.help_js,
+    "json.js": PackageResources.json_js, "line.js": PackageResources.line_js, "list.js": PackageResources.list_js,
+    "main.js": PackageResources.main_js, "messages.js": PackageResources.messages_js,
+    "place.js": PackageResources.place_js, "secrets.js": PackageResources.secrets_js,
+    "split.js": PackageResources.split_js, "store.js": PackageResources.store_js,
+    "waterfall.js": PackageResources.waterfall_js,
+  ]
+}

@@ -1,0 +1,184 @@
+import Byway
+import LineLayer
+import Primitives
+
+/// What became of links over the last minutes. A value without clock.
+struct LinkHistory: Sendable {
+  private static let linkLimit = 256
+  private static let sampleLimit = 300
+  private static let eventLimit = 200
+  private static let sayingLimit = 200
+
+  /// What was counted in a second.
+  struct Sample: Sendable, Hashable {
+    /// At the end of it, in milliseconds since 1970.
+    let time: Double
+    var sent: UInt64 = 0
+    var received: UInt64 = 0
+    var sentFrames: UInt64 = 0
+    var repeatedFrames: UInt64 = 0
+    var damagedFrames: UInt64 = 0
+    var foreignBytes: UInt64 = 0
+    var running = 0
+  }
+
+  struct Event: Sendable, Hashable {
+    enum Kind: String, Sendable {
+      case opened, interrupted, resumed, closed, lost, failed
+    }
+
+    let time: Double
+    let kind: Kind
+    let reason: String?
+  }
+
+  /// What somebody else has said on the line since the look before.
+  struct Saying: Sendable, Hashable {
+    let time: Double
+    let text: String
+  }
+
+  struct Entry: Sendable {
+    var sight: LinkSight
+    /// Greater with each change of any link.
+    var version: UInt64
+    var samples: [Sample] = []
+    var events: [Event] = []
+    var sayings: [Saying] = []
+  }
+
+  private(set) var version: UInt64 = 0
+  /// In the order in which they came.
+  private(set) var entries: [Entry] = []
+
+  /// Takes down how all links are now. Those that are not there any more go.
+  /// - Parameter time: in milliseconds since 1970.
+  mutating func look(_ sights: [LinkSight], at time: Double) {
+    let known = Dictionary(entries.map { ($0.sight.key, $0) }) { first, _ in first }
+    let next = sights.prefix(Self.linkLimit).map { sight in
+      guard var entry = known[sight.key] else {
+        version += 1
+        let saying = Saying(from: nil, to: sight, at: time)
+        return Entry(sight: sight, version: version, sayings: saying.map { [$0] } ?? [])
+      }
+      let sample = Sample(from: entry.sight, to: sight, at: time)
+      let event = Event(from: entry.sight, to: sight, at: time)
+      let saying = Saying(from: entry.sight, to: sight, at: time)
+      let isSame = sample == nil && event == nil && saying == nil && entry.sight.running == sight.running
+      entry.sight = sight
+      if isSame { return entry }
+      version += 1
+      entry.version = version
+      if let sample { entry.samples.append(sample) }
+      if let event { entry.events.append(event) }
+      if let saying { entry.sayings.append(saying) }
+      if entry.sayings.count > Self.sayingLimit { entry.sayings.removeFirst() }
+      if entry.samples.count > Self.sampleLimit { entry.samples.removeFirst() }
+      if entry.events.count > Self.eventLimit { entry.events.removeFirst() }
+      return entry
+    }
+    if next.count != entries.count { version += 1 }
+    entries = next
+  }
+}
+
+extension LinkSight {
+  /// By which it is known again.
+  fileprivate var key: [String] { [name, address] }
+}
+
+extension LinkHistory.Sample {
+  /// `nil` where nothing was counted.
+  fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
+    self.time = time
+    running = now.running
+    // A new connection counts from the beginning.
+    guard let line = now.line else { return nil }
+    let last = before.line.flatMap { $0.sentBytes <= line.sentBytes ? $0 : nil } ?? LineStatistics()
+    sent = line.sentBytes &- last.sentBytes
+    received = line.receivedBytes &- last.receivedBytes
+    sentFrames = line.sentFrames &- last.sentFrames
+    repeatedFrames = line.repeatedFrames &- last.repeatedFrames
+    damagedFrames = line.damagedFrames &- last.damagedFrames
+    foreignBytes = line.foreignBytes &- last.foreignBytes
+    if sent == 0, received == 0 { return nil }
+  }
+}
+
+extension LinkHistory.Saying {
+  /// `nil` where nobody has said anything.
+  fileprivate init?(from before: LinkSight?, to now: LinkSight, at time: Double) {
+    guard let said = now.line?.foreignText else { return nil }
+    let known = before?.line?.foreignText.count ?? 0
+    let new = said.since(known > said.count ? 0 : known)
+    if new.isEmpty { return nil }
+    self.time = time
+    text = String(decoding: new, as: UTF8.self)
+  }
+}
+
+extension LinkHistory.Event {
+  /// `nil` where it is as it was.
+  fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
+    guard before.state != now.state else { return nil }
+    self.time = time
+    reason = now.reason
+    switch (before.state, now.state) {
+    case ("interrupted", "up"): kind = .resumed
+    case (_, "up"): kind = .opened
+    case (_, "interrupted"): kind = .interrupted
+    case ("up", "down"), ("interrupted", "down"): kind = .lost
+    case (_, "down"): kind = .failed
+    case ("up", "closed"), ("up", "waiting"), ("interrupted", "closed"): kind = .closed
+    default: return nil
+    }
+  }
+}
+
+// MARK: As JSON: docs/inspector.md
+
+extension LinkHistory.Entry {
+  /// - Parameter time: samples and events that are not later are known; `nil`: none is.
+  func json(after time: Double? = nil) -> JSON {
+    let time = time ?? 0
+    return [
+      "name": .string(sight.name), "address": .string(sight.address), "state": .string(sight.state),
+      "since": sight.since.map { .number(Double($0) * 1_000) }, "reason": sight.reason.map { .string($0) },
+      "running": .number(sight.running), "openings": sight.openings.map { .number($0) },
+      "losses": sight.losses.map { .number($0) }, "line": sight.line.map(\.json),
+      "samples": .array(samples.filter { $0.time > time }.map(\.json)),
+      "events": .array(events.filter { $0.time > time }.map(\.json)),
+      "said": sayings.isEmpty
+        ? nil
+        : .array(sayings.filter { $0.time > time }.map { ["at": .number($0.time), "text": .string($0.text)] }),
+    ]
+  }
+}
+
+extension LinkHistory.Sample {
+  fileprivate var json: JSON {
+    .array([
+      .number(time), .number(sent), .number(received), .number(sentFrames), .number(repeatedFrames),
+      .number(damagedFrames), .number(foreignBytes), .number(running),
+    ])
+  }
+}
+
+extension LinkHistory.Event {
+  fileprivate var json: JSON {
+    ["at": .number(time), "kind": .string(kind.rawValue), "reason": reason.map { .string($0) }]
+  }
+}
+
+extension LineStatistics {
+  fileprivate var json: JSON {
+    [
+      "nominal": nominalRate.map { .number($0) }, "rate": rate.map { .number($0) },
+      "roundTrip": roundTrip.map { .number(Double($0) / 1_000_000) }, "sent": .number(sentBytes),
+      "received": .number(receivedBytes), "framesSent": .number(sentFrames), "framesAgain": .number(repeatedFrames),
+      "framesReceived": .number(receivedFrames), "damaged": .number(damagedFrames), "refused": .number(refusedFrames),
+      "foreign": .number(foreignBytes), "resumes": .number(resumes), "frameSize": .number(framePayload),
+      "errorsPerMillion": errors.map { .number($0.perMillionBytes) },
+    ]
+  }
+}

@@ -1,0 +1,167 @@
+// What the page asks the proxy to do. Each needs the token of the page's URL.
+
+import { download } from "./body.js";
+import * as copy from "./copy.js";
+import { h, replace, setText } from "./dom.js";
+import { edit, warning } from "./edit.js";
+import { line } from "./format.js";
+import { shareLink, token } from "./place.js";
+
+export const NO_TOKEN = "This page may only look: open the URL that the command printed, which has a token.";
+
+async function call(path, method = "POST", body) {
+  if (token() === undefined) throw new Error(NO_TOKEN);
+  let response;
+  try {
+    response = await fetch(path, {
+      method, cache: "no-store", body: body === undefined ? undefined : JSON.stringify(body),
+      headers: { "Byway-Token": token(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+    });
+  } catch {
+    throw new Error(`The inspector did not answer. ${method === "POST" ? "Look at the list before you try again: it may have done what it was asked for." : ""}`);
+  }
+  if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been started again. Open the URL that it printed.");
+  if (!response.ok) throw new Error(`The inspector answered ${response.status}: ${line((await response.text()).slice(0, 300))}`);
+  return response;
+}
+
+export const clear = () => call("/api/clear");
+
+export async function saveHAR() {
+  const response = await call("/api/har", "GET");
+  download(await response.blob(), "byway.har");
+}
+
+/** Where the first of those came in that repeat each other. */
+function listener(detail, store) {
+  let first = detail;
+  for (let left = 100; first?.resends !== undefined && left > 0; left -= 1) first = store.sightings.get(first.resends)?.exchange;
+  return (first ?? detail).listener;
+}
+
+export class Actions {
+  /** `acts` has `say(text)`, `open(id)` and `mark(id)`. */
+  constructor(dialog, acts) {
+    this.dialog = dialog;
+    this.acts = acts;
+  }
+
+  buttons(view) {
+    const { detail, source, store } = view;
+    const able = !source.readonly && token() !== undefined;
+    const button = (text, act, needsToken) => h("button", {
+      type: "button", text, disabled: needsToken && !able,
+      title: needsToken && !able ? (source.readonly ? "A file cannot act." : NO_TOKEN) : undefined,
+      onclick: () => this.attempt(act),
+    });
+    const menu = h("details", { class: "menu" }, h("summary", { text: "Copy" }), h("div", {},
+      ["curl", "byway", "swift"].map((form) => button({
+        curl: "As curl", byway: "As byway request", swift: "As Swift",
+      }[form], async () => {
+        menu.open = false;
+        await this.copyAs(form, view);
+      })),
+      !source.readonly && button("Link to this exchange", async () => {
+        menu.open = false;
+        await copy.toClipboard(shareLink(detail.id));
+        this.acts.say("Link copied. It has no token: who opens it can look and not act.");
+      })));
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.stopPropagation();
+      menu.open = false;
+      menu.firstElementChild.focus();
+    });
+    menu.addEventListener(
+      "focusout", (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false; },
+    );
+    return [
+      button("Resend", () => this.resend(view), true), button("Edit and resend", () => this.edit(view), true),
+      button("Make a stub", () => this.stub(view), true),
+      menu, button("Compare with …", () => this.acts.mark(detail.id)),
+    ];
+  }
+
+  async attempt(act) {
+    try { await act(); } catch (error) { this.acts.say(error.message, true); }
+  }
+
+  async copyAs(form, { detail, source, store }) {
+    const body = detail.requestBody ? await source.body(detail.id, "request") : undefined;
+    const want = copy.wanted({ ...detail, listener: listener(detail, store) }, body, store.linkOf(detail));
+    await copy.toClipboard(copy[form](want));
+    const names = (list) => list.map((name) => line(name, 60)).join(", ");
+    const lacks = copy.lacking(form, want);
+    const inFile = copy.needsFile(want) && want.redacted.includes("the body");
+    this.acts.say([
+      `Copied${lacks.length ? ` without ${names(lacks)}: that cannot be seen or sent here` : ""}.`,
+      want.redacted.length && `There are secrets in ${names(want.redacted)}, which it does not have: ${form === "swift" ? "write them in" : "it asks for them as SECRET1 and so on"}.`,
+      copy.needsFile(want) && `Save its body as body.bin first${inFile ? ", and write the secrets into it" : ""}.`,
+      want.secrets.length && `It has secrets in it: ${names(want.secrets)}.`,
+    ].filter(Boolean).join(" "), want.redacted.length > 0);
+  }
+
+  async resend(view) {
+    const { detail } = view;
+    const doubt = warning(detail.method);
+    if (doubt && !(await this.confirm(`Send ${line(detail.method, 20)} again?`, doubt, "Send it again"))) return;
+    await this.send(detail.id, {});
+  }
+
+  async send(id, changes) {
+    const answer = await (await call(`/api/exchanges/${id}/resend`, "POST", changes)).json();
+    this.acts.say(`Sent as #${answer.id}.`);
+    this.acts.open(answer.id);
+  }
+
+  async stub({ detail }) {
+    const text = await (await call(`/api/exchanges/${detail.id}/stub`)).text();
+    const area = h("textarea", { rows: 16, readonly: true, spellcheck: "false", "aria-label": "Stub file", value: text });
+    this.show("Answer this with a stub", [
+      h("p", {}, "Save it, perhaps with ", h("code", { text: "delay=2s" }), ", ", h("code", { text: "rate=1000" }), " or ", h("code", { text: "fail=linkLost" }),
+        " behind its path, and start the proxy with ", h("code", { text: "--stub FILE" }), "."), area,
+    ], [
+      ["Copy", async () => { await copy.toClipboard(text); this.acts.say("Copied."); }],
+      ["Save", () => download(new Blob([text], { type: "text/plain" }), "byway.stub")],
+    ]);
+  }
+
+  edit(view) { return edit(this, view); }
+
+  confirm(title, text, yes) {
+    return new Promise((settle) => {
+      this.show(title, [h("p", { text })], [[yes, () => settle(true), true]], () => settle(false));
+    });
+  }
+
+  /** A dialog with one way out, and others. */
+  show(title, content, acts, dismissed) {
+    const { dialog } = this;
+    const problem = h("p", { class: "problem", role: "alert", hidden: true });
+    const buttons = acts.map(([text, act, closes]) => h("button", { type: closes ? "submit" : "button", class: closes && "first", text, onclick: async (event) => {
+      event.preventDefault();
+      if (closes && !form.reportValidity()) return;
+      try {
+        if (closes) dismissed = undefined;
+        await act();
+        if (closes) dialog.close();
+      } catch (error) {
+        setText(problem, error.message);
+        problem.hidden = false;
+      }
+    } }));
+    const form = h("form", { method: "dialog" }, h("h2", { text: title }), content, problem,
+      h(
+        "div", { class: "tools" },
+        h(
+          "button",
+          { type: "button", text: acts.some(([, , closes]) => closes) ? "Cancel" : "Close", onclick: () => dialog.close() },
+        ),
+        buttons,
+      ));
+    replace(dialog, form);
+    dialog.setAttribute("aria-label", title);
+    dialog.onclose = () => dismissed?.();
+    dialog.showModal();
+  }
+}

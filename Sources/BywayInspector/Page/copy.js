@@ -1,0 +1,246 @@
+// An exchange as a command or as code. What comes from outside is quoted so that it stays one argument, whatever it is.
+
+import { word } from "./format.js";
+import { CODING, isChanged, isRedacted, isRestored, REDACTED } from "./secrets.js";
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Connections' own (RFC 9110 §7.6.1), of each hop, and what the sending program says itself. */
+export const OWN = new Set([
+  "host", "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via",
+  "http2-settings", "expect",
+]);
+const EMBEDDED = 48 * 1024;
+// Seen by nobody or by the terminal only: they are written as bytes. Ends of lines and tabs can stand in a command.
+const SPECIAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]/;
+
+const octal = (byte) => `\\${byte.toString(8).padStart(3, "0")}`;
+
+/** One word of a POSIX shell. NUL cannot be in an argument, and nothing else is lost. */
+export function shellWord(text) {
+  if (/^[A-Za-z0-9_\-./:=@%+,]+$/.test(text) && !text.startsWith("=") && !text.startsWith("~")) return text;
+  if (!SPECIAL.test(text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, ""))) return `'${text.replaceAll("'", "'\\''")}'`;
+  // What a command prints loses the ends of lines at its end.
+  const [, most, ends] = /^(.*?)(\n*)$/s.exec(text);
+  return `"$(printf ${printfWord(new TextEncoder().encode(most))})"${ends && `'${ends}'`}`;
+}
+
+/** The same of text in which secrets were redacted: the shell asks for a variable in the place of each, and runs nothing without. */
+class ShellWords {
+  constructor() { this.secrets = 0; }
+
+  of(text) {
+    const [first, ...rest] = text.split(REDACTED);
+    const word = (part) => (part === "" ? "" : shellWord(part));
+    return rest.reduce((all, part) => `${all}"\${SECRET${this.secrets += 1}:?was redacted}"${word(part)}`, rest.length ? word(first) : shellWord(first));
+  }
+}
+
+/** Any bytes as the one argument of printf, which all shells have. */
+export function printfWord(bytes) {
+  let out = "";
+  for (const byte of bytes) {
+    // A minus at the beginning would be an option.
+    const plain = (byte !== 0x2d || out !== "") && byte >= 0x20 && byte < 0x7f && ![0x21, 0x25, 0x27, 0x5c].includes(byte);
+    out += byte === 0x25 ? "%%" : plain ? String.fromCharCode(byte) : octal(byte);
+  }
+  return `'${out}'`;
+}
+
+/** A literal of Swift; in the place of what was redacted is a placeholder, with which it does not compile. */
+export function swiftString(text) {
+  return `"${text.split(REDACTED).map(swiftText).join("\\(<#what was redacted#>)")}"`;
+}
+
+function swiftText(text) {
+  let out = "";
+  for (const character of text) {
+    const code = character.codePointAt(0);
+    if (character === "\\" || character === '"') out += `\\${character}`;
+    else if (character === "\n") out += "\\n";
+    else if (character === "\t") out += "\\t";
+    else if (code >= 0xd800 && code <= 0xdfff) out += "\\u{FFFD}";
+    else if (SPECIAL.test(character)) out += `\\u{${code.toString(16).toUpperCase()}}`;
+    else out += character;
+  }
+  return out;
+}
+
+/** Whether the body is too long for a command, and is read from `body.bin`. */
+export const needsFile = (want) => want.body?.length > EMBEDDED;
+
+/** What is to be sent: `{method, url, fields: [[name, value]], body, missing}`; `missing` says what is hidden or not kept,
+    `redacted` where a secret is to be put in, `secrets` what others should not see. */
+export function wanted(detail, body, link) {
+  const missing = [];
+  const secrets = [];
+  const redacted = [];
+  const fields = [];
+  const asked = detail.requestFields ?? [];
+  const own = new Set([...OWN, ...named(asked, "connection"), ...(isRestored(detail.requestBody, asked) ? [CODING] : [])]);
+  for (const field of asked) {
+    const name = field.name.toLowerCase();
+    if (field.mark === "added" || own.has(name) || !TOKEN.test(name)) continue;
+    const value = field.mark === "changed" ? field.was ?? field.value : field.value;
+    if (value === undefined || /[\u0000\r\n]/.test(value)) missing.push(name);
+    else {
+      fields.push([name, value]);
+      if (field.secret) secrets.push(name);
+      else if (isRedacted(value)) redacted.push(name);
+    }
+  }
+  const facts = detail.requestBody;
+  if (facts && !(body?.length > 0)) missing.push("the body, which has secrets in it");
+  else if (facts && isChanged(facts, body)) redacted.push("the body");
+  if (facts && !facts.whole) missing.push("the rest of the body");
+  else if (!facts && detail.requestBytes > 0) missing.push("the body");
+  const method = TOKEN.test(detail.method ?? "") ? detail.method : "GET";
+  if (method === "HEAD" && body?.length > 0) {
+    missing.push("the body, which no program sends with HEAD");
+    body = undefined;
+  }
+  const url = `${detail.scheme ?? "http"}://${detail.authority ?? detail.device ?? "device"}${detail.path ?? "/"}`;
+  if (isRedacted(url)) redacted.unshift("the path");
+  return {
+    method, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, redacted, secrets, listener: detail.listener,
+    link: link?.address,
+  };
+}
+
+/** The members of a list in a field, in lower case. */
+function named(fields, name) {
+  return fields.filter((field) => field.name.toLowerCase() === name)
+    .flatMap((field) => (field.value ?? "").toLowerCase().split(",")).map((member) => member.trim());
+}
+
+/** White space and controls cannot be in a URL; they are percent-encoded. */
+function cleanURL(url) {
+  return url.replace(/[\u0000-\u0020\u007f-\u009f"<>\\^`{|}]|[^\u0000-\u00ff]/gu, (mark) =>
+    [...new TextEncoder().encode(mark)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
+}
+
+/** The body as text where a shell can have it as an argument. */
+function asArgument(body) {
+  if (body === undefined || body.length > EMBEDDED) return undefined;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    return text.includes("\u0000") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A command that has the body as an argument, from a file, or from a pipe. */
+function withBody(want, command, words, plain, piped) {
+  if (want.body === undefined) return command.join(" \\\n  ");
+  const text = asArgument(want.body);
+  const fits = text !== undefined && (isRedacted(text) || !SPECIAL.test(text) && !(plain === "-d" && text.startsWith("@")));
+  if (fits) return [...command, `${plain} ${words.of(text)}`].join(" \\\n  ");
+  if (want.body.length > EMBEDDED) return [...command, `${piped} @body.bin`].join(" \\\n  ");
+  return `printf ${printfWord(want.body)} |\n  ${[...command, `${piped} @-`].join(" \\\n  ")}`;
+}
+
+/** Which way the request came in: to the proxy's own address, or to another through it (RFC 9112 §3.2.2). */
+function way(want) {
+  if (want.listener === undefined) return [];
+  if (want.listener.startsWith("unix:")) return [`--unix-socket ${shellWord(want.listener.slice(5).split("?")[0])}`];
+  const [, kind, host, port] = /^(?:(tcp|tls):\/\/)?([^/?#]*?)(?::(\d+))?(?:[/?#].*)?$/.exec(want.listener) ?? [];
+  // What the inspector itself has sent came in nowhere.
+  if (port === undefined) return ['--proxy "${PROXY:?is the address of the proxy}"'];
+  const to = hostOf(want.url);
+  const isNear = to.host === host || /^(.+\.)?localhost$|^127\.|^\[::1\]$/.test(to.host ?? "");
+  if (isNear && to.port === port && to.secure === (kind === "tls")) return [];
+  const here = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" }[host] ?? host;
+  return [`--proxy ${shellWord(`${kind === "tls" ? "https" : "http"}://${here}:${port}`)}`];
+}
+
+export function curl(want) {
+  const words = new ShellWords();
+  const command = ["curl --globoff --path-as-is", ...way(want)];
+  if (want.method === "HEAD") command.push("--head");
+  else if (want.method !== (want.body ? "POST" : "GET")) command.push(`--request ${shellWord(want.method)}`);
+  for (const [name, value] of want.fields) {
+    if (name === "accept-encoding") command.push("--compressed");
+    else command.push(`--header ${words.of(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  }
+  if (want.body && !want.fields.some(([name]) => name === "content-type")) command.push("--header content-type:");
+  command.push(words.of(want.url));
+  return withBody(want, command, words, "--data-raw", "--data-binary");
+}
+
+// What a form cannot send: an empty field, and what was for the proxy only (RFC 9110 §11.7.2).
+const UNSENT = { curl: () => false, byway: (name, value) => name === "proxy-authorization" || value === "", swift: (name) => name === "proxy-authorization" };
+
+/** All that a copy in this form is without. */
+export const lacking = (form, want) => [...want.missing, ...want.fields.filter((field) => UNSENT[form](...field)).map(([name]) => name)];
+
+export function byway(want) {
+  const words = new ShellWords();
+  const command = ["byway request"];
+  if (want.link) command.push(`--link ${shellWord(want.link)}`);
+  if (want.method === "HEAD") command.push("-I");
+  else if (want.method !== (want.body ? "POST" : "GET")) command.push(`--request=${shellWord(want.method)}`);
+  for (const [name, value] of want.fields) {
+    if (!UNSENT.byway(name, value)) command.push(`-H ${words.of(`${name}: ${value}`)}`);
+  }
+  if (want.body && !want.fields.some(([name]) => name === "content-type")) command.push("-H content-type:");
+  command.push(words.of(want.url));
+  return withBody(want, command, words, "-d", "-d");
+}
+
+const scheme = (link) => link?.split(":")[0];
+const TRANSPORTS = {
+  unix: ["UnixTransport", "UnixTransport"], serial: ["SerialTransport", "SerialTransport"], ssh: ["SSHTransport", "SSHTransport"],
+  tcp: ["TCPTransport", "TCPTransport"], tls: ["TCPTransport", "TLSTransport"], exec: ["ProcessTransport", "ExecTransport"],
+  fd: ["DescriptorTransport", "DescriptorTransport"],
+};
+const KNOWN = {
+  GET: ".get", HEAD: ".head", POST: ".post", PUT: ".put", DELETE: ".delete", OPTIONS: ".options", PATCH: ".patch", TRACE: ".trace",
+};
+
+export function swift(want) {
+  const [module, transport] = word(TRANSPORTS, scheme(want.link)) ?? TRANSPORTS.serial;
+  const link = want.link ?? "serial:/dev/ttyUSB0";
+  const method = word(KNOWN, want.method) ?? `HTTPRequest.Method(rawValue: ${swiftString(want.method)})!`;
+  const text = asArgument(want.body);
+  const bytes = want.body !== undefined && text === undefined && !needsFile(want);
+  const body = want.body === undefined ? ""
+    : text !== undefined ? `, body: Body(${swiftString(text)})`
+    : !bytes ? ', body: try Body(file: "body.bin")'
+    : `, body: Body(ByteBuffer(bytes: [${want.body.join(", ")}] as [UInt8]))`;
+  const fields = want.fields.filter((field) => !UNSENT.swift(...field)).map(([name, value]) =>
+    `request.head.headerFields.append(HTTPField(name: HTTPField.Name(${swiftString(name)})!, value: ${swiftString(value)}))\n`);
+  return `import Byway
+import HTTPTypes
+${bytes ? "import NIOCore\n" : ""}import ${module}
+
+let client = try BywayClient(link: ${swiftString(link)}, transports: [${transport}()])
+${fields.length ? "var" : "let"} request = try Request(${method}, url: ${swiftString(want.url)}${body})
+${fields.join("")}let response = try await client.execute(request)
+print(response.status, String(buffer: try await response.body.collect(upTo: 1 << 20)))
+await client.shutDown()
+`;
+}
+
+function hostOf(url) {
+  try {
+    const { hostname, port, protocol } = new URL(url);
+    const secure = protocol === "https:";
+    return { host: hostname, port: port || (secure ? "443" : "80"), secure };
+  } catch {
+    return {};
+  }
+}
+
+/** Into the clipboard; where the page is not at a trusted address, by selecting. */
+export async function toClipboard(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    (document.querySelector("dialog[open]") ?? document.body).append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

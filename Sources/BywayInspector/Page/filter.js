@@ -1,0 +1,83 @@
+// Which exchanges are shown, and in which order.
+
+export const EMPTY = { text: "", method: "", status: "", host: "", type: "", slower: undefined, running: false };
+
+export const isEmpty = (filter) => Object.keys(EMPTY).every((key) => filter[key] === EMPTY[key] || filter[key] === "");
+
+/** A function that says whether a sighting passes. Words of the text must all be there; `-word` must not. */
+export function passes(filter, now) {
+  const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
+  const wanted = words.filter((word) => !word.startsWith("-"));
+  const unwanted = words.filter((word) => word.startsWith("-")).map((word) => word.slice(1));
+  return (sighting) => {
+    const x = sighting.exchange;
+    if (filter.running && x.state !== "running") return false;
+    if (filter.method && x.method !== filter.method) return false;
+    if (filter.status && !isOf(filter.status, x)) return false;
+    if (filter.host && sighting.host !== filter.host) return false;
+    if (filter.type && sighting.kind !== filter.type) return false;
+    if (filter.slower !== undefined && sighting.lasted(now) < filter.slower) return false;
+    if (words.length === 0) return true;
+    const text = sighting.text;
+    return wanted.every((word) => text.includes(word)) && !unwanted.some((word) => text.includes(word));
+  };
+}
+
+function isOf(status, exchange) {
+  if (status === "failed") return exchange.state === "failed";
+  return exchange.status !== undefined && Math.floor(exchange.status / 100) === Number(status);
+}
+
+/** What a person calls a media type. */
+export function kind(type) {
+  if (type === undefined) return "none";
+  const name = type.toLowerCase();
+  if (name === "text/event-stream") return "events";
+  if (name.startsWith("application/grpc")) return "grpc";
+  if (/\bjson\b/.test(name)) return "json";
+  if (name.includes("html")) return "html";
+  if (name.includes("css")) return "css";
+  if (/\b(java|ecma)script\b/.test(name)) return "script";
+  if (name.startsWith("image/")) return "image";
+  if (/^(audio|video)\//.test(name)) return "media";
+  if (name.startsWith("font/")) return "font";
+  if (/\bxml\b/.test(name)) return "xml";
+  if (name.startsWith("text/")) return "text";
+  return "other";
+}
+
+const ORDERS = {
+  begun: (s) => s.exchange.begun,
+  method: (s) => s.exchange.method ?? "",
+  path: (s) => s.host + (s.exchange.path ?? ""),
+  status: (s) => (s.exchange.state === "failed" ? 1000 : s.exchange.status ?? 0),
+  type: (s) => s.exchange.type ?? "",
+  size: (s) => (s.exchange.responseBytes ?? 0) + (s.exchange.requestBytes ?? 0),
+  time: (s, now) => s.lasted(now),
+};
+
+/** Sorts in place; what is equal stays in the order in which it began. */
+export function sort(sightings, { by, descending }, now) {
+  const value = ORDERS[by];
+  const keyed = sightings.map((sighting) => [value(sighting, now), sighting]);
+  keyed.sort(([a, first], [b, second]) => {
+    const order = a < b ? -1 : a > b ? 1 : 0;
+    return (descending ? -order : order) || first.id - second.id;
+  });
+  return keyed.map(([, sighting]) => sighting);
+}
+
+/** What can be chosen: the values that are there, most frequent first. */
+export function choices(sightings) {
+  const methods = new Map();
+  const hosts = new Map();
+  const types = new Map();
+  const add = (map, key) => { if (key) map.set(key, (map.get(key) ?? 0) + 1); };
+  for (const sighting of sightings) {
+    add(methods, sighting.exchange.method);
+    add(hosts, sighting.host);
+    if (sighting.exchange.type !== undefined) add(types, sighting.kind);
+  }
+  const top = (map) => [...map].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([key]) => key);
+  return { methods: top(methods), hosts: top(hosts), types: top(types) };
+}

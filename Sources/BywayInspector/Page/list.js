@@ -1,0 +1,384 @@
+// The list of exchanges: a grid of which only the rows in view exist.
+
+import { h } from "./dom.js";
+import { bytes, clock, count, duration, line, number, rate } from "./format.js";
+import { gaps } from "./store.js";
+import * as waterfall from "./waterfall.js";
+
+// By what a click sorts, the title, and what is said of it; phases are drawn and not sorted by.
+const COLUMNS = [
+  ["begun", "#", "In the order in which they began"], ["method", "Method"], ["path", "Path"], ["status", "Status"], ["type", "Type"],
+  ["size", "Size"], ["time", "Time"], [undefined, "Phases"],
+];
+const BEYOND = 6;
+const NONE = [];
+
+export class List {
+  /** `acts` has `open(id)`, `walked(id)` and `sorted(order)`. */
+  constructor(grid, acts) {
+    this.grid = grid;
+    this.acts = acts;
+    this.sightings = [];
+    this.rows = new Map();
+    this.spare = [];
+    this.active = undefined;
+    this.marked = undefined;
+    this.order = { by: "begun", descending: false };
+    this.follows = true;
+    this.linkOf = () => undefined;
+    this.clock = () => Date.now();
+    this.head = h(
+      "div", { role: "row", class: "head", "aria-rowindex": 1 },
+      COLUMNS.map(([by, title, says], index) => this.header(by, title, says, index)),
+    );
+    this.body = h("div", { role: "rowgroup", class: "rows" });
+    grid.append(h("div", { role: "rowgroup", class: "heads" }, this.head), this.body);
+    grid.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    grid.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("click", (event) => {
+      const row = event.target.closest(".row");
+      // With Ctrl or the like the row's link opens elsewhere.
+      if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.acts.open(Number(row.dataset.id));
+    });
+    new ResizeObserver(() => this.resized()).observe(grid);
+    this.resized();
+    this.showOrder();
+  }
+
+  header(by, title, says, index) {
+    const attributes = { role: "columnheader", "aria-colindex": index + 1 };
+    if (by === undefined) {
+      this.axisMarks = h("span", { class: "ticks", "aria-hidden": "true" });
+      return h("div", { ...attributes, class: "c-phases" }, h("span", { class: "label", text: title }), this.axisMarks);
+    }
+    const button = h(
+      "button", { type: "button", title: says, onclick: () => this.sortBy(by) }, title, h("span", { class: "arrow", "aria-hidden": "true" }),
+    );
+    return h("div", { ...attributes, class: `c-${by}`, "data-by": by }, button);
+  }
+
+  sortBy(by) {
+    const same = this.order.by === by;
+    this.order = { by, descending: same ? !this.order.descending : ["size", "time", "status"].includes(by) };
+    this.follows = false;
+    this.showOrder();
+    this.acts.sorted();
+    this.scrollTo(0);
+    this.render();
+  }
+
+  showOrder() {
+    for (const cell of this.head.children) {
+      const on = cell.dataset.by === this.order.by;
+      if (on) cell.setAttribute("aria-sort", this.order.descending ? "descending" : "ascending");
+      else cell.removeAttribute("aria-sort");
+    }
+  }
+
+  resized() {
+    const before = this.rowHeight;
+    this.rowHeight = parseFloat(getComputedStyle(this.grid).getPropertyValue("--row")) || 28;
+    this.headHeight = this.head.offsetHeight;
+    this.height = this.grid.clientHeight;
+    this.body.style.height = `${this.sightings.length * this.rowHeight}px`;
+    this.axisWidth = this.axisMarks.clientWidth;
+    this.top = this.grid.scrollTop;
+    if (this.follows) this.scrollTo(Infinity);
+    else if (before !== undefined && before !== this.rowHeight) this.scrollTo((this.top * this.rowHeight) / before);
+    for (const row of this.rows.values()) row.top = undefined;
+    this.render();
+  }
+
+  /** What was seen stays where it is, unless the end is followed. */
+  show(sightings) {
+    const { top } = this;
+    const first = Math.floor(top / this.rowHeight);
+    const anchor = this.sightings[first];
+    const reordered = anchor && sightings[first] !== anchor;
+    this.sightings = sightings;
+    this.body.style.height = `${sightings.length * this.rowHeight}px`;
+    this.grid.setAttribute("aria-rowcount", sightings.length + 1);
+    if (this.follows) this.toEnd();
+    else if (reordered && top > 0) {
+      const index = sightings.indexOf(anchor);
+      if (index >= 0) this.scrollTo(index * this.rowHeight + (top - first * this.rowHeight));
+    }
+    this.render();
+  }
+
+  toEnd() {
+    this.ownScroll = true;
+    this.scrollTo(Infinity);
+  }
+
+  /** Nothing is read from the document here: where we are is known, and to ask would lay it out. */
+  scrollTo(top) {
+    const most = Math.max(0, this.headHeight + this.sightings.length * this.rowHeight - this.height);
+    this.top = Math.min(most, Math.max(0, top));
+    this.grid.scrollTop = this.top;
+  }
+
+  scrolled() {
+    this.top = this.grid.scrollTop;
+    const atEnd = this.top + this.height >= this.headHeight + this.sightings.length * this.rowHeight - this.rowHeight;
+    if (!this.ownScroll || !atEnd) this.follows = atEnd && this.order.by === "begun" && !this.order.descending;
+    this.ownScroll = false;
+    if (this.frame === undefined) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = undefined;
+        this.render();
+      });
+    }
+  }
+
+  range() {
+    const { top } = this;
+    const first = Math.max(0, Math.floor(top / this.rowHeight));
+    const last = Math.min(this.sightings.length, Math.ceil((top + this.height - this.headHeight) / this.rowHeight));
+    return [first, last];
+  }
+
+  render() {
+    const now = this.clock();
+    const [first, last] = this.range();
+    const from = Math.max(0, first - BEYOND);
+    const to = Math.min(this.sightings.length, last + BEYOND);
+    this.scale = waterfall.axis(this.sightings.slice(first, last), now, this.order.by === "begun");
+    const away = this.away(now);
+    const wanted = new Set();
+    for (let index = from; index < to; index += 1) wanted.add(this.sightings[index].id);
+    for (const [id, row] of this.rows) {
+      if (wanted.has(id)) continue;
+      this.rows.delete(id);
+      this.spare.push(row);
+    }
+    for (let index = from; index < to; index += 1) {
+      const sighting = this.sightings[index];
+      let row = this.rows.get(sighting.id);
+      if (row === undefined) {
+        row = this.spare.pop() ?? new Row(this.body);
+        row.begin(sighting);
+        this.rows.set(sighting.id, row);
+      }
+      row.put(index, this.rowHeight);
+      row.update(sighting, this.scale, now, { active: this.active === sighting.id, marked: this.marked === sighting.id });
+      row.hatch(away(sighting.exchange), this.scale);
+    }
+    for (const row of this.spare) row.hide();
+    this.showActive();
+    this.showAxis();
+  }
+
+  showActive() {
+    const row = this.rows.get(this.active);
+    if (row) this.grid.setAttribute("aria-activedescendant", row.element.id);
+    else this.grid.removeAttribute("aria-activedescendant");
+  }
+
+  showAxis() {
+    const key = `${Math.round(this.scale.from)} ${Math.round(this.scale.to)} ${this.scale.byClock} ${this.axisWidth}`;
+    if (key !== this.axisKey) {
+      this.axisKey = key;
+      const width = this.axisWidth;
+      // Not below the title, and not cut at the edge.
+      const marks = waterfall.ticks(this.scale).filter((tick) => tick.share * width > 76 && (1 - tick.share) * width > 46);
+      this.axisMarks.replaceChildren(...marks.map((tick) => {
+        const mark = h("span", { text: tick.label });
+        mark.style.left = `${(tick.share * 100).toFixed(2)}%`;
+        return mark;
+      }));
+    }
+  }
+
+  /** The times, of those in view, in which the link of an exchange was out; each link is asked once. */
+  away(now) {
+    if (!this.scale.byClock) return () => NONE;
+    const known = new Map();
+    return (exchange) => {
+      const link = this.linkOf(exchange);
+      if (link === undefined) return NONE;
+      if (!known.has(link)) known.set(link, gaps(link, now).filter((gap) => gap.to > this.scale.from && gap.from < this.scale.to));
+      return known.get(link);
+    };
+  }
+
+  indexOf(id) { return this.sightings.findIndex((sighting) => sighting.id === id); }
+
+  activate(id, { reveal = true } = {}) {
+    this.active = id;
+    const index = this.indexOf(id);
+    if (index >= 0 && reveal) {
+      const top = index * this.rowHeight;
+      const room = this.height - this.headHeight - this.rowHeight;
+      if (top < this.top) this.scrollTo(top);
+      else if (top > this.top + room) this.scrollTo(top - room);
+    }
+    this.render();
+  }
+
+  walk(by) {
+    if (this.sightings.length === 0) return;
+    const index = this.indexOf(this.active);
+    const start = index >= 0 || !Number.isFinite(by) ? index + by : by > 0 ? this.range()[0] : this.range()[1] - 1;
+    const next = this.sightings[Math.min(this.sightings.length - 1, Math.max(0, start))];
+    this.follows = this.follows && next === this.sightings.at(-1);
+    this.activate(next.id);
+    this.acts.walked(next.id);
+  }
+
+  key(event) {
+    if (event.target !== this.grid || event.altKey || event.ctrlKey || event.metaKey) return;
+    const page = Math.max(1, Math.floor((this.height - this.headHeight) / this.rowHeight) - 1);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    if (event.key in steps) this.walk(steps[event.key]);
+    else if ((event.key === "Enter" || event.key === " ") && this.active !== undefined) this.acts.open(this.active, { focus: true });
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** One row, used again for another exchange when it has gone out of view. */
+class Row {
+  static count = 0;
+
+  constructor(parent) {
+    this.id = `row-${(Row.count += 1)}`;
+    this.texts = new Map();
+    const cell = (name, index, ...children) => h(
+      "div", { role: "gridcell", class: `c-${name}`, "aria-colindex": index }, children,
+    );
+    this.number = cell("begun", 1);
+    this.method = cell("method", 2);
+    this.host = h("span", { class: "host" });
+    this.path = h("a", { class: "way", tabindex: -1 });
+    this.tags = h("span", { class: "tags" });
+    this.status = cell("status", 4);
+    this.type = cell("type", 5);
+    this.size = cell("size", 6);
+    this.time = cell("time", 7);
+    this.bar = h("div", { class: "bar" });
+    this.phases = h("span", { class: "unseen" });
+    this.gaps = h("div", { class: "gaps", "aria-hidden": "true" });
+    this.element = h("div", { role: "row", class: "row", id: this.id }, this.number, this.method,
+      cell("path", 3, this.path, this.host, this.tags), this.status, this.type, this.size, this.time,
+      cell("phases", 8, this.bar, this.gaps, this.phases));
+    parent.append(this.element);
+  }
+
+  /** To compare with what was written is cheaper than to ask the document. */
+  set(element, text) {
+    if (this.texts.get(element) === text) return;
+    this.texts.set(element, text);
+    element.textContent = text;
+  }
+
+  begin(sighting) {
+    this.version = undefined;
+    this.element.dataset.id = sighting.id;
+    this.path.setAttribute("href", `#/exchanges/${Number(sighting.id)}`);
+    this.element.hidden = false;
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+
+  put(index, height) {
+    const top = index * height;
+    if (top !== this.top) {
+      this.top = top;
+      this.element.style.transform = `translateY(${top}px)`;
+    }
+    if (index !== this.index) {
+      this.index = index;
+      this.element.setAttribute("aria-rowindex", index + 2);
+      this.element.classList.toggle("odd", index % 2 === 1);
+    }
+  }
+
+  update(sighting, scale, now, { active, marked }) {
+    const x = sighting.exchange;
+    if (this.active !== active) this.element.setAttribute("aria-selected", (this.active = active));
+    if (this.marked !== marked) this.element.classList.toggle("marked", (this.marked = marked));
+    if (this.version !== sighting.version) {
+      this.version = sighting.version;
+      this.write(sighting, x);
+    }
+    if (x.state === "running" || this.timed !== sighting.version || this.timedId !== sighting.id) {
+      this.timed = sighting.version;
+      this.timedId = sighting.id;
+      this.set(this.time, time(sighting, now));
+    }
+    waterfall.draw(this.bar, sighting, scale, now);
+    if (active) this.set(this.phases, waterfall.inWords(sighting, now));
+  }
+
+  /** Draws when the cable was out; most have nothing to draw. */
+  hatch(away, scale) {
+    const places = away.map((gap) => {
+      const left = waterfall.share(gap.from, scale);
+      return [`${(left * 100).toFixed(3)}%`, `max(2px, ${((waterfall.share(gap.to, scale) - left) * 100).toFixed(3)}%)`];
+    });
+    const key = String(places);
+    if (key === (this.hatched ?? "")) return;
+    this.hatched = key;
+    this.gaps.replaceChildren(...places.map(([left, width]) => {
+      const gap = h("div", { class: "gap" });
+      Object.assign(gap.style, { left, width });
+      return gap;
+    }));
+  }
+
+  write(sighting, x) {
+    this.set(this.number, String(x.id));
+    this.number.title = clock(x.begun);
+    this.set(this.method, line(x.method ?? "", 20));
+    this.set(this.path, line(x.path ?? "", 300));
+    this.set(this.host, line(sighting.host, 60));
+    const failed = x.state === "failed";
+    // The client went away: nothing went wrong.
+    const left = failed && x.failure?.code === "cancelled";
+    this.set(this.status, x.status !== undefined ? String(x.status) : left ? "—" : failed ? "failed" : "···");
+    if (x.status === undefined && !failed) this.status.setAttribute("aria-label", "running");
+    else this.status.removeAttribute("aria-label");
+    const title = failed ? line(x.failure?.message ?? "It failed.", 300) : "";
+    if (this.title !== title) this.status.title = this.title = title;
+    this.element.dataset.state = left ? "left" : failed ? "failed" : x.state === "running" ? "running" : String(Math.floor((x.status ?? 0) / 100));
+    this.set(this.type, line(failed ? x.failure?.code ?? "failed" : x.type ?? "", 60));
+    this.set(this.size, size(x));
+    const tags = [];
+    if (x.attempts > 1) tags.push(`×${x.attempts}`);
+    if (x.from !== undefined) tags.push(line(x.from, 12));
+    else if (x.cache === "revalidated" || x.cache === "stale") tags.push(x.cache);
+    if (x.resends !== undefined) tags.push(`again #${x.resends}`);
+    if (x.state === "running" && x.answered === undefined && x.behind?.length) {
+      tags.push(`behind ${x.behind.slice(0, 3).map((id) => `#${id}`).join(" ")}${x.behind.length > 3 ? " …" : ""}`);
+    }
+    const key = tags.join("|");
+    if (key === this.tagKey) return;
+    this.tagKey = key;
+    this.tags.replaceChildren(...tags.map((text) => h("span", { class: "tag", text })));
+  }
+}
+
+function size(x) {
+  const up = x.answered === undefined && x.requestBytes > 0;
+  const done = up ? x.requestBytes : x.responseBytes ?? 0;
+  const whole = up ? x.requestLength : x.length;
+  if (x.state === "running" && whole > done) return `${up ? "↑ " : ""}${bytes(done)} of ${bytes(whole)}`;
+  if (x.state === "running" && done === 0) return "";
+  return `${up ? "↑ " : ""}${bytes(done)}`;
+}
+
+function time(sighting, now) {
+  const x = sighting.exchange;
+  if (x.state !== "running") return duration(sighting.lasted(now));
+  const { left } = sighting;
+  if (left !== undefined) return `${rate(sighting.rate)} · ${left < 60_000 ? `${Math.ceil(left / 1000)} s` : duration(left)} left`;
+  if (sighting.rate > 0) return `${rate(sighting.rate)} · ${Math.floor(sighting.lasted(now) / 1000)} s`;
+  return `${(Math.max(100, sighting.lasted(now)) / 1000).toFixed(1)} s …`;
+}
+
+export const summary = (shown, all) => (shown === all ? count(all, "exchange") : `${number(shown)} of ${count(all, "exchange")}`);

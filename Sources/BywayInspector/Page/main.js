@@ -1,0 +1,388 @@
+// Puts the parts together: the feed fills the store, the list and the panels show it, keys and buttons act.
+
+import { Actions, clear, NO_TOKEN, saveHAR } from "./act.js";
+import { compare } from "./compare.js";
+import { Detail } from "./detail.js";
+import { byId, h, replace, setText } from "./dom.js";
+import { Feed, LiveSource } from "./feed.js";
+import * as filters from "./filter.js";
+import { bytes, count, line } from "./format.js";
+import { HARSource, parse } from "./har.js";
+import { help, usesKeys } from "./help.js";
+import { LineView, Strip } from "./line.js";
+import { List, summary } from "./list.js";
+import { arrive, go, place, token } from "./place.js";
+import { Splitter } from "./split.js";
+import { Store } from "./store.js";
+import { PHASES } from "./waterfall.js";
+
+arrive();
+
+const live = new Store();
+const liveSource = new LiveSource(live);
+// What is looked at: the running proxy, or a file.
+let store = live;
+let source = liveSource;
+let filter = { ...filters.EMPTY };
+let paused = false;
+let compareWith;
+let dirty = true;
+let saidTimer;
+
+const say = (text, isProblem = false) => {
+  const said = byId("said");
+  setText(said, text);
+  said.classList.toggle("problem", isProblem);
+  said.classList.add("on");
+  clearTimeout(saidTimer);
+  saidTimer = setTimeout(() => { said.classList.remove("on"); }, isProblem ? 9000 : 4000);
+};
+
+const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
+list.linkOf = (exchange) => store.linkOf(exchange);
+list.clock = () => store.now;
+const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark });
+const detail = new Detail(
+  byId("detail"), { close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view) },
+);
+const strip = new Strip(byId("strip"), (name) => { show({ view: "line" }, true); lineView.show(live, name); });
+const lineView = new LineView(byId("line"));
+new Splitter(byId("divider"), byId("split"), () => list.resized());
+
+// --- what is shown
+
+function update(now = false) {
+  dirty = true;
+  if (now) refresh();
+}
+
+function refresh({ always = false } = {}) {
+  dirty = false;
+  if (paused && !always) return showTotal();
+  const all = [...store.sightings.values()];
+  const shown = filters.isEmpty(filter) ? all : all.filter(filters.passes(filter, store.now));
+  const unordered = list.order.by === "begun" && !list.order.descending;
+  list.show(unordered ? shown : filters.sort(shown, list.order, store.now));
+  showTotal();
+  const empty = byId("empty");
+  empty.hidden = shown.length > 0;
+  setText(empty, all.length > 0 ? "No exchange passes the filter."
+    : "Nothing yet. Send something to the proxy, at the address that its command has printed: it appears here while it runs.");
+}
+
+function showTotal() {
+  const shown = list.sightings.length;
+  const all = paused || !filters.isEmpty(filter) ? store.sightings.size : shown;
+  setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}; ${summary(all, all)} by now` : summary(shown, all));
+  byId("newest").hidden = paused || list.follows || list.order.by !== "begun" || list.order.descending || shown * list.rowHeight <= list.height;
+}
+
+let choicesAt = 0;
+function showChoices() {
+  if (performance.now() - choicesAt < 2000 || document.activeElement?.tagName === "SELECT") return;
+  choicesAt = performance.now();
+  const { methods, hosts, types } = filters.choices(store.sightings.values());
+  choose("f-method", "Any method", methods);
+  choose("f-host", "Any host", hosts);
+  choose("f-type", "Any type", types);
+  // Where all is of one host, its name in each row tells nothing.
+  list.grid.classList.toggle("one-host", hosts.length < 2);
+}
+
+function choose(id, any, values) {
+  const select = byId(id);
+  const chosen = select.value;
+  const all = chosen && !values.includes(chosen) ? [chosen, ...values] : values;
+  const key = JSON.stringify(all);
+  if (select.dataset.key === key) return;
+  select.dataset.key = key;
+  replace(select, h("option", { value: "", text: any }), all.map((value) => h("option", { value, text: line(value, 60) })));
+  select.value = chosen;
+}
+
+live.listeners.add((what) => {
+  if (what === "links") {
+    strip.show(live);
+    if (place().view === "line") lineView.show(live);
+  } else if (store === live) update();
+  if (store === live) detail.changed();
+});
+
+// The clock of the page: what runs gets longer, what has come is shown, at most four times a second.
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+let ticked = 0;
+function tick(at) {
+  requestAnimationFrame(tick);
+  if (at - ticked < (calm.matches ? 1000 : 250)) return;
+  ticked = at;
+  if (place().view !== "exchanges") return;
+  if (dirty || (filter.slower !== undefined && store === live)) refresh();
+  else if (!paused && store === live && [...list.rows.keys()].some((id) => store.sightings.get(id)?.exchange.state === "running")) list.render();
+  showChoices();
+  detail.changed();
+}
+requestAnimationFrame(tick);
+
+// --- where we are
+
+function open(id, { focus = false } = {}) {
+  if (compareWith !== undefined && compareWith !== id) return openComparison(compareWith, id);
+  // What is looked at does not walk away.
+  list.follows = false;
+  show({ view: "exchanges", id }, place().id === undefined);
+  list.activate(id, { reveal: focus });
+  if (focus || narrow.matches) detail.title.focus({ preventScroll: true });
+}
+
+let walking;
+function walked(id) {
+  if (byId("detail").hidden) return;
+  clearTimeout(walking);
+  walking = setTimeout(() => show({ view: "exchanges", id }), 60);
+}
+
+/** What was sent again is opened when the feed has told of it. */
+function waitFor(id) {
+  const until = performance.now() + 5000;
+  const look = () => {
+    if (store.sightings.has(id)) open(id, { focus: true });
+    else if (performance.now() < until) setTimeout(look, 50);
+  };
+  look();
+}
+
+function mark(id) {
+  compareWith = id;
+  list.marked = id;
+  list.render();
+  notice("compare", `Choose the exchange to compare #${id} with.`, "Cancel", unmark);
+  list.grid.focus();
+}
+
+function unmark() {
+  compareWith = undefined;
+  list.marked = undefined;
+  list.render();
+  notice("compare");
+}
+
+function openComparison(first, second) {
+  unmark();
+  show({ view: "exchanges", id: second, other: first }, true);
+}
+
+function close() {
+  const was = place().id;
+  show({ view: "exchanges" });
+  if (was !== undefined) list.activate(was);
+  list.grid.focus();
+}
+
+/** The page as a place says; `deeper` puts it into the browser's history. */
+function show(to, deeper = false) {
+  go(to, deeper);
+  const isLine = to.view === "line";
+  byId("exchanges").hidden = isLine;
+  byId("line").hidden = !isLine;
+  byId("to-exchanges").toggleAttribute("aria-current", false);
+  byId("to-line").toggleAttribute("aria-current", false);
+  byId(isLine ? "to-line" : "to-exchanges").setAttribute("aria-current", "page");
+  if (isLine) return lineView.show(live);
+  const comparing = to.other !== undefined;
+  byId("detail").hidden = to.id === undefined || comparing;
+  byId("comparison").hidden = !comparing;
+  byId("divider").hidden = to.id === undefined;
+  byId("split").dataset.open = comparing ? "comparison" : to.id !== undefined ? "detail" : "";
+  if (to.id === undefined || comparing) detail.close();
+  if (comparing) {
+    compare(byId("comparison"), [to.other, to.id], source, store, { close }).catch((error) => {
+      close();
+      say(error.message, true);
+    });
+  } else if (to.id !== undefined) {
+    list.active = to.id;
+    detail.open(to.id, source, store);
+  }
+  list.resized();
+  if (dirty) refresh();
+}
+
+addEventListener("popstate", () => {
+  arrive();
+  show(place());
+  if (place().id !== undefined) list.activate(place().id);
+});
+
+// --- notices: one line of the page, the most important one
+
+const notices = new Map();
+function notice(name, text, action, act) {
+  if (text === undefined) notices.delete(name);
+  else notices.set(name, { text, action, act });
+  const shown = ["broken", "compare", "file"].map((key) => notices.get(key)).find(Boolean);
+  byId("notice").hidden = shown === undefined;
+  setText(byId("notice-text"), shown?.text ?? "");
+  setText(byId("notice-act"), shown?.action ?? "");
+  byId("notice-act").hidden = !shown?.action;
+  byId("notice-act").onclick = shown?.act ?? null;
+  byId("notice").dataset.kind = notices.has("broken") ? "broken" : "";
+}
+
+let wasBroken = false;
+const feed = new Feed(live, (state) => {
+  byId("feed").dataset.kind = state.kind;
+  document.body.classList.toggle("broken", state.kind === "broken");
+  const behind = `${count(state.left ?? 0, "exchange")} behind`;
+  const loading = state.bytes ? `Loading, ${bytes(state.bytes)} so far` : "Loading";
+  setText(byId("feed-text"), { loading, live: "Live", behind, broken: "Not connected" }[state.kind]);
+  if (state.kind === "broken") {
+    notice(
+      "broken", [state.reason, live.sightings.size > 0 && "What is shown is from before.", Number.isFinite(state.wait) && `Trying again in ${Math.ceil(state.wait / 1000)} s.`].filter(Boolean).join(" "),
+      "Try now",
+      () => feed.retry(),
+    );
+    if (!wasBroken) say("The connection to the inspector broke.");
+    wasBroken = true;
+    // What runs is not known to run any more: its time stands still.
+    live.stopped ??= live.now;
+  } else if (state.kind !== "loading") {
+    notice("broken");
+    live.stopped = undefined;
+    if (wasBroken) say("Connected again.");
+    wasBroken = false;
+  }
+});
+
+// --- controls
+
+const narrow = matchMedia("(max-width: 760px)");
+
+function filterChanged() {
+  const slower = byId("f-slower").valueAsNumber;
+  filter = {
+    text: byId("f-text").value, method: byId("f-method").value, status: byId("f-status").value, host: byId("f-host").value,
+    type: byId("f-type").value,
+    slower: Number.isFinite(slower) && slower > 0 ? slower : undefined, running: byId("f-running").checked,
+  };
+  byId("f-reset").hidden = filters.isEmpty(filter);
+  byId("f-more").classList.toggle("on", !filters.isEmpty({ ...filter, text: "" }));
+  clearTimeout(filterChanged.timer);
+  // The letter is shown first, then what it finds.
+  requestAnimationFrame(() => setTimeout(() => refresh({ always: true })));
+  filterChanged.timer = setTimeout(() => say(`${summary(list.sightings.length, store.sightings.size)}.`), 700);
+}
+byId("filter").addEventListener("input", filterChanged);
+byId("filter").addEventListener("submit", (event) => event.preventDefault());
+byId("f-reset").addEventListener("click", () => {
+  byId("filter").reset();
+  filterChanged();
+  byId("f-text").focus();
+});
+byId("f-more").addEventListener("click", () => {
+  const open = byId("f-more").getAttribute("aria-expanded") !== "true";
+  byId("f-more").setAttribute("aria-expanded", String(open));
+  byId("f-choices").classList.toggle("open", open);
+  list.resized();
+});
+
+function pause() {
+  paused = !paused;
+  byId("pause").setAttribute("aria-pressed", String(paused));
+  setText(byId("pause"), paused ? "Go on" : "Pause");
+  document.body.classList.toggle("paused", paused);
+  say(paused ? "Paused. What comes is kept, and shown later." : "Going on.");
+  update(true);
+}
+
+const attempt = async (act) => { try { await act(); } catch (error) { say(error.message, true); } };
+byId("pause").addEventListener("click", pause);
+byId("clear").addEventListener("click", () => attempt(clear));
+byId("har-save").addEventListener("click", () => attempt(saveHAR));
+byId("har-open").addEventListener("click", () => byId("har-file").click());
+byId("har-file").addEventListener("change", (event) => attempt(async () => {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (!file) return;
+  if (file.size > 256 << 20) throw new Error("The file is larger than 256 MiB.");
+  openFile(file.name, parse(await file.text()));
+}));
+byId("help").addEventListener("click", () => help(byId("dialog")));
+byId("newest").addEventListener("click", () => {
+  list.follows = true;
+  list.show(list.sightings);
+  showTotal();
+});
+byId("to-exchanges").addEventListener("click", () => show({ view: "exchanges" }, true));
+byId("to-line").addEventListener("click", () => show({ view: "line" }, true));
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  (byId("exchanges").hidden ? byId("line") : list.grid).focus();
+});
+list.grid.addEventListener("scroll", showTotal, { passive: true });
+function showAble() {
+  const why = store !== live ? "A file cannot act." : token() === undefined ? NO_TOKEN : undefined;
+  for (const id of ["clear", "har-save"]) {
+    byId(id).disabled = why !== undefined;
+    byId(id).title = why ?? "";
+  }
+}
+showAble();
+replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),
+  h("li", {}, h("span", { class: "swatch swatch-gap" }), "The cable was out"));
+
+function openFile(name, { entries, left }) {
+  store = new Store();
+  source = new HARSource(entries);
+  store.resetExchanges({ exchanges: entries.map((entry) => entry.detail) });
+  look();
+  notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, which can only be looked at.`, "Back to live", () => {
+    store = live;
+    source = liveSource;
+    notice("file");
+    look();
+  });
+}
+
+function look() {
+  paused = false;
+  list.active = undefined;
+  list.follows = store === live;
+  byId("pause").disabled = store !== live;
+  showAble();
+  choicesAt = 0;
+  detail.close();
+  show({ view: "exchanges" });
+  list.scrollTo(0);
+  update(true);
+  list.grid.focus();
+}
+
+addEventListener("keydown", (event) => {
+  if (event.altKey || event.ctrlKey || event.metaKey || byId("dialog").open) return;
+  const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
+  if (event.key === "Escape") {
+    if (event.target.id === "f-text" && event.target.value === "") list.grid.focus();
+    else if (typing) return;
+    else if (compareWith !== undefined) unmark();
+    else if (place().id !== undefined) close();
+    return;
+  }
+  if (typing || !usesKeys()) return;
+  const keys = {
+    "/": () => {
+      if (place().view !== "exchanges") show({ view: "exchanges" });
+      byId("f-text").focus();
+      byId("f-text").select();
+    },
+    p: () => store === live && pause(), "?": () => help(byId("dialog")),
+    l: () => show({ view: place().view === "line" ? "exchanges" : "line" }, true),
+    c: () => { const id = place().id ?? list.active; if (id !== undefined) (compareWith === undefined ? mark : open)(id); },
+  };
+  if (!(event.key in keys)) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+list.activate(place().id);
+show(place());
+feed.start();

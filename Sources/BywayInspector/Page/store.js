@@ -1,0 +1,200 @@
+// What the feed has told, and what follows from it: rates, hosts, the gaps in which a cable was out.
+
+import { kind } from "./filter.js";
+
+/** Of 10,000 exchanges at once, at the first letter that is typed: no lists are made. */
+function textOf(x) {
+  const failure = x.failure === undefined ? "" : `${x.failure.code} ${x.failure.message ?? ""}`;
+  const where = `${x.authority ?? ""} ${x.upstream ?? ""}`;
+  const text = `${x.method} ${x.path} ${where} ${x.status ?? ""} ${x.type ?? ""} ${x.from ?? ""} ${x.trace ?? ""} ${failure}`;
+  return (text.length > TEXT ? text.slice(0, TEXT) : text).toLowerCase();
+}
+
+const TEXT = 8192;
+/** Milliseconds after which what was fast is not known to be. */
+const STALE = 2500;
+
+/** An exchange with what the page has worked out about it. */
+class Sighting {
+  constructor(exchange) {
+    this.measured = undefined;
+    this.take(exchange, performance.now());
+  }
+
+  take(exchange, at) {
+    const before = this.exchange;
+    this.exchange = exchange;
+    this.key = undefined;
+    if (before === undefined || before.type !== exchange.type) this.kind = kind(exchange.type);
+    this.version = (this.version ?? 0) + 1;
+    const total = (exchange.responseBytes ?? 0) + (exchange.requestBytes ?? 0);
+    if (exchange.state !== "running") {
+      this.measured = undefined;
+    } else if (before === undefined || total < this.counted) {
+      this.counted = total;
+      this.countedAt = at;
+    } else if (at - this.countedAt >= 400) {
+      const now = ((total - this.counted) * 1000) / (at - this.countedAt);
+      this.measured = this.measured === undefined ? now : this.measured * 0.6 + now * 0.4;
+      this.counted = total;
+      this.countedAt = at;
+    }
+  }
+
+  /** Bytes a second, lately; `undefined` where nothing comes. */
+  get rate() { return performance.now() - this.countedAt < STALE ? this.measured : undefined; }
+
+  get id() { return this.exchange.id; }
+  get host() { return this.exchange.authority ?? this.exchange.upstream ?? ""; }
+
+  /** What a filter's text is looked for in. */
+  get text() {
+    this.key ??= textOf(this.exchange);
+    return this.key;
+  }
+
+  /** Milliseconds from its beginning to its end, or to now. */
+  lasted(now) {
+    const x = this.exchange;
+    if (x.ended !== undefined) return x.ended;
+    if (x.state === "running") return Math.max(0, now - x.begun);
+    return Math.max(0, x.sent ?? 0, x.requestEnded ?? 0, x.answered ?? 0);
+  }
+
+  /** Milliseconds until its body has come, where that can be said. */
+  get left() {
+    const x = this.exchange;
+    const { rate } = this;
+    if (x.state !== "running" || !rate) return undefined;
+    const missing = x.answered === undefined
+      ? (x.requestLength ?? 0) - (x.requestBytes ?? 0)
+      : (x.length ?? 0) - (x.responseBytes ?? 0);
+    return missing > 0 ? (missing * 1000) / rate : undefined;
+  }
+}
+
+const SAMPLES = 300;
+const EVENTS = 200;
+
+export class Store {
+  constructor() {
+    this.sightings = new Map();
+    this.links = new Map();
+    this.limits = undefined;
+    this.skew = 0;
+    this.listeners = new Set();
+  }
+
+  /** The proxy's clock. */
+  get now() { return this.stopped ?? Date.now() + this.skew; }
+
+  changed(what) {
+    for (const listener of this.listeners) listener(what);
+  }
+
+  /** A time that the proxy has told is past: its clock is at least this much ahead. */
+  heard(time) {
+    this.skew = Math.max(this.skew, time - Date.now());
+  }
+
+  /** `asked` is when this was asked for: within that time clocks that agree cannot be told from those that do not. */
+  resetExchanges({ exchanges, limits, now }, asked = Date.now()) {
+    if (now !== undefined) this.skew = now <= Date.now() && now >= asked ? 0 : now - Date.now();
+    this.limits = limits;
+    const before = this.sightings;
+    this.sightings = new Map();
+    for (const exchange of exchanges) {
+      const known = before.get(exchange.id);
+      if (known && known.exchange.begun === exchange.begun) {
+        known.take(exchange, performance.now());
+        this.sightings.set(exchange.id, known);
+      } else {
+        this.sightings.set(exchange.id, new Sighting(exchange));
+      }
+    }
+    this.changed("exchanges");
+  }
+
+  take(exchanges) {
+    const at = performance.now();
+    for (const exchange of exchanges) {
+      this.heard(exchange.begun + (exchange.ended ?? exchange.answered ?? exchange.sent ?? 0));
+      const known = this.sightings.get(exchange.id);
+      if (known) known.take(exchange, at);
+      else this.sightings.set(exchange.id, new Sighting(exchange));
+    }
+    this.changed("exchanges");
+  }
+
+  forgetBefore(id) {
+    // They are in the order of their ids.
+    for (const known of this.sightings.keys()) {
+      if (known >= id) break;
+      if (this.sightings.get(known).exchange.state !== "running") this.sightings.delete(known);
+    }
+    this.changed("exchanges");
+  }
+
+  forgetEnded() {
+    for (const [id, sighting] of this.sightings) {
+      if (sighting.exchange.state !== "running") this.sightings.delete(id);
+    }
+    this.changed("exchanges");
+  }
+
+  resetLinks(links) {
+    this.links = new Map(links.map((link) => [link.name, { samples: [], events: [], ...link }]));
+    this.changed("links");
+  }
+
+  /** Samples and events are only what is new. */
+  takeLinks(links) {
+    for (const link of links) {
+      const known = this.links.get(link.name) ?? { samples: [], events: [] };
+      const last = known.samples.at(-1)?.[0] ?? -Infinity;
+      this.links.set(link.name, {
+        ...link,
+        samples: known.samples.concat((link.samples ?? []).filter((sample) => sample[0] > last)).slice(-SAMPLES),
+        said: together(known.said ?? [], link.said).slice(-EVENTS),
+        events: together(known.events, link.events).slice(-EVENTS),
+      });
+    }
+    this.changed("links");
+  }
+
+  /** Bytes in a second that its line carries, where it has one. */
+  lineRate(exchange) {
+    const line = this.linkOf(exchange)?.line;
+    return line?.rate ?? line?.nominal;
+  }
+
+  linkOf(exchange) {
+    return this.links.get(exchange.upstream)
+      ?? [...this.links.values()].find((link) => link.address !== undefined && link.address === exchange.upstream)
+      ?? (this.links.size === 1 ? this.links.values().next().value : undefined);
+  }
+}
+
+/** Without those that were told already: what is read first, and what is told then, may overlap. */
+function together(known, told = []) {
+  const same = (a, b) => a.at === b.at && a.kind === b.kind;
+  return known.concat(told.filter((event) => !known.some((one) => same(one, event))));
+}
+
+/** The times in which a link carried nothing because it was away, from its events: `[{from, to, reason}]`. */
+export function gaps(link, now) {
+  const found = [];
+  let open;
+  for (const event of link.events ?? []) {
+    if (event.kind === "interrupted" || event.kind === "lost") open ??= event;
+    else if (open && (event.kind === "resumed" || event.kind === "opened")) {
+      found.push({ from: open.at, to: event.at, reason: open.reason, link: link.name });
+      open = undefined;
+    } else if (event.kind === "closed") open = undefined;
+  }
+  // A link that nobody has asked for again is not missed.
+  if (open && ["interrupted", "opening", "down", "waiting"].includes(link.state)) found.push({
+    from: open.at, to: now, reason: open.reason, link: link.name,
+  });
+  return found;
+}

@@ -1,0 +1,118 @@
+// Phases of an exchange as bars on one axis of time.
+
+import { duration } from "./format.js";
+
+/** In their order; `here` is an answer that did not need the link. */
+export const PHASES = [
+  { name: "link", title: "Waited for the link" },
+  { name: "queue", title: "Queued behind others" },
+  { name: "up", title: "Wire up" },
+  { name: "far", title: "The far end" },
+  { name: "down", title: "Wire down" },
+  { name: "here", title: "Answered here" },
+];
+
+/** `[{name, from, to}]` in milliseconds after the exchange began; the last one of a running exchange goes on. */
+export function phases(sighting, now) {
+  const x = sighting.exchange;
+  const end = sighting.lasted(now);
+  if (x.from !== undefined && x.sent === undefined) return [{ name: "here", from: 0, to: end }];
+  // An answer may begin before the request has ended: from then on it is the wire down that is of interest.
+  const first = x.replied ?? x.answered;
+  const whole = x.arrived ?? x.requestEnded;
+  const up = whole === undefined ? first : Math.min(whole, first ?? Infinity);
+  // A line tells when it was on the wire; other links do not.
+  const queue = x.left === undefined ? [] : [["queue", x.left]];
+  const steps = [["link", x.sent], ...queue, ["up", up], ["far", first], ["down", undefined]];
+  const found = [];
+  let at = 0;
+  for (const [name, until] of steps) {
+    const to = Math.min(until ?? end, end);
+    if (to > at) found.push({ name, from: at, to });
+    at = Math.max(at, to);
+    if (until === undefined) break;
+  }
+  return found;
+}
+
+export function phaseTitle(name) {
+  return PHASES.find((phase) => phase.name === name).title;
+}
+
+/** For those who do not see the bar. */
+export function inWords(sighting, now) {
+  return phases(sighting, now)
+    .filter((phase) => phase.to - phase.from >= 0.05)
+    .map((phase) => `${phaseTitle(phase.name).toLowerCase()} ${duration(phase.to - phase.from)}`)
+    .join(", ");
+}
+
+/** The times that the rows in view share. One that lasts very long is cut at the edge, or the others would be points. */
+export function axis(sightings, now, byClock) {
+  if (sightings.length === 0) return { from: 0, to: 1000, byClock };
+  const lasts = sightings.map((sighting) => sighting.lasted(now)).sort((a, b) => a - b);
+  const typical = lasts[Math.floor((lasts.length - 1) * 0.9)] * 1.5;
+  if (!byClock) return { from: 0, to: Math.max(1, Math.min(lasts.at(-1), typical * 2)), byClock };
+  let from = Infinity;
+  let to = -Infinity;
+  for (const sighting of sightings) {
+    from = Math.min(from, sighting.exchange.begun);
+    to = Math.max(to, sighting.exchange.begun + Math.min(sighting.lasted(now), Math.max(typical, 100)));
+  }
+  // In steps: what is seen stands still while the ends move a little.
+  const span = Math.max(10, to - from);
+  const step = 10 ** Math.floor(Math.log10(span)) / 5;
+  return {
+    from: Math.floor((from - span * 0.01) / step) * step, to: Math.ceil((Math.max(to, from + 10) + span * 0.01) / step) * step,
+    byClock,
+  };
+}
+
+/** Three to six round marks. */
+export function ticks({ from, to, byClock }) {
+  const span = to - from;
+  const rough = span / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
+  const base = byClock ? from : 0;
+  const marks = [];
+  for (let at = step; at < span * 0.97; at += step) {
+    marks.push({
+      share: (at + base - from) / span,
+      label: (byClock ? "+" : "") + (span >= 1000 ? `${+(at / 1000).toFixed(2)} s` : `${+at.toFixed(2)} ms`),
+    });
+  }
+  return marks;
+}
+
+/** Draws into one element: its place, and its phases as the stops of a gradient. */
+export function draw(bar, sighting, scale, now) {
+  const x = sighting.exchange;
+  const span = scale.to - scale.from;
+  const start = scale.byClock ? x.begun - scale.from : 0;
+  const whole = Math.max(sighting.lasted(now), 0.01);
+  const shown = Math.min(whole, span - start);
+  const left = Math.max(0, (start / span) * 100);
+  const width = Math.max(0, (shown / span) * 100);
+  const place = `${left.toFixed(2)}% ${Math.min(width, 100 - left).toFixed(2)}%`;
+  if (bar.drawnPlace !== place) {
+    bar.drawnPlace = place;
+    [bar.style.left, bar.style.width] = place.split(" ");
+  }
+  const stops = phases(sighting, now).map((phase) => {
+    const stop = (at) => `${Math.min(100, (at / shown) * 100).toFixed(2)}%`;
+    return `var(--phase-${phase.name}) ${stop(phase.from)} ${stop(phase.to)}`;
+  });
+  const image = stops.length ? `linear-gradient(to right, ${stops.join(", ")})` : "none";
+  if (bar.drawnImage !== image) {
+    bar.drawnImage = image;
+    bar.style.backgroundImage = image;
+  }
+  bar.classList.toggle("cut", whole > shown + 0.01);
+  bar.classList.toggle("failed", x.state === "failed" && x.failure?.code !== "cancelled");
+  bar.classList.toggle("running", x.state === "running");
+}
+
+export function share(at, scale) {
+  return Math.min(1, Math.max(0, (at - scale.from) / (scale.to - scale.from)));
+}

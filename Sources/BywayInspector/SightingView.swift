@@ -1,0 +1,202 @@
+import Byway
+import BywayInterceptors
+import HTTPTypes
+import HTTPWire
+import NIOCore
+import Primitives
+
+/// Exchanges as programs and pages read them: docs/inspector.md. Secrets are replaced, unless somebody wants to see them.
+struct SightingView: Sendable {
+  private static let redactor = Redactor.defaults
+
+  /// Shown as they are, and marked as such.
+  let showsSecrets: Bool
+
+  // MARK: In a list
+
+  func json(_ sighting: Sighting) -> JSON { .object(members(of: sighting, isWhole: false)) }
+
+  /// Of a text in a list: ten thousand of them go over at once.
+  private static let shortText = 1024
+
+  private static func short(_ text: String) -> String {
+    text.utf8.count <= shortText ? text : text.prefix(shortText) + "…"
+  }
+
+  private func path(_ path: String, isWhole: Bool) -> String {
+    let shown = showsSecrets ? path : Self.redactor.redactedURL(path)
+    return isWhole ? shown : Self.short(shown)
+  }
+
+  private func members(of sighting: Sighting, isWhole: Bool) -> [JSON.Member] {
+    let record = sighting.record
+    let state = sighting.isRunning ? "running" : record.failure == nil ? "done" : "failed"
+    let given = sighting.given
+    let summary: JSON = [
+      "id": .number(sighting.id), "state": .string(state), "listener": .string(record.listener),
+      "version": .string(record.version.rawValue), "method": record.method.map { .string($0) },
+      "scheme": record.scheme.map { .string($0) }, "authority": record.authority.map { .string(Self.short($0)) },
+      "path": record.path.map { .string(path($0, isWhole: isWhole)) },
+      "user": record.user.map { .string($0) }, "upstream": record.upstream.map { .string($0) },
+      "trace": record.trace.map { .string("\($0)") },
+      "status": record.status.map { .number($0) }, "type": Self.type(of: given), "length": Self.length(of: given),
+      "requestType": Self.type(of: record.head), "requestLength": Self.length(of: record.head),
+      "begun": .number(sighting.begun),
+      "sent": record.after(record.sent), "requestEnded": record.after(record.requestEnded),
+      "left": record.after(record.wire.left), "arrived": record.after(record.wire.arrived),
+      "replied": record.after(record.wire.replied),
+      "answered": record.after(record.answered), "ended": record.after(record.ended),
+      "resends": sighting.resends.map { .number($0) },
+      "behind": sighting.behind.isEmpty ? nil : .array(sighting.behind.map { .number($0.id) }),
+      "meanwhile": sighting.meanwhile.isEmpty
+        ? nil : .array(sighting.meanwhile.map { ["id": .number($0.id), "bytes": .number($0.bytes)] }),
+      "carriedBytes": record.carriedBytes == sighting.responseBody.count ? nil : .number(record.carriedBytes),
+      "attempts": record.attempts > 1 ? .number(record.attempts) : nil,
+      "requestBytes": .number(sighting.requestBody.count), "responseBytes": .number(sighting.responseBody.count),
+      "failure": sighting.failure.map(\.json), "cache": Self.cache(given), "from": Self.source(of: sighting),
+    ]
+    if case .object(let members) = summary { return members }
+    return []
+  }
+
+  private static func type(of fields: FieldSection?) -> JSON? {
+    fields?.value(of: .contentType).map { .string(short(MediaType.essence($0))) }
+  }
+
+  private static func length(of fields: FieldSection?) -> JSON? {
+    (fields?.withValue(of: .contentLength, FieldGrammar.length) ?? nil).map { .number($0) }
+  }
+
+  /// As `Cache-Status` of this hop's cache says (RFC 9211).
+  private static func cache(_ fields: FieldSection?) -> JSON? {
+    guard let line = fields?.lines.last(where: { fields?.name(of: $0) == "cache-status" }),
+      let text = fields?.value(of: line)
+    else { return nil }
+    if text.contains("fwd=stale") { return "revalidated" }
+    if text.contains("hit") { return text.contains("stale") ? "stale" : "hit" }
+    return "miss"
+  }
+
+  /// Who has answered, where it was not the far end.
+  private static func source(of sighting: Sighting) -> JSON? {
+    guard sighting.given != nil, sighting.answered == nil else { return nil }
+    if sighting.failure != nil { return "proxy" }
+    return cache(sighting.given) == "hit" ? "cache" : sighting.record.sent == nil ? "proxy" : nil
+  }
+
+  // MARK: One by one
+
+  func detail(_ sighting: Sighting) -> JSON {
+    let asked = sighting.asked
+    let request = FieldComparison(from: asked, to: sighting.sent ?? asked)
+    let shown = traced(sighting)
+    let response = sighting.given.map { FieldComparison(from: sighting.answered, to: $0) }
+    let more: JSON = [
+      "requestFields": fields(request), "responseFields": response.map(fields),
+      "trailers": sighting.trailers.map { fields(FieldComparison(from: nil, to: $0)) },
+      "messages": messages(of: sighting),
+      "requestBody": body(sighting.requestBody, sighting.record.head, isRestored: shown.requestBody.isRestored),
+      "responseBody": sighting.given.flatMap {
+        body(sighting.responseBody, $0, isRestored: shown.responseBody.isRestored)
+      },
+    ]
+    guard case .object(let members) = more else { return json(sighting) }
+    return .object(self.members(of: sighting, isWhole: true) + members)
+  }
+
+  private func messages(of sighting: Sighting) -> JSON? {
+    let found = Conversation.messages(of: sighting)
+    return found.isEmpty ? nil : .array(found.map { $0.json(showsSecrets ? nil : Self.redactor) })
+  }
+
+  private func fields(_ comparison: FieldComparison) -> JSON {
+    .array(
+      comparison.lines.map { line in
+        var mark: String?
+        var before: String?
+        switch line.mark {
+        case .same: break
+        case .added: mark = "added"
+        case .removed: mark = "removed"
+        case .changed(let value): (mark, before) = ("changed", value)
+        }
+        let isSecret = isSecret(line.value, of: line.name) || before.map { self.isSecret($0, of: line.name) } ?? false
+        let isShown = !isSecret || showsSecrets
+        return [
+          "name": .string(line.name), "value": isShown ? .string(line.value) : nil, "mark": mark.map { .string($0) },
+          "was": isShown ? before.map { .string($0) } : nil, "secret": isSecret ? .bool(true) : nil,
+        ]
+      })
+  }
+
+  private func isSecret(_ value: String, of name: String) -> Bool {
+    guard let name = HTTPField.Name(name) else { return false }
+    return Self.redactor.redacted([name: value])[name] != value
+  }
+
+  private func body(_ body: Sighting.KeptBody, _ fields: FieldSection, isRestored: Bool) -> JSON? {
+    guard body.kept.readableBytes > 0 else { return nil }
+    return [
+      "kept": .number(body.kept.readableBytes), "whole": .bool(body.kept.readableBytes == body.count),
+      "coding": isRestored
+        ? nil : fields.lines.last { fields.name(of: $0) == "content-encoding" }.map { .string(fields.value(of: $0)) },
+    ]
+  }
+
+  /// What was kept of a body.
+  func bytes(of body: Sightings.Body, _ sighting: Sighting) -> ByteBuffer {
+    let traced = traced(sighting)
+    return body == .request ? traced.requestBody.kept : traced.responseBody.kept
+  }
+
+  /// As a trace has it.
+  func traced(_ sighting: Sighting) -> TracedExchange {
+    let record = sighting.record
+    var exchange = TracedExchange(
+      request: HTTPRequest(sighting.asked) ?? HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
+      started: .milliseconds(sighting.begun))
+    exchange.response = sighting.given.flatMap { HTTPResponse($0) }
+    exchange.requestBody = sighting.requestBody.content
+    exchange.responseBody = sighting.responseBody.content
+    exchange.failure = sighting.failure?.message
+    let end = record.ended ?? .now()
+    let answered = record.answered ?? end
+    let sent = min(record.requestEnded ?? answered, answered)
+    exchange.sending = .nanoseconds((sent - record.begun).nanoseconds)
+    exchange.waiting = .nanoseconds((answered - sent).nanoseconds)
+    exchange.receiving = .nanoseconds((end - answered).nanoseconds)
+    if !showsSecrets { Self.redactor.redact(&exchange) }
+    return exchange
+  }
+}
+
+extension Sighting.KeptBody {
+  fileprivate var content: TracedExchange.Content {
+    var content = TracedExchange.Content()
+    content.length = count
+    content.keptLength = kept.readableBytes
+    content.kept = kept
+    return content
+  }
+}
+
+extension Sighting.Failure {
+  fileprivate var json: JSON {
+    [
+      "code": .string("\(code)"), "party": .string(party.rawValue), "message": .string(message),
+      "advice": FailureAdvice.text(for: code).map { .string($0) },
+    ]
+  }
+}
+
+extension ExchangeRecord {
+  /// Milliseconds since the request's head came.
+  fileprivate func after(_ moment: NIODeadline?) -> JSON? {
+    moment.map { .number(Double(($0 - begun).nanoseconds) / 1_000_000) }
+  }
+}
+
+extension WallTime {
+  /// Since 1970, to the microsecond.
+  var milliseconds: Double { Double(nanosecondsSinceEpoch / 1_000) / 1_000 }
+}

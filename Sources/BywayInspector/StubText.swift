@@ -1,0 +1,45 @@
+import Byway
+import BywayInterceptors
+import HTTPTypes
+import NIOCore
+
+/// An exchange as a rule of a `StubFile`, which answers the same.
+enum StubText {
+  /// - Throws: `BywayError` where such a file cannot say it.
+  static func of(_ exchange: TracedExchange) throws -> String {
+    guard let response = exchange.response, response.status.code >= 200 else {
+      throw wrong("it has no answer")
+    }
+    let body = exchange.responseBody
+    guard body.keptLength == body.length else {
+      throw wrong(
+        body.keptLength == 0
+          ? "its answer of \(body.length) bytes is not kept any more"
+          : "only \(body.keptLength) of \(body.length) bytes of the answer were kept: --inspect-bodies SIZE keeps more")
+    }
+    guard let text = String(validating: body.kept.readableBytesView, as: UTF8.self),
+      !text.utf8.split(separator: UInt8(ascii: "\n")).contains(where: { $0.starts(with: "###".utf8) })
+    else { throw wrong("the answer is not text: save it, and name the file in a rule with \"< NAME\"") }
+    let path = exchange.request.path ?? "/"
+    var lines = [
+      "### \(exchange.request.method.rawValue) \(path.hasSuffix("*") ? String(path.dropLast()) + "%2A" : path)"
+    ]
+    lines.append("HTTP/1.1 \(response.status.code)")
+    for field in response.headerFields where !left.contains(field.name.canonicalName) {
+      lines.append("\(field.name.canonicalName): \(field.value)")
+    }
+    // So that the end of its last line is a part of it, or not.
+    if !text.isEmpty { lines.append("content-length: \(text.utf8.count)") }
+    return lines.joined(separator: "\n") + "\n\n" + text + (text.hasSuffix("\n") || text.isEmpty ? "" : "\n")
+  }
+
+  /// Of the way and the moment, and not of the answer.
+  private static let left: Set<String> = [
+    "via", "date", "age", "connection", "transfer-encoding", "content-length", "proxy-status", "server-timing",
+    "cache-status",
+  ]
+
+  private static func wrong(_ reason: String) -> BywayError {
+    BywayError(.unsupported, "It cannot be a stub: \(reason).", processing: .none)
+  }
+}

@@ -1,0 +1,318 @@
+import BywayGateway
+import BywayInspector
+import BywayProxy
+import Foundation
+import HTTPTypes
+import HTTPWire
+import LineLayer
+import Logging
+import NIOCore
+import Primitives
+import Synchronization
+import TCPTransport
+import TestTools
+import Testing
+import UnixTransport
+
+@testable import Byway
+
+/// The inspector's page, as somebody sees it.
+@Suite("The inspector in a browser", .serialized, .timeLimit(.minutes(2))) struct InspectorInBrowserTests {
+  private static let rows = "document.querySelectorAll('.row:not([hidden])')"
+
+  @Test("exchanges appear while they run, one opens with its fields and body, and can be sent again")
+  func tour() async throws {
+    let desk = try await InspectedDesk { request in
+      let body = #"{"name":"printer","pages":[1,2,3]}"#
+      return Response(
+        status: request.head.path == "/gone" ? .notFound : .ok, fields: [.contentType: "application/json"],
+        body: Body(body))
+    }
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    // The token is taken out of what others see over a shoulder.
+    #expect(try await page.evaluate("location.href.includes('\(desk.token)')") == "false")
+    _ = try await desk.get("/status?token=hidden")
+    _ = try await desk.get("/gone")
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "2" })
+    let list = try await page.evaluate("document.querySelector('#list').innerText")
+    #expect(list.contains("/status?token=[redacted]") && list.contains("404") && !list.contains("hidden"), "\(list)")
+    _ = try await page.evaluate("\(Self.rows)[0].click()")
+    let detail = "document.querySelector('#detail').innerText"
+    #expect(try await eventually { try await page.evaluate(detail).contains("200") })
+    _ = try await page.evaluate(
+      "[...document.querySelectorAll('#detail [role=tab]')].find((tab) => tab.textContent.startsWith('Response')).click()"
+    )
+    #expect(
+      try await eventually { try await page.evaluate(detail).contains("printer") }
+    )
+    try await page.photograph(to: Screenshots.path("inspector"))
+    _ = try await page.evaluate(
+      "[...document.querySelectorAll('#detail button')].find((button) => button.textContent == 'Resend').click()")
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "3" })
+    #expect(desk.paths.filter { $0 == "/status?token=hidden" }.count == 2, "\(desk.paths)")
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("what a hostile device says is text: nothing of it runs, loads or is an element")
+  func hostile() async throws {
+    let payloads = [
+      "<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "\"><svg onload=window.pwned=1>",
+      "javascript:window.pwned=1", "'-window.pwned=1-'", "</title><body onload=window.pwned=1>", "{{window.pwned=1}}",
+      "\u{202E}gnp.exe", "<iframe srcdoc='<script>parent.pwned=1</script>'>", "<base href=//evil.example>",
+      "__proto__", "<style>*{display:none}</style>",
+      "<a href=javascript:window.pwned=1 autofocus onfocus=window.pwned=1>",
+    ]
+    let name = try #require(HTTPField.Name("x-said"))
+    let desk = try await InspectedDesk { request in
+      let payload = request.head.headerFields[name] ?? ""
+      return Response(
+        status: .ok,
+        fields: [
+          .contentType: "text/html", name: payload, .setCookie: "\(payload)=\(payload)", .server: payload,
+        ], body: Body("\(payload)\n{\"\(payload)\": 1}"))
+    }
+    for payload in payloads {
+      let escaped = PercentEncoding.encode(payload) { _ in false }
+      try await desk.get("/\(escaped)?\(escaped)=\(escaped)", [name: payload, .userAgent: payload])
+    }
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    _ = try await page.evaluate("document.addEventListener('securitypolicyviolation', () => { window.refused = 1 })")
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "\(payloads.count)" })
+    for index in payloads.indices {
+      _ = try await page.evaluate("\(Self.rows)[\(index)].click()")
+      for tab in ["Overview", "Request", "Response"] {
+        _ = try await page.evaluate(
+          "[...document.querySelectorAll('#detail [role=tab]')].find((tab) => tab.textContent.startsWith('\(tab)')).click()"
+        )
+        for mode in ["Tree", "Text", "Hex"] {
+          _ = try await page.evaluate(
+            "[...document.querySelectorAll('#detail button')].filter((button) => button.textContent == '\(mode)').map((button) => button.click())"
+          )
+        }
+      }
+    }
+    #expect(try await page.evaluate("typeof window.pwned + typeof window.refused") == "undefinedundefined")
+    let foreign =
+      "img, iframe, base, object, embed, body script, body style, [onerror], [onload], [onfocus], a[href^=javascript]"
+    #expect(try await page.evaluate("document.querySelectorAll('\(foreign)').length") == "0")
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("of 10,000 exchanges those in view exist, and the page answers")
+  func many() async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    desk.fill(10_000)
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    #expect(
+      try await eventually { try await page.evaluate("document.querySelector('#list').ariaRowCount") == "10001" })
+    #expect(Int(try await page.evaluate("\(Self.rows).length")) ?? .max < 200)
+    _ = try await page.evaluate("document.querySelector('#list').scrollTop = 0")
+    let shown = "[...\(Self.rows)].some((row) => row.querySelector('.way').textContent == '/made/0')"
+    #expect(try await eventually { try await page.evaluate(shown) == "true" })
+    _ = try await page.evaluate(
+      "(() => { const text = document.querySelector('#f-text'); text.value = '/made/9999'; text.dispatchEvent(new Event('input', { bubbles: true })) })()"
+    )
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
+    try await page.photograph(to: Screenshots.path("inspector-filtered"))
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("each view keeps the rules of accessibility, in wide and narrow windows, light and dark")
+  func rules() async throws {
+    let desk = try await InspectedDesk { request in
+      Response(
+        status: request.head.path == "/gone" ? .notFound : .ok, fields: [.contentType: "application/json"],
+        body: Body(#"{"name":"printer","serial":12345678901234567890,"pages":[1,2,3]}"#))
+    }
+    let rules = try String(
+      contentsOf: URL(filePath: #filePath).appending(path: "../../Support/page_rules.js").standardizedFileURL,
+      encoding: .utf8)
+    for path in ["/status?token=hidden", "/gone", "/pages"] { try await desk.get(path) }
+    desk.lookAtLine()
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "3" })
+    let part = "document.querySelector('#part').innerText"
+    let views: [(name: String, action: String, isThere: String)] = [
+      ("list", "0", "\(Self.rows).length == 3"),
+      ("detail", "\(Self.rows)[0].click()", "\(part).includes('Took')"),
+      ("request", "document.querySelector('#tab-Request').click()", "\(part).includes('Fields')"),
+      ("response", "document.querySelector('#tab-Response').click()", "\(part).includes('12345678901234567890')"),
+      (
+        "edit",
+        "[...document.querySelectorAll('.actions button')].find((button) => button.textContent.startsWith('Edit')).click()",
+        "document.querySelector('dialog').open"
+      ),
+      (
+        "comparison", "(document.querySelector('dialog').close(), location.hash = '#/compare/2/3')",
+        "document.querySelector('#comparison').innerText.includes('Response fields')"
+      ),
+      (
+        "line", "(location.hash = '#/line')",
+        "document.querySelector('.wire')?.innerText.includes('Starting kernel') === true"
+      ),
+    ]
+    for view in views {
+      _ = try await page.evaluate(view.action)
+      #expect(try await eventually { try await page.evaluate(view.isThere) == "true" }, "\(view.name)")
+      for look in Chromium.Look.all {
+        let (wrong, picture) = try await page.view(look, evaluating: rules)
+        #expect(wrong == "", "\(view.name), \(look.name)")
+        try picture.write(to: URL(filePath: Screenshots.path("inspector-\(view.name)-\(look.name)")))
+      }
+    }
+    Screenshots.tell()
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("a secret that was redacted is neither copied nor sent as what stands for it")
+  func secrets() async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    try await desk.get("/status?token=hidden")
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
+    _ = try await page.evaluate("\(Self.rows)[0].click()")
+    let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
+    #expect(try await eventually { try await page.evaluate("\(button) == 'As curl') != null") == "true" })
+
+    _ = try await page.evaluate(
+      "(Object.defineProperty(navigator, 'clipboard', { value: { writeText: (text) => { window.copied = text } } }), \(button) == 'As curl').click())"
+    )
+    #expect(try await eventually { try await page.evaluate("typeof window.copied") == "string" })
+    let command = try await page.evaluate("window.copied")
+    #expect(command.contains(#"/status?token='"${SECRET1:?"#), "\(command)")
+    #expect(!command.contains("[redacted]") && !command.contains("via:"), "\(command)")
+
+    _ = try await page.evaluate("\(button).startsWith('Edit')).click()")
+    let path = "document.querySelector('dialog .wide input')"
+    #expect(try await eventually { try await page.evaluate("\(path) != null") == "true" })
+    _ = try await page.evaluate("(\(path).value += '&y=2', document.querySelector('dialog .first').click())")
+    let problem = "document.querySelector('dialog .problem').textContent"
+    #expect(try await eventually { try await page.evaluate(problem).contains("[redacted]") })
+    #expect(desk.paths == ["/status?token=hidden"])
+    // What is not touched is sent as it was.
+    _ = try await page.evaluate(
+      "(\(path).value = \(path).value.replace('&y=2', ''), document.querySelector('dialog .first').click())")
+    #expect(try await eventually { desk.paths.count == 2 })
+    #expect(desk.paths == ["/status?token=hidden", "/status?token=hidden"])
+    await browser.stop()
+    await desk.stop()
+  }
+}
+
+/// A device behind a proxy that is inspected at a port.
+final class InspectedDesk: Sendable {
+  let token: String
+  private let inspector: Inspector
+  private let feed: InspectorFeed
+  private let seen = SeenPaths()
+  private let gateway: Gateway
+  private let proxy: Proxy
+  private let server: LocalServer
+  private let client: BywayClient
+  private let folder: TemporaryFolder
+
+  init(origin: @escaping @Sendable (Request) async throws -> Response) async throws {
+    let transports = TransportRegistry([TCPTransport(), UnixTransport()])
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    folder = try TemporaryFolder()
+    let seen = seen
+    var inner = GatewayConfiguration(
+      links: [try transports.link("unix:\(folder["link"])")],
+      origin: .handler { request in
+        seen.add(request.head.path ?? "")
+        return try await origin(request)
+      })
+    inner.logger = quiet
+    gateway = try await Gateway.start(inner)
+    let inspector = Inspector()
+    self.inspector = inspector
+    var outer = ProxyConfiguration(
+      link: try transports.link("unix:\(folder["link"])"), listen: try transports.link("unix:\(folder["listen"])"))
+    outer.observers = [inspector]
+    outer.logger = quiet
+    let proxy = try await Proxy.start(outer)
+    self.proxy = proxy
+    let feed = InspectorFeed(inspector) { request, _ in try await proxy.send(request, from: Resending.listener) }
+    self.feed = feed
+    token = feed.token
+    server = try await LocalServer.start(on: transports.link("tcp://127.0.0.1:0"), logger: quiet) {
+      try await feed.respond(to: $0)
+    }
+    client = try BywayClient(link: "unix:\(folder["listen"])", transports: [UnixTransport()])
+  }
+
+  var page: String { "http://127.0.0.1:\((try? server.address.hostPort().port) ?? 0)/#\(token)" }
+  var paths: [String] { seen.paths }
+
+  func get(_ path: String, _ fields: HTTPFields = [:]) async throws {
+    var request = try Request(url: "http://localhost\(path)")
+    request.head.headerFields = fields
+    _ = try await client.execute(request).body.collect(upTo: 1 << 16)
+  }
+
+  /// As many exchanges as if they had passed.
+  func fill(_ count: Int) {
+    for number in 0..<count { inspector.add("/made/\(number)") }
+  }
+
+  /// A serial line, as if it had been there for some seconds.
+  func lookAtLine() {
+    var line = LineStatistics()
+    (line.nominalRate, line.rate, line.roundTrip, line.framePayload) = (11_520, 11_500, 4_000_000, 180)
+    for state in ["up", "up", "interrupted", "up", "up"] {
+      line.sentBytes += 2_000
+      line.receivedBytes += 9_000
+      line.sentFrames += 20
+      line.receivedFrames += 60
+      line.damagedFrames += 1
+      if state == "interrupted" { line.foreignText.add(Array("U-Boot 2024.01\r\nStarting kernel ...\r\n".utf8)) }
+      feed.look([
+        LinkSight(
+          name: "printer", address: "serial:/dev/ttyUSB0?baud=115200", state: state, since: nil, reason: nil,
+          running: 0,
+          openings: 1, losses: 0, line: line)
+      ])
+    }
+  }
+
+  func stop() async {
+    await client.shutDown()
+    await server.stop()
+    await proxy.stop(within: .zero)
+    await gateway.stop(within: .zero)
+  }
+}
+
+/// What the origin was asked for.
+private final class SeenPaths: Sendable {
+  private let state = Mutex<[String]>([])
+
+  var paths: [String] { state.withLock(\.self) }
+
+  func add(_ path: String) {
+    state.withLock { $0.append(path) }
+  }
+}
+
+extension Inspector {
+  /// An exchange as if it had passed.
+  fileprivate func add(_ path: String) {
+    var record = ExchangeRecord(
+      listener: "unix:/listen", version: .http1_1,
+      head: [":method": "GET", ":scheme": "http", ":authority": "device", ":path": "\(path)"], trace: nil, begun: .now()
+    )
+    let witness = witness(of: record)
+    witness?.responseBegan([":status": "200", "content-type": "text/plain"], record)
+    record.ended = .now()
+    witness?.ended(record)
+  }
+}

@@ -1,0 +1,121 @@
+import Byway
+import Foundation
+import Primitives
+import TestPeers
+import Testing
+
+/// What the page's modules make of what devices say, in the browser that runs them.
+@Suite("Modules of the inspector's page", .serialized, .timeLimit(.minutes(2))) struct PageModulesTests {
+  private static let awkward = [
+    "it's", "a\nb", "a\n\n", "\n", "a\tb", "\r\n", "$(exit 1)", "`exit 1`", "@/etc/hostname", "--help", "-", "-\u{7}",
+    "\u{1B}[31mred\u{1B}[0m", "\\x41\\n", "%s%n%d", "!x !!", "a\"b", "$HOME ${HOME}", "é😀", "\u{202E}abc", "~/x", "=ls",
+    "*",
+    "a;b&c|d>e<f", "{a,b}", "#x", "a\\", "\\'", "'; exit 1; '", "\u{85}x", "\u{7F}", "$'a'", "\\\n", "?x[a]",
+  ]
+
+  @Test("a copied command gives the shells of Debian back each letter", arguments: [Program.dash, .bash])
+  func commands(shell: Program) async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    for text in Self.awkward {
+      let command = try await page.evaluate(Self.copy(of: text))
+      let (arguments, input) = try await Self.run(command, in: shell)
+      let isField = !text.utf8.contains { $0 == 0x0A || $0 == 0x0D }
+      #expect(!isField || arguments.contains(Array("x-said: \(text)".utf8)), "\(command)")
+      #expect(arguments.contains(Array(text.utf8)) || input == Array(text.utf8), "\(command)")
+    }
+    let secret = try await page.evaluate(Self.copy(of: #"{"password": "[redacted]"}"#))
+    let refused = try await shell.run(["-c", Self.echo + secret])
+    #expect(refused.exitCode != 0 && refused.output.isEmpty && refused.errorText.contains("SECRET1"), "\(secret)")
+    let (arguments, _) = try await Self.run(secret, in: shell, ["SECRET1": "it's", "SECRET2": "$(exit)"])
+    #expect(arguments.contains(Array(#"{"password": "$(exit)"}"#.utf8)), "\(secret)")
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("a copied command goes the way on which its request came in, without what belongs to a hop")
+  func ways() async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    let ways = [
+      ("tcp://127.0.0.1:8080", "127.0.0.1:8080", ""), ("tcp://127.0.0.1:8080", "printer.localhost:8080", ""),
+      ("tcp://127.0.0.1:8080", "origin.example:8080", "--proxy http://127.0.0.1:8080"),
+      ("tls://127.0.0.1:8443", "origin.example", "--proxy https://127.0.0.1:8443"),
+      ("unix:/run/byway.sock?mode=0600", "device", "--unix-socket /run/byway.sock"),
+      ("inspector", "origin.example", "--proxy \"${PROXY:?"),
+    ]
+    for (listener, authority, way) in ways {
+      let exchange: JSON = [
+        "method": "GET", "scheme": "http", "authority": .string(authority), "path": "/",
+        "listener": .string(listener),
+        "requestFields": [
+          ["name": "via", "value": "1.1 byway"], ["name": "connection", "value": "X-Own"],
+          ["name": "x-own", "value": "1"],
+        ],
+      ]
+      let command = try await page.evaluate("import('/copy.js').then(({ curl, wanted }) => curl(wanted(\(exchange))))")
+      #expect(way == "" ? !command.contains("--proxy") : command.contains(way), "\(command)")
+      #expect(!command.contains("via") && !command.contains("x-own"), "\(command)")
+    }
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("JSON is set in lines as it was written, however deep it is")
+  func json() async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    func laidOut(_ text: String) async throws -> String {
+      try await page.evaluate("import('/json.js').then(({ layOut }) => layOut(\(JSON.string(text))))")
+    }
+    #expect(
+      try await laidOut(#"{"id":123456789012345678901234567890,"id":-0,"x":[1.0,1e400,"\u0041",{}]}"#) == """
+        {
+          "id": 123456789012345678901234567890,
+          "id": -0,
+          "x": [
+            1.0,
+            1e400,
+            "\\u0041",
+            {}
+          ]
+        }
+        """)
+    for text in ["", "{", "[1,]", "{a:1}", "01", "\"\n\"", "[1 2]", "nul", "[1}"] {
+      #expect(try await laidOut(text) == "undefined", "\(text)")
+    }
+    let deep =
+      "import('/json.js').then(({ layOut, parse }) => { const text = '['.repeat(1e5) + ']'.repeat(1e5); "
+      + "return [layOut(text).replaceAll(/\\s/g, '') === text, parse(text).kind] })"
+    #expect(try await page.evaluate(deep) == "true,array")
+    await browser.stop()
+    await desk.stop()
+  }
+
+  /// Stands for curl: its arguments, each with a NUL behind it, and then what it is given to read.
+  private static let echo =
+    #"exec </dev/null; curl() { for argument in "$@"; do printf '%s\0' "$argument"; done; cat; }; "#
+
+  /// A command for a request with that text as a field and as its body.
+  private static func copy(of text: String) -> String {
+    let value = JSON.string(text)
+    return """
+      import('/copy.js').then(({ curl, wanted }) => { const body = new TextEncoder().encode(\(value)); return curl(wanted({ method: 'POST', \
+      scheme: 'http', authority: 'device', path: '/', requestFields: [{ name: 'x-said', value: \(value) }], requestBytes: body.length, \
+      requestBody: { kept: body.length, whole: true } }, body)) })
+      """
+  }
+
+  private static func run(
+    _ command: String, in shell: Program, _ environment: [String: String] = [:]
+  ) async throws -> (arguments: [[UInt8]], input: [UInt8]) {
+    let result = try await shell.run(["-c", echo + command], environment: environment)
+    #expect(result.exitCode == 0, "\(command): \(result.errorText)")
+    var parts = Array(result.output).split(separator: 0, omittingEmptySubsequences: false).map(Array.init)
+    let input = parts.popLast() ?? []
+    return (parts, input)
+  }
+}

@@ -1,0 +1,80 @@
+import Byway
+import BywayGateway
+import BywayInspector
+import BywayProxy
+import HTTPTypes
+import Logging
+import LoopbackTransport
+import NIOCore
+import Primitives
+
+/// A device behind a proxy that is inspected, all in this process.
+final class InspectedProxy: Sendable {
+  let feed: InspectorFeed
+  let client: BywayClient
+  private let gateway: Gateway
+  private let proxy: Proxy
+
+  init(
+    _ name: String = "\(UInt64.random(in: .min ... .max))", bodyLimit: Int = 1 << 20, showsSecrets: Bool = false,
+    origin: @escaping @Sendable (Request) async throws -> Response
+  ) async throws {
+    let transports = TransportRegistry([LoopbackTransport()])
+    var configuration = GatewayConfiguration(
+      links: [try transports.link("loopback:\(name)-link")], origin: .handler(origin))
+    configuration.logger = .quiet
+    gateway = try await Gateway.start(configuration)
+    let inspector = Inspector(bodyLimit: bodyLimit)
+    var outer = ProxyConfiguration(
+      link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
+    outer.observers = [inspector]
+    outer.logger = .quiet
+    let proxy = try await Proxy.start(outer)
+    self.proxy = proxy
+    feed = InspectorFeed(inspector, showsSecrets: showsSecrets) { request, _ in
+      try await proxy.send(request, from: Resending.listener)
+    }
+    client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
+  }
+
+  // MARK: The feed
+
+  func ask(
+    _ method: HTTPRequest.Method = .get, _ path: String, _ body: String = "", token: String? = nil
+  ) async throws -> (status: Int, text: String, fields: HTTPFields) {
+    var head = HTTPRequest(method: method, scheme: "http", authority: "localhost:4040", path: path)
+    if let token, let name = HTTPField.Name("byway-token") { head.headerFields[name] = token }
+    let response = try await feed.respond(to: Request(head, body: Body(body)))
+    let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
+    return (response.status.code, text, response.head.headerFields)
+  }
+
+  func json(_ path: String) async throws -> JSON {
+    JSON(parsing: try await ask(.get, path).text) ?? .null
+  }
+
+  func exchanges() async throws -> [JSON] { try await json("/api/exchanges")["exchanges"]?.elements ?? [] }
+
+  /// The first events of the feed.
+  func events(_ count: Int, after id: String? = nil) async throws -> String {
+    let path = "/api/events" + (id.map { "?after=\($0)" } ?? "")
+    let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost:4040", path: path)
+    let response = try await feed.respond(to: Request(head))
+    var text = ""
+    for try await chunk in response.body {
+      text += String(buffer: chunk)
+      if text.ranges(of: "event: ").count >= count { break }
+    }
+    return text
+  }
+
+  func stop() async {
+    await client.shutDown()
+    await proxy.stop(within: .zero)
+    await gateway.stop(within: .zero)
+  }
+}
+
+extension Logger {
+  static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}

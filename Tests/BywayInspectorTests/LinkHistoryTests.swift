@@ -1,0 +1,69 @@
+import LineLayer
+import Testing
+
+@testable import BywayInspector
+
+/// What became of links.
+@Suite("The history of links") struct LinkHistoryTests {
+  private var history = LinkHistory()
+
+  private func sight(_ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l") -> LinkSight {
+    let line = sent.map { sent in
+      var line = LineStatistics()
+      line.sentBytes = sent
+      return line
+    }
+    return LinkSight(
+      name: name, address: "serial:/dev/x", state: state, since: nil, reason: nil, running: running, openings: nil,
+      losses: nil, line: line)
+  }
+
+  @Test("samples are what was counted in between, and a new connection counts from the beginning")
+  mutating func samples() {
+    for (time, sent) in [(1.0, 100), (2, 150), (3, 150), (4, 20)] as [(Double, UInt64)] {
+      history.look([sight("up", sent: sent)], at: time)
+    }
+    #expect(history.entries.first?.samples.map(\.sent) == [50, 20])
+    #expect(history.entries.first?.samples.map(\.time) == [2, 4])
+  }
+
+  @Test("a link that is another way is an event, and one that is as it was is no news")
+  mutating func events() {
+    for state in ["idle", "opening", "up", "up", "interrupted", "up", "down", "down", "opening", "down"] {
+      history.look([sight(state)], at: 1)
+    }
+    #expect(history.entries.first?.events.map(\.kind) == [.opened, .interrupted, .resumed, .lost, .failed])
+    let version = history.version
+    history.look([sight("down")], at: 2)
+    #expect(history.version == version)
+    history.look([sight("down", running: 1)], at: 2)
+    #expect(history.version > version)
+  }
+
+  @Test("what others say on the line is told once, in pieces of one look each, and the last of it where it was much")
+  mutating func sayings() {
+    var line = LineStatistics()
+    for (time, text) in [
+      (1.0, "U-Boot 2024.01\r\n"), (2, ""), (3, "login: "), (4, String(repeating: "x", count: 5000)),
+    ] {
+      if !text.isEmpty { line.foreignText.add(Array(text.utf8)) }
+      var sight = sight("up")
+      sight.line = line
+      history.look([sight], at: time)
+    }
+    let sayings = history.entries.first?.sayings ?? []
+    #expect(sayings.map(\.time) == [1, 3, 4])
+    #expect(sayings.prefix(2).map(\.text) == ["U-Boot 2024.01\r\n", "login: "])
+    #expect(sayings.last?.text.utf8.count == 2048)
+  }
+
+  @Test("five minutes are kept, and links that are gone are not")
+  mutating func bounded() {
+    for second in 0..<400 { history.look([sight("up", sent: UInt64(second))], at: Double(second)) }
+    #expect(history.entries.first?.samples.count == 300 && history.entries.first?.samples.last?.time == 399)
+    history.look((0..<300).map { sight("up", "l\($0)") }, at: 400)
+    #expect(history.entries.count == 256)
+    history.look([], at: 401)
+    #expect(history.entries.isEmpty)
+  }
+}

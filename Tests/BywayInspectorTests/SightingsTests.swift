@@ -1,0 +1,186 @@
+import HTTPWire
+import NIOCore
+import Testing
+
+@testable import Byway
+@testable import BywayInspector
+
+/// What is kept of exchanges, and what a reader is told of them.
+@Suite("Sightings") struct SightingsTests {
+  private var sightings = Sightings(limits: .init(exchanges: 3, body: 10, bodies: 25))
+
+  private static func record(_ path: String = "/") -> ExchangeRecord {
+    ExchangeRecord(
+      listener: "unix:/l", version: .http2, head: [":method": "GET", ":path": path], trace: nil, begun: .now())
+  }
+
+  private mutating func begin(_ path: String = "/") -> Int { sightings.begin(Self.record(path), at: 0) }
+
+  private mutating func end(_ id: Int) {
+    var record = Self.record()
+    record.upstream = sightings[id]?.record.upstream
+    record.ended = .now()
+    sightings.end(id, record)
+  }
+
+  private mutating func send(_ id: Int, to link: String) {
+    var record = Self.record()
+    record.upstream = link
+    sightings.sent(id, [:], record)
+  }
+
+  @Test("an exchange is behind those that are under way on its link, and on no other")
+  mutating func behind() {
+    let ids = [begin(), begin(), begin()]
+    send(ids[0], to: "a")
+    send(ids[1], to: "b")
+    send(ids[2], to: "a")
+    #expect(ids.map { sightings[$0]?.behind.map(\.id) } == [[], [], [ids[0]]])
+    end(ids[0])
+    let next = begin()
+    send(next, to: "a")
+    #expect(sightings[next]?.behind.map(\.id) == [ids[2]])
+    // Sent again, over another link.
+    send(next, to: "b")
+    #expect(sightings[next]?.behind.map(\.id) == [ids[1]])
+  }
+
+  @Test(
+    "who waited long for an answer is told whose bytes the link carried meanwhile, the most first, before and after it")
+  mutating func meanwhile() {
+    let (before, waiting, other) = (begin(), begin(), begin())
+    let sent = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    send(before, to: "a")
+    sightings.append(ByteBuffer(repeating: 1, count: 100), to: .response, of: before, at: 0)
+    send(waiting, to: "a")
+    send(other, to: "b")
+    let later = begin()
+    send(later, to: "a")
+    sightings.append(ByteBuffer(repeating: 1, count: 30), to: .response, of: before, at: 0)
+    sightings.append(ByteBuffer(repeating: 1, count: 40), to: .request, of: later, at: 0)
+    sightings.append(ByteBuffer(repeating: 1, count: 50), to: .response, of: other, at: 0)
+    for (wait, expected) in [(19, []), (20, [later, before])] as [(Int64, [Int])] {
+      var record = Self.record()
+      (record.upstream, record.sent, record.answered) = ("a", sent, sent + .milliseconds(wait))
+      sightings.answered(waiting, [":status": "200"], record)
+      #expect(sightings[waiting]?.meanwhile.map(\.id) == expected)
+    }
+    #expect(sightings[waiting]?.meanwhile.map(\.bytes) == [40, 30])
+  }
+
+  @Test("a reader is told what has changed since, in the order of the changes, and no more at once than it takes")
+  mutating func news() {
+    let (first, second) = (begin("/1"), begin("/2"))
+    let all = sightings.news(after: 0, limit: 10)
+    #expect(all.changed.map(\.id) == [first, second] && all.left == 0)
+    #expect(sightings.news(after: all.version, limit: 10).changed.isEmpty)
+    sightings.update(second) { $0.sent = [:] }
+    sightings.update(first) { $0.sent = [:] }
+    let some = sightings.news(after: all.version, limit: 1)
+    #expect(some.changed.map(\.id) == [second] && some.left == 1)
+    let rest = sightings.news(after: some.version, limit: 1)
+    #expect(rest.changed.map(\.id) == [first] && rest.left == 0)
+    #expect(sightings.news(after: rest.version, limit: 1).changed.isEmpty)
+  }
+
+  @Test("the oldest that have ended go first; those that run stay")
+  mutating func bounded() {
+    let ids = [begin(), begin(), begin()]
+    end(ids[1])
+    _ = begin()
+    #expect(sightings.count == 3 && sightings[ids[1]] == nil && sightings[ids[0]] != nil)
+    #expect(sightings.news(after: 0, limit: 10).first == ids[1] + 1)
+    // Nothing has ended: more run than are wanted.
+    _ = begin()
+    #expect(sightings.count == 4)
+    for id in ids { end(id) }
+    _ = begin()
+    #expect(sightings.count == 3 && sightings[ids[0]] == nil && sightings[ids[2]] == nil)
+    #expect(sightings.news(after: 0, limit: 10).first > ids[2])
+  }
+
+  @Test("one that runs on for long costs the later ones nothing, and goes once it has ended")
+  mutating func longRunning() {
+    let long = begin()
+    for _ in 0..<10 { end(begin()) }
+    #expect(sightings.count == 3 && sightings[long] != nil)
+    // Nothing is looked at twice for its sake.
+    #expect(sightings.news(after: 0, limit: 10).first > long)
+    end(long)
+    #expect(sightings[long] != nil)
+    _ = begin()
+    #expect(sightings[long] == nil && sightings.count == 3)
+  }
+
+  @Test("heads have a bound as well: where they are large, fewer exchanges are kept")
+  mutating func heads() {
+    sightings = Sightings(limits: .init(exchanges: 100, heads: 1000))
+    let large: FieldSection = [":method": "GET", "x": String(repeating: "a", count: 300)]
+    for _ in 0..<20 {
+      let id = begin()
+      sightings.update(id) { ($0.sent, $0.given) = (large, large) }
+      end(id)
+    }
+    #expect((1...3).contains(sightings.count))
+  }
+
+  @Test("what a conversation has said stays while it goes on; others' bodies give way to it")
+  mutating func conversation() {
+    let (events, other) = (begin(), begin())
+    sightings.update(events) { $0.given = [":status": "200", "content-type": "text/event-stream"] }
+    for id in [events, other, begin()] {
+      sightings.append(ByteBuffer(string: "0123456789"), to: .response, of: id, at: 0)
+    }
+    #expect(
+      sightings[events]?.responseBody.kept.readableBytes == 10 && sightings[other]?.responseBody.kept.readableBytes == 0
+    )
+  }
+
+  @Test("where bodies were forgotten is remembered for those that are there only")
+  mutating func manyBodies() {
+    for _ in 0..<1000 {
+      let id = begin()
+      for _ in 0..<3 { sightings.append(ByteBuffer(string: "01234567"), to: .response, of: id, at: 0) }
+      end(id)
+    }
+    #expect(sightings.all.map { $0.responseBody.kept.readableBytes } == [0, 10, 10])
+    #expect(sightings.bodiedCount <= 70)
+  }
+
+  @Test("of bodies the beginning is kept, all bytes are counted, and the oldest give way")
+  mutating func bodies() {
+    let ids = [begin(), begin(), begin()]
+    for id in ids {
+      sightings.append(ByteBuffer(string: "01234567"), to: .response, of: id, at: 0)
+      sightings.append(ByteBuffer(string: "89abcdef"), to: .response, of: id, at: 0)
+    }
+    let kept = ids.map { sightings[$0]?.responseBody.kept.readableBytes }
+    #expect(kept == [0, 10, 10])
+    #expect(ids.map { sightings[$0]?.responseBody.count } == [16, 16, 16])
+    #expect(sightings[ids[2]].map { String(buffer: $0.responseBody.kept) } == "0123456789")
+  }
+
+  @Test("when pieces came is kept of conversations only, and counts as what is kept")
+  mutating func arrivals() {
+    let (plain, events) = (begin(), begin())
+    sightings.update(events) { $0.given = [":status": "200", "content-type": "text/event-stream"] }
+    for id in [plain, events] { sightings.append(ByteBuffer(string: "x"), to: .response, of: id, at: 1) }
+    #expect(sightings[plain]?.responseBody.arrivals.isEmpty == true && sightings[plain]?.keptBytes == 1)
+    #expect(sightings[events]?.responseBody.arrivals.count == 1 && sightings[events]?.keptBytes == 17)
+    end(plain)
+    end(events)
+    sightings.clear()
+    #expect(sightings.count == 0)
+  }
+
+  @Test("clearing forgets what has ended, and a change to what is forgotten is none")
+  mutating func clear() {
+    let (gone, runs) = (begin(), begin())
+    end(gone)
+    sightings.clear()
+    #expect(sightings[gone] == nil && sightings[runs] != nil)
+    sightings.append(ByteBuffer(string: "x"), to: .request, of: gone, at: 0)
+    end(gone)
+    #expect(sightings.count == 1)
+  }
+}

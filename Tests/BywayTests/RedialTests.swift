@@ -1,0 +1,70 @@
+import NIOCore
+import TestTools
+import Testing
+
+@testable import Byway
+
+/// When gateways that dial come back, in virtual time.
+@Suite("Dialing again") struct RedialTests {
+  /// When each of many devices dials whose hub goes and whose tries fail as often.
+  private func arrivals(
+    of count: Int, after life: TimeAmount, failures: Int = 0, _ redial: Redial, _ random: inout SeededRandom
+  ) -> [Int64] {
+    (0..<count).map { _ in
+      var redial = redial
+      redial.lost(after: life)
+      var time = redial.pause(fraction: .random(in: 0...1, using: &random))
+      for _ in 0..<failures {
+        redial.failed()
+        time = time + redial.pause(fraction: .random(in: 0...1, using: &random))
+      }
+      return time.nanoseconds / 100_000_000
+    }
+  }
+
+  /// The most that arrive in one tenth of a second.
+  private func peak(_ arrivals: [Int64]) -> Int {
+    Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
+  }
+
+  @Test("over a network all who have lost their hub in one moment come back over a second, and not at once")
+  func spread() {
+    var random = SeededRandom(seed: 7)
+    for life in [TimeAmount.minutes(5), .seconds(3)] {
+      let times = arrivals(of: 300, after: life, Redial(crossesNetwork: true), &random)
+      #expect(peak(times) < 60, "\(times)")
+      #expect(times.allSatisfy { $0 <= 20 })
+    }
+    let later = arrivals(of: 300, after: .minutes(5), failures: 3, Redial(crossesNetwork: true), &random)
+    #expect(peak(later) < 30, "\(later)")
+  }
+
+  @Test("as long as the address says, which may be no time")
+  func told() throws {
+    var random = SeededRandom(seed: 8)
+    let address = try LinkAddress("tls://hub:7000?open=dial&jitter=30")
+    let slow = Redial(crossesNetwork: true, jitter: try address.jitter())
+    #expect(peak(arrivals(of: 30_000, after: .minutes(5), slow, &random)) < 150)
+    let quick = Redial(crossesNetwork: true, jitter: .zero)
+    #expect(arrivals(of: 10, after: .minutes(5), quick, &random) == Array(repeating: 0, count: 10))
+  }
+
+  @Test("a local socket is dialed at once when a good link was lost")
+  func local() {
+    var redial = Redial(crossesNetwork: false)
+    redial.lost(after: .minutes(1))
+    #expect(redial.pause(fraction: 1) == .zero)
+    redial.failed()
+    #expect(redial.pause(fraction: 1) == .milliseconds(100))
+  }
+
+  @Test("however long the hub was away, who dials over a network tries again within ten seconds")
+  func bounded() {
+    var redial = Redial(crossesNetwork: true)
+    redial.lost(after: .minutes(1))
+    for _ in 0..<1000 { redial.failed() }
+    #expect(redial.pause(fraction: 1) == .seconds(10) && redial.pause(fraction: 0) == .seconds(5))
+    redial.lost(after: .minutes(1))
+    #expect(redial.pause(fraction: 0) == .zero)
+  }
+}

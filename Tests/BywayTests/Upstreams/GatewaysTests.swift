@@ -1,0 +1,144 @@
+import HTTP2Session
+import HTTPWire
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Byway
+
+/// Several gateways that have dialed as one device, in virtual time.
+@Suite("Gateways of one name", .timeLimit(.minutes(1))) struct GatewaysTests {
+  private final class World {
+    var loop: EmbeddedEventLoop?
+    var answer = RiggedOrigin.Answer.answers(after: .zero)
+  }
+
+  private let world = World()
+
+  private func rig(_ sharing: GatewaySharing = .newest) -> UpstreamRig {
+    let rig = UpstreamRig(sharing: sharing)
+    world.loop = rig.loop
+    return rig
+  }
+
+  private func origin(_ answer: @escaping () -> RiggedOrigin.Answer) -> RiggedOrigin {
+    RiggedOrigin(on: { [unowned world] in world.loop }, answer)
+  }
+
+  @Test("whoever comes to serve is another one, and so is the one before, when it serves again")
+  func identity() throws {
+    let rig = rig()
+    let origin = origin { .answers(after: .zero) }
+    var seen: Set<UInt64> = []
+    func look() { if let gateways = rig.gateways { seen.insert(gateways.incarnation) } }
+    look()
+    try rig.gatewayDials(origin)
+    look()
+    try rig.run(for: .seconds(1))
+    look()
+    try rig.gatewayDials(origin)
+    look()
+    rig.close(on: 1)
+    try rig.run(for: .seconds(1))
+    look()
+    let response = try rig.begin()
+    try rig.run(for: .seconds(1)) { response.isOver }
+    #expect(response.status == "200")
+    look()
+    #expect(seen.count == 4, "none, the first, the second, the first again")
+  }
+
+  @Test("what runs on one that is to serve again goes on when a newer one comes before it has answered")
+  func comesBack() throws {
+    let rig = rig()
+    let download = origin { .stalls }
+    try rig.gatewayDials(download)
+    let running = try rig.begin()
+    try rig.run(for: .milliseconds(100))
+    #expect(running.answer != nil)
+    let origin = origin { .answers(after: .zero) }
+    try rig.gatewayDials(origin)
+    rig.setFrozen(true, 0)
+    rig.close(on: 1)
+    try rig.run(for: .milliseconds(100))
+    try rig.gatewayDials(origin)
+    rig.setFrozen(false, 0)
+    try rig.run(for: .seconds(3))
+    #expect(!running.isOver, "\(running.error.debugDescription)")
+    // And it still stands by.
+    let next = try rig.begin()
+    try rig.run(for: .seconds(1)) { next.isOver }
+    #expect(next.status == "200" && download.paths.count == 1 && origin.paths.count == 1)
+    rig.close(on: 2)
+    try rig.run(for: .milliseconds(100))
+    _ = try rig.begin()
+    try rig.run(for: .milliseconds(100))
+    #expect(download.paths.count == 2)
+  }
+
+  @Test(
+    "with balance, one that fails requests at once attracts few, and costs none that may be repeated",
+    arguments: [HTTP2ErrorCode.refusedStream, .internalError])
+  func failing(_ code: HTTP2ErrorCode) throws {
+    let rig = rig(.balanced)
+    let good = origin { .answers(after: .milliseconds(50)) }
+    let bad = RawFarEnd(.resets(code))
+    try rig.gatewayDials(good)
+    try rig.gatewayDials(bad)
+    for _ in 0..<20 {
+      let responses = try (0..<4).map { _ in try rig.begin(code == .refusedStream ? .post : .get) }
+      try rig.run(for: .seconds(2)) { responses.allSatisfy(\.isOver) }
+      for response in responses { #expect(response.status == "200", "\(response.error.debugDescription)") }
+    }
+    #expect(good.paths.count == 80)
+    #expect((1...8).contains(bad.requests), "\(bad.requests)")
+  }
+
+  @Test("nor does one attract them that answers at once that it cannot reach its origin")
+  func withoutOrigin() throws {
+    let rig = rig(.balanced)
+    let good = origin { .answers(after: .milliseconds(50)) }
+    let bad = Unreachable()
+    try rig.gatewayDials(good)
+    try rig.gatewayDials(bad)
+    for _ in 0..<20 {
+      let responses = try (0..<4).map { _ in try rig.begin() }
+      try rig.run(for: .seconds(2)) { responses.allSatisfy(\.isOver) }
+    }
+    #expect((1...8).contains(bad.requests), "\(bad.requests)")
+    #expect(good.paths.count + bad.requests == 80)
+  }
+
+  private final class Unreachable: ExchangeHandler {
+    private(set) var requests = 0
+
+    func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+      requests += 1
+      sink.fail(BywayError(.originUnavailable, "Nobody listens."))
+      return DiscardingRequestSink()
+    }
+  }
+
+  @Test("one that rests serves where there is no other, and has its share again when it is well")
+  func rested() {
+    var record = ServiceRecord()
+    let start = NIODeadline.uptimeNanoseconds(1)
+    record.failed(isRefusal: false, at: start)
+    #expect(!record.rests(at: start))
+    var rests: [TimeAmount] = []
+    var now = start
+    for _ in 0..<7 {
+      for _ in 0..<10 { record.failed(isRefusal: false, at: now) }
+      var end = now
+      while record.rests(at: end) { end = end + .milliseconds(500) }
+      rests.append(end - now)
+      now = end
+    }
+    #expect(rests == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    #expect(!record.refusesAll)
+    for _ in 0..<3 { record.failed(isRefusal: true, at: now) }
+    #expect(record.refusesAll)
+    record.answered(200, at: now)
+    #expect(!record.refusesAll && !record.rests(at: now) && record.hasAnswered)
+  }
+}

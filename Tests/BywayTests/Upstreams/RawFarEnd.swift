@@ -1,0 +1,77 @@
+import HTTP2Session
+import NIOCore
+
+/// A far end that is no server, frame by frame: what each manner answers is all that ever comes from it.
+final class RawFarEnd: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  enum Manner {
+    /// Its SETTINGS come, and nothing after that.
+    case deaf
+    /// Goes with the first request (RFC 9113 §6.8), of which it has seen nothing.
+    case goesAway
+    /// Ends each request at once.
+    case resets(HTTP2ErrorCode)
+    /// It speaks HTTP/1.1, and not well.
+    case garbage
+  }
+
+  private let manner: Manner
+  private var received: [UInt8] = []
+  private var isGreeted = false
+  /// Requests that have reached it.
+  private(set) var requests = 0
+
+  init(_ manner: Manner) {
+    self.manner = manner
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    if case .garbage = manner { return }
+    send(4, context: context)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    received += unwrapInboundIn(data).readableBytesView
+    if case .garbage = manner {
+      requests += 1
+      received = []
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "\0\u{1}garbage\r\n\r\n")), promise: nil)
+      return
+    }
+    if !isGreeted {
+      guard received.count >= 24 else { return }
+      received.removeFirst(24)
+      isGreeted = true
+    }
+    while received.count >= 9 {
+      let length = Int(received[0]) << 16 | Int(received[1]) << 8 | Int(received[2])
+      guard received.count >= 9 + length else { return }
+      let payload = Array(received[9..<9 + length])
+      answer(received[3], flags: received[4], id: Array(received[5..<9]), payload, context)
+      received.removeFirst(9 + length)
+    }
+  }
+
+  private func answer(
+    _ type: UInt8, flags: UInt8, id: [UInt8], _ payload: [UInt8], _ context: ChannelHandlerContext
+  ) {
+    if type == 1 { requests += 1 }
+    switch (manner, type) {
+    case (.deaf, _), (.garbage, _): break
+    case (_, 4) where flags & 1 == 0: send(4, flags: 1, context: context)
+    case (_, 6) where flags & 1 == 0: send(6, flags: 1, payload, context: context)
+    case (.goesAway, 1): send(7, [UInt8](repeating: 0, count: 8), context: context)
+    case (.resets(let code), 1): send(3, id: id, [0, 0, 0, UInt8(code.rawValue)], context: context)
+    default: break
+    }
+  }
+
+  private func send(
+    _ type: UInt8, flags: UInt8 = 0, id: [UInt8] = [0, 0, 0, 0], _ payload: [UInt8] = [], context: ChannelHandlerContext
+  ) {
+    let frame = [0, 0, UInt8(payload.count), type, flags] + id + payload
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: frame)), promise: nil)
+  }
+}

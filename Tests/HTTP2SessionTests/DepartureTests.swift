@@ -1,0 +1,67 @@
+import HTTPWire
+import NIOCore
+import Testing
+
+@testable import HTTP2Session
+
+/// Where the frames that begin and end a request stand in what a session transmits.
+@Suite("Departures") struct DepartureTests {
+  /// All that goes out, and where it says that requests are.
+  private func departures(quantum: Int, isWanted: Bool = true) throws -> (wire: [UInt8], told: [Departure]) {
+    var configuration = HTTP2Configuration.defaults
+    configuration.tellsDepartures = isWanted
+    let session = HTTP2Session(role: .client, configuration: configuration, at: .uptimeNanoseconds(0))
+    var wire: [UInt8] = []
+    var told: [Departure] = []
+    func transmit() {
+      while session.wantsTransmit {
+        guard let bytes = session.nextTransmit(maximum: quantum, at: .uptimeNanoseconds(1)) else { break }
+        wire += bytes.readableBytesView
+        while let event = session.nextEvent() { if case .departed(_, let departure) = event { told.append(departure) } }
+      }
+    }
+    let head: FieldSection = [":method": "POST", ":scheme": "http", ":authority": "a", ":path": "/"]
+    _ = try session.submitRequest(head, endStream: true)
+    let upload = try session.submitRequest(head, endStream: false)
+    session.write(upload, ByteBuffer(repeating: 1, count: 3000))
+    transmit()
+    _ = try session.submitRequest(head, endStream: true)
+    session.finish(upload, trailers: nil)
+    let trailing = try session.submitRequest(head, endStream: false)
+    session.write(trailing, ByteBuffer(repeating: 2, count: 10))
+    session.finish(trailing, trailers: ["a": "b"])
+    transmit()
+    return (wire, told)
+  }
+
+  /// Whole frames by where they begin: their types, streams, and whether they end them.
+  private func frames(_ wire: [UInt8]) -> [(bytes: Range<UInt64>, type: UInt8, ends: Bool)] {
+    var found: [(Range<UInt64>, UInt8, Bool)] = []
+    var at = 24
+    while at + 9 <= wire.count {
+      let length = Int(wire[at]) << 16 | Int(wire[at + 1]) << 8 | Int(wire[at + 2])
+      found.append((UInt64(at)..<UInt64(at + 9 + length), wire[at + 3], wire[at + 4] & 1 == 1))
+      at += 9 + length
+    }
+    return found
+  }
+
+  @Test(
+    "each head and each end of a request is told with its place, however much is asked for",
+    arguments: [1, 100, 65_536])
+  func places(quantum: Int) throws {
+    let (wire, told) = try departures(quantum: quantum)
+    let frames = frames(wire)
+    let heads = frames.filter { $0.type == 1 }.map(\.bytes)
+    #expect(heads.count == 5 && told.filter { $0.begins || $0.bytes == heads.last }.map(\.bytes) == heads)
+    // A DATA frame before trailers ends nothing, but nothing of the body follows it.
+    let ends = frames.filter { ($0.type <= 1) && $0.ends }.map(\.bytes)
+    #expect(Set(ends).isSubset(of: told.filter(\.ends).map(\.bytes)) && ends.count == 4)
+    #expect(told.map(\.bytes.lowerBound) == told.map(\.bytes.lowerBound).sorted())
+  }
+
+  @Test("nobody is told who does not ask")
+  func unwanted() throws {
+    #expect(try departures(quantum: 100, isWanted: false).told.isEmpty)
+  }
+}
