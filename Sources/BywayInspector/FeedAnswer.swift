@@ -6,7 +6,7 @@ import Primitives
 /// It has its seat until it is let go of, so that what waits for slow readers has a bound.
 struct FeedAnswer: AsyncSequence, Sendable {
   /// Makes the pieces, `nil` after the last one.
-  typealias Pieces = () -> String?
+  typealias Pieces = () -> ByteBuffer?
 
   private let seat: Seats.Seat
   private let begin: @Sendable () -> Pieces
@@ -31,12 +31,22 @@ struct FeedAnswer: AsyncSequence, Sendable {
       await Task.yield()
       try Task.checkCancellation()
       if pieces == nil { pieces = answer.begin() }
-      return pieces?().map { ByteBuffer(string: $0) }
+      return pieces?()
     }
   }
 }
 
 extension FeedAnswer {
+  /// All of it in one piece.
+  static func one(_ whole: @autoclosure @escaping () -> ByteBuffer) -> Pieces {
+    var isTold = false
+    return {
+      if isTold { return nil }
+      isTold = true
+      return whole()
+    }
+  }
+
   /// Elements of an array in one go.
   private static let batch = 200
 
@@ -59,7 +69,7 @@ extension FeedAnswer {
         piece += closing
         isClosed = true
       }
-      return piece
+      return ByteBuffer(string: piece)
     }
   }
 }

@@ -85,7 +85,7 @@ package final class InspectorFeed: Sendable {
     guard let sighting = exchange(path) else { return Self.notFound }
     switch path.dropFirst(2) {
     case []:
-      return answer("application/json") { [view] in FeedAnswer.array("", [sighting], "\n") { "\(view.detail($0))" } }
+      return answer("application/json") { [view] in FeedAnswer.one(ByteBuffer(string: "\(view.detail(sighting))\n")) }
     case ["request-body"]: return download(.request, of: sighting)
     case ["response-body"]: return download(.response, of: sighting)
     default: return Self.notFound
@@ -93,9 +93,11 @@ package final class InspectorFeed: Sendable {
   }
 
   /// What may be long is made when it is read.
-  private func answer(_ type: String, _ begin: @escaping @Sendable () -> FeedAnswer.Pieces) -> Response {
+  private func answer(
+    _ type: String, _ more: HTTPFields = [:], _ begin: @escaping @Sendable () -> FeedAnswer.Pieces
+  ) -> Response {
     guard let seat = answerSeats.take() else { return Self.tooMany }
-    return Self.answer(Body(FeedAnswer(seat, begin)), type, .ok)
+    return Self.answer(Body(FeedAnswer(seat, begin)), type, .ok, more)
   }
 
   private static let tooMany = text(
@@ -188,18 +190,8 @@ package final class InspectorFeed: Sendable {
   private static let patience = Duration.seconds(30)
 
   private static func body(of request: Request) async throws -> ByteBuffer {
-    try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
-      group.addTask { try await request.body.collect(upTo: mostChanged) }
-      group.addTask {
-        try await Task.sleep(for: patience)
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let body = try await group.next() ?? nil else {
-        throw BywayError(.timedOut, "The request's body has not come within 30 s.", processing: .none)
-      }
-      return body
-    }
+    let late = BywayError(.timedOut, "The request's body has not come within 30 s.", processing: .none)
+    return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: mostChanged) }
   }
 
   /// When it is on its way, it is known.
@@ -242,23 +234,9 @@ package final class InspectorFeed: Sendable {
 
   /// Never shown as what it says to be: it is a device's.
   private func download(_ body: Sightings.Body, of sighting: Sighting) -> Response {
-    guard let seat = answerSeats.take() else { return Self.tooMany }
-    let bytes = Held(seat: seat, bytes: view.bytes(of: body, sighting))
-    return Self.answer(Body(bytes), "application/octet-stream", .ok, [.contentDisposition: "attachment"])
-  }
-
-  private struct Held: AsyncSequence, Sendable {
-    let seat: Seats.Seat
-    let bytes: ByteBuffer
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-      let seat: Seats.Seat
-      var bytes: ByteBuffer?
-
-      mutating func next() async throws -> ByteBuffer? { bytes.take() }
+    answer("application/octet-stream", [.contentDisposition: "attachment"]) { [view] in
+      FeedAnswer.one(view.bytes(of: body, sighting))
     }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(seat: seat, bytes: bytes) }
   }
 
   private static func answer(

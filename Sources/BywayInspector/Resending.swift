@@ -24,16 +24,10 @@ package final class Resending: Sendable {
     }
     Task {
       // What becomes of it the exchange itself shows.
-      let task = Task {
+      try? await withTimeLimit(Self.patience, throwing: CancellationError(), waits: true) {
         let response = try await send(request, listener)
         for try await _ in response.body {}
       }
-      let end = Task {
-        try await Task.sleep(for: Self.patience)
-        task.cancel()
-      }
-      _ = await task.result
-      end.cancel()
       withExtendedLifetime(seat) {}
     }
   }

@@ -88,9 +88,7 @@ struct Sightings: Sendable {
 
   mutating func update(_ id: Int, _ change: (inout Sighting) -> Void) {
     version += 1
-    headBytes -= entries[id]?.headBytes ?? 0
-    entries[id]?.change(version, change)
-    headBytes += entries[id]?.headBytes ?? 0
+    headBytes += entries[id]?.change(version, change) ?? 0
   }
 
   /// Exchanges that are under way on a link, or to an origin.
@@ -261,8 +259,11 @@ extension Sighting.KeptBody {
 }
 
 extension Sighting {
-  fileprivate mutating func change(_ version: UInt64, _ change: (inout Sighting) -> Void) {
+  /// - Returns: by how many bytes its heads have grown.
+  fileprivate mutating func change(_ version: UInt64, _ change: (inout Sighting) -> Void) -> Int {
+    let before = headBytes
     self.version = version
     change(&self)
+    return headBytes - before
   }
 }

@@ -199,7 +199,7 @@ extension LineLayer {
     let excess = Int64(now - poll.sentAt) - Int64(expected)
     roundTrip.sample(UInt64(max(excess, 0)))
     if let least = pacer.leastRoundTrip {
-      session?.passages.measured(lateness: excess - Int64(least), adjusted: pacer.adjusted)
+      session?.send.passages.measured(lateness: excess - Int64(least), adjusted: pacer.adjusted)
     }
     pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
   }
@@ -261,16 +261,14 @@ extension LineLayer {
   private mutating func acknowledge(
     _ arrivals: Arrivals, of poll: Session.Poll?, at now: UInt64
   ) -> SendWindow.Outcome? {
-    guard let outcome = session?.send.acknowledge(arrivals, of: poll?.order) else {
+    let oneWay = oneWay
+    guard let outcome = session?.send.acknowledge(arrivals, of: poll?.order, delay: oneWay) else {
       counters.refusedFrames += 1
       end(.violation, telling: .aborted)
       return nil
     }
     counters.repeatedFrames += UInt64(outcome.lostFrames)
-    let oneWay = oneWay
-    for part in outcome.parts {
-      for passage in session?.passages.acknowledged(part, delay: oneWay) ?? [] { events.append(.passed(passage)) }
-    }
+    for passage in outcome.passed { events.append(.passed(passage)) }
     sizer.note(outcome.trials)
     if let room = session.map(room) {
       session?.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)

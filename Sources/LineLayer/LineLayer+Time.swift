@@ -39,8 +39,9 @@ extension LineLayer {
       return end(session.isLingering ? .finished : .silence, telling: session.isLingering ? nil : .silence)
     }
     if let askAt = session.askAt, now >= askAt {
-      self.session?.askAt = nil
-      if isCurious(session) { ask() }
+      let later = putOff(session, at: now)
+      self.session?.askAt = later
+      if later == nil, isCurious(session) { ask() }
     }
     if now >= keepAliveAt(session) { ask() }
   }
@@ -99,6 +100,7 @@ extension LineLayer {
     }
     if !session.hasUnacknowledged, session.waitingSince == nil {
       self.session?.askAt = now + Self.longestPause
+      self.session?.askBy = 0
       return
     }
     let answer =
@@ -108,8 +110,18 @@ extension LineLayer {
     // An opening is short, and on a line of noise takes a few tries: it is given up before they would have become many.
     let doublings = session.isConfirmed ? min(max(session.unanswered - 1, 0), 10) : 0
     let pause = min((roundTrip.timeout + answer) << UInt64(doublings), Self.longestPause)
-    // The other end may be in the middle of a frame.
-    self.session?.askAt = max(pacer.busyUntil, now) + pause + (pacer.isPacing ? Pacer.frame + pacer.ahead : 0)
+    let askAt = max(pacer.busyUntil, now) + pause
+    self.session?.askAt = askAt
+    // The other end may be in the middle of a frame, with more before it.
+    self.session?.askBy = askAt + (pacer.isPacing ? Pacer.frame + pacer.ahead : 0)
+  }
+
+  /// Until when a question that is due waits for what may be its answer.
+  private func putOff(_ session: Session, at now: UInt64) -> UInt64? {
+    guard now < session.askBy else { return nil }
+    // Who has more to say, or is not answered, loses nothing by waiting for a frame that the other end may be in.
+    if !session.pending.isEmpty || session.unanswered > 0 { return session.askBy }
+    return reader.restDue(at: now).map { min($0, session.askBy) }
   }
 
   private func keepAliveAt(_ session: Session) -> UInt64 {

@@ -124,7 +124,7 @@ package struct LineLayer: Sendable {
   /// Asks for ``LineLayerEvent/passed(_:)``, once these bytes of the stream have arrived at the other end.
   /// - Parameter bytes: that were given to ``send(_:)``, counted from the session's first; behind those that were named before.
   package mutating func follow(_ bytes: Range<UInt64>) {
-    session?.passages.follow(bytes)
+    session?.send.passages.follow(bytes)
   }
 
   /// When the other end began to send what came last, as far as the model of the wire knows: the frame's own time on it and

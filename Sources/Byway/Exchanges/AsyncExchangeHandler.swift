@@ -51,7 +51,7 @@ package final class InterceptingHandler: ExchangeHandler {
 extension FieldSection {
   /// Its sender waits to be told that its body is wanted.
   fileprivate var expectsContinue: Bool {
-    lines.contains { name(of: $0) == "expect" && value(of: $0).lowercased() == "100-continue" }
+    withValue(of: .expect) { FieldGrammar.equal($0, lowercased: "100-continue") } ?? false
   }
 }
 

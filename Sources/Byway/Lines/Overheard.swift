@@ -1,3 +1,4 @@
+import LineLayer
 import Primitives
 
 /// What came last on a line before its first frame, to tell who is at the far end.
@@ -16,8 +17,7 @@ package struct Overheard {
 
   /// The last line of it, where it is text and not noise: "device login:".
   package var lastWords: String? {
-    let isText = { (byte: UInt8) in (0x20..<0x7F).contains(byte) || [0x09, 0x0A, 0x0D, 0x1B].contains(byte) }
-    guard bytes.count >= 4, bytes.count(where: isText) * 10 >= bytes.count * 9 else { return nil }
+    guard bytes.count >= 4, bytes.count(where: ForeignText.isText) * 10 >= bytes.count * 9 else { return nil }
     let lines = String(decoding: withoutSequences, as: UTF8.self).split { $0.isNewline }.map { line in
       String(line).visible.drop { $0 == " " }.prefix(Self.quoteLimit)
     }

@@ -68,7 +68,7 @@ extension Collection<UInt8> {
 
   /// Most of it can be printed.
   var isText: Bool {
-    let printable = count { (0x20..<0x7F).contains($0) || [0x09, 0x0A, 0x0D, 0x1B].contains($0) }
+    let printable = count(where: ForeignText.isText)
     return count >= 8 && printable * 10 >= count * 9
   }
 }

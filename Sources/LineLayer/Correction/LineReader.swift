@@ -13,6 +13,8 @@ struct LineReader {
 
   /// What was begun, and of which nothing more came for so long, was broken off.
   private static let patience: UInt64 = 200_000_000
+  /// Adapters hand over what has come up to 16 ms later, and schedulers a little more.
+  private static let mostBatch: UInt64 = 20_000_000
   /// Bytes at the end of a frame that could not be mended in which the next may begin: as many may have been lost of it.
   private static let slack = 16
 
@@ -40,6 +42,12 @@ struct LineReader {
   var heldBytes: Int { deframer.heldBytes + body.count }
   var mostHeldBytes: Int {
     deframer.limit + (correction > 0 ? largestBody + Strength(index: correction - 1).parity(of: largestBody) : 0)
+  }
+
+  /// Until when more of a frame is to be expected of which a part has come lately. `nil` between frames.
+  func restDue(at now: UInt64) -> UInt64? {
+    guard deframer.heldBytes > 0 || promise != nil, now < heardAt + Self.mostBatch else { return nil }
+    return heardAt + Self.mostBatch
   }
 
   mutating func receive(

@@ -26,7 +26,8 @@ package struct ForeignText: Equatable, Sendable {
     known <= count ? bytes.suffix(Int(min(count - known, UInt64(Self.most)))) : bytes[...]
   }
 
-  private static func isText(_ byte: UInt8) -> Bool {
+  /// A character of plain text, or what moves a terminal's cursor or sets its colours.
+  package static func isText(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x20..<0x7F, 0x09, 0x0A, 0x0D, 0x1B: true
     default: false

@@ -39,8 +39,8 @@ struct SendWindow {
     var trials = FrameSizer.Trials()
     /// The same of those that bore correction.
     var correctableTrials = FrameSizer.Trials(overhead: Corrector.overhead)
-    /// What has arrived with all before it, in the order of the stream.
-    var parts: [Passages.Part] = []
+    /// What somebody follows and has arrived with all before it, in the order of the stream.
+    var passed: [Passage] = []
 
     fileprivate mutating func noteArrival(of record: Record) {
       if record.isCorrectable {
@@ -76,6 +76,7 @@ struct SendWindow {
   private var steadySince: UInt64 = 0
   /// What bore correction before this bore too little.
   private var strongSince: UInt64 = 0
+  var passages = Passages()
 
   var isEmpty: Bool { records.isEmpty }
   var count: Int { records.count }
@@ -151,7 +152,8 @@ struct SendWindow {
   }
 
   /// What the peer has, and had when a poll of this order came. `nil` where it speaks of units that were never sent.
-  mutating func acknowledge(_ report: Arrivals, of poll: UInt64?) -> Outcome? {
+  /// - Parameter delay: from when a byte has left until it has arrived, in nanoseconds.
+  mutating func acknowledge(_ report: Arrivals, of poll: UInt64?, delay: UInt64 = 0) -> Outcome? {
     var outcome = Outcome()
     let advance = Unit.distance(from: first, to: report.next)
     outcome.isOld = advance < 0
@@ -159,7 +161,7 @@ struct SendWindow {
     let told = report.runs.reduce(advance) { $0 + Int($1) }
     guard told <= units else { return nil }
     let latest = max(markArrived(report, advance: advance, &outcome), poll ?? 0)
-    drop(advance, &outcome)
+    drop(advance, delay, &outcome)
     first = report.next
     outcome.advancedUnits = advance
     // A list that was cut short says nothing of what comes after it.
@@ -195,7 +197,7 @@ struct SendWindow {
   }
 
   /// Forgets so many units, which have arrived.
-  private mutating func drop(_ count: Int, _ outcome: inout Outcome) {
+  private mutating func drop(_ count: Int, _ delay: UInt64, _ outcome: inout Outcome) {
     var left = count
     units -= count
     while left > 0, !records.isEmpty {
@@ -208,7 +210,7 @@ struct SendWindow {
       }
       left -= length
       bytes -= records[0].payload.count
-      if let record = records.popFirst() { outcome.parts.append(record.part) }
+      if let record = records.popFirst() { outcome.passed += passages.acknowledged(record.part, delay: delay) }
     }
   }
 

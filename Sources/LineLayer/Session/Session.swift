@@ -39,7 +39,6 @@ struct Session {
   private(set) var peerLargestPayload: Int
   /// Of what is sent.
   var corrector: Corrector
-  var passages = Passages()
 
   // MARK: Receiving
 
@@ -72,6 +71,8 @@ struct Session {
   var waitingSince: UInt64?
   /// When to ask next, if nothing is heard.
   var askAt: UInt64?
+  /// Until when that is put off while a frame arrives.
+  var askBy: UInt64 = 0
   var heardAt: UInt64
   var polledAt: UInt64 = 0
   /// When OPEN was sent last, and how often.
