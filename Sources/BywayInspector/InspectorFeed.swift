@@ -17,9 +17,8 @@ package final class InspectorFeed: Sendable {
   let links = Mutex(LinkHistory())
   private let seats = Seats(InspectorFeed.readers)
   private let answerSeats = Seats(InspectorFeed.answers)
-  private let resending = Resending()
-  /// Sends requests as if clients had; `nil` where that cannot be.
-  private let send: Resending.Send?
+  let resending = Resending()
+  let actions: InspectorActions
   /// Ids of events are of this process only.
   private let run = String(UInt32.random(in: .min ... .max), radix: 16)
   /// Who has it may act.
@@ -27,10 +26,10 @@ package final class InspectorFeed: Sendable {
 
   /// - Parameters:
   ///   - showsSecrets: to whoever asks.
-  ///   - send: a request as if a client had sent it; `nil` where that cannot be.
-  package init(_ inspector: Inspector, showsSecrets: Bool = false, send: Resending.Send? = nil) {
+  ///   - actions: what it can do besides.
+  package init(_ inspector: Inspector, showsSecrets: Bool = false, _ actions: InspectorActions = InspectorActions()) {
     self.inspector = inspector
-    self.send = send
+    self.actions = actions
     view = SightingView(showsSecrets: showsSecrets)
     var generator = SystemRandomNumberGenerator()
     token = (0..<2).map { _ in String(generator.next(), radix: 36) }.joined()
@@ -66,10 +65,16 @@ package final class InspectorFeed: Sendable {
     switch (request.head.method, segments.first) {
     case (.get, "api") where segments == ["api", "har"]:
       return allowed(request) ? answer("application/json") { [self] in har() } : Self.forbidden
+    case (.get, "api") where segments == ["api", "recording"]:
+      return allowed(request) ? recording() : Self.forbidden
     case (.get, "api"), (.head, "api"): return read(segments.dropFirst().map(String.init), request)
     case (.post, "api"):
       guard allowed(request) else { return Self.forbidden }
-      return try await act(segments.dropFirst().map(String.init), request)
+      do {
+        return try await act(segments.dropFirst().map(String.init), request)
+      } catch let error as BywayError {
+        return Self.refusal(error)
+      }
     case (.get, _), (.head, _): return InspectorPage.file(at: place) ?? Self.notFound
     default: return Self.text("The inspector answers GET, and POST beneath /api.\n", .methodNotAllowed)
     }
@@ -79,6 +84,7 @@ package final class InspectorFeed: Sendable {
     switch path {
     case ["exchanges"]: return answer("application/json") { [self] in list() }
     case ["links"]: return Self.json(linkList())
+    case ["hindrances"]: return Self.json(HindranceText.list(actions))
     case ["events"]: return events(request)
     default: break
     }
@@ -105,7 +111,7 @@ package final class InspectorFeed: Sendable {
     [.retryAfter: "1"])
 
   /// The one that a path names: `exchanges`, its id, and what of it.
-  private func exchange(_ path: [String]) -> Sighting? {
+  func exchange(_ path: [String]) -> Sighting? {
     guard path.count > 1, path[0] == "exchanges", let id = Int(path[1]) else { return nil }
     return inspector.read { $0[id] }
   }
@@ -116,7 +122,7 @@ package final class InspectorFeed: Sendable {
       "schema": 1, "last": .string(eventID(news.version)), "now": .number(WallTime.now().milliseconds),
       "limits": [
         "exchanges": .number(limits.exchanges), "body": .number(limits.body), "bodies": .number(limits.bodies),
-      ],
+      ], "can": .array(actions.names.map { .string($0) }),
     ]
     return FeedAnswer.array("\(opening)".dropLast() + ",\"exchanges\":[", news.changed.sorted { $0.id < $1.id }, "]}\n")
     {
@@ -147,65 +153,6 @@ package final class InspectorFeed: Sendable {
     return query.split(separator: "&").first { $0.hasPrefix("after=") }.map { String($0.dropFirst("after=".count)) }
   }
 
-  // MARK: Acting
-
-  private func allowed(_ request: Request) -> Bool {
-    HTTPField.Name("byway-token").map { request.head.headerFields[$0] == token } ?? false
-  }
-
-  private static let forbidden = text(
-    "This needs the token of the URL that the command has printed.\n", .forbidden)
-
-  private func act(_ path: [String], _ request: Request) async throws -> Response {
-    if path == ["clear"] {
-      inspector.clear()
-      return Response(status: .noContent)
-    }
-    guard let sighting = exchange(path) else { return Self.notFound }
-    do {
-      switch path.dropFirst(2) {
-      case ["stub"]: return Self.text(try StubText.of(view.traced(sighting)), .ok)
-      case ["resend"]:
-        guard let send else { return Self.text("Only a proxy sends requests again.\n", .notImplemented) }
-        let changes = try ResendChanges(String(buffer: try await Self.body(of: request)))
-        let next = inspector.read(\.nextID)
-        try resending.begin(try changes.request(from: sighting), at: sighting.record.listener, send)
-        return try await sent(from: next, instead: sighting.id)
-      default: return Self.notFound
-      }
-    } catch let error as BywayError {
-      let status: HTTPResponse.Status =
-        switch error.code {
-        case .refused: .serviceUnavailable
-        case .invalidRequest: .badRequest
-        case .timedOut: .requestTimeout
-        default: .conflict
-        }
-      return Self.text("\(error.message)\n", status)
-    }
-  }
-
-  /// Of a request, as JSON.
-  private static let mostChanged = 4 << 20
-  private static let patience = Duration.seconds(30)
-
-  private static func body(of request: Request) async throws -> ByteBuffer {
-    let late = BywayError(.timedOut, "The request's body has not come within 30 s.", processing: .none)
-    return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: mostChanged) }
-  }
-
-  /// When it is on its way, it is known.
-  private func sent(from next: Int, instead id: Int) async throws -> Response {
-    for _ in 0..<100 {
-      if let sighting = inspector.read({ $0.first(from: next, at: Resending.listener) }) {
-        inspector.note(sighting.id, resends: id)
-        return Self.json(["id": .number(sighting.id)])
-      }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return Self.text("It could not be sent.\n", .badGateway)
-  }
-
   private func har() -> FeedAnswer.Pieces {
     let head: JSON = [
       "version": "1.2", "creator": ["name": "Byway", "version": .string(Release.version)], "pages": [],
@@ -220,13 +167,25 @@ package final class InspectorFeed: Sendable {
     }
   }
 
+  private func recording() -> Response {
+    answer("application/octet-stream", [.contentDisposition: "attachment; filename=\"byway.recording\""]) { [self] in
+      var rest = inspector.read(\.all)[...]
+      return { [view] in
+        while let sighting = rest.popFirst() {
+          if let recording = KeptRecording.of(sighting, view) { return recording }
+        }
+        return nil
+      }
+    }
+  }
+
   // MARK: Forms
 
-  private static let notFound = text("There is nothing here: docs/inspector.md lists what there is.\n", .notFound)
+  static let notFound = text("There is nothing here: docs/inspector.md lists what there is.\n", .notFound)
 
-  private static func json(_ value: JSON) -> Response { answer(Body("\(value)\n"), "application/json", .ok) }
+  static func json(_ value: JSON) -> Response { answer(Body("\(value)\n"), "application/json", .ok) }
 
-  private static func text(_ text: String, _ status: HTTPResponse.Status, _ fields: HTTPFields = [:]) -> Response {
+  static func text(_ text: String, _ status: HTTPResponse.Status, _ fields: HTTPFields = [:]) -> Response {
     answer(Body(text), "text/plain; charset=utf-8", status, fields)
   }
 

@@ -149,6 +149,10 @@ struct SightingView: Sendable {
     return body == .request ? traced.requestBody.kept : traced.responseBody.kept
   }
 
+  func trailers(of sighting: Sighting) -> HTTPFields? {
+    sighting.trailers.flatMap { HTTPFields($0) }.map { showsSecrets ? $0 : Self.redactor.redacted($0) }
+  }
+
   /// As a trace has it.
   func traced(_ sighting: Sighting) -> TracedExchange {
     let record = sighting.record

@@ -1,5 +1,6 @@
 import BywayGateway
 import BywayInspector
+import BywayInterceptors
 import BywayProxy
 import Foundation
 import HTTPTypes
@@ -238,10 +239,15 @@ final class InspectedDesk: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("unix:\(folder["link"])"), listen: try transports.link("unix:\(folder["listen"])"))
     outer.observers = [inspector]
+    let hindrances = Hindrances()
+    outer.interceptors = [hindrances]
     outer.logger = quiet
     let proxy = try await Proxy.start(outer)
     self.proxy = proxy
-    let feed = InspectorFeed(inspector) { request, _ in try await proxy.send(request, from: Resending.listener) }
+    let feed = InspectorFeed(
+      inspector,
+      InspectorActions(
+        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances))
     self.feed = feed
     token = feed.token
     server = try await LocalServer.start(on: transports.link("tcp://127.0.0.1:0"), logger: quiet) {

@@ -1,6 +1,7 @@
 import Byway
 import BywayGateway
 import BywayInspector
+import BywayInterceptors
 import BywayProxy
 import HTTPTypes
 import Logging
@@ -28,12 +29,14 @@ final class InspectedProxy: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
     outer.observers = [inspector]
+    let hindrances = Hindrances()
+    outer.interceptors = [hindrances]
     outer.logger = .quiet
     let proxy = try await Proxy.start(outer)
     self.proxy = proxy
-    feed = InspectorFeed(inspector, showsSecrets: showsSecrets) { request, _ in
-      try await proxy.send(request, from: Resending.listener)
-    }
+    let actions = InspectorActions(
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances)
+    feed = InspectorFeed(inspector, showsSecrets: showsSecrets, actions)
     client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
   }
 

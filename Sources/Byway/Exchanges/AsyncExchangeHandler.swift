@@ -26,7 +26,7 @@ package final class AsyncExchangeHandler: ExchangeHandler {
 
 /// Puts interceptors in front of a handler; an exchange that none of them claims goes to it directly, without a task.
 package final class InterceptingHandler: ExchangeHandler {
-  private let scopes: [Scope]
+  private let claims: [(scope: Scope, occasion: (any OccasionalInterceptor)?)]
   private let chain: AsyncExchangeHandler
   private let next: any ExchangeHandler
 
@@ -35,7 +35,7 @@ package final class InterceptingHandler: ExchangeHandler {
     _ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor,
     destination: @escaping @Sendable (HTTPRequest) -> Destination
   ) {
-    scopes = interceptors.map(\.scope)
+    claims = interceptors.map { ($0.scope, $0 as? any OccasionalInterceptor) }
     let client = ExchangeClient(next, on: executor)
     let rest = Next(interceptors[...], to: client, destination: destination)
     chain = AsyncExchangeHandler(on: executor, isLast: false) { try await rest($0) }
@@ -43,7 +43,7 @@ package final class InterceptingHandler: ExchangeHandler {
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let isClaimed = scopes.contains { $0.contains(request.fields) }
+    let isClaimed = claims.contains { $0.occasion?.isNeeded != false && $0.scope.contains(request.fields) }
     return (isClaimed ? chain : next).begin(request, respondingTo: sink)
   }
 }

@@ -33,6 +33,12 @@ extension Interceptor {
   public func shutDown() async {}
 }
 
+/// Has something to do at times only, and costs other requests nothing meanwhile.
+package protocol OccasionalInterceptor: Interceptor {
+  /// Asked for each request, on any thread.
+  var isNeeded: Bool { get }
+}
+
 /// Keeps connections of its own, and can go on serving who has begun while others take its place.
 package protocol RetiringInterceptor: Interceptor {
   /// Keeps nothing open from now on that nobody uses.

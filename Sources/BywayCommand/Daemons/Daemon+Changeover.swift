@@ -52,7 +52,7 @@ extension Daemon {
     _ plan: DaemonPlan<Command>.Member, named name: String, after predecessor: Running?
   ) async throws -> Step {
     let interception = try plan.options.interception(of: plan.configuration, with: files)
-    let configuration = plan.configuration.adding(interception, observation.observers, tally)
+    let configuration = plan.configuration.adding(interception, observation, tally)
     let held = Set(running.flatMap(\.places))
     let member = try predecessor?.member ?? Member.make(configuration)
     let changeover =

@@ -103,7 +103,8 @@ actor Daemon<Command: DaemonCommand>: Service {
       let send: Resending.Send = { [weak self] request, listener in
         try await self?.send(request, at: listener) ?? Response(status: .serviceUnavailable)
       }
-      let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, send: Member.sends ? send : nil)
+      let actions = InspectorActions(send: Member.sends ? send : nil, hindrances: observation.hindrances)
+      let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, actions)
       inspector = try await InspectorService(feed, on: listen, logger: Self.quiet) { [weak self] in
         await self?.linkSights() ?? []
       }

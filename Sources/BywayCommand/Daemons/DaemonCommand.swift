@@ -60,15 +60,16 @@ protocol MemberConfiguration: Sendable {
 }
 
 extension MemberConfiguration {
-  /// The same with those interceptors before its own, told of to those observers, and counted.
+  /// The same with those interceptors before its own, observed, and counted.
   func adding(
-    _ interception: Interception, _ observers: [any ExchangeObserver], _ tally: ExchangeTally
+    _ interception: Interception, _ observation: DaemonObservation, _ tally: ExchangeTally
   ) -> Self {
     var configuration = self
-    configuration.observers = observers
+    configuration.observers = observation.observers
     configuration.tally = tally
     configuration.audit = interception.audit
-    configuration.interceptors = interception.before(interceptors)
+    configuration.interceptors =
+      (observation.hindrances.map { [$0] } ?? []) + interception.before(interceptors)
     return configuration
   }
 }

@@ -1,3 +1,4 @@
+import BywayInspector
 import LineDevices
 import LineEmulation
 import NIOCore
@@ -61,4 +62,18 @@ final class DemoLine: Sendable {
     line.close()
     folder.remove()
   }
+}
+
+extension DemoLine: InspectedLine {
+  var isPulled: Bool { pulledFor != nil }
+
+  func setPulled(_ isPulled: Bool) {
+    if isPulled { pull() } else { plug() }
+  }
+
+  var errorRates: [String] { DemoNoise.levels.map(\.name) }
+
+  var errorRate: String { noise.level.name }
+
+  func setErrorRate(_ name: String) -> Bool { noise.set(name) }
 }

@@ -22,6 +22,13 @@ final class DemoNoise: Sendable {
     index.wrappingAdd(1, ordering: .relaxed)
   }
 
+  /// - Returns: whether there is such a level.
+  func set(_ name: String) -> Bool {
+    guard let level = Self.levels.firstIndex(where: { $0.name == name }) else { return false }
+    index.store(level, ordering: .relaxed)
+    return true
+  }
+
   func fault() -> any LineFault { Fault(noise: self) }
 
   private struct Fault: LineFault {

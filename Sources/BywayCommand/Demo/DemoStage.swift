@@ -1,6 +1,7 @@
 import Byway
 import BywayGateway
 import BywayInspector
+import BywayInterceptors
 import BywayProxy
 import LineLayer
 import Logging
@@ -32,7 +33,8 @@ struct DemoStage {
       do {
         var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
         // At this end of the line, so that its time counts.
-        proxyConfiguration.interceptors = observer.map { [$0] } ?? []
+        let hindrances = Hindrances()
+        proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [hindrances]
         proxyConfiguration.logger = logger
         let seen = isInspected ? Inspector() : nil
         proxyConfiguration.observers = seen.map { [$0] } ?? []
@@ -40,7 +42,7 @@ struct DemoStage {
         let page = try transports.link("tcp://127.0.0.1:0")
         return DemoStage(
           line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway,
-          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, on: page, logger))
+          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, hindrances, line, on: page, logger))
       } catch {
         await gateway.stop(within: .zero)
         throw error
@@ -52,10 +54,12 @@ struct DemoStage {
   }
 
   private static func inspector(
-    _ seen: Inspector?, of proxy: Proxy, on listen: Link, _ logger: Logger
+    _ seen: Inspector?, of proxy: Proxy, _ hindrances: Hindrances, _ line: DemoLine, on listen: Link, _ logger: Logger
   ) async throws -> InspectorService? {
     guard let seen else { return nil }
-    let feed = InspectorFeed(seen) { request, _ in try await proxy.send(request, from: Resending.listener) }
+    let actions = InspectorActions(
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances, line: line)
+    let feed = InspectorFeed(seen, actions)
     do {
       return try await InspectorService(feed, on: listen, logger: logger) {
         await proxy.status(named: "", measures: false).links.flatMap { LinkSight.all(of: $0) }

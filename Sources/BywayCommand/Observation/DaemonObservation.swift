@@ -1,5 +1,6 @@
 import Byway
 import BywayInspector
+import BywayInterceptors
 import BywayMetrics
 import CoreMetrics
 import LineLayer
@@ -27,6 +28,8 @@ final class DaemonObservation: Sendable {
   private let accessLog: AccessLog?
   /// `nil` where nobody wants to look.
   let inspector: Inspector?
+  /// What is made harder by who looks.
+  let hindrances: Hindrances?
 
   /// - Throws: ``CommandFailure`` where the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
@@ -41,6 +44,7 @@ final class DaemonObservation: Sendable {
     // What nobody asks for costs no request anything.
     let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
+    hindrances = inspector.map { _ in Hindrances() }
     observers = metrics + (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }
 

@@ -5,6 +5,7 @@ import * as copy from "./copy.js";
 import { h, replace, setText } from "./dom.js";
 import { edit, warning } from "./edit.js";
 import { line } from "./format.js";
+import { hinder } from "./hinder.js";
 import { shareLink, token } from "./place.js";
 
 export const NO_TOKEN = "This page may only look: open the URL that the command printed, which has a token.";
@@ -26,6 +27,16 @@ async function call(path, method = "POST", body) {
 }
 
 export const clear = () => call("/api/clear");
+
+export async function saveRecording() {
+  const response = await call("/api/recording", "GET");
+  const recording = await response.blob();
+  if (recording.size === 0) throw new Error("Nothing can be recorded yet: an exchange has to be over, with all of its bodies kept.");
+  download(recording, "byway.recording");
+  return recording.size;
+}
+
+export const hindrances = async () => (await call("/api/hindrances", "GET")).json();
 
 export async function saveHAR() {
   const response = await call("/api/har", "GET");
@@ -49,7 +60,7 @@ export class Actions {
   buttons(view) {
     const { detail, source, store } = view;
     const able = !source.readonly && token() !== undefined;
-    const button = (text, act, needsToken) => h("button", {
+    const button = (text, act, needsToken, need) => (need === undefined || store.can.has(need)) && h("button", {
       type: "button", text, disabled: needsToken && !able,
       title: needsToken && !able ? (source.readonly ? "A file cannot act." : NO_TOKEN) : undefined,
       onclick: () => this.attempt(act),
@@ -76,7 +87,9 @@ export class Actions {
       "focusout", (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false; },
     );
     return [
-      button("Resend", () => this.resend(view), true), button("Edit and resend", () => this.edit(view), true),
+      button("Resend", () => this.resend(view), true, "resend"),
+      button("Edit and resend", () => this.edit(view), true, "resend"),
+      button("Hinder …", () => this.hinder(detail), true, "hinder"),
       button("Make a stub", () => this.stub(view), true),
       menu, button("Compare with …", () => this.acts.mark(detail.id)),
     ];
@@ -127,6 +140,11 @@ export class Actions {
   }
 
   edit(view) { return edit(this, view); }
+
+  /** `given` is an exchange like those that are to be hindered. */
+  hinder(given) { return hinder(this, given, this.acts.hindered); }
+
+  call(path, method, body) { return call(path, method, body); }
 
   confirm(title, text, yes) {
     return new Promise((settle) => {

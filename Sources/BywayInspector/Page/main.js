@@ -1,6 +1,6 @@
 // Puts the parts together: the feed fills the store, the list and the panels show it, keys and buttons act.
 
-import { Actions, clear, NO_TOKEN, saveHAR } from "./act.js";
+import { Actions, clear, hindrances, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
 import { compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { byId, h, replace, setText } from "./dom.js";
@@ -41,7 +41,7 @@ const say = (text, isProblem = false) => {
 const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
 list.linkOf = (exchange) => store.linkOf(exchange);
 list.clock = () => store.now;
-const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark });
+const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, hindered });
 const detail = new Detail(
   byId("detail"), { close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view) },
 );
@@ -101,6 +101,7 @@ function choose(id, any, values) {
 }
 
 live.listeners.add((what) => {
+  if (what === "can") return showAble();
   if (what === "links") {
     strip.show(live);
     if (place().view === "line") lineView.show(live);
@@ -219,13 +220,21 @@ const notices = new Map();
 function notice(name, text, action, act) {
   if (text === undefined) notices.delete(name);
   else notices.set(name, { text, action, act });
-  const shown = ["broken", "compare", "file"].map((key) => notices.get(key)).find(Boolean);
+  const shown = ["broken", "compare", "file", "hindered"].map((key) => notices.get(key)).find(Boolean);
   byId("notice").hidden = shown === undefined;
   setText(byId("notice-text"), shown?.text ?? "");
   setText(byId("notice-act"), shown?.action ?? "");
   byId("notice-act").hidden = !shown?.action;
   byId("notice-act").onclick = shown?.act ?? null;
   byId("notice").dataset.kind = notices.has("broken") ? "broken" : "";
+}
+
+/** What is made harder is not to be forgotten. */
+function hindered(state) {
+  const { length } = state.hindrances ?? [];
+  const pulled = state.line?.pulled ? "The cable is pulled." : "";
+  const text = [length > 0 && `${count(length, "hindrance")} in force: requests are made harder on purpose.`, pulled].filter(Boolean).join(" ");
+  notice("hindered", text || undefined, "Show", () => attempt(() => actions.hinder()));
 }
 
 let wasBroken = false;
@@ -298,6 +307,11 @@ const attempt = async (act) => { try { await act(); } catch (error) { say(error.
 byId("pause").addEventListener("click", pause);
 byId("clear").addEventListener("click", () => attempt(clear));
 byId("har-save").addEventListener("click", () => attempt(saveHAR));
+byId("record-save").addEventListener("click", () => attempt(async () => {
+  await saveRecording();
+  say("Saved. Start the proxy with --replay FILE, and it answers the same.");
+}));
+byId("hinder").addEventListener("click", () => attempt(() => actions.hinder(store.sightings.get(place().id)?.exchange)));
 byId("har-open").addEventListener("click", () => byId("har-file").click());
 byId("har-file").addEventListener("change", (event) => attempt(async () => {
   const [file] = event.target.files;
@@ -321,10 +335,12 @@ byId("skip").addEventListener("click", (event) => {
 list.grid.addEventListener("scroll", showTotal, { passive: true });
 function showAble() {
   const why = store !== live ? "A file cannot act." : token() === undefined ? NO_TOKEN : undefined;
-  for (const id of ["clear", "har-save"]) {
+  for (const id of ["clear", "har-save", "record-save", "hinder"]) {
     byId(id).disabled = why !== undefined;
     byId(id).title = why ?? "";
   }
+  byId("hinder").hidden = !live.can.has("hinder") && !live.can.has("line");
+  if (why === undefined && live.can.has("hinder")) hindrances().then(hindered, () => {});
 }
 showAble();
 replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),

@@ -82,6 +82,8 @@ export class Store {
     this.links = new Map();
     this.limits = undefined;
     this.skew = 0;
+    /** What the inspector can do besides showing. */
+    this.can = new Set(["resend"]);
     this.listeners = new Set();
   }
 
@@ -98,7 +100,7 @@ export class Store {
   }
 
   /** `asked` is when this was asked for: within that time clocks that agree cannot be told from those that do not. */
-  resetExchanges({ exchanges, limits, now }, asked = Date.now()) {
+  resetExchanges({ exchanges, limits, now, can }, asked = Date.now()) {
     if (now !== undefined) this.skew = now <= Date.now() && now >= asked ? 0 : now - Date.now();
     this.limits = limits;
     const before = this.sightings;
@@ -112,6 +114,8 @@ export class Store {
         this.sightings.set(exchange.id, new Sighting(exchange));
       }
     }
+    if (can !== undefined) this.can = new Set(can);
+    this.changed("can");
     this.changed("exchanges");
   }
 

@@ -18,10 +18,11 @@ package struct Playback: Sendable {
   private let bodyPosition: Int
 
   /// Blocks.
-  /// - Throws: `BywayError` where the file is not a recording.
-  package init(_ file: OpenFile) throws {
+  /// - Parameter position: where it begins in the file.
+  /// - Throws: `BywayError` where there is no recording.
+  package init(_ file: OpenFile, at position: Int = 0) throws {
     self.file = file
-    var reader = RecordingReader(file, limit: RecordingFormat.headLimit)
+    var reader = RecordingReader(file, position: position, limit: RecordingFormat.headLimit)
     guard try reader.line() + "\n" == RecordingFormat.magic else { throw reader.damage() }
     let request = try reader.line().split(separator: " ")
     let digest = try reader.line().split(separator: " ")
@@ -40,7 +41,7 @@ package struct Playback: Sendable {
     var fields = HTTPFields()
     while true {
       let line = try reader.line()
-      guard reader.position <= RecordingFormat.headLimit else { throw reader.damage() }
+      guard reader.position - position <= RecordingFormat.headLimit else { throw reader.damage() }
       if line == "<" { break }
       guard line.hasPrefix("< "), let field = RecordingFormat.field(line.dropFirst(2)) else { throw reader.damage() }
       fields.append(field)
@@ -52,6 +53,15 @@ package struct Playback: Sendable {
   /// What follows the head.
   package var reader: RecordingReader {
     RecordingReader(file, position: bodyPosition, limit: RecordingFormat.lineLimit)
+  }
+
+  /// Behind its last line. Blocks, and reads all of it.
+  /// - Throws: `BywayError` where the recording is not whole.
+  func end() throws -> Int {
+    if case .failure = answer { return bodyPosition }
+    var reader = reader
+    while case .chunk = try reader.event() {}
+    return reader.position
   }
 
   /// - Parameter clock: `nil` to leave the pauses out.

@@ -1,18 +1,23 @@
 import Byway
+import Primitives
 import Synchronization
 
-/// The recordings of a folder, by what they are the answer to, in the order of their making.
+/// The recordings of a folder, each a file, or of one file, by what they are the answer to, in the order of their making.
 final class RecordingShelf: Sendable {
-  struct Recording: Sendable {
-    fileprivate let name: String
-    fileprivate let folder: TrustedFolder
+  enum Recording: Sendable {
+    case file(String, in: TrustedFolder)
+    case part(of: OpenFile, at: Int)
 
     /// Blocks.
     func open() throws -> Playback {
-      guard let file = try folder.file(name) else {
-        throw BywayError(.unreadableFile, "\(folder.path)/\(name) is no longer there.", processing: .none)
+      switch self {
+      case .part(let file, let position): return try Playback(file, at: position)
+      case .file(let name, let folder):
+        guard let file = try folder.file(name) else {
+          throw BywayError(.unreadableFile, "\(folder.path)/\(name) is no longer there.", processing: .none)
+        }
+        return try Playback(file)
       }
-      return try Playback(file)
     }
   }
 
@@ -24,17 +29,32 @@ final class RecordingShelf: Sendable {
   private let rows: Mutex<[RecordingSubject: Row]>
 
   /// Blocks.
-  /// - Throws: `BywayError` where there is no such folder, others can write to it, or a file of it is not a recording.
+  /// - Throws: `BywayError` where there is neither, others can write to the folder, or what is there is not a recording.
   init(_ path: String) throws {
-    guard let folder = try TrustedFolder.existing(path) else {
-      throw BywayError(.unreadableFile, "Cannot read \(path): there is no such folder.", processing: .none)
-    }
     var rows: [RecordingSubject: Row] = [:]
-    for name in try folder.names().sorted() where name.hasSuffix(".exchange") {
-      let recording = Recording(name: name, folder: folder)
+    let isFile = (try? FileStatus(of: path))?.kind == .regular
+    for recording in isFile ? try Self.parts(of: path) : try Self.files(in: path) {
       rows[try recording.open().subject, default: Row()].recordings.append(recording)
     }
     self.rows = Mutex(rows)
+  }
+
+  private static func files(in path: String) throws -> [Recording] {
+    guard let folder = try TrustedFolder.existing(path) else {
+      throw BywayError(.unreadableFile, "Cannot read \(path): there is no such file or folder.", processing: .none)
+    }
+    return try folder.names().sorted().filter { $0.hasSuffix(".exchange") }.map { .file($0, in: folder) }
+  }
+
+  private static func parts(of path: String) throws -> [Recording] {
+    let file = try OpenFile(path)
+    var parts: [Recording] = []
+    var position = 0
+    while position < file.size {
+      parts.append(.part(of: file, at: position))
+      position = try Playback(file, at: position).end()
+    }
+    return parts
   }
 
   func next(for subject: RecordingSubject) -> Recording? {

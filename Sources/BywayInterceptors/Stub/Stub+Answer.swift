@@ -64,10 +64,7 @@ extension Stub {
     public func throttled(to bytesPerSecond: Int, clock: any Clock<Duration> = ContinuousClock()) -> Answer {
       Answer { request in
         var response = try await respond(request)
-        let body = response.body
-        response.body = Body(
-          ThrottledBody(body: body, bytesPerSecond: max(bytesPerSecond, 1), clock: clock), length: body.length,
-          isReplayable: body.isReplayable, trailers: { await body.trailers() })
+        response.body = response.body.throttled(to: bytesPerSecond, clock: clock)
         return response
       }
     }

@@ -30,3 +30,13 @@ struct ThrottledBody: AsyncSequence, Sendable {
     }
   }
 }
+
+extension Body {
+  /// - Parameter pace: bytes in a second; at least 1.
+  func throttled(to pace: Int, clock: any Clock<Duration>) -> Body {
+    if isKnownEmpty { return self }
+    return Body(
+      ThrottledBody(body: self, bytesPerSecond: Swift.max(pace, 1), clock: clock), length: length,
+      isReplayable: isReplayable, trailers: { await trailers() })
+  }
+}

@@ -1,0 +1,111 @@
+package import Byway
+import HTTPTypes
+import Synchronization
+
+/// Hinders requests as somebody asks for who looks on: slows them down, answers in the far end's place, breaks responses off.
+///
+/// Safe on any thread. While there are none, requests pass without it.
+package final class Hindrances: OccasionalInterceptor {
+  /// One that is in force.
+  package struct Entry: Sendable {
+    package let id: Int
+    package let hindrance: Hindrance
+    /// Requests that it has hindered.
+    package fileprivate(set) var hits = 0
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    var next = 1
+    var version = 0
+  }
+
+  /// At once. Who wants more writes an interceptor.
+  private static let limit = 50
+
+  private let state = Mutex(State())
+  /// Looked at for each request.
+  private let isInForce = Atomic(false)
+  private let clock: any Clock<Duration>
+
+  package init(clock: any Clock<Duration> = ContinuousClock()) {
+    self.clock = clock
+  }
+
+  package var isNeeded: Bool { isInForce.load(ordering: .relaxed) }
+
+  /// In the order in which they were added, and a number that is another after each change.
+  package var all: (entries: [Entry], version: Int) { state.withLock { ($0.entries, $0.version) } }
+
+  /// - Returns: its id.
+  /// - Throws: `BywayError` with code `refused` where there are too many.
+  package func add(_ hindrance: Hindrance) throws -> Int {
+    try state.withLock { state in
+      guard state.entries.count < Self.limit else {
+        throw BywayError(.refused, "There are \(Self.limit) hindrances already: remove one.", processing: .none)
+      }
+      defer { state.next += 1 }
+      state.entries.append(Entry(id: state.next, hindrance: hindrance))
+      changed(&state)
+      return state.next
+    }
+  }
+
+  /// What is under way stays as slow as it has begun.
+  /// - Returns: whether there was one.
+  package func remove(_ id: Int) -> Bool {
+    state.withLock { state in
+      guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return false }
+      state.entries.remove(at: index)
+      changed(&state)
+      return true
+    }
+  }
+
+  private func changed(_ state: inout State) {
+    state.version += 1
+    isInForce.store(!state.entries.isEmpty, ordering: .relaxed)
+  }
+
+  // MARK: Requests
+
+  package func intercept(_ request: Request, next: Next) async throws -> Response {
+    let effects = effects(on: request)
+    guard !effects.isEmpty else { return try await next(request) }
+    // What goes through a tunnel has no end that could be made later.
+    let isTunnel = request.head.method == .connect || request.head.headerFields.contains(.upgrade)
+    var request = request
+    for effect in effects {
+      switch effect {
+      case .delay(let time): try await clock.sleep(for: time, tolerance: nil)
+      case .answer(let status): 
+        return Response(
+          status: status, fields: [.contentType: "text/plain; charset=utf-8"],
+          body: Body("The inspector answers this in the far end's place.\n"))
+      case .pace(let pace) where !isTunnel: request.body = request.body.throttled(to: pace, clock: clock)
+      case .pace, .cut: break
+      }
+    }
+    var response = try await next(request)
+    if isTunnel { return response }
+    for effect in effects {
+      switch effect {
+      case .pace(let pace): response.body = response.body.throttled(to: pace, clock: clock)
+      case .cut(let count): response.body = response.body.cut(after: count)
+      case .delay, .answer: break
+      }
+    }
+    return response
+  }
+
+  private func effects(on request: Request) -> [Hindrance.Effect] {
+    state.withLock { state in
+      var effects: [Hindrance.Effect] = []
+      for index in state.entries.indices where state.entries[index].hindrance.scope.contains(request.head) {
+        state.entries[index].hits += 1
+        effects.append(state.entries[index].hindrance.effect)
+      }
+      return effects
+    }
+  }
+}
