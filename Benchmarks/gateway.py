@@ -93,6 +93,7 @@ def requests(options, server):
     busy = server.busy()
     text = on_load_core(
         options, contenders.program("h2load", "nghttp2-client"), "-c", "1", "-m", "64", "-D", options.seconds,
+        *(["--rps", options.offered] if getattr(options, "offered", None) else []),
         "--base-uri", f"unix:{server.socket}", "http://localhost/")
     rate = float(re.search(r"([\d.]+) req/s", text)[1])
     succeeded, failed = (int(re.search(rf"(\d+) {word}", text)[1]) for word in ("succeeded", "failed"))

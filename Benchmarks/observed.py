@@ -3,18 +3,24 @@
 
     python3 Benchmarks/observed.py --byway .build/release/byway
     python3 Benchmarks/observed.py --byway .build/release/byway --before OLDER    next to another build
+    python3 Benchmarks/observed.py --byway .build/release/byway --offered 5000    at that many requests a second and no more
 
 Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are to the first row;
 nginx's, which is there to compare its log with, to nginx without one.
 """
 import argparse
 import contextlib
+import http.client
+import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import types
 
 import contenders
@@ -33,6 +39,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
     parser.add_argument("--before", metavar="PATH", help="another build of it, for the first row")
+    parser.add_argument("--offered", type=int, metavar="N", help="requests a second that the load offers; without: as many as there can be")
     parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--server-core", type=int, default=0)
@@ -70,9 +77,8 @@ def measure(options, folder, running):
     servers["trace"] = started("trace", options.byway, "--trace", "/dev/null")
     servers["inspector, nobody looks"] = started("unseen", options.byway, "--inspect", "unix:{}/i")
     looked = servers["inspector, one looks"] = started("seen", options.byway, "--inspect", "unix:{}/i")
-    running.callback(stop, subprocess.Popen(
-        ["taskset", "-c", str(options.load_core), "curl", "-q", "-sN", "-o", "/dev/null", "--retry", "5", "--retry-all-errors",
-         "--unix-socket", looked.socket.parent / "i", "http://localhost/api/events"], stdin=subprocess.DEVNULL))
+    follower = Follower(looked.socket.parent / "i")
+    follower.start()
 
     for name, log in {"nginx": "off", "nginx, log": "{}/access combined",
                       "nginx, log with a buffer": "{}/access combined buffer=64k flush=1s"}.items():
@@ -91,12 +97,42 @@ def measure(options, folder, running):
             os.truncate(log, 0)
     for name, server in servers.items():
         results[name]["peak"] = server.memory()[1]
+    print(f"Who looked was told of {follower.told:,} states; at most {follower.left:,} were left for the next event, and the newest was at "
+          f"most {follower.lag:.1f} s old when it was told while requests ran.", file=sys.stderr)
     return results
 
 
-def stop(process):
-    process.terminate()
-    process.wait(10)
+class Follower(threading.Thread):
+    """Reads /api/events as a page does, and notes how far behind it is told to be."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path = str(path)
+        self.told = self.left = 0
+        self.lag = 0.0
+
+    def run(self):
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                return self.follow()
+            time.sleep(0.1)
+        sys.exit(f"nobody answers on {self.path}")
+
+    def follow(self):
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        with contextlib.closing(connection):
+            connection.sock.connect(self.path)
+            connection.request("GET", "/api/events")
+            for line in connection.getresponse():
+                if not line.startswith(b'data: {"exchanges"'):
+                    continue
+                data = json.loads(line[6:])
+                self.told += len(data["exchanges"])
+                self.left = max(self.left, data.get("left", 0))
+                newest = max(x["begun"] + x.get("ended", 0) for x in data["exchanges"])
+                if data.get("left"):
+                    self.lag = max(self.lag, time.time() - newest / 1000)
 
 
 def table(results, options):

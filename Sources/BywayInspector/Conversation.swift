@@ -72,17 +72,19 @@ extension Sighting {
 /// One side of a conversation.
 private struct KeptReader {
   private let bytes: ByteBufferView
+  private let dropped: Int
   private let arrivals: [Sighting.KeptBody.Arrival]
   private let speaker: Conversation.Speaker
 
   init(_ body: Sighting.KeptBody, _ speaker: Conversation.Speaker) {
     bytes = body.kept.readableBytesView
+    dropped = body.dropped
     arrivals = body.arrivals
     self.speaker = speaker
   }
 
   private func message(_ kind: String, _ content: some Collection<UInt8>, through end: Int) -> Conversation.Message {
-    let place = end - bytes.startIndex
+    let place = dropped + end - bytes.startIndex
     let time = arrivals.first { $0.end >= place }?.time ?? arrivals.last?.time ?? 0
     return Conversation.Message(
       time: time, from: speaker, kind: kind, bytes: content.count, text: String(validating: content, as: UTF8.self))

@@ -4,12 +4,16 @@ import NIOCore
 
 /// What an inspector knows of one exchange.
 struct Sighting: Sendable {
-  /// What passed of a body, and its beginning.
+  /// What passed of a body, and its beginning; of a conversation its end.
   struct KeptBody: Sendable {
     var kept = ByteBuffer()
+    /// Bytes before those: messages that have made room for later ones.
+    var dropped = 0
+    /// Bytes that are still to come of a message that is too long to be kept.
+    var skipping = 0
     /// All that passed.
     var count = 0
-    /// Of a conversation: where in it each of the first pieces ends, and when that came, in milliseconds since 1970.
+    /// Of a conversation: where in it each of the latest pieces ends, and when that came, in milliseconds since 1970.
     var arrivals: [Arrival] = []
 
     struct Arrival: Sendable {

@@ -151,16 +151,23 @@ struct Sightings: Sendable {
   mutating func append(_ bytes: ByteBuffer, to body: Body, of id: Int, at time: Double) {
     let path: WritableKeyPath<Sighting, Sighting.KeptBody> = body == .request ? \.requestBody : \.responseBody
     guard let known = entries[id]?[keyPath: path].kept.readableBytes else { return }
-    let room = max(0, limits.body - known)
-    let part = bytes.readableBytesView.prefix(room)
-    if part.count > 0, keptBytes + part.count > limits.bodies { dropBodies(toFree: part.count, besides: id) }
-    let isRoom = keptBytes + part.count <= limits.bodies
+    let limit = limits.body
+    let added = min(bytes.readableBytes, max(0, limit - known))
+    if added > 0, keptBytes + added > limits.bodies { dropBodies(toFree: added, besides: id) }
+    let isRoom = keptBytes + added <= limits.bodies
     var grown = 0
     update(id) { sighting in
       let before = sighting[keyPath: path].size
       sighting[keyPath: path].count += bytes.readableBytes
-      guard isRoom, !part.isEmpty else { return }
-      sighting[keyPath: path].keep(part, at: sighting.form == nil ? nil : time)
+      guard isRoom else {
+        if sighting.form != nil { sighting[keyPath: path].giveUp() }
+        return
+      }
+      if let form = sighting.form {
+        sighting[keyPath: path].keepLatest(bytes.readableBytesView, of: form, limit: limit, at: time)
+      } else {
+        sighting[keyPath: path].kept.writeBytes(bytes.readableBytesView.prefix(added))
+      }
       grown = sighting[keyPath: path].size - before
     }
     keptBytes += grown
@@ -239,22 +246,6 @@ struct Sightings: Sendable {
       }
     }
     bodied.append(contentsOf: spared)
-  }
-}
-
-extension Sighting.KeptBody {
-  /// Of pieces whose times are kept.
-  private static let arrivalLimit = 1000
-
-  /// - Parameter time: `nil` where nobody asks when it came.
-  fileprivate mutating func keep(_ part: some Collection<UInt8>, at time: Double?) {
-    kept.writeBytes(part)
-    if let time, arrivals.count < Self.arrivalLimit { arrivals.append(Arrival(end: count, time: time)) }
-  }
-
-  fileprivate mutating func forget() {
-    kept = ByteBuffer()
-    arrivals = []
   }
 }
 

@@ -33,8 +33,8 @@ import UnixTransport
     let page = try await browser.open(desk.page)
     // The token is taken out of what others see over a shoulder.
     #expect(try await page.evaluate("location.href.includes('\(desk.token)')") == "false")
-    _ = try await desk.get("/status?token=hidden")
-    _ = try await desk.get("/gone")
+    try await desk.get("/status?token=hidden")
+    try await desk.get("/gone")
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "2" })
     let list = try await page.evaluate("document.querySelector('#list').innerText")
     #expect(list.contains("/status?token=[redacted]") && list.contains("404") && !list.contains("hidden"), "\(list)")
@@ -151,6 +151,10 @@ import UnixTransport
         "document.querySelector('dialog').open"
       ),
       (
+        "hinder", "(document.querySelector('dialog').close(), document.querySelector('#hinder').click())",
+        "document.querySelector('dialog').innerText.includes('Nothing is hindered')"
+      ),
+      (
         "comparison", "(document.querySelector('dialog').close(), location.hash = '#/compare/2/3')",
         "document.querySelector('#comparison').innerText.includes('Response fields')"
       ),
@@ -169,6 +173,50 @@ import UnixTransport
       }
     }
     Screenshots.tell()
+    await browser.stop()
+    await desk.stop()
+  }
+
+  @Test("who looks makes requests like one fail, is reminded of it, takes that back, and saves a recording")
+  func hinder() async throws {
+    let desk = try await InspectedDesk { _ in Response(status: .ok, body: Body("well")) }
+    #expect(try await desk.get("/status?x=1") == 200)
+    let browser = try await Chromium()
+    let page = try await browser.open(desk.page)
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
+    _ = try await page.evaluate("\(Self.rows)[0].click()")
+    let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
+    #expect(try await eventually { try await page.evaluate("\(button) == 'Hinder …') != null") == "true" })
+    _ = try await page.evaluate("\(button) == 'Hinder …').click()")
+    let dialog = "document.querySelector('dialog').innerText"
+    #expect(try await eventually { try await page.evaluate(dialog).contains("Nothing is hindered") })
+    _ = try await page.evaluate(
+      """
+      (() => {
+        const select = document.querySelector('dialog select')
+        select.value = 'status'
+        select.dispatchEvent(new Event('change'))
+        document.querySelector('dialog fieldset .first').click()
+      })()
+      """)
+    #expect(try await eventually { try await page.evaluate(dialog).contains("GET /status: answer here with status 503") })
+    #expect(try await desk.get("/status?x=2") == 503)
+    #expect(try await eventually { try await page.evaluate(dialog).contains("1 request so far") })
+    _ = try await page.evaluate("document.querySelector('dialog').close()")
+    let notice = "document.querySelector('#notice').innerText"
+    #expect(try await page.evaluate(notice).contains("1 hindrance in force"))
+    _ = try await page.evaluate("document.querySelector('#notice-act').click()")
+    #expect(try await eventually { try await page.evaluate(dialog).contains("Remove") })
+    _ = try await page.evaluate("document.querySelector('dialog li button').click()")
+    #expect(try await eventually { try await page.evaluate(dialog).contains("Nothing is hindered") })
+    #expect(try await desk.get("/status?x=3") == 200)
+    #expect(try await page.evaluate("document.querySelector('#notice').hidden") == "true")
+    _ = try await page.evaluate(
+      """
+      (URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text }); return 'blob:none' }, \
+      document.querySelector('dialog').close(), document.querySelector('#record-save').click())
+      """)
+    #expect(try await eventually { try await page.evaluate("window.saved?.split('byway-recording 2').length") == "4" })
     await browser.stop()
     await desk.stop()
   }
@@ -259,10 +307,14 @@ final class InspectedDesk: Sendable {
   var page: String { "http://127.0.0.1:\((try? server.address.hostPort().port) ?? 0)/#\(token)" }
   var paths: [String] { seen.paths }
 
-  func get(_ path: String, _ fields: HTTPFields = [:]) async throws {
+  /// - Returns: the status.
+  @discardableResult
+  func get(_ path: String, _ fields: HTTPFields = [:]) async throws -> Int {
     var request = try Request(url: "http://localhost\(path)")
     request.head.headerFields = fields
-    _ = try await client.execute(request).body.collect(upTo: 1 << 16)
+    let response = try await client.execute(request)
+    _ = try await response.body.collect(upTo: 1 << 16)
+    return response.status.code
   }
 
   /// As many exchanges as if they had passed.

@@ -73,6 +73,64 @@ import Testing
         ])
   }
 
+  /// A long conversation in pieces of any size, of which 1,000 bytes are kept.
+  private func latest(
+    _ head: FieldSection, _ type: FieldSection, _ messages: [[UInt8]], pieces size: Int
+  ) throws -> (Sighting, [String]) {
+    var sightings = Sightings(limits: .init(body: 1000, bodies: 40_000))
+    var record = ExchangeRecord(listener: "", version: .http2, head: head, trace: nil, begun: .now())
+    let id = sightings.begin(record, at: 0)
+    record.status = 200
+    sightings.update(id) {
+      $0.given = type
+      $0.record = record
+    }
+    let all = messages.flatMap { $0 }
+    for (index, start) in stride(from: 0, to: all.count, by: size).enumerated() {
+      let piece = all[start..<min(start + size, all.count)]
+      sightings.append(ByteBuffer(bytes: piece), to: .response, of: id, at: Double(index))
+      let body = try #require(sightings[id]?.responseBody)
+      #expect(body.kept.readableBytes <= 1000 && body.count == start + piece.count)
+    }
+    let sighting = try #require(sightings[id])
+    #expect(sighting.responseBody.dropped + sighting.responseBody.kept.readableBytes == all.count)
+    return (sighting, Conversation.messages(of: sighting).map { "\($0.kind) \($0.text ?? "\($0.bytes)")" })
+  }
+
+  @Test("of a long one the latest are kept, whole, in whatever pieces they came", arguments: [1, 7, 64, 999, 1000, 5000])
+  func latest(_ size: Int) throws {
+    let frames = (0..<500).map { [0x81, 3] + Array("\(100 + $0)".utf8) }
+    let socket: FieldSection = [":method": "CONNECT", ":protocol": "websocket"]
+    let (_, framed) = try latest(socket, [":status": "200"], frames, pieces: size)
+    #expect(framed.count >= 100 && framed == (600 - framed.count..<600).map { "text \($0)" })
+
+    let events = (0..<500).map { Array("data: \($0)\r\n\r\n".utf8) }
+    let (sighting, told) = try latest(
+      [":method": "GET"], [":status": "200", "content-type": "text/event-stream"], events, pieces: size)
+    #expect(told.count >= 30 && told == (500 - told.count..<500).map { "message \($0)" })
+    #expect(sighting.responseBody.arrivals.allSatisfy { $0.end > sighting.responseBody.dropped })
+
+    let calls = (0..<200).map { [0, 0, 0, 0, UInt8($0 % 50)] + [UInt8](repeating: 1, count: $0 % 50) }
+    let (_, called) = try latest(
+      [":method": "POST", "content-type": "application/grpc"], [":status": "200"], calls, pieces: size)
+    #expect(called.count >= 10 && called == (200 - called.count..<200).map { "message \($0 % 50)" })
+  }
+
+  @Test("a message that is longer than what is kept is left out, and those behind it are there")
+  func tooLong() throws {
+    let long = [0x82, 126, 0x1F, 0x40] + [UInt8](repeating: 7, count: 8000)
+    let (_, told) = try latest(
+      [":method": "CONNECT", ":protocol": "websocket"], [":status": "200"],
+      [[0x81, 2, 0x6F, 0x6B], long, [0x81, 3, 0x79, 0x65, 0x73]], pieces: 100)
+    #expect(told == ["text yes"])
+    // A length that nobody can send.
+    let endless: [UInt8] = [0x82, 127] + [UInt8](repeating: 0xFF, count: 8)
+    let (_, nothing) = try latest(
+      [":method": "CONNECT", ":protocol": "websocket"], [":status": "200"],
+      [endless, [UInt8](repeating: 0x81, count: 3000)], pieces: 100)
+    #expect(nothing == [])
+  }
+
   @Test("what is none of these has no messages, and any bytes are read without harm")
   func others() {
     #expect(messages([":method": "GET"], 200, [":status": "200"], down: [[1, 2, 3]]).isEmpty)

@@ -44,7 +44,7 @@ import Testing
     await house.stop()
   }
 
-  private static var schema: SchemaCheck {
+  static var schema: SchemaCheck {
     get throws {
       let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../docs/inspector.schema.json")

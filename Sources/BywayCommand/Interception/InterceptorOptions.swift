@@ -20,7 +20,8 @@ struct InterceptorOptions: ParsableArguments {
   var record: String?
 
   @Option(
-    help: ArgumentHelp("Answer only from what --record has written.", valueName: "folder"),
+    help: ArgumentHelp(
+      "Answer only from what --record or the inspector has written.", valueName: "folder or file"),
     completion: .directory)
   var replay: String?
 

@@ -109,7 +109,7 @@ export class BodyView {
     if (this.facts.coding && !undone) notes.push(`in ${plain(this.facts.coding, 40)}, which this browser cannot undo`);
     if (charset && isText) notes.push(`text in ${charset}`);
     if (isUnknown) notes.push(`said to be in ${line(this.facts.charset, 40)}, which this browser does not know`);
-    if (!this.facts.whole) notes.push("only its beginning was kept");
+    if (!this.facts.whole) notes.push(this.facts.dropped ? "only its latest messages were kept" : "only its beginning was kept");
     else if (isChanged(this.facts, raw)) notes.push("secrets in it were redacted");
     if (cut) notes.push("cut short");
     this.notes = notes;

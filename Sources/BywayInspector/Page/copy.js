@@ -101,7 +101,7 @@ export function wanted(detail, body, link) {
   const url = `${detail.scheme ?? "http"}://${detail.authority ?? detail.device ?? "device"}${detail.path ?? "/"}`;
   if (isRedacted(url)) redacted.unshift("the path");
   return {
-    method, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, redacted, secrets, listener: detail.listener,
+    method, version: detail.version, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, redacted, secrets, listener: detail.listener,
     link: link?.address,
   };
 }
@@ -140,7 +140,7 @@ function withBody(want, command, words, plain, piped) {
 }
 
 /** Which way the request came in: to the proxy's own address, or to another through it (RFC 9112 §3.2.2). */
-function way(want) {
+function wayTo(want) {
   if (want.listener === undefined) return [];
   if (want.listener.startsWith("unix:")) return [`--unix-socket ${shellWord(want.listener.slice(5).split("?")[0])}`];
   const [, kind, host, port] = /^(?:(tcp|tls):\/\/)?([^/?#]*?)(?::(\d+))?(?:[/?#].*)?$/.exec(want.listener) ?? [];
@@ -155,7 +155,12 @@ function way(want) {
 
 export function curl(want) {
   const words = new ShellWords();
-  const command = ["curl --globoff --path-as-is", ...way(want)];
+  const way = wayTo(want);
+  const command = ["curl --globoff --path-as-is", ...way];
+  // Who came so without TLS knew that it could; a gateway's links speak nothing else.
+  if (want.version === "2" && want.url.startsWith("http:") && !way.some((word) => word.startsWith("--proxy"))) {
+    command.push("--http2-prior-knowledge");
+  }
   if (want.method === "HEAD") command.push("--head");
   else if (want.method !== (want.body ? "POST" : "GET")) command.push(`--request ${shellWord(want.method)}`);
   for (const [name, value] of want.fields) {

@@ -77,7 +77,7 @@ export async function hinder(actions, given, told) {
     inForce,
     h(
       "fieldset", {}, h("legend", { text: "Hinder requests" }), label("Method", method), label("Host", host), label("Path", path),
-      label("What", effect), label("How much", number, " ", unit),
+      label("What", effect), label("How much", number), unit,
       h("button", { type: "button", class: "first", text: "Add", onclick: () => number.reportValidity() && add() }),
     ),
     lineTools, problem,

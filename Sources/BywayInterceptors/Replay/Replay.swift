@@ -1,7 +1,7 @@
 public import Byway
 import NIOPosix
 
-/// Answers with what a ``Recorder`` wrote down, byte for byte and, where wanted, in the time that it took.
+/// Answers with what a ``Recorder`` or an inspector wrote down, byte for byte and, where wanted, in the time that it took.
 ///
 /// A request gets the answer to the same one: same method, path, query and body. Its host and port count only where it asks for
 /// another server than the link's origin, in absolute form through a proxy or over https. Of several in a row each gets the next
@@ -22,9 +22,9 @@ public struct Replay: Interceptor {
   private let clock: any Clock<Duration>
   private let shelf: RecordingShelf
 
-  /// Looks through the folder, once. Blocks.
+  /// Looks through the folder, or the file, once. Blocks.
   /// - Parameters:
-  ///   - folder: where a ``Recorder`` has written.
+  ///   - folder: where a ``Recorder`` has written; or a file of such recordings, one behind the other.
   ///   - scope: which requests it answers.
   ///   - missing: what happens to a request that was not recorded.
   ///   - keepsTime: answers come in the time that they took; else at once.

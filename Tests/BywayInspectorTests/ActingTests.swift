@@ -1,0 +1,146 @@
+import Byway
+import BywayInterceptors
+import Foundation
+import HTTPTypes
+import NIOCore
+import Primitives
+import TestTools
+import Testing
+
+@testable import BywayInspector
+
+/// What who has the token makes of requests.
+@Suite("Hindrances and recordings of an inspector", .timeLimit(.minutes(1))) struct ActingTests {
+  private static let page = String(repeating: "0123456789", count: 20)
+
+  private func house() async throws -> InspectedProxy {
+    try await InspectedProxy { request in
+      let asked = try await request.body.collect(upTo: 1000)
+      return Response(
+        status: .ok, fields: [.contentType: "text/plain"],
+        body: asked.readableBytes > 0 ? Body(asked) : Body(Self.page))
+    }
+  }
+
+  private func hinder(_ house: InspectedProxy, _ text: String) async throws -> (status: Int, text: String) {
+    let answer = try await house.ask(.post, "/api/hindrances", text, token: house.feed.token)
+    return (answer.status, answer.text)
+  }
+
+  @Test("a request is answered here, in its scope and until the hindrance is removed")
+  func answered() async throws {
+    let house = try await house()
+    #expect(try await house.json("/api/exchanges")["can"] == ["resend", "hinder"])
+    #expect(try await hinder(house, #"{"method":"GET","path":"/a","status":503}"#).status == 200)
+    for (path, status) in [("/a/b", 503), ("/ab", 200)] {
+      let response = try await house.client.execute(Request(url: "http://localhost\(path)"))
+      #expect(response.status.code == status, "\(path)")
+      _ = try await response.body.collect(upTo: 1000)
+    }
+    let post = try await house.client.execute(Request(.post, url: "http://localhost/a", body: Body("x")))
+    #expect(post.status == .ok)
+    _ = try await post.body.collect(upTo: 1000)
+    let list = try await house.json("/api/hindrances")
+    #expect(try InspectorFeedTests.schema.problems(of: list, as: "hindrances") == [])
+    #expect(list["hindrances"] == [["id": 1, "hits": 1, "method": "GET", "path": "/a", "status": 503]])
+    #expect(try await house.exchanges().first?["from"]?.text == "proxy")
+    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 200)
+    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 404)
+    let after = try await house.client.execute(Request(url: "http://localhost/a"))
+    #expect(after.status == .ok)
+    _ = try await after.body.collect(upTo: 1000)
+    await house.stop()
+  }
+
+  @Test("a response breaks off after so many bytes, and says why")
+  func cut() async throws {
+    let house = try await house()
+    #expect(try await hinder(house, #"{"cut":50}"#).status == 200)
+    var came = 0
+    await #expect(throws: (any Error).self) {
+      for try await chunk in try await house.client.execute(Request(url: "http://localhost/")).body {
+        came += chunk.readableBytes
+      }
+    }
+    #expect(came <= 50)
+    #expect(try await eventually { try await house.exchanges().first?["state"]?.text == "failed" })
+    let failure = try await house.exchanges().first?["failure"]
+    #expect(failure?["message"]?.text?.contains("cut this response after 50 bytes") == true, "\(failure ?? .null)")
+    await house.stop()
+  }
+
+  @Test(
+    "what is not a hindrance is refused with what to write",
+    arguments: [
+      ("", "object"), ("[]", "object"), ("{}", "one of"), (#"{"delay":1,"cut":1}"#, "one of"),
+      (#"{"delay":-1}"#, "1 to 3600000"), (#"{"delay":"1"}"#, "number"), (#"{"rate":0}"#, "1 to"),
+      (#"{"status":101}"#, "200 to 599"), (#"{"cut":1e99}"#, "number"), (#"{"cut":1,"path":"a"}"#, "begins with /"),
+      (#"{"cut":1,"host":"a b"}"#, "not a host"), (#"{"cut":1,"method":"A B"}"#, "not a method"),
+    ])
+  func refused(_ text: String, _ words: String) async throws {
+    let house = try await house()
+    let answer = try await hinder(house, text)
+    #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+    #expect(try await house.json("/api/hindrances")["hindrances"] == [])
+    #expect(try await house.ask(.post, "/api/hindrances", #"{"cut":1}"#).status == 403)
+    #expect(try await house.ask(.post, "/api/line", #"{"pulled":true}"#, token: house.feed.token).status == 501)
+    #expect(try await house.ask(.get, "/api/recording").status == 403)
+    await house.stop()
+  }
+
+  @Test("there are at most 50")
+  func limit() async throws {
+    let house = try await house()
+    for _ in 0..<50 { #expect(try await hinder(house, #"{"delay":1}"#).status == 200) }
+    #expect(try await hinder(house, #"{"delay":1}"#).status == 503)
+    await house.stop()
+  }
+
+  @Test("what has passed is a file from which --replay answers the same, without secrets, and without what was not kept whole")
+  func recording() async throws {
+    let house = try await InspectedProxy(bodyLimit: 300) { request in
+      switch request.head.path ?? "" {
+      case "/large": return Response(status: .ok, body: Body(String(repeating: "x", count: 301)))
+      case "/login": return Response(status: .ok, fields: [.contentType: "application/json", .setCookie: "id=7"], body: Body(#"{"token":"abc","n":1}"#))
+      default:
+        let asked = try await request.body.collect(upTo: 1000)
+        return Response(status: asked.readableBytes > 0 ? .created : .ok, body: Body("to " + String(buffer: asked)))
+      }
+    }
+    let requests = [
+      try Request(url: "http://localhost/"), try Request(.post, url: "http://localhost/", body: Body("one")),
+      try Request(.post, url: "http://localhost/", body: Body("two")), try Request(url: "http://localhost/large"),
+      try Request(url: "http://localhost/login"), try Request(.head, url: "http://localhost/"),
+    ]
+    for request in requests { _ = try await house.client.execute(request).body.collect(upTo: 1000) }
+    let answer = try await house.ask(.get, "/api/recording", token: house.feed.token)
+    await house.stop()
+    let folder = try TemporaryFolder()
+    let replay = try Replay(from: folder.write(answer.text, to: "byway.recording"))
+    let next = Next([][...], terminal: { _ in Response(status: .notImplemented) })
+    var told: [String] = []
+    for request in requests {
+      do {
+        let response = try await replay.intercept(request, next: next)
+        told.append("\(response.status.code) \(String(buffer: try await response.body.collect(upTo: 1000)))")
+      } catch {
+        told.append("\(BywayError(error).code)")
+      }
+    }
+    #expect(
+      told == [
+        "200 to ", "201 to one", "201 to two", "originUnavailable", #"200 {"token":"[redacted]","n":1}"#, "200 ",
+      ])
+    #expect(!answer.text.contains("id=7"))
+    // Cut off anywhere, it is refused and not half believed.
+    for length in stride(from: 1, to: answer.text.utf8.count, by: 37) {
+      let part = String(decoding: Array(answer.text.utf8.prefix(length)), as: UTF8.self)
+      let path = try folder.write(part, to: "part.recording")
+      if let replay = try? Replay(from: path) {
+        // Between two of them it is whole.
+        #expect(part.hasSuffix(".\n"), "\(length)")
+        withExtendedLifetime(replay) {}
+      }
+    }
+  }
+}

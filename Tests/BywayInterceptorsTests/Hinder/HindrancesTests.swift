@@ -1,0 +1,80 @@
+import Byway
+import HTTPTypes
+import HTTPWire
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import BywayInterceptors
+
+/// What somebody makes harder on purpose.
+@Suite("Hindrances") struct HindrancesTests {
+  private let page = String(repeating: "0123456789", count: 20)
+
+  @Test("requests and bodies come later by as much as was asked, measured by a clock of its own")
+  func slower() async throws {
+    let clock = VirtualClock()
+    let hindrances = Hindrances(clock: clock)
+    _ = try hindrances.add(Hindrance(.delay(.seconds(2))))
+    _ = try hindrances.add(Hindrance(.pace(100), of: Scope(paths: ["/slow"])))
+    let next = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
+    let quick = try await hindrances.intercept(Request(url: "http://localhost/"), next: next)
+    #expect(String(buffer: try await quick.body.collect(upTo: 1000)) == page)
+    #expect(clock.elapsed == .seconds(2))
+    let slow = try await hindrances.intercept(Request(url: "http://localhost/slow"), next: next)
+    #expect(String(buffer: try await slow.body.collect(upTo: 1000)) == page)
+    #expect(clock.elapsed == .seconds(6))
+    #expect(hindrances.all.entries.map(\.hits) == [2, 1])
+  }
+
+  @Test("what is cut is not longer than that; what is shorter stays whole")
+  func cut() async throws {
+    let hindrances = Hindrances()
+    _ = try hindrances.add(Hindrance(.cut(200)))
+    let (page, pieces) = (page, TwoPieces())
+    let whole = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
+    let response = try await hindrances.intercept(Request(url: "http://localhost/"), next: whole)
+    #expect(String(buffer: try await response.body.collect(upTo: 1000)) == page)
+    let more = Next([][...], terminal: { _ in Response(status: .ok, body: Body(pieces)) })
+    var came = 0
+    let error = await #expect(throws: BywayError.self) {
+      for try await chunk in try await hindrances.intercept(Request(url: "http://localhost/"), next: more).body {
+        came += chunk.readableBytes
+      }
+    }
+    #expect(came == 200 && error?.code == .incompleteResponse)
+  }
+
+  @Test("tunnels are not slowed down or cut")
+  func tunnel() async throws {
+    let hindrances = Hindrances()
+    _ = try hindrances.add(Hindrance(.cut(0)))
+    let page = page
+    let next = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
+    let head = HTTPRequest(method: .connect, scheme: nil, authority: "a:1", path: nil)
+    let response = try await hindrances.intercept(Request(head), next: next)
+    #expect(String(buffer: try await response.body.collect(upTo: 1000)) == page)
+  }
+
+  @Test("are needed only while there are some")
+  func needed() throws {
+    let hindrances = Hindrances()
+    #expect(!hindrances.isNeeded)
+    let id = try hindrances.add(Hindrance(.cut(0)))
+    #expect(hindrances.isNeeded)
+    #expect(hindrances.remove(id) && !hindrances.remove(id) && !hindrances.isNeeded)
+  }
+}
+
+private struct TwoPieces: AsyncSequence, Sendable {
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var left = 2
+
+    mutating func next() async throws -> ByteBuffer? {
+      defer { left -= 1 }
+      return left > 0 ? ByteBuffer(repeating: 1, count: 150) : nil
+    }
+  }
+}
