@@ -65,7 +65,8 @@ extension InspectorFeed {
     }
     let json = JSON(parsing: String(buffer: try await Self.body(of: request)))
     if let rate = json?["errors"]?.text, !line.setErrorRate(rate) {
-      return Self.text("The line has no such rate of errors: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
+      return Self.text(
+        "The line has no such rate of errors: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
     }
     if case .bool(let isPulled)? = json?["pulled"] { line.setPulled(isPulled) }
     return Self.json(HindranceText.list(actions))

@@ -137,7 +137,8 @@ struct SightingView: Sendable {
   private func body(_ body: Sighting.KeptBody, _ fields: FieldSection, isRestored: Bool) -> JSON? {
     guard body.kept.readableBytes > 0 else { return nil }
     return [
-      "kept": .number(body.kept.readableBytes), "dropped": body.dropped > 0 ? .number(body.dropped) : nil, "whole": .bool(body.kept.readableBytes == body.count),
+      "kept": .number(body.kept.readableBytes), "dropped": body.dropped > 0 ? .number(body.dropped) : nil,
+      "whole": .bool(body.kept.readableBytes == body.count),
       "coding": isRestored
         ? nil : fields.lines.last { fields.name(of: $0) == "content-encoding" }.map { .string(fields.value(of: $0)) },
     ]

@@ -11,7 +11,7 @@ public import NIOPosix
 /// The link and every connection that uses it live on one event loop. Safe on any thread.
 public final class Proxy: Sendable {
   private let acceptor: Acceptor
-  private let way: ProxyWay
+  let way: ProxyWay
   private let announcer: Announcer
 
   /// The address at which it listens, as bound.
@@ -122,6 +122,15 @@ public final class Proxy: Sendable {
   /// - Parameter listener: what observers are told in the place of an address.
   package func send(_ request: Request, from listener: String) async throws -> Response {
     try await way.send(request, from: listener)
+  }
+
+  /// How the links to its devices are now: the default device's first, those of patterns as far as they are open.
+  public func links() async -> [LinkReport] { await way.devices.linkReports() }
+
+  /// The same, at first and whenever they have changed; a line's counters change with each frame.
+  /// - Parameter pause: between two looks, while somebody waits for the next element.
+  public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
+    LinkChanges(every: pause) { [way] in await way.devices.linkReports() }
   }
 
   /// The devices that there are, and how they are now.

@@ -73,7 +73,9 @@ import UnixTransport
     adapter.line.cut(.hangUp, at: .b)
     #expect(try await eventually { try await page.evaluate(state) == "away" })
     adapter.line.restore()
-    #expect(try await eventually { ["up", "idle"].contains(try await page.evaluate(state)) })
+    let isBack = try await eventually { ["up", "idle"].contains(try await page.evaluate(state)) }
+    let row = try await page.evaluate("document.querySelectorAll('tbody tr')[2].outerHTML")
+    #expect(isBack, "\(row)")
     try await house.reload(["printer"])
     #expect(try await eventually { try await page.evaluate(names) == "The printer,The scanner" })
     #expect(try await page.evaluate("window.mark") == "1")

@@ -199,7 +199,8 @@ import UnixTransport
         document.querySelector('dialog fieldset .first').click()
       })()
       """)
-    #expect(try await eventually { try await page.evaluate(dialog).contains("GET /status: answer here with status 503") })
+    #expect(
+      try await eventually { try await page.evaluate(dialog).contains("GET /status: answer here with status 503") })
     #expect(try await desk.get("/status?x=2") == 503)
     #expect(try await eventually { try await page.evaluate(dialog).contains("1 request so far") })
     _ = try await page.evaluate("document.querySelector('dialog').close()")

@@ -96,12 +96,17 @@ import Testing
     await house.stop()
   }
 
-  @Test("what has passed is a file from which --replay answers the same, without secrets, and without what was not kept whole")
+  @Test(
+    "what has passed is a file from which --replay answers the same, without secrets, and without what was not kept whole"
+  )
   func recording() async throws {
     let house = try await InspectedProxy(bodyLimit: 300) { request in
       switch request.head.path ?? "" {
       case "/large": return Response(status: .ok, body: Body(String(repeating: "x", count: 301)))
-      case "/login": return Response(status: .ok, fields: [.contentType: "application/json", .setCookie: "id=7"], body: Body(#"{"token":"abc","n":1}"#))
+      case "/login":
+        return Response(
+          status: .ok, fields: [.contentType: "application/json", .setCookie: "id=7"],
+          body: Body(#"{"token":"abc","n":1}"#))
       default:
         let asked = try await request.body.collect(upTo: 1000)
         return Response(status: asked.readableBytes > 0 ? .created : .ok, body: Body("to " + String(buffer: asked)))

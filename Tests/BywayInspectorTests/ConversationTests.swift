@@ -97,7 +97,8 @@ import Testing
     return (sighting, Conversation.messages(of: sighting).map { "\($0.kind) \($0.text ?? "\($0.bytes)")" })
   }
 
-  @Test("of a long one the latest are kept, whole, in whatever pieces they came", arguments: [1, 7, 64, 999, 1000, 5000])
+  @Test(
+    "of a long one the latest are kept, whole, in whatever pieces they came", arguments: [1, 7, 64, 999, 1000, 5000])
   func latest(_ size: Int) throws {
     let frames = (0..<500).map { [0x81, 3] + Array("\(100 + $0)".utf8) }
     let socket: FieldSection = [":method": "CONNECT", ":protocol": "websocket"]

@@ -95,6 +95,15 @@ public final class BywayClient: Sendable {
     try await devices.ping(device)
   }
 
+  /// How its links are now: the default device's first, those of patterns as far as they are open.
+  public func links() async -> [LinkReport] { await devices.linkReports() }
+
+  /// The same, at first and whenever they have changed; a line's counters change with each frame.
+  /// - Parameter pause: between two looks, while somebody waits for the next element.
+  public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
+    LinkChanges(every: pause) { [devices] in await devices.linkReports() }
+  }
+
   /// What the line of the default device's link does; `nil` where it has none, or is down.
   package func lineStatistics() async -> LineStatistics? {
     await devices.entries().first { $0.name == nil }?.status.line

@@ -230,6 +230,15 @@ package final class DeviceTable: @unchecked Sendable {
     retireUnnamed()
   }
 
+  /// The way over a link, where it is open already, or waits for its line. On the event loop.
+  package func openClient(over link: Link) -> ExchangeClient? {
+    guard let upstream = opened[[link].identity]?.upstream else { return nil }
+    switch upstream.status.state {
+    case .opening, .open, .interrupted: return ExchangeClient(upstream, on: LoopExecutor(eventLoop))
+    case .idle, .closed, .down: return nil
+    }
+  }
+
   private func madeLinks(for name: DeviceName) -> [Link]? {
     guard directory[name] == nil else { return nil }
     return (try? directory.madeDevice(named: name))?.roads

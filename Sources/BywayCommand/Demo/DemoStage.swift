@@ -58,7 +58,8 @@ struct DemoStage {
   ) async throws -> InspectorService? {
     guard let seen else { return nil }
     let actions = InspectorActions(
-      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances, line: line)
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances,
+      line: line)
     let feed = InspectorFeed(seen, actions)
     do {
       return try await InspectorService(feed, on: listen, logger: logger) {

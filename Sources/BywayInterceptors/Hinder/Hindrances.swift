@@ -78,7 +78,7 @@ package final class Hindrances: OccasionalInterceptor {
     for effect in effects {
       switch effect {
       case .delay(let time): try await clock.sleep(for: time, tolerance: nil)
-      case .answer(let status): 
+      case .answer(let status):
         return Response(
           status: status, fields: [.contentType: "text/plain; charset=utf-8"],
           body: Body("The inspector answers this in the far end's place.\n"))

@@ -16,13 +16,16 @@ package struct ClaimReader: Sendable {
   }
 
   /// Returns when the link is closed again. `nil` where nobody says who he is within five seconds.
-  package func claim(over link: String) async -> DeviceClaim? {
+  /// - Parameter known: the way over that link, where it is open already: a second one would take a serial device away from it.
+  package func claim(over link: String, known: (Link) async -> ExchangeClient? = { _ in nil }) async -> DeviceClaim? {
     do {
+      let link = try transports.link(link)
+      if let client = await known(link) { return try await Self.answer(to: { try await client.send($0) }).get() }
       var configuration = BywayClient.Configuration.defaults
       configuration.timeout = Self.limit
       configuration.patience = Self.limit
-      let client = BywayClient(try transports.link(link), configuration: configuration)
-      let answer = await Self.answer(of: client)
+      let client = BywayClient(link, configuration: configuration)
+      let answer = await Self.answer { try await client.execute($0) }
       await client.shutDown()
       return try answer.get()
     } catch {
@@ -31,12 +34,14 @@ package struct ClaimReader: Sendable {
     }
   }
 
-  private static func answer(of client: BywayClient) async -> Result<DeviceClaim?, any Error> {
+  private static func answer(
+    to send: @escaping @Sendable (Request) async throws -> Response
+  ) async -> Result<DeviceClaim?, any Error> {
     let late = BywayError(.timedOut, "No whole answer came within 5 s.")
     do {
       return .success(
         try await withTimeLimit(.seconds(5), throwing: late) {
-          let response = try await client.get("http://localhost\(DeviceClaim.path)")
+          let response = try await send(Request(url: "http://localhost\(DeviceClaim.path)", timeout: limit))
           guard response.status == .ok else { return nil }
           let body = try await response.body.collect(upTo: DeviceClaim.maximumBytes)
           return DeviceClaim(reading: body.readableBytesView)

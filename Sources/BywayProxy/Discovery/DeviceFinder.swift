@@ -56,7 +56,11 @@ actor DeviceFinder {
 
   private func start(by settings: DiscoverySettings, besides names: Set<DeviceName>, logger: Logger) -> Running {
     let reader = ClaimReader(settings.transports, logger: logger)
-    let discovery = Discovery(reserved: names) { await reader.claim(over: $0) }
+    let discovery = Discovery(reserved: names) { [devices] link in
+      await reader.claim(over: link) { link in
+        try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()
+      }
+    }
     let reading = Task { [devices] in
       for await found in discovery.devices {
         let linked = found.compactMap { device in

@@ -4,6 +4,7 @@ import Foundation
 import LineDevices
 import LineEmulation
 import Logging
+import NIOCore
 import SerialTransport
 import TCPTransport
 import TestTools
@@ -90,6 +91,55 @@ import Testing
       line.restore()
       let isBack = try await eventually { try await page("http://printer.localhost/") == "the printer's page" }
       #expect(isBack)
+      await local.shutDown()
+      await proxy.stop(within: .zero)
+      await gateway.stop(within: .zero)
+      line.close()
+    }
+  }
+
+  @Test("what is under way goes on when the cable is back: nobody who asks for its name takes the line away")
+  func underWay() async throws {
+    try await withTemporaryFolder { folder in
+      let ports = "\(folder)/ports"
+      try FileManager.default.createDirectory(atPath: ports, withIntermediateDirectories: false)
+      let transports = TransportRegistry([SerialTransport(), TCPTransport()])
+      let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
+      let (pieces, origin) = AsyncStream.makeStream(of: ByteBuffer.self)
+      var inner = GatewayConfiguration(
+        links: [try transports.link("serial:\(folder)/device")],
+        origin: .handler { _ in Response(status: .ok, body: Body(pieces)) })
+      inner.claim = DeviceClaim(name: DeviceName("printer"), title: nil)
+      let gateway = try await Gateway.start(inner)
+      let nothing = try DeviceDirectory([], patterns: [], main: [], suffixes: [], isOpen: true)
+      var outer = ProxyConfiguration(devices: nothing, listen: try transports.link("tcp://127.0.0.1:0"))
+      outer.discovery = DiscoverySettings(
+        [try WatchedPorts("serial:\(ports)", transports: transports)], transports: transports)
+      let proxy = try await Proxy.start(outer)
+      func state() async -> DiscoveredDevice.State? { await proxy.devices().first?.discovery }
+      #expect(try await eventually { await state() == .present })
+      let local = BywayClient(try transports.link("\(proxy.address)?http=1.1"))
+      let response = try await local.get("http://printer.localhost/")
+      var body = response.body.makeAsyncIterator()
+      var text = ""
+      // The port is in use by the proxy itself: only over its own link can anybody be asked.
+      let (devices, reader) = (proxy.way.devices, ClaimReader(transports, logger: Logger(label: "test")))
+      let claim = await reader.claim(over: "serial:\(ports)/adapter") { link in
+        try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()
+      }
+      #expect(claim?.name == DeviceName("printer"))
+      for number in 1...3 {
+        origin.yield(ByteBuffer(string: "piece \(number)\n"))
+        while !text.hasSuffix("piece \(number)\n") { text += String(buffer: try #require(try await body.next())) }
+        line.cut(.hangUp, at: .b)
+        #expect(try await eventually { if case .away = await state() { true } else { false } })
+        line.restore()
+        #expect(try await eventually { await state() == .present })
+      }
+      origin.yield(ByteBuffer(string: "end"))
+      origin.finish()
+      while let more = try await body.next() { text += String(buffer: more) }
+      #expect(text == "piece 1\npiece 2\npiece 3\nend")
       await local.shutDown()
       await proxy.stop(within: .zero)
       await gateway.stop(within: .zero)
