@@ -15,7 +15,8 @@ extension LineLayer {
 
   /// The other end cannot know by itself how its frames arrive that nothing acknowledges.
   private mutating func tellNoise(at now: UInt64) {
-    guard let session, session.isConfirmed, session.reportBy == nil, noise(for: session).exceeds(session.toldNoise)
+    guard ear.noise != .none, let session, session.isConfirmed, session.reportBy == nil,
+      noise(for: session).exceeds(session.toldNoise)
     else { return }
     self.session?.owe(by: now + configuration.acknowledgementDelay)
   }
@@ -176,10 +177,9 @@ extension LineLayer {
   private mutating func handle(_ report: Acknowledgement, answerLength: Int, at now: UInt64) {
     heard(at: now)
     self.session?.tookOther()
-    if let session {
-      let room = room(for: session)
-      let isWeak = self.session?.corrector.hear(report.noise, plain: sizer, room, at: now)
-      if isWeak == true { self.session?.send.excuseCorrectable() }
+    if let room = (session?.peerLargestPayload).map(room) {
+      let isWeak = session?.corrector.hear(report.noise, plain: sizer, room, at: now)
+      if isWeak == true { session?.send.excuseCorrectable() }
     }
     let poll = report.answer.flatMap { session?.takePoll($0.token) }
     guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
@@ -212,31 +212,36 @@ extension LineLayer {
       // What rides on data says nothing of the window: its end stays where it is.
       session?.peerWindow -= outcome.advancedUnits
     }
-    guard var session = self.session.take() else { return }
-    defer { self.session = session }
-    let arrival = session.receive.receive(number: header.number, payload: payload, isLast: header.isLast)
-    session.unreported += 1
+    // In place: a session is large, and every frame comes by here.
+    guard let arrival = session?.receive.receive(number: header.number, payload: payload, isLast: header.isLast) else {
+      return
+    }
+    session?.unreported += 1
+    // Enough has come to be worth a frame.
+    let isReportDue = (session?.unreported ?? 0) >= 2
+    let later = now + configuration.acknowledgementDelay
     switch arrival {
     case .inOrder:
-      session.arrivalBegan = now - min(pacer.time(of: payload.count + FrameCodec.dataOverhead) + oneWay, now)
-      session.owe(by: session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
-      while let piece = session.receive.takeNext() {
+      let travelled = pacer.time(of: payload.count + FrameCodec.dataOverhead) + oneWay
+      session?.arrivalBegan = now - min(travelled, now)
+      session?.owe(by: isReportDue ? now : later)
+      while let piece = session?.receive.takeNext() {
         counters.receivedPayload += UInt64(piece.count)
         events.append(.received(Array(piece)))
       }
-      if session.receive.isFinished, !session.hasReportedFinish {
-        session.hasReportedFinish = true
-        session.owe(by: now)
+      if session?.receive.isFinished == true, session?.hasReportedFinish == false {
+        session?.hasReportedFinish = true
+        session?.owe(by: now)
         events.append(.finished)
       }
     case .ahead(let isNewGap):
-      session.owe(by: isNewGap || session.unreported >= 2 ? now : now + configuration.acknowledgementDelay)
+      session?.owe(by: isNewGap || isReportDue ? now : later)
     case .duplicate:
       counters.duplicateFrames += 1
-      session.owe(by: now + configuration.acknowledgementDelay)
+      session?.owe(by: later)
     case .refused:
       counters.refusedFrames += 1
-      session.owe(by: now + configuration.acknowledgementDelay)
+      session?.owe(by: later)
     }
   }
 
@@ -270,7 +275,7 @@ extension LineLayer {
     counters.repeatedFrames += UInt64(outcome.lostFrames)
     for passage in outcome.passed { events.append(.passed(passage)) }
     sizer.note(outcome.trials)
-    if let room = session.map(room) {
+    if let room = (session?.peerLargestPayload).map(room) {
       session?.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
     }
     if outcome.arrivedFrames > 0 {

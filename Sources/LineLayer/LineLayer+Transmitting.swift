@@ -74,7 +74,7 @@ extension LineLayer {
   }
 
   private mutating func openFrame(at now: UInt64) -> Frame? {
-    guard let session, session.needsOpen else { return nil }
+    guard session?.needsOpen == true, let session else { return nil }
     self.session?.needsOpen = false
     self.session?.opens += 1
     self.session?.openedAt = now
@@ -87,7 +87,7 @@ extension LineLayer {
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {
-    guard let session, session.isReady else { return nil }
+    guard session?.answer != nil || session?.reportBy != nil, let session, session.isReady else { return nil }
     if session.answer == nil {
       guard let reportBy = session.reportBy, now >= reportBy, !canRide(session, at: now) else { return nil }
     }
@@ -127,6 +127,7 @@ extension LineLayer {
   }
 
   private mutating func pollFrame(at now: UInt64) -> Frame? {
+    guard session?.needsPoll == true || pacer.isPacing else { return nil }
     guard let session, session.isReady, session.needsPoll || pollIsDue(session, at: now) else { return nil }
     let wasAtRest = pacer.isAtRest(at: now)
     self.session?.needsPoll = false
@@ -165,11 +166,10 @@ extension LineLayer {
       self.session = session
       if session.askAt == nil, session.hasUnacknowledged { askAgainLater(at: now) }
     }
-    guard session.isReady, !session.isHolding else { return nil }
+    guard session.isReady, !session.isHolding, session.send.hasLost || mayCut(session) else { return nil }
     let header: DataHeader
     let payload: ArraySlice<UInt8>
     let rides = session.reportBy != nil && canRide(session, at: now)
-    guard session.send.hasLost || mayCut(session) else { return nil }
     let isCorrectable = session.corrector.takesNext()
     let size = payloadSize(for: session, isCorrectable: isCorrectable)
     let begins = max(pacer.busyUntil, now)
@@ -178,7 +178,8 @@ extension LineLayer {
         begins: begins, ends: begins + pacer.time(of: count + FrameCodec.dataOverhead),
         adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
     }
-    if let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size)) {
+    if session.send.hasLost,
+      let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size)) {
       header = DataHeader(number: lost.number, next: rides ? session.receive.next : nil, isLast: lost.isLast)
       payload = lost.payload
     } else if mayCut(session) {

@@ -196,12 +196,12 @@ package struct LineLayer: Sendable {
   }
 
   /// For frames to the other end of the session.
-  func room(for session: Session) -> Corrector.Room {
-    Corrector.Room(frame: quantum + FrameCodec.dataOverhead, payload: session.peerLargestPayload)
+  func room(for payload: Int) -> Corrector.Room {
+    Corrector.Room(frame: quantum + FrameCodec.dataOverhead, payload: payload)
   }
 
   func payloadSize(for session: Session, isCorrectable: Bool) -> Int {
-    if isCorrectable { return session.corrector.payload(room(for: session)) }
+    if isCorrectable { return session.corrector.payload(room(for: session.peerLargestPayload)) }
     return min(sizer.payload, quantum, session.peerLargestPayload)
   }
 }

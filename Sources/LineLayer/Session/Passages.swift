@@ -58,20 +58,18 @@ struct Passages: Sendable {
 
   /// The next part of the stream is acknowledged.
   /// - Parameter delay: from when a byte has left until it has arrived, in nanoseconds.
-  /// - Returns: the pieces that have passed with that.
-  mutating func acknowledged(_ part: Part, delay: UInt64) -> [Passage] {
+  /// - Parameter passed: gets the pieces that have passed with that.
+  mutating func acknowledged(_ part: Part, delay: UInt64, into passed: inout [Passage]) {
     arrived = max(arrived, corrected(part.latest.ends, of: part.latest) + delay)
-    guard !followed.isEmpty else { return [] }
+    guard !followed.isEmpty else { return }
     let began = corrected(part.first.begins, of: part.first)
     for index in 0..<followed.count {
       guard followed[index].bytes.lowerBound < part.bytes.upperBound else { break }
       if followed[index].began == nil { followed[index].began = began }
     }
-    var passed: [Passage] = []
     while !followed.isEmpty, followed[0].bytes.upperBound <= part.bytes.upperBound, let one = followed.popFirst() {
       passed.append(Passage(bytes: one.bytes, began: one.began ?? began, arrived: arrived))
     }
-    return passed
   }
 
   private func corrected(_ time: UInt64, of departure: Departure) -> UInt64 {

@@ -210,7 +210,7 @@ struct SendWindow {
       }
       left -= length
       bytes -= records[0].payload.count
-      if let record = records.popFirst() { outcome.passed += passages.acknowledged(record.part, delay: delay) }
+      if let record = records.popFirst() { passages.acknowledged(record.part, delay: delay, into: &outcome.passed) }
     }
   }
 

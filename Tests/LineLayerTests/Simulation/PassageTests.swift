@@ -105,7 +105,8 @@ import Testing
     var passages = Passages()
     for index in 0..<10_000 as Range<UInt64> { passages.follow(index..<index + 1) }
     let departure = Passages.Departure(begins: 1, ends: 2, adjusted: nil)
-    let passed = passages.acknowledged(.init(bytes: 0..<10_000, first: departure, latest: departure), delay: 3)
+    var passed: [Passage] = []
+    passages.acknowledged(.init(bytes: 0..<10_000, first: departure, latest: departure), delay: 3, into: &passed)
     #expect(passed.count == 512 && passed.allSatisfy { $0.began == 1 && $0.arrived == 5 })
   }
 }
