@@ -179,7 +179,8 @@ extension LineLayer {
         adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
     }
     if session.send.hasLost,
-      let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size)) {
+      let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size))
+    {
       header = DataHeader(number: lost.number, next: rides ? session.receive.next : nil, isLast: lost.isLast)
       payload = lost.payload
     } else if mayCut(session) {

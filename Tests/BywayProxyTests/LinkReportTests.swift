@@ -67,11 +67,11 @@ import Testing
 
 /// Each that differs from the one before.
 private final class States: Sendable {
-  private let states = Mutex<[LinkReport.State]>([])
+  private let states = Mutex<[LinkState]>([])
 
-  var all: [LinkReport.State] { states.withLock { $0 } }
+  var all: [LinkState] { states.withLock { $0 } }
 
-  func add(_ state: LinkReport.State) {
+  func add(_ state: LinkState) {
     states.withLock { if $0.last != state { $0.append(state) } }
   }
 }

@@ -5,26 +5,11 @@ public import NIOCore
 ///
 /// A value that was true when it was made.
 public struct LinkReport: Sendable, Hashable {
-  public enum State: String, Sendable, Hashable {
-    /// Nobody has asked for it yet.
-    case idle
-    case opening
-    case up
-    /// Its line is gone, and what is under way waits for that.
-    case interrupted
-    /// It was up, and nobody has needed it since.
-    case closed
-    /// The last connection, or the last try to open one, came to nothing; the next request tries again.
-    case down
-    /// For the far end, which opens it.
-    case waiting
-  }
-
   /// `nil`: the default device.
   public let device: DeviceName?
   /// Its addresses without their options, the better one first.
   public let addresses: [String]
-  public let state: State
+  public let state: LinkState
   /// Why it is interrupted or down.
   public let reason: String?
   /// Exchanges that wait for a connection.
@@ -59,25 +44,10 @@ extension LinkReport {
   init(_ entry: DeviceEntry) {
     device = entry.name
     addresses = entry.addresses.map(\.publicName)
-    state = State(LinkState(entry.status.state, isInbound: entry.isInbound))
+    state = LinkState(entry.status.state, isInbound: entry.isInbound)
     reason = state == .waiting ? nil : entry.status.state.reason
     waiting = entry.status.waiting
     line = entry.status.line.map(Line.init)
-  }
-}
-
-extension LinkReport.State {
-  fileprivate init(_ state: LinkState) {
-    self =
-      switch state {
-      case .idle: .idle
-      case .opening: .opening
-      case .up: .up
-      case .interrupted: .interrupted
-      case .closed: .closed
-      case .down: .down
-      case .waiting: .waiting
-      }
   }
 }
 

@@ -1,13 +1,16 @@
 /// How a link is, as people are told of it.
-package enum LinkState: String, Sendable {
+public enum LinkState: String, Sendable, Hashable {
   /// Nobody has asked for it yet.
   case idle
+  /// Being opened for the first time, or again.
   case opening
+  /// Open.
   case up
   /// Its line is gone, and the session waits for it.
   case interrupted
   /// It was up, and nobody has needed it since.
   case closed
+  /// The last connection, or the last try to open one, came to nothing; the next request tries again.
   case down
   /// For the far end, which opens it.
   case waiting

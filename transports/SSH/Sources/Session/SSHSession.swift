@@ -3,6 +3,7 @@ import CSSH2
 import Glibc
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// libssh2 as a state machine: bytes of the transport in and out, no I/O, no wait.
 ///
@@ -60,7 +61,17 @@ final class SSHSession {
   private static let library: Void = {
     ssh_keep_crypto_at_exit()
     libssh2_init(0)
+    // To decrypt a key may take seconds, which nobody waits for who has given the link up. What exit takes down one by one is in use
+    // there, and libssh2 does not look whether a digest could be made.
+    on_exit(
+      { status, _ in
+        guard SSHSession.callsElsewhere.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        fflush(nil)
+        _exit(status)
+      }, nil)
   }()
+  /// Calls that other threads are making.
+  private static let callsElsewhere = Atomic(0)
 
   static func of(_ owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> SSHSession? {
     owner?.pointee.map { Unmanaged<SSHSession>.fromOpaque($0).takeUnretainedValue() }
@@ -119,7 +130,9 @@ final class SSHSession {
     // Nothing of it is touched here before the future completes, but for `held`, which the callbacks leave alone.
     nonisolated(unsafe) let session = self
     return NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop) {
-      Result { () throws(SSHError) in try body(session) }
+      Self.callsElsewhere.add(1, ordering: .sequentiallyConsistent)
+      defer { Self.callsElsewhere.subtract(1, ordering: .sequentiallyConsistent) }
+      return Result { () throws(SSHError) in try body(session) }
     }
     .assumeIsolated().map { result in
       let held = self.held ?? []
