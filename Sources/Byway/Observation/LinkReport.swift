@@ -9,6 +9,7 @@ public struct LinkReport: Sendable, Hashable {
   public let device: DeviceName?
   /// Its addresses without their options, the better one first.
   public let addresses: [String]
+  /// Whether a request would be carried now.
   public let state: LinkState
   /// Why it is interrupted or down.
   public let reason: String?
@@ -19,11 +20,15 @@ public struct LinkReport: Sendable, Hashable {
 
   /// What a serial line has done since it was opened. Counters only grow; bytes are those on the wire.
   public struct Line: Sendable, Hashable {
+    /// All that this end has put on the wire, repetitions too.
     public let sentBytes: UInt64
+    /// All that has come from the wire, damaged and foreign bytes too.
     public let receivedBytes: UInt64
+    /// Frames that this end has put on the wire.
     public let sentFrames: UInt64
     /// Of those, sent again.
     public let repeatedFrames: UInt64
+    /// Frames that arrived whole, or could be corrected.
     public let receivedFrames: UInt64
     /// Runs of bytes that were not a frame.
     public let damagedFrames: UInt64
