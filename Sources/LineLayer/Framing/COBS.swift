@@ -10,24 +10,42 @@ package enum COBS {
 
   /// Appends what `bytes` become, and the zero that ends the frame.
   package static func encode(_ bytes: [UInt8], into output: inout [UInt8]) {
-    bytes.withUnsafeBufferPointer { bytes in
-      var start = 0
-      while true {
-        let limit = min(start &+ 254, bytes.count)
-        let end = UnsafeRawBufferPointer(bytes).firstZero(from: start, to: limit)
-        output.append(UInt8(truncatingIfNeeded: end &- start &+ 1))
-        if end > start { output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end])) }
-        if end < limit {
-          // The zero itself is implied, and even a last one is followed by a run, if an empty one.
-          start = end &+ 1
-        } else if end == bytes.count {
-          break
-        } else {
-          start = end
-        }
+    output.append(addingCapacity: encodedBound(bytes.count) + 1) { span in
+      span.withUnsafeMutableBufferPointer { buffer, count in
+        count = bytes.withUnsafeBytes { encode($0, into: UnsafeMutableRawBufferPointer(buffer), from: count) }
       }
     }
-    output.append(0)
+  }
+
+  /// - Parameter output: has room for ``encodedBound(_:)`` and a delimiter.
+  /// - Returns: where what was written ends.
+  private static func encode(
+    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, from position: Int
+  ) -> Int {
+    var position = position
+    var start = 0
+    while true {
+      let limit = min(start &+ 254, bytes.count)
+      let end = bytes.firstZero(from: start, to: limit)
+      let length = end &- start
+      output[position] = UInt8(truncatingIfNeeded: length &+ 1)
+      position &+= 1
+      if length > 0 {
+        UnsafeMutableRawBufferPointer(rebasing: output[position..<position &+ length])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        position &+= length
+      }
+      if end < limit {
+        // The zero itself is implied, and even a last one is followed by a run, if an empty one.
+        start = end &+ 1
+      } else if end == bytes.count {
+        break
+      } else {
+        start = end
+      }
+    }
+    output[position] = 0
+    return position &+ 1
   }
 
   /// Decodes in place a frame that has no zero in it. `false` where it is not a result of ``encode(_:into:)``.

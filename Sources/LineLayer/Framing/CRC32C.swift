@@ -29,6 +29,11 @@ package struct CRC32C {
     }
   }
 
+  /// The eight bytes of a number in network byte order.
+  mutating func update(bigEndian word: UInt64) {
+    withUnsafeBytes(of: word.bigEndian) { update($0) }
+  }
+
   package init() {}
 
   package mutating func update(_ bytes: [UInt8]) {

@@ -159,13 +159,7 @@ package enum FrameCodec {
 
   static func checksum(of body: ArraySlice<UInt8>, seal: SessionID?) -> UInt32 {
     var checksum = CRC32C()
-    if let seal {
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(8)
-      append(seal.session, to: &bytes)
-      append(seal.incarnation, to: &bytes)
-      checksum.update(bytes)
-    }
+    if let seal { checksum.update(bigEndian: UInt64(seal.session) << 32 | UInt64(seal.incarnation)) }
     body.withUnsafeBytes { checksum.update($0) }
     return checksum.value
   }
