@@ -28,8 +28,19 @@ extension HTTP1ServerSession {
     case (.inHead(let start), _): start + timeouts.head
     case (.unread(let start), _): start + timeouts.unread
     case (.closing(let end), _), (.lingering(let end), _): end
-    case (.exchanging, _), (.ended, _): nil
+    case (.exchanging(let exchange), _): probeAt(exchange)
+    case (.ended, _): nil
     }
+  }
+
+  /// When a client that has ended its direction is asked whether it is still there. Only what is written to it tells: who has gone
+  /// refuses it, and who waits passes over a `100 Continue` that it has not asked for (RFC 9110 §15.2.1). `nil` where nothing may be
+  /// written now.
+  private func probeAt(_ exchange: Exchange) -> NIODeadline? {
+    guard case .ended(let probeAt) = input, case .whole = exchange.request, case .awaited = exchange.response,
+      exchange.context.version == .v1_1
+    else { return nil }
+    return probeAt
   }
 
   package func handleTimeout(at now: NIODeadline) {
@@ -40,7 +51,11 @@ extension HTTP1ServerSession {
     case .inHead:
       pending = refuse(HTTP1Failure(.incomplete(.inHead), "The request's head did not arrive in time.", status: 408))
     case .unread, .closing, .lingering: end(.abort(byReset: false))
-    case .exchanging, .ended: break
+    case .exchanging:
+      input = .ended(probeAt: now + timeouts.probeAgain)
+      // What already waits for it asks as well.
+      if output.isEmpty { informational([":status": "100"]) }
+    case .ended: break
     }
   }
 

@@ -22,6 +22,9 @@ package final class HTTP1ServerSession: ConnectionSession {
     package var linger = TimeAmount.seconds(2)
     /// For a request that is on its way when no more are accepted.
     package var lastCall = TimeAmount.seconds(1)
+    /// For a response to begin once the client has ended its direction; then it is asked, again and again, whether it is still there.
+    package var probe = TimeAmount.seconds(1)
+    package var probeAgain = TimeAmount.seconds(10)
 
     package init() {}
   }
@@ -62,6 +65,13 @@ package final class HTTP1ServerSession: ConnectionSession {
     var response = Response.awaited
   }
 
+  /// The client's direction.
+  enum Input {
+    case open
+    /// Which looks the same when the client has gone and when it only has no more to say: see ``isProbed``.
+    case ended(probeAt: NIODeadline)
+  }
+
   /// Which requests are served.
   enum Acceptance {
     case all
@@ -80,7 +90,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   var gate = ReadGate()
   var state: State
   var pending: HTTP1ServerEvent?
-  private(set) var isInputEnded = false
+  var input = Input.open
   private var hasServed = false
   private(set) var acceptance = Acceptance.all
   /// As it was told last.
@@ -207,12 +217,16 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   package func receiveEnd(at now: NIODeadline) {
     self.now = now
-    isInputEnded = true
+    if !isInputEnded { input = .ended(probeAt: now + timeouts.probe) }
     switch state {
     case .closing: ending = .close(within: timeouts.unread)
     case .lingering: end(.abort(byReset: false))
     case .idle, .inHead, .exchanging, .unread, .ended: parser.receiveEnd()
     }
+  }
+
+  var isInputEnded: Bool {
+    if case .ended = input { true } else { false }
   }
 
   package func nextEvent() -> HTTP1ServerEvent? {

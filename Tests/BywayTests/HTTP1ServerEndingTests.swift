@@ -53,6 +53,16 @@ import Testing
     #expect(try await server.client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
   }
 
+  @Test("a client over TCP that goes away while it waits cancels its exchange, without a word from the handler")
+  func leaving() async throws {
+    var timeouts = ServerConfiguration.Timeouts()
+    timeouts.probe = .milliseconds(10)
+    let server = try await HTTP1ServerFixture("GET / HTTP/1.1\r\nHost: here\r\n\r\n", timeouts: timeouts)
+    let exchange = try await server.handler.exchange()
+    server.client.close()
+    #expect(try await exchange.cancelled().code == .cancelled)
+  }
+
   @Test("a client that goes away cancels its exchange", arguments: ["", "HTTP/1.1 200 OK"])
   func abort(after response: String) async throws {
     let server = try await HTTP1ServerFixture()

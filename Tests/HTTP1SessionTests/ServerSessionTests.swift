@@ -57,6 +57,36 @@ import Testing
     #expect(server.session.ending == nil)
   }
 
+  @Test("a client that has ended its direction and waits is asked whether it is still there, until its response begins")
+  func probed() throws {
+    let server = ServerEnd()
+    server.receive(Self.get)
+    server.receiveEnd()
+    #expect(server.take() == ["head /1", "end"] && server.sent() == "")
+    server.pass(.milliseconds(999))
+    #expect(server.sent() == "")
+    server.pass(.milliseconds(1))
+    #expect(server.sent() == "HTTP/1.1 100 Continue\r\n\r\n")
+    server.pass(.seconds(9))
+    #expect(server.sent() == "")
+    server.pass(.seconds(11))
+    #expect(server.sent() == "HTTP/1.1 100 Continue\r\n\r\n", "one waits for it: no more are added")
+    try server.respond(200, "late")
+    #expect(server.session.nextDeadline.map { $0 > server.now + .minutes(1) } ?? true)
+    #expect(server.sent().hasPrefix("HTTP/1.1 200 OK\r\n"))
+  }
+
+  @Test(
+    "nothing is written to one that may not understand it, or that has not said all",
+    arguments: ["GET / HTTP/1.0\r\n\r\n", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf"])
+  func notProbed(request: String) throws {
+    let server = ServerEnd()
+    server.receive(request)
+    if request.hasPrefix("GET") { server.receiveEnd() }
+    server.pass(.minutes(2))
+    #expect(server.sent() == "")
+  }
+
   @Test("a response before the end of a request with content ends the connection, without it the connection serves on")
   func early() throws {
     let content = ServerEnd()

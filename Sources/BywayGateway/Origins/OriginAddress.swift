@@ -11,8 +11,10 @@ extension Origin.Address {
         bootstrap(on: eventLoop, by: deadline).connect(unixDomainSocketPath: path)
       }
     case .tcp(let host, let port), .tls(let host, let port, _):
-      bootstrap(on: eventLoop, by: deadline).channelOption(.tcpOption(.tcp_nodelay), value: 1).keepingAlive()
-        .connect(host: host, port: port)
+      TCPKeepAlive.options.reduce(
+        bootstrap(on: eventLoop, by: deadline).channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      ) { $0.channelOption($1.option, value: $1.value) }
+      .connect(host: host, port: port)
     }
   }
 

@@ -14,7 +14,11 @@ enum TCPListener {
   ) async throws -> any Listener {
     let server: any Channel
     do {
-      server = try await ServerBootstrap(group: context.group)
+      let bootstrap = TCPKeepAlive.options.reduce(ServerBootstrap(group: context.group)) {
+        $0.childChannelOption($1.option, value: $1.value)
+      }
+      server =
+        try await bootstrap
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .serverChannelOption(.backlog, value: mostWaiting)
         .serverChannelInitializer { $0.acceptWithin(context, on: address) }
