@@ -141,6 +141,7 @@ struct Delivery {
           }
         }
         users.rules.header?.remove(from: &request.fields)
+        users.rules.removeOwnLogins(of: visitor.name, from: &request.fields)
         let exchange = UserExchange(hiding: users.rules.header, respondingTo: sink)
         delivery.begin(request, for: addressee, through: exchange)
         return exchange

@@ -232,4 +232,30 @@ import Testing
     await proxy.stop(within: .zero)
     for gateway in [liar, printer, scanner] { await gateway.stop(within: .zero) }
   }
+
+  @Test("a name that a certificate has is not taken by one who only says it at another hub; the other way round it is")
+  func mixedHubs() async throws {
+    let certificates = try await Certificates()
+    let (secret, plain) = (try Endpoint.freePort(), "loopback:hub-\(UInt64.random(in: 0 ... .max))")
+    let options = "\(certificates.server.options)&ca=\(certificates.authority)"
+    let proxy = try await Proxy.start(
+      proxy(hubs: ["tls://127.0.0.1:\(secret)?\(options)&open=listen", "\(plain)?open=listen"]))
+    func certified() async throws -> Gateway {
+      let identity = try await certificates.issue("printer", names: "DNS:printer")
+      return try await gateway(
+        "printer", at: "tls://127.0.0.1:\(secret)?\(identity.options)&ca=\(certificates.authority)&open=dial",
+        says: "true one")
+    }
+    let first = try await gateway("printer", at: "\(plain)?open=dial", says: "liar")
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the liar" })
+    let printer = try await certified()
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the true one" })
+    let second = try await gateway("printer", at: "\(plain)?open=dial", says: "liar")
+    // Who comes later at the same hub has been asked later.
+    let camera = try await gateway("camera", at: "\(plain)?open=dial")
+    #expect(try await eventually { try await get("camera", of: proxy) == "200 the camera" })
+    #expect(try await get("printer", of: proxy) == "200 the true one")
+    await proxy.stop(within: .zero)
+    for gateway in [first, printer, second, camera] { await gateway.stop(within: .zero) }
+  }
 }

@@ -106,7 +106,7 @@ import TransportTestSupport
         hub = InboundHub(
           link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostGuests: mostGuests,
           logger: record.logger
-        ) { [upstreams] claim, _ in upstreams[claim.name?.text ?? ""] }
+        ) { [upstreams] claim, _, _ in upstreams[claim.name?.text ?? ""] }
         hub?.start()
       }.get()
     }

@@ -16,7 +16,7 @@ extension DeviceTable {
       let hub = InboundHub(
         link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
         limit: directory.mostDialed, logger: terms.logger
-      ) { [weak self] claim, address in self?.gateway(claim, at: address) }
+      ) { [weak self] claim, address, isCertified in self?.gateway(claim, isCertified: isCertified, at: address) }
       try await hub.listen()
       preparation.hubs[link.address.text] = hub
     }
@@ -44,13 +44,18 @@ extension DeviceTable {
     for device in dialed.all { device.follow(terms, sharing: directory.sharing) }
   }
 
-  /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken.
-  private func gateway(_ claim: DeviceClaim, at address: LinkAddress) -> HTTP2Upstream? {
+  /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken: also not one that a
+  /// certificate has verified, by somebody who only says it at another hub. Who has the certificate takes it from such a one.
+  private func gateway(_ claim: DeviceClaim, isCertified: Bool, at address: LinkAddress) -> HTTP2Upstream? {
     guard let name = claim.name, !directory.hasGiven(name) else { return nil }
     dialed.tidy(at: eventLoop.now)
+    if let known = dialed[name], known.isCertified != isCertified {
+      guard isCertified else { return nil }
+      dialed.forget(name)
+    }
     let device = dialed.device(named: name) {
       OpenDevice(
-        name, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
+        name, isCertified: isCertified, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
     }
     device?.title = claim.title?.text
     return device?.gateways

@@ -53,6 +53,10 @@ struct DialedDevices {
     }
   }
 
+  mutating func forget(_ name: DeviceName) {
+    devices.removeValue(forKey: name)?.upstream.retire()
+  }
+
   /// Who is there has a name before who was.
   private mutating func forgetLongestAway() -> Bool {
     let away = devices.compactMap { name, device in device.upstream.status.lastSeen.map { (since: $0, name: name) } }

@@ -31,6 +31,8 @@ package final class OpenDevice: @unchecked Sendable {
   var title: String?
   /// Another one whenever another device may be behind it; on the event loop.
   var incarnation: UInt64 { gateways?.incarnation ?? 0 }
+  /// Its gateways have shown certificates with its name.
+  let isCertified: Bool
   private let roads: [LinkAddress]
   private let inbound: InboundLink?
   private let eventLoop: any EventLoop
@@ -43,6 +45,7 @@ package final class OpenDevice: @unchecked Sendable {
     self.roads = roads.map(\.address)
     self.eventLoop = eventLoop
     gateways = nil
+    isCertified = false
     let dialers = roads.map { Dialer($0, logger: terms.logger) }
     inbound = dialers.first?.inbound
     upstream = roads.makeUpstream(
@@ -54,14 +57,16 @@ package final class OpenDevice: @unchecked Sendable {
   /// A device whose gateways dial a hub.
   /// - Parameters:
   ///   - name: that they say.
+  ///   - isCertified: and have a certificate for.
   ///   - hub: the address that they dial, as bound.
   ///   - sharing: what becomes of the name where several claim it.
   ///   - siblings: beneath which the names stand.
   init(
-    _ name: DeviceName, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: Siblings,
+    _ name: DeviceName, isCertified: Bool, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: Siblings,
     on eventLoop: any EventLoop
   ) {
     roads = [hub]
+    self.isCertified = isCertified
     self.eventLoop = eventLoop
     inbound = nil
     let gateways = HTTP2Upstream.ofGateways(

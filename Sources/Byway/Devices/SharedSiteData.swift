@@ -60,16 +60,29 @@ extension DeviceHosts {
   // MARK: Clear-Site-Data
 
   /// `"cookies"` are those of the registrable domain (W3C Clear Site Data), which devices share; all else belongs to an origin.
+  ///
+  /// Browsers cut the field at each comma, within quotation marks too: so it is read here, and what is not plainly a kind goes.
   private func keepCookies(in fields: inout FieldSection) {
-    let kinds = fields.lines.filter { $0.field == .clearSiteData }.flatMap { ListMembers(fields.value(of: $0)) }
+    let kinds = fields.lines.filter { $0.field == .clearSiteData }.flatMap {
+      fields.value(of: $0).split(separator: ",").map { $0.trimmed }
+    }
     let kept = kinds.flatMap { kind in
-      switch kind.unquoted {
-      case "cookies": [String]()
-      case "*": ["\"cache\"", "\"storage\"", "\"executionContexts\""]
-      default: [kind]
+      switch kind.lowercased() {
+      case "\"cookies\"": [String]()
+      case "\"*\"", "*": ["\"cache\"", "\"storage\"", "\"executionContexts\""]
+      default: Self.isKind(kind) ? [kind] : []
       }
     }
     fields.remove(.clearSiteData)
     if !kept.isEmpty { fields.append(.clearSiteData, kept.joined(separator: ", ")) }
+  }
+
+  /// Letters in quotation marks, and behind a colon what is meant.
+  private static func isKind(_ text: String) -> Bool {
+    let bytes = text.utf8
+    return bytes.count > 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
+      && bytes.dropFirst().dropLast().allSatisfy { byte in
+        byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      }
   }
 }

@@ -10,7 +10,17 @@ public final class ConnectionLimit: Sendable {
     var open = 0
     var waiting: [@Sendable () -> Void] = []
     var makeRoom: (@Sendable () -> Void)?
+    /// Of whom nothing is known yet, who has come first in front.
+    var strangers: [Stranger] = []
   }
+
+  private struct Stranger {
+    let channel: any Channel
+    let since: NIODeadline
+  }
+
+  /// How long a stranger may take to become known where others wait. An honest one needs a round trip or two.
+  private static let patience = TimeAmount.milliseconds(500)
 
   package let maximum: Int
   private let state = Mutex(State())
@@ -29,14 +39,21 @@ public final class ConnectionLimit: Sendable {
     channel.closeFuture.whenComplete { _ in self.closed() }
   }
 
+  /// A connection whose far end has yet to show who it is, as in a handshake of TLS: it gives way where others wait, as who says nothing
+  /// would otherwise keep out who has something to say.
+  package func count(stranger channel: any Channel, until known: EventLoopFuture<Void>) {
+    state.withLock { $0.strangers.append(Stranger(channel: channel, since: .now())) }
+    known.whenComplete { _ in self.state.withLock { $0.strangers.removeAll { $0.channel === channel } } }
+  }
+
   /// Says when to look again, once; it may be too late by then. Meanwhile idle connections are asked to go.
   package func whenRoom(_ look: @escaping @Sendable () -> Void) {
-    let (hasRoom, makeRoom) = state.withLock { state in
+    let hasRoom = state.withLock { state in
       let hasRoom = state.open < maximum
       if !hasRoom { state.waiting.append(look) }
-      return (hasRoom, state.makeRoom)
+      return hasRoom
     }
-    if hasRoom { look() } else { makeRoom?() }
+    if hasRoom { look() } else { askForRoom() }
   }
 
   /// - Parameter makeRoom: closes connections that nobody needs, if there are any.
@@ -46,7 +63,12 @@ public final class ConnectionLimit: Sendable {
 
   /// Asks once more for what was idle for too short a time.
   package func askForRoom() {
-    state.withLock(\.makeRoom)?()
+    let end = NIODeadline.now() - Self.patience
+    let (makeRoom, late) = state.withLock { state in
+      (state.makeRoom, state.strangers.prefix { $0.since < end })
+    }
+    for stranger in late { stranger.channel.close(promise: nil) }
+    makeRoom?()
   }
 
   private func closed() {

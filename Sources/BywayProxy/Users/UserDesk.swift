@@ -27,7 +27,7 @@ final class UserDesk {
       case .missing: break
       case .user(let user):
         fields.remove(.proxyAuthorization)
-        removeOwnLogin(of: user, from: &fields)
+        rules.removeOwnLogins(of: user, from: &fields)
         return .known(.user(user, by: .header))
       case .several: return .unknown(.ambiguous("More than one field \(header.name) names a user."))
       case .notAName: return .unknown(.nobody("What \(header.name) says is not a user: a name has \(UserName.rule)."))
@@ -37,7 +37,7 @@ final class UserDesk {
     let certified = entrance.certifiedUser(by: rules)
     if case .some(.some(let user)) = certified {
       fields.remove(.proxyAuthorization)
-      removeOwnLogin(of: user, from: &fields)
+      rules.removeOwnLogins(of: user, from: &fields)
       return .known(.user(user, by: .certificate))
     }
     if rules.passwords != nil { return claim(&fields, isForProxy ? .proxyAuthorization : .authorization, entrance) }
@@ -51,17 +51,14 @@ final class UserDesk {
           : "The certificate is not a user's: that has one e-mail name or one common name, and no DNS names."))
   }
 
-  /// A login that is for this proxy, or by which a reverse proxy has known the user, is not the device's.
-  private func removeOwnLogin(of user: UserName, from fields: inout FieldSection) {
-    BasicLogin.remove(from: &fields) { [passwords = rules.passwords] in $0 == user || passwords?[$0] != nil }
-  }
-
   private func claim(_ fields: inout FieldSection, _ field: BasicLogin.Field, _ entrance: Entrance) -> Identity {
     guard entrance.keepsPasswords else {
       return .unknown(.nobody("Passwords are not taken over a connection that others can read: use https."))
     }
     let reading = BasicLogin.take(field, from: &fields)
     fields.remove(.proxyAuthorization)
+    // Clients may have one login for the proxy and for all that is behind it.
+    if field == .proxyAuthorization { rules.removeOwnLogins(of: nil, from: &fields) }
     switch reading {
     case .missing: return .unknown(.login(field, isWrong: false))
     case .other: return .unknown(.login(field, isWrong: true))

@@ -1,4 +1,5 @@
 package import Byway
+import HTTPWire
 
 /// Who comes to a proxy, how that is known, and what they may use: all from files, read anew at each reload. A value.
 package struct UserRules: Sendable {
@@ -18,6 +19,12 @@ package struct UserRules: Sendable {
     self.passwords = passwords
     self.header = header
     self.certified = certified
+  }
+
+  /// A login that is for this proxy, or by which a reverse proxy has known the user, is not the device's.
+  func removeOwnLogins(of user: UserName?, from fields: inout FieldSection) {
+    guard user != nil || passwords != nil else { return }
+    BasicLogin.remove(from: &fields) { [passwords] in $0 == user || passwords?[$0] != nil }
   }
 
   /// Whether what somebody has begun may go on by these rules.

@@ -90,6 +90,10 @@ import Testing
         + "Authorization: Basic ZGV2aWNlOm93bg==")
     #expect(proxied.contains("this is the printer") && proxied.contains("uthorization: Basic ZGV2aWNlOm93bg=="))
     #expect(!proxied.lowercased().contains("proxy-authorization:"))
+    let twice = try await house.exchange(
+      "GET http://printer.localhost/ HTTP/1.1\r\nHost: printer.localhost\r\nProxy-Authorization: \(login)\r\n"
+        + "Authorization: \(login)")
+    #expect(twice.contains("this is the printer") && !twice.lowercased().contains("authorization"))
     await house.stop()
   }
 
@@ -139,6 +143,9 @@ import Testing
     #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
     try await client.send("GET / HTTP/1.1\r\nHost: printer.localhost\r\nAuthorization: Basic ZGV2aWNlOm93bg==\r\n\r\n")
     #expect(try await client.receive(through: "ZGV2aWNlOm93bg==").contains("this is the printer"))
+    try await client.send(
+      "GET / HTTP/1.1\r\nHost: printer.localhost\r\nAuthorization: \(UserHouse.basic("alice"))\r\nX: last\r\n\r\n")
+    #expect(try await !client.receive(through: "x: last").lowercased().contains("authorization"))
     try await client.send("GET / HTTP/1.1\r\nHost: lobby.localhost\r\nConnection: close\r\n\r\n")
     #expect(try await client.receiveToEnd().contains("HTTP/1.1 421"))
     let other = try await house.exchange(

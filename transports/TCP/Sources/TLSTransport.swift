@@ -97,9 +97,10 @@ public struct TLSTransport: Transport {
     return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context, reread: reread) {
       [handshakeLimit] channel in
       channel.eventLoop.makeCompletedFuture {
-        _ = try TLSHandshake.add(
+        let agreed = try TLSHandshake.add(
           to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
           words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, log: log)
+        context.connections.count(stranger: channel, until: agreed.map { _ in })
       }
       .flatMap { channel.prepareForHandover(to: queue) }
     }

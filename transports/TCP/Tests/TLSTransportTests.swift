@@ -209,6 +209,28 @@ import TransportTestSupport
     }
   }
 
+  @Test("who says nothing gives way to who has something to say, when the connections are all taken")
+  func strangers() async throws {
+    try await withParties { ca, server, client in
+      var context = LinkContext.test()
+      context.connections = ConnectionLimit(2)
+      let listener = try await transport.listen(
+        on: LinkAddress("tls://127.0.0.1:0?ca=\(ca.authority)&\(server.options)"), context: context)
+      let port = try #require(listener.address.hostPort().port)
+      var mute: [any Channel] = []
+      for _ in 0..<6 {
+        mute.append(try await TCPTransport().connect(to: LinkAddress("tcp://127.0.0.1:\(port)"), context: .test()))
+      }
+      // Long before a handshake that does not end is given up.
+      let near = try await connect(listener, "ca=\(ca.authority)&\(client.options)")
+      let far = try #require(try await nextChannel(of: listener))
+      try await near.writeAndFlush(ByteBuffer(string: "hello")).get()
+      #expect(try await far.received(count: 5).text == "hello")
+      for channel in mute + [near, far] { channel.close(promise: nil) }
+      await listener.close()
+    }
+  }
+
   /// The dialing end trusts one authority: the system's take a while to read.
   private func withPlainListener(_ body: (any Listener, LinkAddress) async throws -> Void) async throws {
     let ca = try await Certificates()

@@ -20,7 +20,7 @@ package final class InboundHub: @unchecked Sendable {
   private let eventLoop: any EventLoop
   private let configuration: HTTP2Upstream.Configuration
   private let hop: String?
-  private let upstream: (DeviceClaim, LinkAddress) -> HTTP2Upstream?
+  private let upstream: (DeviceClaim, LinkAddress, Bool) -> HTTP2Upstream?
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
@@ -39,12 +39,12 @@ package final class InboundHub: @unchecked Sendable {
   ///   - siblings: beneath which the devices' names stand.
   ///   - limit: of the connections to it, so that those who use the devices have the rest of the descriptors.
   ///   - mostGuests: who are asked at once.
-  ///   - upstream: for what a gateway says of itself, and the address that it has dialed: such as `HTTP2Upstream.ofGateways` makes. Without
+  ///   - upstream: for what a gateway says of itself, the address that it has dialed, and whether a certificate has shown that it is called so: such as `HTTP2Upstream.ofGateways` makes. Without
   ///     one the gateway is sent away. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostGuests: Int = usualGuests, logger: Logger,
-    upstream: @escaping (DeviceClaim, LinkAddress) -> HTTP2Upstream?
+    upstream: @escaping (DeviceClaim, LinkAddress, _ isCertified: Bool) -> HTTP2Upstream?
   ) {
     self.mostGuests = mostGuests
     self.link = InboundLink(link, limit: limit, logger: logger)
@@ -136,7 +136,7 @@ package final class InboundHub: @unchecked Sendable {
         ])
       return
     }
-    if let upstream = upstream(claim, address) { return upstream.adopt(connection) }
+    if let upstream = upstream(claim, address, names != nil) { return upstream.adopt(connection) }
     connection.drain()
     tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])
   }
