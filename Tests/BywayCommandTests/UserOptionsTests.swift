@@ -91,6 +91,7 @@ extension Parsing {
         ("listen = unix:/run/p; hub = tls://0.0.0.0:7000?cert=c&key=k&ca=a&clients=any", "gateways need certificates"),
         ("listen = 127.0.0.1:0; RIGHTS; USERS; replay = /tmp/x", "gives everybody what one user was told"),
         ("listen = 127.0.0.1:0; RIGHTS; USERS; record = /tmp/x", "gives everybody what one user was told"),
+        ("listen = 127.0.0.1:0; RIGHTS; USERS; inspect = 127.0.0.1:0", "write inspect = unix:PATH"),
         ("listen = 127.0.0.1:0; RIGHTS; users = /nothing/there", "Cannot read /nothing/there"),
       ])
     func refused(text: String, words: String) {

@@ -63,6 +63,13 @@ import Testing
     }
     let list = await proxy.devices()
     #expect(list.map(\.name?.text) == ["camera", "printer"] && list.map(\.title) == [nil, "In the hall"])
+    // A title is the one of who has the requests.
+    let rival = try await gateway("printer", at: "\(hub)?open=dial", title: "Not in the hall", says: "rival")
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the rival" })
+    #expect(await proxy.devices().map(\.title) == [nil, "Not in the hall"])
+    await rival.stop(within: .zero)
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the printer" })
+    #expect(await proxy.devices().map(\.title) == [nil, "In the hall"])
     await camera.stop(within: .zero)
     #expect(try await eventually { try await get("camera", of: proxy).hasPrefix("503") })
     #expect(try await get("printer", of: proxy) == "200 the printer")

@@ -103,6 +103,9 @@ final class HTTP2ClientConnection {
   /// Why it is about to end.
   var failure: BywayError? { session.failure.map(explain) ?? refusal }
 
+  /// What the far end says that it is called, where it was asked.
+  var title: String?
+
   /// Exchanges that run on it.
   var load: Int { exchanges.count }
 

@@ -53,11 +53,9 @@ extension DeviceTable {
       guard isCertified else { return nil }
       dialed.forget(name)
     }
-    let device = dialed.device(named: name) {
+    return dialed.device(named: name) {
       OpenDevice(
         name, isCertified: isCertified, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
-    }
-    device?.title = claim.title?.text
-    return device?.gateways
+    }?.gateways
   }
 }

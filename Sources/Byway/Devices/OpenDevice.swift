@@ -27,8 +27,8 @@ package final class OpenDevice: @unchecked Sendable {
   /// The same, where gateways dial a hub.
   let gateways: HTTP2Upstream?
   private let owned: OwnedUpstream
-  /// What its gateway says that it is called; on the event loop.
-  var title: String?
+  /// What its gateway says that it is called, where it dials; on the event loop.
+  var title: String? { gateways?.title }
   /// Another one whenever another device may be behind it; on the event loop.
   var incarnation: UInt64 { gateways?.incarnation ?? 0 }
   /// Its gateways have shown certificates with its name.

@@ -74,6 +74,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   var others: [HTTP2ClientConnection] = []
   /// Another one, never seen before, whenever another far end may answer.
   private(set) var incarnation = UInt64.random(in: .min ... .max)
+  /// What the far end that was used last says that it is called.
+  private(set) var title: String?
 
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
@@ -200,7 +202,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     set { configuration.patience = newValue }
   }
 
-  func farEndChanged() { incarnation = .random(in: .min ... .max) }
+  func farEndChanged() {
+    incarnation = .random(in: .min ... .max)
+    if case .connected(let connection) = state { title = connection.title }
+  }
 
   var sharing: GatewaySharing {
     get { configuration.sharing }

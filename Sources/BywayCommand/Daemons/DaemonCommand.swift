@@ -57,6 +57,8 @@ protocol MemberConfiguration: Sendable {
   var observers: [any ExchangeObserver] { get set }
   var tally: ExchangeTally? { get set }
   var audit: (any AuditLog)? { get set }
+  /// What one user is told is not for another.
+  var tellsUsersApart: Bool { get }
 }
 
 extension MemberConfiguration {

@@ -116,7 +116,9 @@ extension DaemonPlan.Source {
     let plan = DaemonPlan(daemon: daemon, members: members, places: places)
     do {
       let links = members.flatMap { $0.member.options.links(of: $0.member.configuration) }
-      try daemon.observation.check(transports, besides: links.map(\.link))
+      try daemon.observation.check(
+        transports, besides: links.map(\.link),
+        tellingUsersApart: members.contains { $0.member.configuration.tellsUsersApart })
     } catch {
       failures.append(error.asFailure)
     }

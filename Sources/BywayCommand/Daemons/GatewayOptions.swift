@@ -178,6 +178,7 @@ struct GatewayOptions: MemberOptions {
 }
 
 extension GatewayConfiguration: MemberConfiguration {
+  var tellsUsersApart: Bool { false }
   /// A gateway knows no users.
   var audit: (any AuditLog)? {
     get { nil }

@@ -136,4 +136,6 @@ struct ProxyOptions: MemberOptions {
   }
 }
 
-extension ProxyConfiguration: MemberConfiguration {}
+extension ProxyConfiguration: MemberConfiguration {
+  var tellsUsersApart: Bool { users != nil }
+}

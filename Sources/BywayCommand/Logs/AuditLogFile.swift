@@ -6,7 +6,7 @@ import Primitives
 import Synchronization
 
 /// Writes who uses which device, and who is refused: a JSON object on each line. On a thread of its own, so that a slow disk holds up no
-/// request; lines that find no room are counted, and the count is a line. Safe on any thread.
+/// request; lines that find no room, there or on the disk, are counted, and the count is a line. Safe on any thread.
 final class AuditLogFile: AuditLog {
   /// Lines that may wait.
   private static let limit = 4096
@@ -40,8 +40,7 @@ final class AuditLogFile: AuditLog {
     }
     guard let lost else { return }
     worker.async {
-      if lost > 0 { self.writer.write(["time": .string(time.timestamp), "event": "lost", "lines": .number(lost)]) }
-      self.writer.write(event.json(at: time))
+      self.writer.write(event.json(at: time), behind: lost, at: time)
       self.state.withLock { $0.waiting -= 1 }
     }
   }
@@ -62,20 +61,34 @@ private final class AuditLogWriter: @unchecked Sendable {
   private var file: AccessLogFile
   private let logger: Logger
   private var hasFailed = false
+  /// Lines that have found no room, and of which the log has yet to tell.
+  private var lost = 0
 
   init(_ file: AccessLogFile, logger: Logger) {
     self.file = file
     self.logger = logger
   }
 
-  func write(_ line: JSON) {
+  /// - Parameter lost: lines before it that are not written.
+  func write(_ line: JSON, behind lost: Int, at time: WallTime) {
+    self.lost += lost
+    if self.lost > 0,
+      write(["time": .string(time.timestamp), "event": "lost", "lines": .number(self.lost)]) { self.lost = 0 }
+    if !write(line) { self.lost += 1 }
+  }
+
+  private func write(_ line: JSON) -> Bool {
     let outcome = Array("\(line)\n".utf8).withUnsafeBytes { file.write($0) }
-    guard outcome.lost > 0 else { return hasFailed = false }
+    guard outcome.lost > 0 else {
+      hasFailed = false
+      return true
+    }
     if !hasFailed {
       logger.error(
         "The audit log cannot be written", metadata: ["reason": "\(outcome.reason.map { "\($0)" } ?? "unknown")"])
     }
     hasFailed = true
+    return false
   }
 
   func reopen() {

@@ -81,10 +81,18 @@ struct ObservationOptions: ParsableArguments {
     }
   }
 
-  /// - Parameter links: of all gateways and proxies.
+  /// - Parameters:
+  ///   - links: of all gateways and proxies.
+  ///   - tellsUsersApart: what one of their users is told is not for another.
   /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
-  func check(_ transports: TransportRegistry, besides links: [Link]) throws {
+  func check(_ transports: TransportRegistry, besides links: [Link], tellingUsersApart tellsUsersApart: Bool) throws {
     _ = try self.links(in: transports)
+    if tellsUsersApart, let inspect, try inspectLink(in: transports)?.address.scheme == "tcp" {
+      throw CommandFailure(
+        .usage,
+        "--inspect \(inspect) shows everybody on this machine what one user was told: where --rights tells users apart, write "
+          + "--inspect unix:PATH, which only the user that this runs as can open.")
+    }
     if inspect == nil {
       let alone = [("--inspect-bodies", inspectBodies != nil), ("--inspect-secrets", inspectSecrets)].first(where: \.1)
       if let alone { throw CommandFailure(.usage, "\(alone.0) says how --inspect ADDRESS shows things: add that.") }

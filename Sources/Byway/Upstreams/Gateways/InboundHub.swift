@@ -136,7 +136,10 @@ package final class InboundHub: @unchecked Sendable {
         ])
       return
     }
-    if let upstream = upstream(claim, address, names != nil) { return upstream.adopt(connection) }
+    if let upstream = upstream(claim, address, names != nil) {
+      connection.title = claim.title?.text
+      return upstream.adopt(connection)
+    }
     connection.drain()
     tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])
   }

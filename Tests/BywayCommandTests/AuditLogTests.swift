@@ -1,0 +1,31 @@
+import BywayProxy
+import Foundation
+import Logging
+import TestTools
+import Testing
+
+@testable import BywayCommand
+
+@Suite struct AuditLogTests {
+  @Test("lines that the disk has no room for are counted, and the count is a line as soon as there is some")
+  func full() async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/audit"
+      // What is written to a device without room goes nowhere; the file takes its place as a rotation would.
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+      let log = try AuditLogFile(path, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      for times in 1...3 { log.record(.beganMore(name: "alice", times: times)) }
+      await log.finish()
+      try FileManager.default.removeItem(atPath: path)
+      log.reopen()
+      log.record(.beganMore(name: "alice", times: 4))
+      log.record(.beganMore(name: "alice", times: 5))
+      await log.finish()
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      try #require(lines.count == 3)
+      #expect(lines[0].contains(#""event": "lost""#) || lines[0].contains(#""event":"lost""#))
+      #expect(lines[0].contains(#""lines":3"#) || lines[0].contains(#""lines": 3"#))
+      #expect(lines[1].contains("4") && lines[2].contains("5"))
+    }
+  }
+}
