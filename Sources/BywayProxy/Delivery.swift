@@ -142,7 +142,7 @@ struct Delivery {
         }
         users.rules.header?.remove(from: &request.fields)
         users.rules.removeOwnLogins(of: visitor.name, from: &request.fields)
-        let exchange = UserExchange(hiding: users.rules.header, respondingTo: sink)
+        let exchange = UserExchange(hiding: users.rules.header, within: way.held, respondingTo: sink)
         delivery.begin(request, for: addressee, through: exchange)
         return exchange
       })

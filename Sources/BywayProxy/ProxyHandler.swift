@@ -34,7 +34,7 @@ final class ProxyHandler: ExchangeHandler {
         return DiscardingRequestSink()
       }
     }
-    let exchange = UserExchange(hiding: users.rules.header, respondingTo: sink)
+    let exchange = UserExchange(hiding: users.rules.header, within: way.held, respondingTo: sink)
     receive(request, for: addressee, isForProxy: isForProxy, users, exchange)
     return exchange
   }

@@ -31,6 +31,7 @@ final class ProxyWay: @unchecked Sendable {
   private let watchers = WatcherSeats()
   let audit: AuditDesk
   let sessions = UserSessions()
+  let held = HeldContent()
   let hop: String
   private let checker = PasswordChecker()
   private let finder: DeviceFinder

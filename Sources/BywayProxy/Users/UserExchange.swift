@@ -25,6 +25,7 @@ final class UserExchange: RequestSink {
   }
 
   private let header: UserHeader?
+  private let room: HeldContent
   private var sink: (any ResponseSink)?
   private var state = State.waiting(isWhole: false)
   /// Chunks may have a byte each: they are one run of bytes here.
@@ -34,9 +35,12 @@ final class UserExchange: RequestSink {
   /// Told once, when it is over.
   private var ended: ((UserExchange) -> Void)?
 
-  /// - Parameter header: that names users, and is no business of a device.
-  init(hiding header: UserHeader?, respondingTo sink: any ResponseSink) {
+  /// - Parameters:
+  ///   - header: that names users, and is no business of a device.
+  ///   - room: for what is held while it waits.
+  init(hiding header: UserHeader?, within room: HeldContent, respondingTo sink: any ResponseSink) {
     self.header = header
+    self.room = room
     self.sink = sink
   }
 
@@ -58,8 +62,7 @@ final class UserExchange: RequestSink {
       let upstream = try begin(request, Answer(to: self))
       guard case .waiting(let isWhole) = state else { return }
       state = .running(upstream)
-      let body = held
-      held = ByteBuffer()
+      let body = takeHeld()
       if body.readableBytes > 0 { upstream.write(body) }
       if isWhole, !isOver { upstream.finish(trailers: trailers.take()) }
     } catch {
@@ -84,10 +87,16 @@ final class UserExchange: RequestSink {
   /// - Returns: whom to tell, the first time.
   private func end() -> (any ResponseSink)? {
     state = .over
-    held = ByteBuffer()
+    _ = takeHeld()
     trailers = nil
     ended.take()?(self)
     return sink.take()
+  }
+
+  private func takeHeld() -> ByteBuffer {
+    defer { held = ByteBuffer() }
+    room.release(held.readableBytes)
+    return held
   }
 
   // MARK: RequestSink
@@ -95,9 +104,12 @@ final class UserExchange: RequestSink {
   func write(_ bytes: ByteBuffer) {
     switch state {
     case .waiting:
-      held.writeImmutableBuffer(bytes)
-      if held.readableBytes > Self.heldLimit {
+      if held.readableBytes + bytes.readableBytes > Self.heldLimit {
         end()?.fail(BywayError(.tooLarge, "Too much was sent before the login was checked.", processing: .none))
+      } else if room.take(bytes.readableBytes) {
+        held.writeImmutableBuffer(bytes)
+      } else {
+        end()?.fail(BywayError(.refused, "Too much was sent before logins were checked: try again.", processing: .none))
       }
     case .running(let upstream): upstream.write(bytes)
     case .over: break

@@ -10,7 +10,7 @@ import Testing
   @Test("what comes byte by byte while a login is checked goes on in one piece")
   func held() {
     let answer = Answer()
-    let exchange = UserExchange(hiding: nil, respondingTo: answer)
+    let exchange = UserExchange(hiding: nil, within: HeldContent(), respondingTo: answer)
     for _ in 0..<100_000 { exchange.write(ByteBuffer(string: "x")) }
     exchange.finish(trailers: nil)
     let upstream = Upstream()
@@ -23,9 +23,23 @@ import Testing
   @Test("more than any sender may be ahead is not held")
   func bounded() {
     let answer = Answer()
-    let exchange = UserExchange(hiding: nil, respondingTo: answer)
+    let exchange = UserExchange(hiding: nil, within: HeldContent(), respondingTo: answer)
     for _ in 0..<10 { exchange.write(ByteBuffer(repeating: 0, count: 1 << 20)) }
     #expect(answer.failure == .tooLarge && exchange.isOver)
+  }
+
+  @Test("what all of them hold is bounded, and there is room again when one of them ends")
+  func boundedTogether() {
+    let (room, answer) = (HeldContent(), Answer())
+    let exchanges = (0..<5).map { _ in UserExchange(hiding: nil, within: room, respondingTo: answer) }
+    for exchange in exchanges.prefix(4) { exchange.write(ByteBuffer(repeating: 0, count: 8 << 20)) }
+    #expect(answer.failure == nil)
+    exchanges[4].write(ByteBuffer(string: "x"))
+    #expect(answer.failure == .refused && exchanges[4].isOver)
+    exchanges[0].cancel(BywayError(.cancelled, "Gone."))
+    let next = UserExchange(hiding: nil, within: room, respondingTo: answer)
+    next.write(ByteBuffer(string: "x"))
+    #expect(!next.isOver)
   }
 
   private final class Answer: ResponseSink {
