@@ -142,7 +142,8 @@ import Testing
     // Browsers find a kind between commas that quotation marks seem to hide.
     let quoted = try await house.exchange("GET /clear-quoted HTTP/1.1\r\nHost: printer.devices.example").lowercased()
     #expect(
-      quoted.contains("clear-site-data: \"y\", \"cache\", \"storage\", \"executioncontexts\", \"cache\"\r\n"), "\(quoted)")
+      quoted.contains("clear-site-data: \"y\", \"cache\", \"storage\", \"executioncontexts\", \"cache\"\r\n"),
+      "\(quoted)")
     await house.stop()
   }
 
@@ -242,7 +243,9 @@ private struct House {
 
   private static func respond(to request: Request, as name: String) async throws -> Response {
     var response = Response(status: .ok, body: Body("this is the \(name)"))
-    let cleared = ["/clear": #""cache", "cookies", "*""#, "/clear-quoted": #""x, "cookies", "y", "*", "cache", "COOKIES""#]
+    let cleared = [
+      "/clear": #""cache", "cookies", "*""#, "/clear-quoted": #""x, "cookies", "y", "*", "cache", "COOKIES""#,
+    ]
     if let kinds = cleared[request.head.path ?? ""] {
       guard let name = HTTPField.Name("Clear-Site-Data") else { return response }
       response.head.headerFields[name] = kinds

@@ -62,7 +62,8 @@ package final class OpenDevice: @unchecked Sendable {
   ///   - sharing: what becomes of the name where several claim it.
   ///   - siblings: beneath which the names stand.
   init(
-    _ name: DeviceName, isCertified: Bool, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing, among siblings: Siblings,
+    _ name: DeviceName, isCertified: Bool, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing,
+    among siblings: Siblings,
     on eventLoop: any EventLoop
   ) {
     roads = [hub]

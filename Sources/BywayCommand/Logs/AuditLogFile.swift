@@ -73,7 +73,10 @@ private final class AuditLogWriter: @unchecked Sendable {
   func write(_ line: JSON, behind lost: Int, at time: WallTime) {
     self.lost += lost
     if self.lost > 0,
-      write(["time": .string(time.timestamp), "event": "lost", "lines": .number(self.lost)]) { self.lost = 0 }
+      write(["time": .string(time.timestamp), "event": "lost", "lines": .number(self.lost)])
+    {
+      self.lost = 0
+    }
     if !write(line) { self.lost += 1 }
   }
 
