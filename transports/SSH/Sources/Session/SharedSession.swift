@@ -123,13 +123,14 @@ final class SharedSession: @unchecked Sendable {
     let page = pool.journal?.open(SSHVisit(settings, server: failure.server), depth: depth)
     try await eventLoop.submit { self.failure = failure }.get()
     let channel = try await transport(settings, failure)
-    page?.note { $0.stage = .connected }
-    let deadline = NIODeadline.now() + pool.limits.login
-    let judge = try await KnownHostsJudge(settings, logger: logger, page: page)
-    let introduction = SSHConnection.Introduction(
-      user: settings.user, judge: judge,
-      plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline), page: page)
     do {
+      page?.note { $0.stage = .connected }
+      let deadline = NIODeadline.now() + pool.limits.login
+      // Whoever gives the link up by now cancels this.
+      let judge = try await KnownHostsJudge(settings, logger: logger, page: page)
+      let introduction = SSHConnection.Introduction(
+        user: settings.user, judge: judge,
+        plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline), page: page)
       try await eventLoop.flatSubmit { self.begin(promise, on: channel, introduction, failure) }.get()
     } catch {
       channel.close(promise: nil)
