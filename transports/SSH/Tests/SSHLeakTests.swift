@@ -16,6 +16,30 @@ import TransportTestSupport
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
   }
 
+  /// To that port, by this process: those that are open here, whatever the other end has done.
+  private static func openConnections(to port: Int) -> Int {
+    let port = String(format: ":%04X", port)
+    guard let table = try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8) else { return .max }
+    return table.split(separator: "\n").count { line in
+      let words = line.split(separator: " ")
+      // Its own end is not closed: established, or only the other one is.
+      return words.count > 3 && words[2].hasSuffix(port) && ["01", "08"].contains(words[3])
+    }
+  }
+
+  @Test("a link that is given up while it connects leaves no connection", .timeLimit(.minutes(1)))
+  func early() async throws {
+    try await SSHRig.with { original async throws in
+      for round in 0..<300 {
+        let rig = SSHRig(server: original.server)
+        let context = LinkContext.test(limit: .milliseconds(Int64(1 + round % 12)))
+        (try? await rig.connect("?command=cat", context: context))?.close(promise: nil)
+      }
+      let port = original.server.port
+      #expect(try await eventually { Self.openConnections(to: port) == 0 })
+    }
+  }
+
   @Test("whenever a link is given up, nothing stays behind", .timeLimit(.minutes(15))) func aborts() async throws {
     var limits = SSHLimits()
     limits.lingering = .milliseconds(20)
