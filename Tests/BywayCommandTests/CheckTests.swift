@@ -44,6 +44,25 @@ import Testing
     #expect(proxy.errorText.contains("line 2: listen: Cannot read /none (cert=)"), "\(proxy.errorText)")
   }
 
+  @Test("the time of a check grows with the number of devices, and not with its square") func many() async throws {
+    let folder = try TemporaryFolder()
+    func time(_ count: Int) async throws -> Duration {
+      var text = "listen = 127.0.0.1:0\n"
+      for number in 0..<count {
+        text += "[device d\(number)]\nlink = unix:/d/\(number)\ntitle = Device \(number)\n"
+      }
+      let path = try folder.write(text, to: "proxy-\(count).conf")
+      return try await ContinuousClock().measure {
+        let result = try await BywayProcess.run(["proxy", "--check", "--config", path], within: .seconds(120))
+        #expect(result.exitCode == 0, "\(result.errorText)")
+      }
+    }
+    let few = try await time(1000)
+    let many = try await time(8000)
+    // Sixty-four times where it is the square.
+    #expect(many < 24 * few, "\(few), \(many)")
+  }
+
   @Test("a start says the same, so that a service manager does not try again")
   func start() async throws {
     let folder = try TemporaryFolder()

@@ -30,6 +30,7 @@ struct ConfigurationFile: Sendable {
 
   init(_ text: String, path: String, sections kinds: [String] = []) {
     self.path = path
+    var lines: [String: Int] = [:]
     // Editors of other systems put a byte order mark in front.
     let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -37,7 +38,7 @@ struct ConfigurationFile: Sendable {
       if content.isEmpty || content.hasPrefix("#") { continue }
       do throws(Flaw) {
         if content.hasPrefix("[") {
-          sections.append(try section(content, line: index + 1, kinds))
+          sections.append(try Self.section(content, line: index + 1, kinds, besides: &lines))
         } else {
           let entry = try Self.entry(content, line: index + 1)
           if sections.isEmpty { entries.append(entry) } else { sections[sections.count - 1].entries.append(entry) }
@@ -105,7 +106,10 @@ struct ConfigurationFile: Sendable {
     return Entry(line: line, name: String(name), value: String(value))
   }
 
-  private func section(_ content: Substring, line: Int, _ kinds: [String]) throws(Flaw) -> Section {
+  /// - Parameter lines: of the sections before, by what stands in their brackets.
+  private static func section(
+    _ content: Substring, line: Int, _ kinds: [String], besides lines: inout [String: Int]
+  ) throws(Flaw) -> Section {
     guard let kind = kinds.first else { throw Flaw("this file has no sections: leave \(content) out.") }
     let words = content.dropFirst().prefix { $0 != "]" }.split(whereSeparator: \.isWhitespace)
     guard content.last == "]", words.count == 2, ShortName.isValid(words[1]) else {
@@ -115,9 +119,11 @@ struct ConfigurationFile: Sendable {
     guard kinds.contains(String(words[0])) else {
       throw Flaw("\"\(words[0])\" is not a kind of section here: write [\(kind) \(words[1])].")
     }
-    if let before = sections.first(where: { $0.kind == words[0] && $0.name == words[1] }) {
-      throw Flaw("\(words[1]) is already the name of the section on line \(before.line): choose another.")
+    let key = "\(words[0]) \(words[1])"
+    if let before = lines[key] {
+      throw Flaw("\(words[1]) is already the name of the section on line \(before): choose another.")
     }
+    lines[key] = line
     return Section(line: line, kind: String(words[0]), name: String(words[1]))
   }
 }

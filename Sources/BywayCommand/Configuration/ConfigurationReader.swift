@@ -43,11 +43,11 @@ struct ConfigurationReader<Command: DaemonCommand> {
     let common = file.entries.filter { !own.contains($0.name) }
     let words = words(of: common, in: nil) + words(of: section?.entries ?? [], in: section)
     guard lineFailures.count == known, file.failures.isEmpty else {
-      if let command = try? Command.parse(words + arguments) { sound.append((section?.name ?? "", command)) }
+      if let command = try? parse(words) { sound.append((section?.name ?? "", command)) }
       return nil
     }
     do {
-      return try Command.parse(words + arguments)
+      return try parse(words)
     } catch {
       wholeFailures.append(
         OptionValue.failure(error, at: file.path)
@@ -70,9 +70,26 @@ struct ConfigurationReader<Command: DaemonCommand> {
         if !given.contains("--\(entry.name)") { words += word }
       }
     }
-    guard let command = try? Command.parse(words + arguments),
+    guard let command = try? parse(words),
       (try? command.member.check(transports: transports)) != nil
     else { return nil }
+    return command
+  }
+
+  /// The time that ArgumentParser takes grows with the square of the number of words, so that long lists go past it.
+  private func parse(_ words: [String]) throws -> Command {
+    var lists: [String: [String]] = [:]
+    var others: [String] = []
+    for word in words {
+      let name = word.prefix { $0 != "=" }
+      if Command.Member.Options.lists.contains(String(name)), name.count < word.count {
+        lists[String(name), default: []].append(String(word[name.endIndex...].dropFirst()))
+      } else {
+        others.append(word)
+      }
+    }
+    var command = try Command.parse(others + arguments)
+    for (name, values) in lists { command.member.set(name, to: values) }
     return command
   }
 

@@ -44,24 +44,50 @@ struct OptionLink {
     OptionCheck(option, value) { try link.transport.check(link.address, for: opening) }
   }
 
-  /// Both would listen at one place, or use one line, which only one can have.
-  func isInTheWay(of other: OptionLink) -> Bool {
-    if link.isLine, other.link.isLine { return link.address.place == other.link.address.place }
-    guard opening == .listen, other.opening == .listen else { return false }
-    let (mine, theirs) = (link.address, other.link.address)
-    guard let own = Self.internetPlace(mine), let foreign = Self.internetPlace(theirs) else {
-      // What another machine listens on for us, its options say.
-      return mine.authority == nil ? mine.place == theirs.place : mine.text == theirs.text
-    }
-    guard own.port != 0, own.port == foreign.port else { return false }
-    return own.host == foreign.host || [own.host, foreign.host].contains { ["0.0.0.0", "::", "[::]"].contains($0) }
-  }
-
-  private static func internetPlace(_ address: LinkAddress) -> (host: String, port: Int)? {
+  fileprivate static func internetPlace(_ address: LinkAddress) -> (host: String, port: Int)? {
     guard ["tcp", "tls"].contains(address.scheme), let place = try? address.hostPort(), let port = place.port else {
       return nil
     }
     let host = place.host.lowercased()
     return (host == "localhost" ? "127.0.0.1" : host, port)
+  }
+}
+
+/// The places and lines of links, as far as one has them to itself.
+struct TakenPlaces<Owner> {
+  private enum Key: Hashable {
+    case line(String)
+    case place(String)
+    case text(String)
+    case port(Int, of: String)
+    /// The port on every address of this machine.
+    case portOfAll(Int)
+    /// The port on any address.
+    case somePort(Int)
+  }
+
+  private var owners: [Key: Owner] = [:]
+
+  /// The first owner of what a link would take, a place to listen at or a line.
+  func owner(inTheWayOf link: OptionLink) -> Owner? {
+    keys(of: link).lookedUp.lazy.compactMap { owners[$0] }.first
+  }
+
+  mutating func take(_ link: OptionLink, for owner: Owner) {
+    for key in keys(of: link).taken where owners[key] == nil { owners[key] = owner }
+  }
+
+  private func keys(of link: OptionLink) -> (lookedUp: [Key], taken: [Key]) {
+    let address = link.link.address
+    let line = link.link.isLine ? [Key.line(address.place)] : []
+    guard link.opening == .listen else { return (line, line) }
+    guard let (host, port) = OptionLink.internetPlace(address) else {
+      // What another machine listens on for us, its options say.
+      let own = address.authority == nil ? Key.place(address.place) : .text(address.text)
+      return (line + [own], line + [own])
+    }
+    guard port != 0 else { return (line, line) }
+    if ["0.0.0.0", "::", "[::]"].contains(host) { return ([.somePort(port)], [.portOfAll(port), .somePort(port)]) }
+    return ([.portOfAll(port), .port(port, of: host)], [.port(port, of: host), .somePort(port)])
   }
 }

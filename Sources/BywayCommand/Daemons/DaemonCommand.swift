@@ -83,6 +83,12 @@ protocol MemberOptions: ParsableArguments, Sendable {
   var interceptors: InterceptorOptions { get }
   var maxConnections: Int? { get }
 
+  /// Options that a file may have thousands of times, and that the parser leaves as text.
+  static var lists: Set<String> { get }
+
+  /// - Parameter list: one of ``lists``.
+  mutating func set(_ list: String, to values: [String])
+
   /// Those that it accepts and those that it opens.
   func links(of configuration: Configuration) -> [OptionLink]
 
@@ -101,6 +107,10 @@ protocol MemberOptions: ParsableArguments, Sendable {
 }
 
 extension MemberOptions {
+  static var lists: Set<String> { [] }
+
+  mutating func set(_ list: String, to values: [String]) {}
+
   /// What cannot change while it runs: options, with their values as text.
   var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
 }
@@ -109,7 +119,7 @@ extension MemberOptions {
 protocol DaemonCommand: ParsableCommand {
   associatedtype Member: DaemonMember
 
-  var member: Member.Options { get }
+  var member: Member.Options { get set }
   var daemon: DaemonOptions { get }
   var file: DaemonFileOptions { get }
 }

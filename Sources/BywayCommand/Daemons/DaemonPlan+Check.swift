@@ -8,6 +8,7 @@ extension DaemonPlan {
   /// - Throws: ``ConfigurationErrors``
   func check(_ transports: TransportRegistry) throws {
     var links: [PlacedLink] = []
+    var taken = TakenPlaces<PlacedLink>()
     var flaws: [OptionFlaw] = []
     for (name, member) in members {
       let own = member.options.links(of: member.configuration)
@@ -15,17 +16,17 @@ extension DaemonPlan {
       flaws += places.flaws(of: own.map(\.check) + member.options.checks, in: name, of: Command.self)
     }
     flaws += places.flaws(of: daemon.observation.checks, of: Command.self)
-    for index in links.indices { flaws += clash(of: links[index], with: links[..<index]) }
+    for link in links { flaws += clash(of: link, with: &taken) }
     for link in try daemon.observation.links(in: transports) {
-      flaws += places.flaws(of: [link.check], of: Command.self) + clash(of: ("", link), with: links[...])
-      links.append(("", link))
+      flaws += places.flaws(of: [link.check], of: Command.self) + clash(of: ("", link), with: &taken)
     }
     if !flaws.isEmpty { throw ConfigurationErrors(of: flaws) }
   }
 
   /// Two that would listen at one place, or use one line.
-  private func clash(of link: PlacedLink, with others: ArraySlice<PlacedLink>) -> [OptionFlaw] {
-    guard let other = others.first(where: { $0.link.isInTheWay(of: link.link) }) else { return [] }
+  private func clash(of link: PlacedLink, with taken: inout TakenPlaces<PlacedLink>) -> [OptionFlaw] {
+    defer { taken.take(link.link, for: link) }
+    guard let other = taken.owner(inTheWayOf: link.link) else { return [] }
     let rival = places.place(of: other.link.option, other.link.value, in: other.section)
     let words = rival.line.map { "line \($0)" } ?? other.link.option
     let place = link.link.link.address.place

@@ -54,6 +54,16 @@ struct ProxyOptions: MemberOptions {
 
   init() {}
 
+  static var lists: Set<String> { ["--device", "--device-title"] }
+
+  mutating func set(_ list: String, to values: [String]) {
+    switch list {
+    case "--device": devices.device = values
+    case "--device-title": devices.deviceTitle = values
+    default: break
+    }
+  }
+
   func links(of configuration: ProxyConfiguration) -> [OptionLink] {
     var links = [
       OptionLink(option: "--listen", value: listen, link: configuration.listen, opening: .listen)
@@ -63,8 +73,9 @@ struct ProxyOptions: MemberOptions {
     }
     // Whoever has the same links is the same device, whatever it is called.
     var known = Set(configuration.devices.main.map(\.address.text))
+    let byName = Dictionary(grouping: devices.device) { $0.prefix { $0 != "=" } }
     for device in configuration.devices.devices {
-      let texts = devices.device.filter { $0.prefix { $0 != "=" } == device.name.description }
+      let texts = byName[device.name.description[...]] ?? []
       for (index, road) in device.roads.enumerated() where known.insert(road.address.text).inserted {
         let text = texts.count == device.roads.count ? texts[index] : texts.first
         links.append(OptionLink(option: "--device", value: text, link: road, opening: road.opening ?? .dial))
