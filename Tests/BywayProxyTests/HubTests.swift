@@ -20,12 +20,13 @@ import Testing
 
   private func proxy(
     hubs: [String], devices: [Device] = [], sharing: GatewaySharing = .newest,
-    mostDialed: Int = DeviceDirectory.usualDialed, patience: TimeAmount = .seconds(1)
+    mostDialed: Int = DeviceDirectory.usualDialed, perPeer: Int = .max, patience: TimeAmount = .seconds(1)
   ) throws -> ProxyConfiguration {
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
         devices, patterns: [], main: [], suffixes: ["devices.example"], isOpen: false,
-        hubs: hubs.map { try transports.link($0) }, sharing: sharing, mostDialed: mostDialed),
+        hubs: hubs.map { try transports.link($0) }, sharing: sharing, mostDialed: mostDialed,
+        mostDialedByPeer: perPeer),
       listen: try transports.link("tcp://127.0.0.1:0"))
     configuration.logger = quiet
     configuration.patience = patience
@@ -168,6 +169,34 @@ import Testing
     #expect(try await get("camera", of: proxy).hasPrefix("421"))
     await proxy.stop(within: .zero)
     for gateway in [printer, scanner] { await gateway.stop(within: .zero) }
+  }
+
+  @Test("the gateways of one address have as many names as one may have, and leave the others to others")
+  func perPeer() async throws {
+    let port = try Endpoint.freePort()
+    let hub = "tcp://127.0.0.1:\(port)"
+    let local = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
+    let proxy = try await Proxy.start(
+      proxy(hubs: ["\(hub)?open=listen", "\(local)?open=listen"], mostDialed: 3, perPeer: 2))
+    var gateways: [Gateway] = []
+    for name in ["printer", "camera"] {
+      gateways.append(try await gateway(name, at: "\(hub)?open=dial"))
+      #expect(try await eventually { try await get(name, of: proxy) == "200 the \(name)" })
+    }
+    gateways.append(try await gateway("scanner", at: "\(hub)?open=dial"))
+    // Another peer, and a name that the first has already.
+    gateways.append(try await gateway("plotter", at: "\(local)?open=dial"))
+    #expect(try await eventually { try await get("plotter", of: proxy) == "200 the plotter" })
+    gateways.append(try await gateway("camera", at: "\(hub)?open=dial", says: "second camera"))
+    #expect(try await eventually { try await get("camera", of: proxy) == "200 the second camera" })
+    #expect(try await get("scanner", of: proxy).hasPrefix("421"))
+    // A name of that peer that is away makes room for it.
+    await gateways[0].stop(within: .zero)
+    #expect(try await eventually { try await get("scanner", of: proxy) == "200 the scanner" })
+    #expect(try await get("printer", of: proxy).hasPrefix("421"))
+    #expect(try await get("plotter", of: proxy) == "200 the plotter")
+    await proxy.stop(within: .zero)
+    for gateway in gateways.dropFirst() { await gateway.stop(within: .zero) }
   }
 
   @Test("when a hub goes by a reload its devices do, and what is told to the others holds for those who are there")

@@ -16,6 +16,8 @@ public struct DeviceDirectory: Sendable {
   package let sharing: GatewaySharing
   /// How many names may be known of those that dial.
   package let mostDialed: Int
+  /// How many of them one peer may claim without a certificate.
+  package let mostDialedByPeer: Int
   private let byName: [DeviceName: Device]
 
   package static let usualDialed = 4096
@@ -29,6 +31,7 @@ public struct DeviceDirectory: Sendable {
     hubs = []
     sharing = .newest
     mostDialed = Self.usualDialed
+    mostDialedByPeer = .max
     byName = [:]
     hosts = .localhost
   }
@@ -51,13 +54,15 @@ public struct DeviceDirectory: Sendable {
   ///   - hubs: links that gateways dial, each for the device that it says to be.
   ///   - sharing: what becomes of a name that several gateways claim.
   ///   - mostDialed: how many names may be known of those that dial.
+  ///   - mostDialedByPeer: how many of them one peer may claim without a certificate.
   package init(
     _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool,
-    hubs: [Link] = [], sharing: GatewaySharing = .newest, mostDialed: Int = usualDialed
+    hubs: [Link] = [], sharing: GatewaySharing = .newest, mostDialed: Int = usualDialed, mostDialedByPeer: Int = .max
   ) throws {
     self.hubs = hubs
     self.sharing = sharing
     self.mostDialed = mostDialed
+    self.mostDialedByPeer = mostDialedByPeer
     if !main.isEmpty { try main.checkRoads() }
     self.isOpen = isOpen
     self.main = main
@@ -110,7 +115,7 @@ public struct DeviceDirectory: Sendable {
       processing: .none)
   }
 
-  func unknown(_ name: String) -> BywayError { Self.unknown(name, among: devices.map(\.name.text)) }
+  func unknown(_ name: String) -> BywayError { Self.unknown(name, among: devices.prefix(256).map(\.name.text)) }
 }
 
 extension DeviceHosts {

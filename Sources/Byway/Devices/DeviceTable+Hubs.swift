@@ -16,7 +16,7 @@ extension DeviceTable {
       let hub = InboundHub(
         link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
         limit: directory.mostDialed, logger: terms.logger
-      ) { [weak self] claim, address, isCertified in self?.gateway(claim, isCertified: isCertified, at: address) }
+      ) { [weak self] claim, address, peer throws(BywayError) in try self?.gateway(claim, from: peer, at: address) }
       try await hub.listen()
       preparation.hubs[link.address.text] = hub
     }
@@ -36,6 +36,7 @@ extension DeviceTable {
       hub.start()
     }
     dialed.limit = directory.mostDialed
+    dialed.perPeer = directory.mostDialedByPeer
     // A name that is configured now is not a guest's any more.
     dialed.sweep(at: eventLoop.now) { name, device in
       // Nor is one a device that has come over a hub which is not wanted any more.
@@ -46,14 +47,18 @@ extension DeviceTable {
 
   /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken: also not one that a
   /// certificate has verified, by somebody who only says it at another hub. Who has the certificate takes it from such a one.
-  private func gateway(_ claim: DeviceClaim, isCertified: Bool, at address: LinkAddress) -> HTTP2Upstream? {
+  /// - Parameter peer: that it comes from; `nil` where a certificate has the name.
+  private func gateway(
+    _ claim: DeviceClaim, from peer: HubPeer?, at address: LinkAddress
+  ) throws(BywayError) -> HTTP2Upstream? {
+    let isCertified = peer == nil
     guard let name = claim.name, !directory.hasGiven(name) else { return nil }
     dialed.tidy(at: eventLoop.now)
     if let known = dialed[name], known.isCertified != isCertified {
       guard isCertified else { return nil }
       dialed.forget(name)
     }
-    return dialed.device(named: name) {
+    return try dialed.device(named: name, from: peer) {
       OpenDevice(
         name, isCertified: isCertified, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
     }?.gateways

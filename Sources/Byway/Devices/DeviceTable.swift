@@ -35,6 +35,8 @@ package final class DeviceTable: @unchecked Sendable {
   /// Those of ``opened`` that were asked for by a name.
   private var named: [DeviceName: OpenDevice] = [:]
   private(set) var made: [DeviceName: Made] = [:]
+  /// Of those: a name that no device has may come with any request.
+  private let madeFailures = SharedSparseLog()
   /// Those that were found, in the order of their names; none that the directory has.
   private var discovered: [Found] = []
   private var sweep: Scheduled<Void>?
@@ -43,7 +45,7 @@ package final class DeviceTable: @unchecked Sendable {
   package init(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms, on eventLoop: any EventLoop) {
     self.directory = directory
     self.terms = terms
-    dialed = DialedDevices(limit: directory.mostDialed)
+    dialed = DialedDevices(limit: directory.mostDialed, perPeer: directory.mostDialedByPeer)
     siblings = Siblings(directory.siblings)
     self.eventLoop = eventLoop
   }
@@ -116,7 +118,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
     guard let found else { throw directory.unknown(name.text) }
     try makeRoom()
-    let device = OpenDevice(found.roads, terms, among: siblings, on: eventLoop)
+    let device = OpenDevice(found.roads, terms, among: siblings, failures: madeFailures, on: eventLoop)
     made[name] = Made(device: device, lastUse: eventLoop.now)
     closeIdleLater()
     return device

@@ -12,11 +12,19 @@ struct DialedDevices {
   /// Names come from outside.
   var limit: Int
   private var nextLook = NIODeadline.uptimeNanoseconds(0)
+  /// The number of names that one peer may claim without a certificate.
+  var perPeer: Int
   private var devices: [DeviceName: OpenDevice] = [:]
+  /// The names of each peer that has shown no certificate for them.
+  private var names: [HubPeer: Set<DeviceName>] = [:]
+  private var peers: [DeviceName: HubPeer] = [:]
 
-  /// - Parameter limit: of names.
-  init(limit: Int) {
+  /// - Parameters:
+  ///   - limit: of names.
+  ///   - perPeer: of names that one peer may claim without a certificate.
+  init(limit: Int, perPeer: Int) {
     self.limit = limit
+    self.perPeer = perPeer
   }
 
   subscript(name: DeviceName) -> OpenDevice? { devices[name] }
@@ -27,17 +35,30 @@ struct DialedDevices {
     devices.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
   }
 
-  /// - Parameter make: one that nobody has asked for yet.
+  /// - Parameters:
+  ///   - peer: that claims the name; `nil` where a certificate has it.
+  ///   - make: makes the device, where it is new.
   /// - Returns: `nil` where there are too many.
-  mutating func device(named name: DeviceName, _ make: () -> OpenDevice) -> OpenDevice? {
+  /// - Throws: ``BywayError`` where the peer has too many.
+  mutating func device(
+    named name: DeviceName, from peer: HubPeer?, _ make: () -> OpenDevice
+  ) throws(BywayError) -> OpenDevice? {
     if let known = devices[name] { return known }
-    guard devices.count < limit || forgetLongestAway() else { return nil }
+    if let peer, let own = names[peer], own.count >= perPeer, !forgetLongestAway(of: own) {
+      throw BywayError(
+        .refused,
+        "A gateway that has dialed is not taken, because its address has \(own.count) names already: allow more by "
+          + "--max-names-per-peer, or have gateways show certificates (a hub with tls: and ca=).", processing: .none)
+    }
+    guard devices.count < limit || forgetLongestAway(of: devices.keys) else { return nil }
     let device = make()
     devices[name] = device
+    peers[name] = peer
+    if let peer { names[peer, default: []].insert(name) }
     return device
   }
 
-  /// Forgets those that have been away for long, if nobody has looked for them just now.
+  /// Forgets those that have been away for long, if the last look was not just now.
   mutating func tidy(at now: NIODeadline) {
     if now >= nextLook { sweep(at: now) { _, _ in false } }
   }
@@ -47,25 +68,28 @@ struct DialedDevices {
     nextLook = now + Self.pause
     for (name, device) in devices {
       let isGone = device.upstream.status.lastSeen.map { now - $0 >= Self.patience } ?? false
-      guard isGone || isUnwanted(name, device) else { continue }
-      devices[name] = nil
-      device.upstream.retire()
+      if isGone || isUnwanted(name, device) { forget(name) }
     }
   }
 
   mutating func forget(_ name: DeviceName) {
     devices.removeValue(forKey: name)?.upstream.retire()
+    guard let peer = peers.removeValue(forKey: name) else { return }
+    names[peer]?.remove(name)
+    if names[peer]?.isEmpty ?? false { names[peer] = nil }
   }
 
-  /// Who is there has a name before who was.
-  private mutating func forgetLongestAway() -> Bool {
-    let away = devices.compactMap { name, device in device.upstream.status.lastSeen.map { (since: $0, name: name) } }
+  /// Makes room among names: a device that is there comes before one that was.
+  private mutating func forgetLongestAway(of names: some Sequence<DeviceName>) -> Bool {
+    let away = names.compactMap { name in devices[name]?.upstream.status.lastSeen.map { (since: $0, name: name) } }
     guard let name = away.min(by: { $0.since < $1.since })?.name else { return false }
-    devices.removeValue(forKey: name)?.upstream.retire()
+    forget(name)
     return true
   }
 
   mutating func removeAll() {
     devices = [:]
+    names = [:]
+    peers = [:]
   }
 }

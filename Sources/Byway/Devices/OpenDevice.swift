@@ -41,12 +41,20 @@ package final class OpenDevice: @unchecked Sendable {
   /// - Parameters:
   ///   - roads: at least one.
   ///   - siblings: beneath which its names stand, where there are other devices.
-  init(_ roads: [Link], _ terms: Terms, among siblings: Siblings, on eventLoop: any EventLoop) {
+  ///   - failures: counts its failures together with those of others; `nil`: it has a log of its own.
+  init(
+    _ roads: [Link], _ terms: Terms, among siblings: Siblings, failures: SharedSparseLog? = nil,
+    on eventLoop: any EventLoop
+  ) {
     self.roads = roads.map(\.address)
     self.eventLoop = eventLoop
     gateways = nil
     isCertified = false
-    let dialers = roads.map { Dialer($0, logger: terms.logger) }
+    let dialers = roads.map { road in
+      var dialer = Dialer(road, logger: terms.logger)
+      dialer.failures = failures
+      return dialer
+    }
     inbound = dialers.first?.inbound
     upstream = roads.makeUpstream(
       over: dialers, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,

@@ -1,4 +1,5 @@
 package import NIOCore
+import Synchronization
 
 /// Lets one line through in ten seconds, and counts those that it keeps back: a flood is told, and makes none of its own.
 package struct SparseLog: Sendable {
@@ -19,4 +20,11 @@ package struct SparseLog: Sendable {
     defer { keptBack = 0 }
     return keptBack
   }
+}
+
+/// One ``SparseLog`` for several causes of the same line.
+final class SharedSparseLog: Sendable {
+  private let log = Mutex(SparseLog())
+
+  func admit(at now: NIODeadline) -> Int? { log.withLock { $0.admit(at: now) } }
 }

@@ -4,6 +4,8 @@ package import NIOCore
 /// Opens byte streams to one place: an origin's address, or a link through its transport. Or waits for the far end of a link
 /// to open them.
 package struct Dialer: Sendable {
+  /// Counts its failures together with those of others; `nil`: it has a log of its own.
+  var failures: SharedSparseLog?
   private enum Source {
     case dialed(@Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>)
     case listening(InboundLink)

@@ -8,11 +8,14 @@ struct LinkLog {
   private let name: String
   private var reason: String?
   private var failures = SparseLog()
+  private let shared: SharedSparseLog?
   private(set) var counts = LinkCounts()
 
-  init(_ logger: Logger, name: String) {
+  /// - Parameter shared: counts its failures together with those of other links.
+  init(_ logger: Logger, name: String, shared: SharedSparseLog? = nil) {
     self.logger = logger
     self.name = name
+    self.shared = shared
   }
 
   mutating func opened() {
@@ -40,7 +43,8 @@ struct LinkLog {
     if !isUrgent, reason == "\(error)" { return }
     if reason != "\(error)" { failures = SparseLog() }
     reason = "\(error)"
-    guard let keptBack = failures.admit(at: now) else { return }
+    let admission = if let shared { shared.admit(at: now) } else { failures.admit(at: now) }
+    guard let keptBack = admission else { return }
     var metadata: Logger.Metadata = ["link": "\(name)", "reason": "\(error)"]
     if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
     logger.warning("Link unavailable", metadata: metadata)

@@ -35,6 +35,12 @@ struct DeviceOptions: ParsableArguments {
       valueName: "count"))
   var maxDevices: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "How many names the gateways of one address may claim without certificates. (default: half of --max-devices)",
+      valueName: "count"))
+  var maxNamesPerPeer: Int?
+
   @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last has them all.")
   var balance = false
 
@@ -57,6 +63,9 @@ struct DeviceOptions: ParsableArguments {
   func check(in transports: TransportRegistry) throws {
     _ = try directory(main: nil, titles: [:], in: transports)
     try DescriptorBudget.check(devices: maxDevices)
+    if let count = maxNamesPerPeer, count < 1 {
+      throw CommandFailure(.usage, "--max-names-per-peer is \(count): allow at least one.")
+    }
     _ = try titles()
     _ = try discovery(in: transports)
   }
@@ -99,18 +108,20 @@ struct DeviceOptions: ParsableArguments {
   ) throws -> DeviceDirectory {
     if isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
     var roads: [(name: String, links: [String])] = []
+    var places: [String: Int] = [:]
     // What is wrong with the book is told where one of its names is used.
     let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
     for text in device where text != DevicePattern.placeholder {
       let argument = try DeviceArgument(text, schemes: transports.schemes, names: names)
-      if let known = roads.firstIndex(where: { $0.name == argument.name }) {
+      if let known = places[argument.name] {
         roads[known].links += argument.links
       } else {
+        places[argument.name] = roads.count
         roads.append((argument.name, argument.links))
       }
     }
     if device.contains(DevicePattern.placeholder) {
-      for name in try Self.namesOfLinks() where !roads.contains(where: { $0.name == name }) {
+      for name in try Self.namesOfLinks() where places[name] == nil {
         roads.append((name, [name]))
       }
     }
@@ -139,7 +150,8 @@ struct DeviceOptions: ParsableArguments {
     return try OptionValue.of("--suffix") {
       try DeviceDirectory(
         devices, patterns: patterns, main: main.map { [$0] } ?? [], suffixes: suffix, isOpen: !sources.isEmpty,
-        hubs: hubs, sharing: balance ? .balanced : .newest, mostDialed: mostDialed)
+        hubs: hubs, sharing: balance ? .balanced : .newest, mostDialed: mostDialed,
+        mostDialedByPeer: maxNamesPerPeer ?? max(1, (mostDialed + 1) / 2))
     }
   }
 }

@@ -51,6 +51,20 @@ import Testing
     #expect(log.counts.failures == 10)
   }
 
+  @Test("links whose failures are counted together are told as one link") mutating func shared() {
+    let shared = SharedSparseLog()
+    let logger = Logger(label: "test") { [lines] _ in Handler(lines: lines) }
+    for number in 0..<6 {
+      var log = LinkLog(logger, name: "unix:/s\(number)", shared: shared)
+      log.unavailable(BywayError(.linkUnavailable, "No socket \(number)."), at: start + .seconds(Int64(number)))
+      #expect(log.counts.failures == 1)
+    }
+    #expect(lines.list == ["Link unavailable "])
+    var log = LinkLog(logger, name: "unix:/last", shared: shared)
+    log.unavailable(refused, at: start + .seconds(10))
+    #expect(lines.list == ["Link unavailable ", "Link unavailable 5"])
+  }
+
   @Test("another reason is told at once, and so is the same after the link was open")
   mutating func another() {
     log.unavailable(refused, at: start)

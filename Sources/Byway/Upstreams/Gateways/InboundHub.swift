@@ -20,7 +20,7 @@ package final class InboundHub: @unchecked Sendable {
   private let eventLoop: any EventLoop
   private let configuration: HTTP2Upstream.Configuration
   private let hop: String?
-  private let upstream: (DeviceClaim, LinkAddress, Bool) -> HTTP2Upstream?
+  private let upstream: (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
@@ -28,6 +28,7 @@ package final class InboundHub: @unchecked Sendable {
   private var guests: [InboundGuest] = []
   private var strangers = SparseLog()
   private var liars = SparseLog()
+  private var crowds = SparseLog()
   private var backoff = Backoff()
   private var isWaiting = false
   private var isClosed = false
@@ -39,12 +40,12 @@ package final class InboundHub: @unchecked Sendable {
   ///   - siblings: beneath which the devices' names stand.
   ///   - limit: of the connections to it, so that those who use the devices have the rest of the descriptors.
   ///   - mostGuests: who are asked at once.
-  ///   - upstream: for what a gateway says of itself, the address that it has dialed, and whether a certificate has shown that it is called so: such as `HTTP2Upstream.ofGateways` makes. Without
+  ///   - upstream: for what a gateway says of itself, the address that it has dialed, and the peer that it comes from, or `nil` where a certificate has shown that it is called so: such as `HTTP2Upstream.ofGateways` makes. Without
   ///     one the gateway is sent away. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostGuests: Int = usualGuests, logger: Logger,
-    upstream: @escaping (DeviceClaim, LinkAddress, _ isCertified: Bool) -> HTTP2Upstream?
+    upstream: @escaping (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
   ) {
     self.mostGuests = mostGuests
     self.link = InboundLink(link, limit: limit, logger: logger)
@@ -102,7 +103,8 @@ package final class InboundHub: @unchecked Sendable {
     let guest = InboundGuest(channel, name: name, on: eventLoop, hop: hop, configuration)
     if guests.count >= mostGuests { guests.removeFirst().dismiss() }
     guests.append(guest)
-    guest.ask { self.answered(guest, $0, certified: names) }
+    let peer = HubPeer(channel)
+    guest.ask { self.answered(guest, $0, certified: names, from: peer) }
     start()
   }
 
@@ -123,7 +125,7 @@ package final class InboundHub: @unchecked Sendable {
   }
 
   /// - Parameter names: of its certificate, which counts more than what it says; `nil` where it has shown none.
-  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?) {
+  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer) {
     guests.removeAll { $0 === guest }
     guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
     if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
@@ -136,9 +138,14 @@ package final class InboundHub: @unchecked Sendable {
         ])
       return
     }
-    if let upstream = upstream(claim, address, names != nil) {
-      connection.title = claim.title?.text
-      return upstream.adopt(connection)
+    do throws(BywayError) {
+      if let upstream = try upstream(claim, address, names == nil ? peer : nil) {
+        connection.title = claim.title?.text
+        return upstream.adopt(connection)
+      }
+    } catch {
+      connection.drain()
+      return tell("\(error.message)", &crowds, ["name": "\(claim.name?.text ?? "none")"])
     }
     connection.drain()
     tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])

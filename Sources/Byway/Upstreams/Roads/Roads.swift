@@ -37,7 +37,7 @@ final class Roads {
     self.name = name ?? dialers.first?.name ?? "nowhere"
     table = RoadTable(count: dialers.count, at: now)
     let silent = Logger(label: "byway.roads") { _ in SwiftLogNoOpLogHandler() }
-    logs = dialers.map { LinkLog(logger ?? silent, name: $0.name) }
+    logs = dialers.map { LinkLog(logger ?? silent, name: $0.name, shared: $0.failures) }
     isLogged = logger != nil
     self.unavailable = unavailable
     self.jitter = jitter
