@@ -112,6 +112,7 @@ final class GatewayRules: Sendable {
       hop: hop, http2: .init(liveness: generation.configuration.liveness?.keepingOpen(link)), logger: logger)
     // The origin is near: two exchanges at full speed need no more.
     server.readAhead = 512 << 10
+    server.http2.streams.maximumConcurrent = 1024
     server.trustsTargetForm = true
     server.failed = { [failures] in failures.add($0, in: $1) }
     server.tally = generation.configuration.tally

@@ -102,8 +102,7 @@ extension HTTP2Session {
     emit(.goAway(last: last, code, debug: text))
     // Those that still wait for the limit of concurrent streams will never go out.
     for stream in streams.values where role == .client && !stream.isHeadSent {
-      accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, HTTP2ErrorCode.refusedStream.rawValue))
-      streamClosed(stream.id, .refusedStream)
+      drop(stream)
     }
   }
 

@@ -75,6 +75,27 @@ extension HTTP2Session {
     if let stream = streams[id], !stream.isReset { abandon(stream, code) }
   }
 
+  /// Takes back requests that have not left and that the peer's limit does not allow any more, the latest first.
+  /// - Returns: their streams. They have no `closed` event.
+  package func withdrawExcess() -> [StreamID] {
+    guard role == .client, !hasRoom else { return [] }
+    var excess = streams.count - streamLimit
+    var withdrawn: [StreamID] = []
+    for stream in streams.values.reversed() where excess > 0 && !stream.isHeadSent {
+      excess -= 1
+      withdrawn.append(stream.id)
+      stream.audience = .nobody
+      drop(stream)
+    }
+    return withdrawn
+  }
+
+  /// Closes a stream of ours whose head has not left.
+  func drop(_ stream: HTTP2Stream) {
+    accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, HTTP2ErrorCode.refusedStream.rawValue))
+    streamClosed(stream.id, .refusedStream)
+  }
+
   /// Asks for the round-trip time; `pong` has it. False where too many are under way.
   @discardableResult
   package func ping() -> Bool {

@@ -102,6 +102,14 @@ package final class HTTP2Session {
   /// Streams that are open, or wait to be.
   package var openStreams: Int { streams.count }
 
+  /// The streams that the peer allows at once (RFC 9113 §5.1.2). Until its first SETTINGS have come, nghttp2 takes 100 for it.
+  package var streamLimit: Int {
+    Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+  }
+
+  /// Whether a request that is submitted now leaves without waiting for another one's end.
+  package var hasRoom: Bool { streams.count < streamLimit }
+
   /// Nothing more will be received or sent: the link may be closed.
   package var isFinished: Bool {
     isBroken || (nghttp2_session_want_read(engine) == 0 && nghttp2_session_want_write(engine) == 0)

@@ -51,6 +51,23 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
+    @Test("five clients that fill a link with idle tunnels do not keep another one from its answer") func idleTunnels()
+      async throws
+    {
+      let bare = try await BareGateway(["--allow", "127.0.0.1:*"])
+      let proxy = try await BywayProcess.proxy(["--link", "unix:\(bare.socket)", "--listen", "127.0.0.1:0"])
+      let address = try "\(proxy.endpoint())"
+      let crowd = try Script.http2.start(address, "/", "--crowd", "5", "--count", "250", "--deadline", "60")
+      _ = try await crowd.outputLine(containing: "crowded", within: .seconds(60))
+      for _ in 0..<3 {
+        let answer = try await Curl.fetch("http://\(address)/", within: .seconds(30))
+        #expect(answer.status == 200)
+      }
+      await crowd.stop()
+      await proxy.process.stop()
+      await bare.stop()
+    }
+
     @Test("what runs goes on while no place is free, and the next in line comes in when one is") func limit()
       async throws
     {

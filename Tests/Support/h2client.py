@@ -9,6 +9,8 @@ Every response is given with informational heads, head, trailers, length and SHA
 import argparse
 import hashlib
 import json
+import selectors
+import socket
 import time
 
 import h2.config
@@ -181,6 +183,33 @@ def websocket_echo(options):
     return answer
 
 
+def crowd(options):
+    """Idle tunnels on several connections, to a listener of its own."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    authority = "127.0.0.1:%d" % listener.getsockname()[1]
+    clients = [Client(options) for _ in range(options.crowd)]
+    for client in clients:
+        while client.h2.remote_settings.max_concurrent_streams > 1 << 20 and client.step():
+            pass
+        for _ in range(options.count):
+            number = client.request([(":method", "CONNECT"), (":authority", authority)], ends=False)
+            del client.pending[number]
+        client.flush()
+    selector = selectors.DefaultSelector()
+    for client in clients:
+        selector.register(client.stream, selectors.EVENT_READ, client)
+    deadline, told = time.monotonic() + options.deadline, False
+    while time.monotonic() < deadline:
+        ready = selector.select(0.5)
+        for key, _ in ready:
+            if not key.data.step():
+                selector.unregister(key.fileobj)
+        if not ready and not told:
+            told = True
+            print("crowded", flush=True)
+    return {}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("address")
@@ -191,10 +220,13 @@ def main():
     parser.add_argument("--data", default="")
     parser.add_argument("--size", type=int, default=0, help="a body of so many zeros")
     parser.add_argument("--count", type=int, default=1, help="requests at once, on one connection")
+    parser.add_argument("--crowd", type=int, default=0, help="connections, with --count idle tunnels on each")
     parser.add_argument("--host", default="localhost")
     parser.add_argument("--deadline", type=float, default=30)
     parser.add_argument("--websocket", action="store_true")
     options = parser.parse_args()
+    if options.crowd:
+        return crowd(options)
     print(json.dumps(websocket_echo(options) if options.websocket else requests(options)))
 
 

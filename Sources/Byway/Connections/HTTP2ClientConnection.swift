@@ -15,6 +15,8 @@ final class HTTP2ClientConnection {
     func connectionRefusesStreams(_ connection: HTTP2ClientConnection)
     /// It takes exchanges, and has refused one after the other.
     func connectionRefusesAll(_ connection: HTTP2ClientConnection)
+    /// A stream has closed: another exchange may begin.
+    func connectionHasRoom(_ connection: HTTP2ClientConnection)
     /// - Parameter error: `nil` where it ended in good order, so that nothing was lost with it.
     func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?)
     /// The line underneath is gone, and the connection waits for it.
@@ -39,7 +41,8 @@ final class HTTP2ClientConnection {
   private var exchanges = StreamTable<UpstreamExchange>()
   var isIdle: Bool { exchanges.isEmpty }
   private var isDraining = false
-  private var isProved = false
+  /// The peer's SETTINGS have come.
+  private(set) var isProved = false
   private var record = ServiceRecord()
   /// Frames on their way through a line, in the order in which they left.
   private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
@@ -108,6 +111,18 @@ final class HTTP2ClientConnection {
 
   /// Exchanges that run on it.
   var load: Int { exchanges.count }
+
+  /// The exchanges that run on it, the oldest first.
+  var running: [UpstreamExchange] { exchanges.values }
+
+  /// The streams that the peer allows at once.
+  var streamLimit: Int { session.streamLimit }
+
+  /// Whether an exchange can begin on it without waiting for another one's end.
+  var hasRoom: Bool { session.hasRoom }
+
+  /// Streams that are about to close: their exchanges have left.
+  var closingStreams: Int { session.openStreams - exchanges.count }
 
   /// It has failed its last requests at once: others are better at the moment.
   func rests(at now: NIODeadline) -> Bool { record.rests(at: now) }
@@ -214,6 +229,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
     case .closed(let id, let code, let isUnprocessed):
       closed(id, code, isUnprocessed: isUnprocessed)
       closeIfDrained()
+      delegate?.connectionHasRoom(self)
     case .goAway(let last, _, _):
       isDraining = true
       // It may go whenever it likes (RFC 9113 §6.8). One that goes before it has done anything takes no requests.
@@ -233,8 +249,15 @@ extension HTTP2ClientConnection: ConnectionOwner {
 
   private func proved() {
     isProved = true
+    withdrawExcess()
     delegate?.connectionProved(self)
     tellProved()
+  }
+
+  /// A limit that came late, or has shrunk, leaves no stream to the requests that have not left.
+  private func withdrawExcess() {
+    let withdrawn = session.withdrawExcess().reversed().compactMap { exchanges.remove($0) }
+    for exchange in withdrawn { exchange.withdrawn() }
   }
 
   func linkInterrupted() {

@@ -20,6 +20,7 @@ extension HTTP2Configuration {
     configuration.windows.maximum = configuration.windows.usual
     configuration.windows.isEager = false
     configuration.tellsDepartures = true
+    configuration.streams.maximumConcurrent = min(configuration.streams.maximumConcurrent, 256)
     return configuration
   }
 }

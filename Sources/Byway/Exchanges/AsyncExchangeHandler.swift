@@ -95,6 +95,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
     }
     request.observed = head.observed
     request.visitor = head.visitor
+    request.client = head.client
     let sent = request
     task = Task(executorPreference: executor) { [self] in
       do {

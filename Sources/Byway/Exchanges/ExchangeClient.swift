@@ -72,6 +72,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     var head = ExchangeHead(
       fields: fields, isComplete: isComplete, deadline: request.deadline, observed: observed ?? request.observed)
     head.visitor = request.visitor
+    head.client = request.client
     let upstream = handler.begin(head, respondingTo: self)
     if isEnded { return }
     self.upstream = upstream

@@ -30,6 +30,8 @@ package struct ExchangeHead {
   package var device: OpenDevice?
   /// Who has sent it.
   package var visitor = Visitor.anyone
+  /// The client's connection that it came by; `nil` where this process asks itself.
+  package var client: ObjectIdentifier?
   /// Where to tell what becomes of it; `nil` where nobody wants to know.
   package var observed: ObservedExchange?
 
@@ -41,6 +43,7 @@ package struct ExchangeHead {
     self.isComplete = isComplete
     self.deadline = deadline
     self.readAhead = readAhead
+    client = readAhead.map { ObjectIdentifier($0) }
     self.observed = observed
   }
 }

@@ -17,6 +17,8 @@ public struct Request: Sendable {
   package var isLedElsewhere = false
   /// Who has sent it.
   package var visitor = Visitor.anyone
+  /// The client's connection that it came by.
+  var client: ObjectIdentifier?
   /// Of the exchange that it belongs to.
   var observed: ObservedExchange?
 

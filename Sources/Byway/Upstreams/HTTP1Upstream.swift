@@ -171,16 +171,23 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       put(exchange, on: connection, at: now)
     } else if isShutDown {
       exchange.turnedAway(Self.wasShutDown)
-    } else if waiting.count < configuration.maximumWaiting {
-      exchange.wait(for: want)
-      waiting.insert(exchange)
-      // The new connection replaces an idle one: a server with few workers must not fill up with idle connections.
-      if !isFull { closeOldestIdle() }
-      serve()
     } else {
-      exchange.turnedAway(
-        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
+      wait(exchange)
     }
+  }
+
+  private func wait(_ exchange: UpstreamExchange) {
+    if waiting.count >= configuration.maximumWaiting {
+      let greediest = waiting.leaver(for: exchange)
+      greediest.turnedAway(
+        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
+      if greediest === exchange { return }
+    }
+    exchange.wait(for: want)
+    waiting.insert(exchange)
+    // The new connection replaces an idle one: a server with few workers must not fill up with idle connections.
+    if !isFull { closeOldestIdle() }
+    serve()
   }
 
   func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError? {
@@ -261,12 +268,12 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   }
 
   private func takeWaiting(for connection: HTTP1ClientConnection) -> UpstreamExchange? {
-    guard connection.isKept else { return waiting.popFirst() }
+    guard connection.isKept else { return waiting.popNext() }
     // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
-    if isFull, dialCount == 0, let first = waiting.first, !configuration.reuse.permits(first.isRepeatable) {
+    if isFull, dialCount == 0, let next = waiting.next, !configuration.reuse.permits(next.isRepeatable) {
       return nil
     }
-    return waiting.popFirst { configuration.reuse.permits($0.isRepeatable) }
+    return waiting.popNext { configuration.reuse.permits($0.isRepeatable) }
   }
 
   func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: HTTP1ClientConnection.End) {

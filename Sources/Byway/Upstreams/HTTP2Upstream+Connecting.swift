@@ -5,6 +5,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   func connectionProved(_ connection: HTTP2ClientConnection) {
     backoff.reset()
     lastFailure = nil
+    turnsChanged()
   }
 
   func connectionRefusesAll(_ connection: HTTP2ClientConnection) {
@@ -20,6 +21,9 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     if let failure = connection.failure { roads.failing(connection.road, failure, at: eventLoop.now) }
     state = .idle
     goOnWithAnother()
+    guard !waiting.isEmpty else { return }
+    turnsChanged()
+    connect()
   }
 
   func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
@@ -156,15 +160,9 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   private func serve(_ connection: HTTP2ClientConnection) {
     guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
-    serveWaiting()
+    turnsChanged()
     if roads.areAwaited { awaitGateway() }
     leaveConnection()
-  }
-
-  func serveWaiting() {
-    while case .connected(let connection) = state, !mustWait(for: connection), let exchange = waiting.popFirst() {
-      put(exchange, at: eventLoop.now, on: connection)
-    }
   }
 
   func connectFailed(_ failure: BywayError) {

@@ -13,6 +13,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package struct Configuration: Sendable {
     /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
+    /// How long an exchange waits for a stream while the far end allows no more.
+    package var queueing = TimeAmount.seconds(10)
     /// From the end of a request to the response's head; `nil`: no limit.
     package var responseTimeout: TimeAmount?
     /// The option that sets it, for messages.
@@ -53,6 +55,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   let rules: UpstreamRules
   var state = State.idle
   let waiting: WaitingLine<UpstreamExchange>
+  /// Idle tunnels are looked for, because exchanges wait for their turn.
+  var isReclaiming = false
   private var arrivals: UInt64 = 0
   /// When the last request came.
   private(set) var lastUse = NIODeadline.uptimeNanoseconds(0)
@@ -98,6 +102,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
+    waiting.running = { [unowned self] in working.flatMap(\.running) }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -116,7 +121,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     return RequestLife.Budget(
       patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
       // Where the far end dials no failure comes by itself that could be the first and final one.
-      isPatient: isPatient || roads.areAwaited,
+      isPatient: isPatient || roads.areAwaited, queueing: configuration.queueing,
       response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
@@ -213,7 +218,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   }
 
   func leaveConnection() {
-    guard isRetired, case .connected(let connection) = state else { return }
+    guard isRetired, waiting.isEmpty, case .connected(let connection) = state else { return }
     state = .idle
     for connection in [connection] + others { connection.drain() }
   }
@@ -226,9 +231,12 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     switch state {
     case .connected(let connection) where mustWait(for: connection):
       wait(exchange)
-    case .connected(let connection):
+    case .connected(let connection) where hasRoom(besides: connection) && waiting.isEmpty:
       put(exchange, at: now, on: connection)
       searchBetterRoad()
+    case .connected:
+      wait(exchange)
+      serveWaiting()
     case .shutDown:
       exchange.turnedAway(Self.wasShutDown)
     case .idle, .connecting, .proving, .backingOff:
@@ -251,14 +259,18 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     }
   }
 
+  /// Lets an exchange wait for a connection, or for a stream on the one that is open.
   private func wait(_ exchange: UpstreamExchange) {
-    guard waiting.count < configuration.maximumWaiting else {
-      exchange.turnedAway(
+    if waiting.count >= configuration.maximumWaiting {
+      let greediest = waiting.leaver(for: exchange)
+      greediest.turnedAway(
         BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
-      return
+      if greediest === exchange { return }
     }
-    exchange.wait(for: .connection)
+    let want = want
+    exchange.wait(for: want)
     waiting.insert(exchange)
+    if want == .turn { reclaimTunnels() }
     connect()
     // There will be no try in time for one that has no patience.
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
@@ -270,6 +282,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
 
   func leave(_ exchange: UpstreamExchange) {
     waiting.remove(exchange)
+    if isRetired { leaveConnection() }
   }
 
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
@@ -280,7 +293,9 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       return .noResponse(from: name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
       return .noResponse(from: name)
-    case .deadline, .waited:
+    case .deadline where want == .turn, .waited(for: .turn):
+      return noTurn(processing)
+    case .deadline, .waited(for: .connection):
       let reason =
         if case .connected(let connection) = state, connection.interruption != nil {
           "The line of \(name) is gone, and has not come back in time."

@@ -50,6 +50,8 @@ struct RequestLife {
     /// It leaves on a connection, with its end or without, and sooner than the connection has proved itself: that takes at
     /// least so long.
     case sent(isWhole: Bool, provingTakes: TimeAmount? = nil)
+    /// Its connection has taken it back: nothing of it has left.
+    case withdrawn
     /// The far end of its connection speaks the protocol.
     case proved
     /// Its end has come.
@@ -67,7 +69,7 @@ struct RequestLife {
 
   enum Step {
     case nothing
-    /// It needs another connection; if its body cannot be sent again, it is turned away with this error.
+    /// It needs a connection again; if its body cannot be sent again, it is turned away with this error.
     case `repeat`(BywayError)
     /// It is over, without a response. Its connection, if it has one, is let go of.
     case fail(Failure)
@@ -150,6 +152,13 @@ struct RequestLife {
       processing = .possible
       return fail(now >= budget.deadline ? .deadline : .waited(for: .connection))
 
+    case (.onTrust, .withdrawn), (.sent, .withdrawn):
+      let now = now()
+      spend(until: now)
+      budget.attempts += 1
+      state = .waiting(for: .connection, since: now)
+      return .repeat(Self.wasWithdrawn)
+
     case (.sent, .whole):
       state = .sent(until: responseEnd(isWhole: true, now()))
     case (.onTrust, .attemptFailed(let error, let isRepeatable)), (.sent, .attemptFailed(let error, let isRepeatable)):
@@ -173,7 +182,8 @@ struct RequestLife {
 
     // Late news: of tries that it does not wait for any more, or of an attempt that it has given up.
     case (.waiting, .connectFailed), (.waiting, .whole), (.waiting, .attemptFailed), (.waiting, .responseBegan),
-      (.waiting, .responseEnded), (.waiting, .proved), (.onTrust, .wait), (.onTrust, .connectFailed),
+      (.waiting, .responseEnded), (.waiting, .proved), (.waiting, .withdrawn), (.answered, .withdrawn),
+      (.onTrust, .wait), (.onTrust, .connectFailed),
       (.onTrust, .turnedAway), (.onTrust, .sent), (.sent, .wait), (.sent, .connectFailed), (.sent, .turnedAway),
       (.sent, .sent), (.sent, .proved), (.answered, .wait), (.answered, .connectFailed), (.answered, .turnedAway),
       (.answered, .sent), (.answered, .proved), (.answered, .whole), (.answered, .responseBegan), (.answered, .time):
@@ -181,6 +191,9 @@ struct RequestLife {
     }
     return .nothing
   }
+
+  private static let wasWithdrawn = BywayError(
+    .refused, "The far end takes fewer requests at once, and this one cannot begin again.", processing: .none)
 
   private mutating func fail(_ failure: Failure) -> Step {
     state = .ended

@@ -54,6 +54,12 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   var nextDeadline: NIODeadline? { life.nextDeadline }
 
+  var client: ClientKey { ClientKey(of: head) }
+  var share: ClientShare?
+
+  /// When a byte last went through, either way, where this is a tunnel that is open.
+  private(set) var lastTraffic: NIODeadline?
+
   /// Neither its response nor anything else has ended it.
   var isRunning: Bool { life.state != .ended }
 
@@ -92,6 +98,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     _ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil, at now: NIODeadline
   ) {
     place = .on(connection, id)
+    share?.running += 1
     head.observed?.sent(head.fields, to: upstream.name, at: now)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
@@ -103,7 +110,11 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   /// The answer is the server's next step: to a tunnel, before anything goes through it.
   private var isAwaited: Bool {
-    request.body.isComplete || head.fields.withValue(of: .method) { $0.elementsEqual("CONNECT".utf8) } ?? false
+    request.body.isComplete || isTunnel
+  }
+
+  private var isTunnel: Bool {
+    !head.isComplete && head.fields.withValue(of: .method) { $0.elementsEqual("CONNECT".utf8) } ?? false
   }
 
   // MARK: RequestSink
@@ -113,6 +124,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     switch place {
     case .none: request.append(bytes, isSent: false)
     case .on(let connection, let id):
+      noteTraffic()
       request.append(bytes, isSent: true)
       connection.write(id, bytes)
     }
@@ -154,7 +166,19 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.time)
   }
 
+  /// Ends a tunnel whose stream others need more.
+  func reclaim(_ error: BywayError) {
+    if case .on(let connection, let id) = takePlace() { connection.cancel(id) }
+    handle(.attemptFailed(error, isRepeatable: false))
+  }
+
   // MARK: From the connection
+
+  /// Its connection has taken it back before anything of it left.
+  func withdrawn() {
+    _ = takePlace()
+    handle(.withdrawn)
+  }
 
   func connectionProved() {
     handle(.proved)
@@ -179,6 +203,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.responseBegan)
     head.observed?.answered(fields)
     request.responseBegan()
+    if !isComplete, isTunnel { lastTraffic = upstream.eventLoop.now }
     if let rejection = upstream.admit(&fields, to: head.fields) {
       let sink = sink
       cancel(rejection)
@@ -192,12 +217,17 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   func responseBody(_ bytes: ByteBuffer) {
     guard bytes.readableBytes > 0 else { return }
     head.observed?.carried(bytes.readableBytes)
+    noteTraffic()
     sink?.write(bytes)
   }
 
   func responseEnded(trailers: FieldSection?) {
     sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0, of: head.fields) })
     ended()
+  }
+
+  private func noteTraffic() {
+    if lastTraffic != nil { lastTraffic = upstream.eventLoop.now }
   }
 
   func requestDrained(_ bytes: Int) {
@@ -222,6 +252,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   private func takePlace() -> Place {
+    if case .on = place { share?.running -= 1 }
     defer { place = .none }
     return place
   }

@@ -4,16 +4,33 @@ import NIOCore
 protocol WaitingExchange: AnyObject {
   /// Counts up with each exchange that comes to the upstream.
   var arrival: UInt64 { get }
+  var client: ClientKey { get }
+  /// The share of its client, which the line sets.
+  var share: ClientShare? { get set }
   var nextDeadline: NIODeadline? { get }
   /// Lets its time come to an end, if it has; it leaves the line then.
   func timePassed()
 }
 
-/// The exchanges that wait for a connection, in the order in which they came: one that has to be sent again has its old place.
+/// The exchanges that wait for a connection. A turn goes to the client with the fewest exchanges on connections, and there to the
+/// exchange that came first: one that has to be sent again has its old place.
 ///
-/// Whatever ends an exchange takes it out. Lives on its event loop.
+/// The line counts what clients have only while more than one of them waits. An exchange that ends leaves the line. Lives on its
+/// event loop.
 final class WaitingLine<Exchange: WaitingExchange> {
+  /// So many clients are remembered at least before those that have left are forgotten.
+  private static var memory: Int { 1024 }
+
+  /// The exchanges that have a connection; `nil`: those count that have had their turn since the line was last empty.
+  var running: (() -> [Exchange])?
+
+  /// The exchanges in the order in which they came.
   private var exchanges = CircularBuffer<Exchange>()
+  private var shares: [ClientKey: ClientShare] = [:]
+  private var forgetAt = WaitingLine.memory
+  private var waitingClients = 0
+  private var turns: UInt64 = 0
+  private var isCounted = false
   private let eventLoop: any EventLoop
   private lazy var time = EarliestDeadline(on: eventLoop) { [unowned self] in timePassed() }
 
@@ -23,24 +40,41 @@ final class WaitingLine<Exchange: WaitingExchange> {
 
   var count: Int { exchanges.count }
   var isEmpty: Bool { exchanges.isEmpty }
+  /// The exchange that came first.
   var first: Exchange? { exchanges.first }
+  /// The exchange whose turn is next.
+  var next: Exchange? { nextPlace { _ in true }.map { exchanges[$0] } }
 
   func insert(_ exchange: Exchange) {
+    let share = share(of: exchange.client)
+    if share.waiting == 0 { waitingClients += 1 }
+    share.waiting += 1
+    exchange.share = share
     exchanges.insert(exchange, at: place(of: exchange.arrival))
     time.note(exchange.nextDeadline)
   }
 
-  func popFirst() -> Exchange? {
-    exchanges.popFirst()
-  }
-
-  func popFirst(where isServed: (Exchange) -> Bool) -> Exchange? {
-    exchanges.firstIndex(where: isServed).map { exchanges.remove(at: $0) }
+  func popNext(where isServed: (Exchange) -> Bool = { _ in true }) -> Exchange? {
+    guard let place = nextPlace(where: isServed) else { return nil }
+    let exchange = take(place)
+    turns += 1
+    exchange.share?.lastTurn = turns
+    return exchange
   }
 
   func remove(_ exchange: Exchange) {
     let place = place(of: exchange.arrival)
-    if place < exchanges.endIndex, exchanges[place] === exchange { exchanges.remove(at: place) }
+    if place < exchanges.endIndex, exchanges[place] === exchange { take(place) }
+  }
+
+  /// The exchange that gives way where no more may wait: the last one of the client with the most exchanges, or the new one.
+  func leaver(for newcomer: Exchange) -> Exchange {
+    let own = shares[newcomer.client]?.waiting ?? 0
+    // Most often it is that client's own, and nothing needs to be searched for.
+    guard (own + 1) * waitingClients < count, let most = shares.values.max(by: { $0.waiting < $1.waiting }) else {
+      return newcomer
+    }
+    return exchanges.last { $0.share === most } ?? newcomer
   }
 
   /// Tells each of them something; those that end by it leave.
@@ -53,7 +87,64 @@ final class WaitingLine<Exchange: WaitingExchange> {
     tell { $0.timePassed() }
   }
 
-  /// Of the first that came no earlier.
+  @discardableResult
+  private func take(_ place: CircularBuffer<Exchange>.Index) -> Exchange {
+    let exchange = exchanges.remove(at: place)
+    if let share = exchange.share {
+      share.waiting -= 1
+      if share.waiting == 0 { waitingClients -= 1 }
+    }
+    if exchanges.isEmpty {
+      shares = [:]
+      isCounted = false
+    }
+    return exchange
+  }
+
+  // MARK: Whose turn it is
+
+  private func nextPlace(where isServed: (Exchange) -> Bool) -> CircularBuffer<Exchange>.Index? {
+    if waitingClients < 2 { return exchanges.firstIndex(where: isServed) }
+    countRunning()
+    var best: (place: CircularBuffer<Exchange>.Index, share: ClientShare)?
+    for place in exchanges.indices {
+      guard let share = exchanges[place].share, best.map({ ClientShare.comesFirst(share, $0.share) }) ?? true,
+        isServed(exchanges[place])
+      else { continue }
+      best = (place, share)
+    }
+    return best?.place
+  }
+
+  /// Counts what each client has, whether it waits or not.
+  func sharesInUse() -> [ClientShare] {
+    countRunning()
+    return shares.values.filter { $0.running + $0.waiting > 0 }
+  }
+
+  private func countRunning() {
+    guard !isCounted, let running else { return }
+    isCounted = true
+    for share in shares.values { share.running = 0 }
+    for exchange in running() {
+      let share = share(of: exchange.client)
+      share.running += 1
+      exchange.share = share
+    }
+  }
+
+  private func share(of client: ClientKey) -> ClientShare {
+    if let share = shares[client] { return share }
+    if shares.count >= forgetAt {
+      shares = shares.filter { $0.value.running + $0.value.waiting > 0 }
+      forgetAt = max(Self.memory, 2 * shares.count)
+    }
+    let share = ClientShare()
+    shares[client] = share
+    return share
+  }
+
+  /// Finds the place of the first that came no earlier.
   private func place(of arrival: UInt64) -> CircularBuffer<Exchange>.Index {
     var (low, count) = (exchanges.startIndex, exchanges.count)
     while count > 0 {

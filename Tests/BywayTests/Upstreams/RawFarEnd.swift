@@ -15,6 +15,8 @@ final class RawFarEnd: ChannelInboundHandler {
     case resets(HTTP2ErrorCode)
     /// It speaks HTTP/1.1, and not well.
     case garbage
+    /// Allows so many streams at once, and answers when a test says so.
+    case allows(UInt8)
   }
 
   private let manner: Manner
@@ -22,14 +24,37 @@ final class RawFarEnd: ChannelInboundHandler {
   private var isGreeted = false
   /// Requests that have reached it.
   private(set) var requests = 0
+  /// Those of them that are not answered.
+  private var open: [[UInt8]] = []
+  private var context: ChannelHandlerContext?
 
   init(_ manner: Manner) {
     self.manner = manner
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    if case .garbage = manner { return }
-    send(4, context: context)
+    self.context = context
+    switch manner {
+    case .garbage: break
+    case .allows(let limit): allow(limit)
+    case .deaf, .goesAway, .resets: send(4, context: context)
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+  }
+
+  /// Sends SETTINGS with another limit of streams.
+  func allow(_ limit: UInt8) {
+    if let context { send(4, [0, 3, 0, 0, 0, limit], context: context) }
+  }
+
+  /// Answers the oldest requests with status 200.
+  func answer(_ count: Int) {
+    guard let context else { return }
+    for id in open.prefix(count) { send(1, flags: 5, id: id, [0x88], context: context) }
+    open.removeFirst(min(count, open.count))
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -57,7 +82,10 @@ final class RawFarEnd: ChannelInboundHandler {
   private func answer(
     _ type: UInt8, flags: UInt8, id: [UInt8], _ payload: [UInt8], _ context: ChannelHandlerContext
   ) {
-    if type == 1 { requests += 1 }
+    if type == 1 {
+      requests += 1
+      open.append(id)
+    }
     switch (manner, type) {
     case (.deaf, _), (.garbage, _): break
     case (_, 4) where flags & 1 == 0: send(4, flags: 1, context: context)

@@ -29,6 +29,7 @@ import Testing
       "turned away": Case(event: .turnedAway(lost)),
       "put on a connection": Case(event: .sent(isWhole: true)),
       "put on a connection that has not proved itself": Case(event: .sent(isWhole: true, provingTakes: .zero)),
+      "taken back before it left": Case(event: .withdrawn),
       "its connection has proved itself": Case(event: .proved),
       "its end has come": Case(event: .whole),
       "the attempt failed and may be repeated": Case(event: .attemptFailed(lost, isRepeatable: true)),

@@ -52,6 +52,7 @@ import Testing
       framing, roads: Array(repeating: origin, count: roads), patience: Bounds.patience,
       responseTimeout: Bounds.response, maximumConnections: 3)
     world.loop = rig.loop
+    rig.streamLimit = [1, 2, 256][Int(seed % 3)]
     rig.opening = { [unowned world] in world.opening() }
     var responses: [RiggedResponse] = []
 

@@ -66,6 +66,8 @@ final class UpstreamRig {
   private(set) var dials: [NIODeadline] = []
   /// Over which road each of them went.
   private(set) var dialedRoads: [Int] = []
+  /// The streams that the far end allows at once.
+  var streamLimit = 256
   /// What becomes of the next try, and after how long.
   var opening: () -> (Opening, after: TimeAmount) = { (.opens, .zero) }
   /// The same, where there are several roads.
@@ -226,7 +228,8 @@ final class UpstreamRig {
         wire.far.startReading()
         break
       }
-      let configuration = ServerConfiguration(hop: "far", logger: logger)
+      var configuration = ServerConfiguration(hop: "far", logger: logger)
+      configuration.http2.streams.maximumConcurrent = streamLimit
       wire.server =
         framing == .http2
         ? HTTP2ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
@@ -299,6 +302,21 @@ final class UpstreamRig {
     let response = RiggedResponse(at: loop.now, deadline: deadline.map { loop.now + $0 }, on: loop)
     response.request = upstream?.begin(
       ExchangeHead(fields: fields, isComplete: true, deadline: response.deadline), respondingTo: response)
+    return response
+  }
+
+  /// The same for one of several clients.
+  /// - Parameters:
+  ///   - client: whose identity is that of its connection.
+  ///   - user: by name.
+  func begin(_ fields: FieldSection, of client: AnyObject, user: String? = nil, isComplete: Bool = true) throws
+    -> RiggedResponse
+  {
+    let response = RiggedResponse(at: loop.now, deadline: nil, on: loop)
+    var head = ExchangeHead(fields: fields, isComplete: isComplete)
+    head.client = ObjectIdentifier(client)
+    if let user = user.flatMap({ UserName($0) }) { head.visitor = .user(user, by: .password) }
+    response.request = upstream?.begin(head, respondingTo: response)
     return response
   }
 

@@ -74,7 +74,8 @@ extension HTTP2Upstream {
   ) -> HTTP2ClientConnection {
     guard configuration.sharing == .balanced, !others.isEmpty else { return current }
     func cost(_ connection: HTTP2ClientConnection) -> (Int, Int) {
-      ((exchange.hasFailed(on: connection) ? 2 : 0) + (connection.rests(at: now) ? 1 : 0), connection.load)
+      let flaws = (exchange.hasFailed(on: connection) ? 2 : 0) + (connection.rests(at: now) ? 1 : 0)
+      return (flaws + (connection.hasRoom ? 0 : 4), connection.load)
     }
     return others.reduce(current) { cost($1) < cost($0) ? $1 : $0 }
   }

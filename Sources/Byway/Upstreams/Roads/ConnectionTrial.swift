@@ -121,6 +121,7 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
 
   func connectionProved(_ connection: HTTP2ClientConnection) {}
   func connectionRefusesAll(_ connection: HTTP2ClientConnection) {}
+  func connectionHasRoom(_ connection: HTTP2ClientConnection) {}
 
   func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount) {
     answered()

@@ -21,6 +21,7 @@ extension HTTP2Upstream {
   }
 
   func connectionInterrupted(_ connection: HTTP2ClientConnection) {
+    turnsChanged()
     guard roads.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
       guard connection.interruption != nil else { return }
@@ -29,7 +30,8 @@ extension HTTP2Upstream {
   }
 
   func connectionResumed(_ connection: HTTP2ClientConnection) {
-    serveWaiting()
+    turnsChanged()
+    leaveConnection()
   }
 
   // MARK: Back to a better road

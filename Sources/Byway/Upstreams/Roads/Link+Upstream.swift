@@ -75,6 +75,8 @@ private struct UpstreamRoads {
       configuration.patience = patience
       configuration.siblings = siblings
       configuration.farEnd = .gateway
+      // Each request may take as long as the line is slow.
+      if lines > 0 { configuration.queueing = .seconds(60) }
       configuration.http2 = HTTP2Configuration(liveness: liveness, hasOtherRoads: dialers.count > 1)
       return HTTP2Upstream(
         roads: dialers, on: eventLoop, hop: hop, configuration: configuration, logger: logger)

@@ -1,0 +1,107 @@
+import NIOCore
+
+// The streams that the far end allows, and how they are shared while exchanges wait for them.
+extension HTTP2Upstream {
+  /// A tunnel without a byte for that long may be ended, where its client has more than its share.
+  static let idleTunnel = TimeAmount.seconds(5)
+  /// Between two looks for such tunnels.
+  private static let pause = TimeAmount.seconds(1)
+
+  /// The connections that take exchanges.
+  var working: [HTTP2ClientConnection] {
+    guard case .connected(let connection) = state else { return [] }
+    return configuration.sharing == .balanced ? [connection] + others : [connection]
+  }
+
+  /// Whether a connection can take an exchange at once, or another one that shares the work.
+  func hasRoom(besides current: HTTP2ClientConnection) -> Bool {
+    current.hasRoom || (configuration.sharing == .balanced && others.contains(where: \.hasRoom))
+  }
+
+  /// What an exchange waits for that waits now.
+  var want: RequestLife.Want {
+    if case .connected(let connection) = state, connection.isProved, connection.interruption == nil {
+      .turn
+    } else {
+      .connection
+    }
+  }
+
+  /// A connection has come, gone, or changed what it takes.
+  func turnsChanged() {
+    serveWaiting()
+    guard !waiting.isEmpty else { return }
+    let want = want
+    waiting.tell { $0.wait(for: want) }
+    if want == .turn { reclaimTunnels() }
+  }
+
+  func connectionHasRoom(_ connection: HTTP2ClientConnection) {
+    if waiting.isEmpty { return }
+    serveWaiting()
+    leaveConnection()
+  }
+
+  func serveWaiting() {
+    while !waiting.isEmpty, case .connected(let connection) = state, !mustWait(for: connection),
+      hasRoom(besides: connection), let exchange = waiting.popNext()
+    {
+      put(exchange, at: eventLoop.now, on: connection)
+    }
+  }
+
+  /// Tells why no stream came for a request.
+  func noTurn(_ processing: BywayError.Processing) -> BywayError {
+    let limit = working.reduce(0) { $0 + $1.streamLimit }
+    let reason =
+      limit == 0
+      ? "\(name) takes no requests at the moment: try again later."
+      : "\(name) takes \(limit) requests at once, and none of them ended in time: try again later, or end some that "
+        + "stay open, such as tunnels, event streams and downloads."
+    return BywayError(.refused, reason, processing: processing)
+  }
+
+  // MARK: Idle tunnels
+
+  /// Looks for tunnels to end, now and as long as exchanges wait.
+  func reclaimTunnels() {
+    guard !isReclaiming else { return }
+    isReclaiming = true
+    reclaimTunnels(in: .zero)
+  }
+
+  private func reclaimTunnels(in time: TimeAmount) {
+    eventLoop.assumeIsolated().scheduleTask(in: time) {
+      self.isReclaiming = !self.waiting.isEmpty && self.want == .turn
+      guard self.isReclaiming else { return }
+      self.endIdleTunnels()
+      self.reclaimTunnels(in: Self.pause)
+    }
+  }
+
+  /// Ends as many idle tunnels of clients above their fair share as clients below it have exchanges waiting, the longest idle
+  /// first.
+  private func endIdleTunnels() {
+    let shares = waiting.sharesInUse()
+    let limit = working.reduce(0) { $0 + $1.streamLimit }
+    let fair = max(1, limit / max(1, shares.count))
+    var wanted = -working.reduce(0) { $0 + $1.closingStreams }
+    for share in shares where share.running * shares.count < limit {
+      wanted += min(share.waiting, fair - share.running)
+    }
+    guard wanted > 0 else { return }
+    let idle = eventLoop.now - Self.idleTunnel
+    let tunnels = working.flatMap(\.running).compactMap { exchange in
+      exchange.lastTraffic.flatMap { $0 <= idle ? (since: $0, exchange: exchange) : nil }
+    }
+    for (_, tunnel) in tunnels.sorted(by: { $0.since < $1.since }) {
+      guard wanted > 0 else { return }
+      guard let share = tunnel.share, share.running * shares.count > limit else { continue }
+      tunnel.reclaim(Self.wasIdle)
+      wanted -= 1
+    }
+  }
+
+  private static let wasIdle = BywayError(
+    .refused, "The tunnel was idle, and other clients had no stream: open fewer tunnels, or keep them busy.")
+}

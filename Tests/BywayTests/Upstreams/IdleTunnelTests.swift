@@ -1,0 +1,148 @@
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// Tunnels fill the streams that a far end allows; in virtual time.
+@Suite("Tunnels that fill a link", .timeLimit(.minutes(1))) struct IdleTunnelTests {
+  private final class Client {}
+
+  /// Opens each tunnel, and answers anything else at once.
+  private final class Origin: ExchangeHandler {
+    private(set) var tunnels: [any ResponseSink] = []
+
+    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+      if request.fields.value(of: .method) == "CONNECT" {
+        tunnels.append(sink)
+        sink.head([":status": "200"], isComplete: false)
+      } else {
+        sink.head([":status": "204"], isComplete: true)
+      }
+      return DiscardingRequestSink()
+    }
+  }
+
+  private static let connect: FieldSection = [":method": "CONNECT", ":authority": "host:22"]
+
+  private let origin = Origin()
+
+  private func rig(limit: Int) throws -> UpstreamRig {
+    let rig = UpstreamRig(.http2, origin: origin)
+    rig.streamLimit = limit
+    rig.upstream?.open()
+    try rig.run(for: .milliseconds(100))
+    return rig
+  }
+
+  private func tunnels(_ count: Int, of client: Client, over rig: UpstreamRig) throws -> [RiggedResponse] {
+    let tunnels = try (0..<count).map { _ in try rig.begin(Self.connect, of: client, isComplete: false) }
+    try rig.run(for: .milliseconds(100))
+    #expect(tunnels.allSatisfy { $0.status == "200" })
+    return tunnels
+  }
+
+  @Test("the longest idle one of a client above its share gives way, and no other") func longest() throws {
+    let rig = try rig(limit: 4)
+    let all = try tunnels(4, of: Client(), over: rig)
+    try rig.run(for: .seconds(10))
+    // The first has had a byte from its client, and the second from the far end.
+    all[0].request?.write(ByteBuffer(string: "x"))
+    origin.tunnels[1].write(ByteBuffer(string: "x"))
+    try rig.run(for: .seconds(7))
+    let other = try rig.begin(.get, of: Client())
+    try rig.run(for: .seconds(1)) { other.isOver }
+    #expect(other.status == "204")
+    #expect(all.map(\.isOver) == [false, false, true, false])
+    #expect(all[2].error?.code == .refused)
+    #expect(all[2].error?.message.contains("idle") == true)
+    try rig.run(for: .seconds(10))
+    #expect(all.count { $0.isOver } == 1)
+    #expect(rig.upstream?.status.waiting == 0)
+  }
+
+  @Test("one becomes idle while a request waits, and gives way then") func becomesIdle() throws {
+    let rig = try rig(limit: 2)
+    let all = try tunnels(2, of: Client(), over: rig)
+    let other = try rig.begin(.get, of: Client())
+    try rig.run(for: .milliseconds(4800))
+    #expect(!other.isOver && all.allSatisfy { !$0.isOver })
+    try rig.run(for: .seconds(2))
+    #expect(other.status == "204")
+    #expect(all.count { $0.isOver } == 1)
+  }
+
+  @Test("one with bytes in either direction is not ended") func active() throws {
+    let rig = try rig(limit: 2)
+    let all = try tunnels(2, of: Client(), over: rig)
+    let other = try rig.begin(.get, of: Client())
+    for _ in 0..<6 {
+      all[0].request?.write(ByteBuffer(string: "x"))
+      origin.tunnels[1].write(ByteBuffer(string: "x"))
+      try rig.run(for: .seconds(2))
+    }
+    #expect(other.end == other.begin + .seconds(10))
+    #expect(other.error?.code == .refused)
+    #expect(all.allSatisfy { !$0.isOver })
+  }
+
+  @Test("a client within its share keeps its idle tunnels") func withinShare() throws {
+    let rig = try rig(limit: 4)
+    let (first, second) = (Client(), Client())
+    let all = try tunnels(2, of: first, over: rig) + tunnels(2, of: second, over: rig)
+    try rig.run(for: .seconds(10))
+    // Its client has its share.
+    let more = try rig.begin(.get, of: second)
+    try rig.run(for: .seconds(12))
+    #expect(more.error?.code == .refused)
+    #expect(all.allSatisfy { !$0.isOver })
+  }
+
+  @Test("of three clients only the one above its share loses a tunnel") func three() throws {
+    let rig = try rig(limit: 4)
+    let one = try tunnels(1, of: Client(), over: rig)
+    let three = try tunnels(3, of: Client(), over: rig)
+    try rig.run(for: .seconds(10))
+    let other = try rig.begin(.get, of: Client())
+    try rig.run(for: .seconds(1)) { other.isOver }
+    #expect(other.status == "204")
+    #expect(!one[0].isOver && three.count { $0.isOver } == 1)
+  }
+
+  @Test("a client has its share of idle tunnels that others opened, and no more") func share() throws {
+    let rig = try rig(limit: 8)
+    let all = try tunnels(8, of: Client(), over: rig)
+    try rig.run(for: .seconds(10))
+    let client = Client()
+    let others = try (0..<8).map { _ in try rig.begin(Self.connect, of: client, isComplete: false) }
+    try rig.run(for: .seconds(4))
+    #expect(all.count { $0.isOver } == 4)
+    #expect(others.count { $0.status == "200" } == 4)
+  }
+
+  @Test("where there are more clients than streams, idle tunnels give way to each of them") func manyClients() throws {
+    let rig = try rig(limit: 4)
+    var all: [RiggedResponse] = []
+    for _ in 0..<4 { all += try tunnels(1, of: Client(), over: rig) }
+    try rig.run(for: .seconds(10))
+    let others = try (0..<2).map { _ in try rig.begin(.get, of: Client()) }
+    try rig.run(for: .seconds(2))
+    #expect(others.allSatisfy { $0.status == "204" })
+    #expect(all.count { $0.isOver } <= 2)
+  }
+
+  @Test("three clients with ninety tunnels each do not block a fourth one") func attack() throws {
+    let rig = try rig(limit: 256)
+    for _ in 0..<3 {
+      let client = Client()
+      for _ in 0..<90 { _ = try rig.begin(Self.connect, of: client, isComplete: false) }
+    }
+    try rig.run(for: .milliseconds(200))
+    let other = try rig.begin(.get, of: Client())
+    try rig.run(for: .seconds(20)) { other.isOver }
+    #expect(other.status == "204")
+    let end = try #require(other.end)
+    #expect(end - other.begin < .seconds(7))
+  }
+}

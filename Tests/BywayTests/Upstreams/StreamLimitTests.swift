@@ -1,0 +1,269 @@
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// A far end allows few streams; in virtual time.
+@Suite("A far end that allows few streams", .timeLimit(.minutes(1))) struct StreamLimitTests {
+  private final class Client {}
+
+  private final class Box {
+    var answer = RiggedOrigin.Answer.answers(after: .milliseconds(100))
+  }
+
+  private let box = Box()
+
+  private func rig(_ raw: RawFarEnd) throws -> UpstreamRig {
+    let rig = UpstreamRig(.http2, origin: RiggedOrigin(on: { nil }))
+    rig.rawFarEnds[0] = raw
+    rig.upstream?.open()
+    try rig.run(for: .milliseconds(100))
+    return rig
+  }
+
+  /// With an origin that answers after a while, and a link that is open.
+  private func rig(limit: Int) throws -> (UpstreamRig, RiggedOrigin) {
+    final class Loop { weak var rig: UpstreamRig? }
+    let loop = Loop()
+    let origin = RiggedOrigin(on: { loop.rig?.loop }) { [box] in box.answer }
+    let rig = UpstreamRig(.http2, origin: origin)
+    loop.rig = rig
+    rig.streamLimit = limit
+    rig.upstream?.open()
+    try rig.run(for: .milliseconds(100))
+    return (rig, origin)
+  }
+
+  private func get(_ path: String) -> FieldSection {
+    var fields = FieldSection.get
+    fields.set(.path, path)
+    return fields
+  }
+
+  @Test("requests above the limit wait, and each end of another one lets one go") func waiting() throws {
+    let raw = RawFarEnd(.allows(2))
+    let rig = try rig(raw)
+    let responses = try (0..<5).map { _ in try rig.begin(.post) }
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 2)
+    #expect(rig.upstream?.status.waiting == 3)
+    for count in 3...5 {
+      raw.answer(1)
+      try rig.run(for: .milliseconds(50))
+      #expect(raw.requests == count)
+      #expect(rig.upstream?.status.waiting == 5 - count)
+    }
+    raw.answer(2)
+    try rig.run(for: .milliseconds(50))
+    #expect(responses.map(\.status) == Array(repeating: "200", count: 5))
+  }
+
+  @Test("a request whose turn does not come fails after its time in the queue, and was not sent") func noTurn() throws {
+    let raw = RawFarEnd(.allows(1))
+    let rig = try rig(raw)
+    let first = try rig.begin()
+    let second = try rig.begin(.post)
+    let third = try rig.begin(.post, deadline: .seconds(4))
+    try rig.run(for: .seconds(20)) { second.isOver }
+    #expect(!first.isOver)
+    #expect(second.end == second.begin + .seconds(10))
+    #expect(third.end == third.deadline)
+    for error in [second.error, third.error] {
+      #expect(error?.code == .refused)
+      #expect(error?.processing == BywayError.Processing.none)
+      #expect(error?.message.contains("takes 1 requests at once") == true, "\(error.debugDescription)")
+    }
+    #expect(raw.requests == 1)
+    #expect(rig.upstream?.status.waiting == 0)
+  }
+
+  @Test("a limit of zero holds requests back until another one comes") func zero() throws {
+    let raw = RawFarEnd(.allows(0))
+    let rig = try rig(raw)
+    let first = try rig.begin()
+    try rig.run(for: .seconds(11))
+    #expect(first.error?.message.contains("takes no requests at the moment") == true)
+    let second = try rig.begin()
+    try rig.run(for: .seconds(1))
+    #expect(raw.requests == 0)
+    raw.allow(1)
+    try rig.run(for: .milliseconds(100))
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(second.status == "200" && raw.requests == 1)
+  }
+
+  @Test("a limit that shrinks below what runs lets nothing go until enough has ended") func shrinks() throws {
+    let raw = RawFarEnd(.allows(4))
+    let rig = try rig(raw)
+    for _ in 0..<6 { _ = try rig.begin() }
+    try rig.run(for: .milliseconds(100))
+    raw.allow(2)
+    try rig.run(for: .milliseconds(100))
+    raw.answer(2)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 4)
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 5)
+    raw.allow(3)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 6)
+  }
+
+  @Test("a limit that shrinks takes back what has not left, which costs no attempt and keeps its place")
+  func takenBack()
+    throws
+  {
+    let raw = RawFarEnd(.allows(4))
+    let rig = try rig(raw)
+    let responses = try (0..<3).map { _ in try rig.begin(.post) }
+    for round in 0..<6 {
+      // It comes before the requests have left.
+      raw.allow(round.isMultiple(of: 2) ? 0 : 3)
+      try rig.pass()
+      #expect(raw.requests == 0)
+    }
+    #expect(responses.allSatisfy { !$0.isOver })
+    raw.allow(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 1 && rig.upstream?.status.waiting == 2)
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(responses.map(\.status) == ["200", nil, nil])
+    raw.allow(4)
+    try rig.run(for: .milliseconds(100))
+    raw.answer(2)
+    try rig.run(for: .milliseconds(100))
+    #expect(responses.map(\.status) == ["200", "200", "200"])
+  }
+
+  @Test("a connection that is lost while requests wait for their turn loses none of them") func lost() throws {
+    let raw = RawFarEnd(.allows(1))
+    let rig = try rig(raw)
+    let running = try rig.begin(.post)
+    let waiting = try (0..<3).map { _ in try rig.begin(.post) }
+    try rig.run(for: .milliseconds(100))
+    let next = RawFarEnd(.allows(3))
+    rig.rawFarEnds[0] = next
+    rig.reset()
+    try rig.run(for: .milliseconds(500))
+    #expect(running.error?.processing == .possible)
+    #expect(next.requests == 3)
+    next.answer(3)
+    try rig.run(for: .milliseconds(100))
+    #expect(waiting.map(\.status) == ["200", "200", "200"])
+  }
+
+  @Test("waiting for a turn counts as patience again when the connection is lost") func patience() throws {
+    let raw = RawFarEnd(.allows(1))
+    let rig = try rig(raw)
+    _ = try rig.begin()
+    let waiting = try rig.begin(.post)
+    try rig.run(for: .seconds(2))
+    rig.opening = { (.refused, .zero) }
+    rig.reset()
+    let cut = rig.loop.now
+    try rig.run(for: .seconds(20)) { waiting.isOver }
+    #expect(waiting.end == cut + .seconds(5))
+    #expect(waiting.error?.code == .linkUnavailable)
+  }
+
+  @Test("a request that leaves the queue frees its place, and is not sent") func cancelled() throws {
+    let raw = RawFarEnd(.allows(1))
+    let rig = try rig(raw)
+    _ = try rig.begin()
+    let second = try rig.begin()
+    let third = try rig.begin()
+    second.cancel()
+    #expect(rig.upstream?.status.waiting == 1)
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 2 && third.status == "200" && second.endings == 0)
+  }
+
+  @Test("an upstream that is retired serves the requests that wait before it closes its connection") func retired()
+    throws
+  {
+    let (rig, _) = try rig(limit: 1)
+    let responses = try (0..<3).map { _ in try rig.begin() }
+    try rig.run(for: .milliseconds(50))
+    rig.upstream?.retire()
+    try rig.run(for: .seconds(1))
+    #expect(responses.map(\.status) == ["200", "200", "200"])
+    #expect(rig.dials.count == 1 && rig.connectionCount == 0)
+  }
+
+  // MARK: Clients
+
+  @Test("a client with many requests does not keep another one waiting") func single() throws {
+    let (rig, origin) = try rig(limit: 4)
+    let (many, one) = (Client(), Client())
+    var responses = try (0..<20).map { try rig.begin(get("/many/\($0)"), of: many) }
+    responses.append(try rig.begin(get("/one"), of: one))
+    try rig.run(for: .seconds(2))
+    #expect(origin.paths.firstIndex(of: "/one") == 4)
+    #expect(origin.paths.filter { $0 != "/one" } == (0..<20).map { "/many/\($0)" })
+    #expect(responses.allSatisfy { $0.status == "200" })
+  }
+
+  @Test("two clients with many requests have as many streams each") func halves() throws {
+    let (rig, origin) = try rig(limit: 4)
+    let (first, second) = (Client(), Client())
+    for index in 0..<20 { _ = try rig.begin(get("/a\(index)"), of: first) }
+    for index in 0..<20 { _ = try rig.begin(get("/b\(index)"), of: second) }
+    try rig.run(for: .milliseconds(560))
+    for round in 1..<4 {
+      let batch = origin.paths.dropFirst(4 * round).prefix(4)
+      #expect(batch.count { $0.hasPrefix("/a") } == 2, "\(batch)")
+    }
+  }
+
+  @Test("clients with as few streams as each other have turns one after the other") func roundRobin() throws {
+    let (rig, origin) = try rig(limit: 1)
+    let clients = [Client(), Client(), Client()]
+    for (client, count) in [(0, 5), (1, 3), (2, 1)] {
+      for index in 0..<count {
+        _ = try rig.begin(get("/\("abc".dropFirst(client).prefix(1))\(index)"), of: clients[client])
+      }
+    }
+    try rig.run(for: .seconds(2))
+    #expect(origin.paths == ["/a0", "/a1", "/b0", "/c0", "/a2", "/b1", "/a3", "/b2", "/a4"])
+  }
+
+  @Test("the connections of one user are one client") func user() throws {
+    let (rig, origin) = try rig(limit: 1)
+    let connections = [Client(), Client(), Client()]
+    for index in 0..<3 {
+      _ = try rig.begin(get("/a\(index)"), of: connections[0], user: "alice")
+      _ = try rig.begin(get("/A\(index)"), of: connections[1], user: "alice")
+    }
+    for index in 0..<2 { _ = try rig.begin(get("/b\(index)"), of: connections[2], user: "bob") }
+    try rig.run(for: .seconds(2))
+    #expect(origin.paths == ["/a0", "/A0", "/b0", "/a1", "/b1", "/A1", "/a2", "/A2"])
+  }
+
+  @Test("where no more may wait, the last request of the client with the most gives way") func full() throws {
+    let raw = RawFarEnd(.allows(1))
+    let rig = try rig(raw)
+    let (many, one) = (Client(), Client())
+    let responses = try (0..<1025).map { _ in try rig.begin(.get, of: many) }
+    #expect(responses.allSatisfy { !$0.isOver })
+    let late = try rig.begin(.get, of: many)
+    #expect(late.error?.code == .refused && late.error?.processing == BywayError.Processing.none)
+    let other = try rig.begin(.get, of: one)
+    #expect(!other.isOver)
+    #expect(responses.last?.error?.code == .refused)
+    #expect(responses.dropLast().allSatisfy { !$0.isOver })
+    #expect(rig.upstream?.status.waiting == 1024)
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(other.status == "200")
+  }
+}
