@@ -19,6 +19,18 @@ extension Interop {
       await bare.stop()
     }
 
+    @Test("an HTTP/2 origin that allows two streams at once answers a hundred requests") func fewStreams() async throws {
+      let nginx = try await NginxServer(
+        in: TemporaryFolder(), http2: true, locations: "http2_max_concurrent_streams 2;")
+      let bare = try await BareGateway(to: "h2c://\(nginx.endpoint)")
+      #expect(try await bare.curl("http://device/hello").text == "hello, byway\n")
+      let many = try await Script.http2.run(
+        "unix:\(bare.socket)", "/hello", "-X", "POST", "--data", "x", "--count", "100", as: H2Answers.self)
+      #expect(many.responses.count == 100)
+      #expect(many.responses.allSatisfy { $0.status == 200 && $0.text == "hello, byway\n" })
+      await bare.stop()
+    }
+
     @Test("https with a certificate that nobody vouches for is refused, and the answer says so") func https()
       async throws
     {
