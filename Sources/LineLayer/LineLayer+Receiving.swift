@@ -6,7 +6,6 @@ extension LineLayer {
       guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
       counters.receivedFrames += 1
       handle(frame, answerLength: answerLength, at: now)
-      noteResumption()
     }
     tellNoise(at: now)
     offerMore(at: now)
@@ -58,13 +57,6 @@ extension LineLayer {
   private mutating func noteDamage(_ length: Int) {
     counters.damagedFrames += 1
     ear.hear(damaged: length)
-  }
-
-  /// The other end is heard again, and has not ended the session that waited for the line.
-  private mutating func noteResumption() {
-    guard session?.isInterrupted == true else { return }
-    session?.isInterrupted = false
-    counters.resumes += 1
   }
 
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
@@ -170,6 +162,7 @@ extension LineLayer {
     guard session.isReady else { return }
     self.session?.takeQuestion(token, at: now)
     heard(at: now)
+    self.session?.isMidStream = false
   }
 
   // MARK: Sealed frames
@@ -186,6 +179,7 @@ extension LineLayer {
     if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }
     if session?.isBlocked == true, session?.askAt == nil { askAgainLater(at: now) }
     guard let answer = report.answer else { return }
+    session?.isMidStream = false
     // All is settled that was sent before the question.
     askAgainLater(at: now)
     if let poll { measure(answer, of: answerLength, to: poll, at: now) }
@@ -207,6 +201,7 @@ extension LineLayer {
   private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
     heard(at: now)
     session?.tookOther()
+    session?.isMidStream = true
     if let next = header.next {
       guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
       // What rides on data says nothing of the window: its end stays where it is.
@@ -251,7 +246,9 @@ extension LineLayer {
     guard session != nil else { return }
     session?.heardAt = now
     session?.waitingSince = nil
+    session?.silentAt = nil
     session?.unanswered = 0
+    if session?.interruption != nil { resume() }
     guard session?.isConfirmed == false else { return }
     session?.phase = .open
     session?.needsOpen = false
@@ -260,6 +257,12 @@ extension LineLayer {
     let wasRepeated = (session?.opens ?? 0) > 1
     session?.needsPoll = pacer.isPacing || wasRepeated
     events.append(.confirmed)
+  }
+
+  private mutating func resume() {
+    session?.interruption = nil
+    counters.resumes += 1
+    events.append(.resumed)
   }
 
   /// `nil` where the session has ended over it.

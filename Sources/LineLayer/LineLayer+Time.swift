@@ -3,6 +3,8 @@ extension LineLayer {
   private static let longestPause: UInt64 = 1_000_000_000
   /// How long the other end's very last acknowledgement is waited for.
   private static let lingering: UInt64 = 2_000_000_000
+  /// The silence in the middle of a stream after which its receiver asks whether the peer is there.
+  private static let pauseInStream: UInt64 = 1_000_000_000
 
   /// When ``handleTimeout(at:)`` is to be called, if nothing else happens before. `nil` while there is nothing to wait for.
   package var nextDeadline: UInt64? {
@@ -19,6 +21,7 @@ extension LineLayer {
     if let askAt = session.askAt { deadline = min(deadline, askAt) }
     deadline = min(deadline, keepAliveAt(session))
     if let death = deathAt(session) { deadline = min(deadline, death) }
+    if let silentAt = session.silentAt { deadline = min(deadline, silentAt) }
     if let departure = departureAt(session) { deadline = min(deadline, departure) }
     return deadline
   }
@@ -41,9 +44,10 @@ extension LineLayer {
     if let askAt = session.askAt, now >= askAt {
       let later = putOff(session, at: now)
       self.session?.askAt = later
-      if later == nil, isCurious(session) { ask() }
+      if later == nil, isCurious(session) { ask(at: now) }
     }
-    if now >= keepAliveAt(session) { ask() }
+    if now >= keepAliveAt(session) { ask(at: now) }
+    if let silentAt = self.session?.silentAt, now >= silentAt { interrupt(.silent(since: session.heardAt)) }
   }
 
   /// The line is gone: unplugged, or the device with it. The session waits for it.
@@ -54,6 +58,15 @@ extension LineLayer {
     reader.reset()
     session?.waitingSince = nil
     session?.corrector.forget()
+    interrupt(.lost(at: now))
+  }
+
+  /// From now on the session waits for its line, if it did not already.
+  private mutating func interrupt(_ interruption: Interruption) {
+    session?.silentAt = nil
+    guard let session, session.isReady, session.interruption == nil else { return }
+    self.session?.interruption = interruption
+    events.append(.interrupted(interruption))
   }
 
   /// The line is back. What was on its way may have arrived or not, which a question settles.
@@ -67,12 +80,11 @@ extension LineLayer {
       if role != .dialer { sayHello() }
       return
     }
-    if session?.isReady == true { session?.isInterrupted = true }
     session?.unanswered = 2
     session?.send.interrupt()
     session?.askAt = nil
     if session?.leavingSince != nil { session?.leavingSince = now }
-    ask()
+    ask(at: now)
   }
 
   // MARK: Timers
@@ -82,13 +94,32 @@ extension LineLayer {
     session.hasUnacknowledged || session.isBlocked || session.waitingSince != nil
   }
 
-  private mutating func ask() {
+  private mutating func ask(at now: UInt64) {
     guard let session else { return }
+    // From now on, silence counts: a line that takes nothing may never let the question out.
+    awaitAnswer(from: now)
     if session.isReady, session.isConfirmed {
       self.session?.needsPoll = true
     } else {
       self.session?.needsOpen = true
     }
+  }
+
+  /// Waits for an answer from now on, if it did not already.
+  mutating func awaitAnswer(from now: UInt64) {
+    guard let session, session.waitingSince == nil else { return }
+    self.session?.waitingSince = now
+    // The peer may be in the middle of a frame as long as the longest from here.
+    let frame = pacer.time(of: quantum + FrameCodec.dataOverhead)
+    let answerAt = max(pacer.busyUntil, now) + roundTrip.timeout + timeOfAnswer + frame
+    if session.isConfirmed, session.interruption == nil { self.session?.silentAt = answerAt + configuration.silence }
+  }
+
+  /// The time of a question and its answer on the wire, and of the wait of the answer for company.
+  private var timeOfAnswer: UInt64 {
+    configuration.acknowledgementDelay
+      + pacer.time(
+        of: length(ofControl: FrameCodec.pollLength) + length(ofControl: FrameCodec.answerLength))
   }
 
   /// Sets the next question's time, where there is something to ask about.
@@ -103,13 +134,9 @@ extension LineLayer {
       self.session?.askBy = 0
       return
     }
-    let answer =
-      configuration.acknowledgementDelay
-      + pacer.time(
-        of: length(ofControl: FrameCodec.pollLength) + length(ofControl: FrameCodec.answerLength))
     // An opening is short, and on a line of noise takes a few tries: it is given up before they would have become many.
     let doublings = session.isConfirmed ? min(max(session.unanswered - 1, 0), 10) : 0
-    let pause = min((roundTrip.timeout + answer) << UInt64(doublings), Self.longestPause)
+    let pause = min((roundTrip.timeout + timeOfAnswer) << UInt64(doublings), Self.longestPause)
     let askAt = max(pacer.busyUntil, now) + pause
     self.session?.askAt = askAt
     // The other end may be in the middle of a frame, with more before it.
@@ -127,7 +154,8 @@ extension LineLayer {
   private func keepAliveAt(_ session: Session) -> UInt64 {
     // One that waits for an answer asks by itself.
     guard session.waitingSince == nil, session.isConfirmed, !session.needsPoll else { return .max }
-    let interval = role == .dialer ? configuration.keepAlive : configuration.keepAlive / 2 * 5
+    var interval = role == .dialer ? configuration.keepAlive : configuration.keepAlive / 2 * 5
+    if session.isMidStream { interval = min(interval, Self.pauseInStream) }
     let silence = session.heardAt + interval
     return pacer.wantsRest ? min(silence, session.polledAt + pacer.restInterval) : silence
   }
@@ -143,6 +171,6 @@ extension LineLayer {
   private func deathAt(_ session: Session) -> UInt64? {
     guard let waitingSince = session.waitingSince else { return nil }
     if session.isLingering { return waitingSince + Self.lingering }
-    return waitingSince + (session.isConfirmed ? configuration.patience : configuration.patience / 3)
+    return waitingSince + (session.isConfirmed ? configuration.grace : configuration.patience / 3)
   }
 }

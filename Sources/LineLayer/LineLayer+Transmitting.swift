@@ -143,12 +143,13 @@ extension LineLayer {
     return .poll(session: session.id.session, token: poll.token)
   }
 
-  /// A question has gone out: from now on, silence counts.
+  /// A question has gone out.
   private mutating func asked(at now: UInt64) {
     session?.unanswered += 1
     // What was sent until now may have gone nowhere.
     if session?.isHolding == true { session?.send.interrupt() }
-    if session?.waitingSince == nil { session?.waitingSince = now }
+    session?.isMidStream = false
+    awaitAnswer(from: now)
     askAgainLater(at: now)
   }
 

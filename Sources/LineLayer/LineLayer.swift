@@ -97,6 +97,9 @@ package struct LineLayer: Sendable {
 
   package var hasSession: Bool { session != nil }
 
+  /// The interruption that the session waits out; `nil` while there is none.
+  package var interruption: Interruption? { session?.interruption }
+
   // MARK: The stream
 
   /// How many bytes it would be good to have now, so that the next frame is as large as it should be; 0 while the line is

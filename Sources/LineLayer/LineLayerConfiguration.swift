@@ -13,10 +13,12 @@ package struct LineLayerConfiguration: Equatable, Sendable {
   package var acknowledgementDelay: UInt64 = 10_000_000
   /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
   package var keepAlive: UInt64 = 10_000_000_000
-  /// How long a poll may remain unanswered, however often it is repeated, until the other end counts as dead.
+  /// The time that an owner who has left gives the peer to take the rest. A third of it is what a dialer's opening may take.
   package var patience: UInt64 = 15_000_000_000
-  /// How long a session waits for a line that was unplugged.
+  /// The time that a session outlives its line: one that was unplugged, and one on which the peer answers nothing.
   package var grace: UInt64 = 30_000_000_000
+  /// The time beyond that of a usual answer after which an end that hears none says that its line is interrupted.
+  package var silence: UInt64 = 3_000_000_000
 
   static let leastPayload = 64
   /// A day. Sums of times must not overflow.
@@ -42,7 +44,9 @@ package struct LineLayerConfiguration: Equatable, Sendable {
     if acknowledgementDelay > Self.longestTime { throw .tooLarge("acknowledgementDelay", most: Int(Self.longestTime)) }
     if keepAlive > Self.longestTime { throw .tooLarge("keepAlive", most: Int(Self.longestTime)) }
     if patience > Self.longestTime { throw .tooLarge("patience", most: Int(Self.longestTime)) }
+    if grace == 0 { throw .tooSmall("grace", least: 1) }
     if grace > Self.longestTime { throw .tooLarge("grace", most: Int(Self.longestTime)) }
+    if silence > Self.longestTime { throw .tooLarge("silence", most: Int(Self.longestTime)) }
   }
 }
 

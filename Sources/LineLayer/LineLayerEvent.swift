@@ -10,6 +10,10 @@ package enum LineLayerEvent: Equatable, Sendable {
   case passed(Passage)
   /// The other end sends nothing more.
   case finished
+  /// The line is lost or silent, and the session waits for it.
+  case interrupted(Interruption)
+  /// A frame of the session has arrived after an interruption.
+  case resumed
   /// The session is over. A listener waits for the next.
   case ended(SessionEnd)
 }

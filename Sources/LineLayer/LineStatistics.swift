@@ -18,7 +18,7 @@ package struct LineStatistics: Equatable, Sendable {
   package var foreignBytes: UInt64 = 0
   /// The text among them.
   package var foreignText = ForeignText()
-  /// How often a session has gone on after its line had been lost.
+  /// A count of the times that a session has gone on after its line was lost or silent.
   package var resumes: UInt64 = 0
   /// Frames that were here already.
   package var duplicateFrames: UInt64 = 0

@@ -60,16 +60,13 @@ struct MutantTests {
     Mutant(.listen, "never asks", fails: "§6 question: POLL", "§6 keep-alive of a listener") {
       $0.said = { if case .poll = $0 { [] } else { [$0] } }
     },
-    Mutant(.listen, "is patient for a minute", fails: "§6 patience: 15 s") {
-      $0.configuration.patience = 60_000_000_000
-    },
-    Mutant(.listen, "is patient for five seconds", fails: "§6 patience: 15 s") {
-      $0.configuration.patience = 5_000_000_000
-    },
-    Mutant(.listen, "gives up a line that is gone for ten seconds", fails: "§6 grace: a session outlives its line") {
+    Mutant(
+      .listen, "gives up a line that is gone or silent for ten seconds",
+      fails: "§6 grace: a session outlives its line", "§6 patience: 30 s", "§6 patience: whatever is heard restarts it"
+    ) {
       $0.configuration.grace = 10_000_000_000
     },
-    Mutant(.listen, "never gives up a line", fails: "§6 grace: after 30 s") {
+    Mutant(.listen, "never gives up a line", fails: "§6 grace: after 30 s", "§6 patience: 30 s") {
       $0.configuration.grace = 600_000_000_000
     },
     Mutant(.listen, "starts no frame with a zero", fails: "§6 quiet line") { $0.forgetsZeros = true },

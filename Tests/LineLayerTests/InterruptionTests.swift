@@ -51,7 +51,7 @@ struct InterruptionTests {
   }
 
   enum Kind: CaseIterable {
-    /// Nobody knows of it.
+    /// Neither end is told.
     case silent
     /// Nor here, and the first that is heard is a question.
     case silentThenAsked
@@ -116,11 +116,11 @@ struct InterruptionTests {
     var end = End()
     end.report()
     end.layer.send([1])
-    _ = end.pass(14_000)
+    _ = end.pass(29_000)
     end.layer.lineLost(at: end.now)
     _ = end.pass(1000 * seconds)
     end.layer.lineRestored(at: end.now)
-    _ = end.pass(14_500)
+    _ = end.pass(29_500)
     #expect(end.layer.hasSession)
     _ = end.pass(1000)
     #expect(!end.layer.hasSession)

@@ -234,6 +234,10 @@ extension HTTP1ClientConnection: ConnectionOwner {
   }
 
   func linkInterrupted() {
+    if let exchange, let since = interruption?.since {
+      exchange.linkInterrupted(since: since)
+      watch(exchange.nextDeadline)
+    }
     delegate?.connectionInterrupted(self)
   }
 

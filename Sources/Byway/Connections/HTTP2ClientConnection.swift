@@ -261,6 +261,12 @@ extension HTTP2ClientConnection: ConnectionOwner {
   }
 
   func linkInterrupted() {
+    if isProved, let since = interruption?.since {
+      for exchange in exchanges.values {
+        exchange.linkInterrupted(since: since)
+        watch(exchange.nextDeadline)
+      }
+    }
     delegate?.connectionInterrupted(self)
   }
 

@@ -20,13 +20,6 @@ final class LineDriver: StreamCarrier {
     var obstacle: String? { get }
   }
 
-  /// The line was lost, and no frame has been received since.
-  private struct Silence {
-    let since: NIODeadline
-    /// That had been received before.
-    let frames: UInt64
-  }
-
   /// How much is handed to a line that is not paced before it has taken that.
   private static let unpacedBurst = 64 * 1024
 
@@ -40,7 +33,6 @@ final class LineDriver: StreamCarrier {
   /// Received in earlier sessions.
   private let framesBefore: UInt64
   private var line: (any Channel)?
-  private var silence: Silence?
   private var session: StreamChannel?
   private var output: [UInt8] = []
   /// A write that the line has not taken yet.
@@ -89,20 +81,13 @@ final class LineDriver: StreamCarrier {
 
   private func lost() {
     line = nil
-    // Where it came back without a frame, and was lost again, it is one interruption.
-    silence = silence ?? Silence(since: eventLoop.now, frames: layer.statistics.receivedFrames)
     layer.lineLost(at: now)
-    session?.interrupted()
   }
 
   func received(_ bytes: ByteBuffer, on channel: any Channel) {
     guard line === channel else { return }
     bytes.withUnsafeReadableBytes { bytes in
       layer.receive(bytes, at: now)
-      if let silence, layer.statistics.receivedFrames > silence.frames {
-        self.silence = nil
-        session?.resumed()
-      }
       if overheard != nil { overhear(bytes) }
     }
   }
@@ -142,7 +127,14 @@ final class LineDriver: StreamCarrier {
   var backlog: Int { layer.pendingBytes }
   var lineStatistics: LineStatistics? { layer.statistics }
   var interruption: LineInterruption? {
-    silence.map { LineInterruption(since: $0.since, reason: line == nil ? delegate?.obstacle : nil) }
+    layer.interruption.map {
+      LineInterruption(since: .uptimeNanoseconds($0.since), cause(of: $0))
+    }
+  }
+
+  private func cause(of interruption: Interruption) -> LineInterruption.Cause {
+    if line == nil { return .lost(obstacle: delegate?.obstacle) }
+    return if case .silent = interruption { .silent } else { .lost(obstacle: nil) }
   }
 
   var arrivalBegan: NIODeadline? { layer.latestArrivalBegan.map { .uptimeNanoseconds($0) } }
@@ -204,6 +196,8 @@ final class LineDriver: StreamCarrier {
       case .received(let bytes): session?.deliver(ByteBuffer(bytes: bytes))
       case .passed(let passage): session?.passed(passage)
       case .finished: session?.inputEnded()
+      case .interrupted(let interruption): interrupted(interruption)
+      case .resumed: resumed()
       case .ended(let end): ended(end)
       }
     }
@@ -224,6 +218,21 @@ final class LineDriver: StreamCarrier {
       self.pump()
     }
     return true
+  }
+
+  private func interrupted(_ interruption: Interruption) {
+    if case .silent(let since) = interruption {
+      let seconds = (now - since) / 1_000_000_000
+      logger.notice(
+        "Line silent; the session waits for it",
+        metadata: ["link": "\(address)", "last heard": "\(seconds) s ago"])
+    }
+    session?.interrupted()
+  }
+
+  private func resumed() {
+    logger.notice("Line is heard again", metadata: ["link": "\(address)"])
+    session?.resumed()
   }
 
   private func opened() {

@@ -38,7 +38,7 @@ extension StreamCarrier {
 
 /// What a ``StreamChannel`` tells its pipeline besides bytes, as user inbound events.
 package enum StreamEvent: Sendable {
-  /// The line underneath is gone, and the stream waits for it.
+  /// The line underneath is gone or silent, and the stream waits for it.
   case interrupted
   /// After an interruption the other end was heard again.
   case resumed

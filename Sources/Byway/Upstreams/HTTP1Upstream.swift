@@ -210,7 +210,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       error = BywayError(.timedOut, "All connections to \(name) were in use for too long.")
     case .waited(for: .connection) where connectionCount > 0:
       // It had one, on trust.
-      error = BywayError(.linkUnavailable, "The line of \(name) is gone, and has not come back in time.")
+      let explanation = interruption?.explanation(of: name) ?? "The line of \(name) has not come back in time."
+      error = BywayError(.linkUnavailable, explanation)
     case .deadline, .waited(for: .connection):
       error = lastFailure ?? BywayError(.timedOut, "\(name) did not open in time.")
     }

@@ -297,8 +297,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       return noTurn(processing)
     case .deadline, .waited(for: .connection):
       let reason =
-        if case .connected(let connection) = state, connection.interruption != nil {
-          "The line of \(name) is gone, and has not come back in time."
+        if case .connected(let connection) = state, let interruption = connection.interruption {
+          interruption.explanation(of: name)
         } else if hasOpened {
           "\(name) opened, but nothing has come from its far end."
         } else if roads.areAwaited {

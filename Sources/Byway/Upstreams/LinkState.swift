@@ -6,7 +6,7 @@ public enum LinkState: String, Sendable, Hashable {
   case opening
   /// Open.
   case up
-  /// Its line is gone, and the session waits for it.
+  /// Its line is gone or silent, and the session waits for it.
   case interrupted
   /// It was up, and nobody has needed it since.
   case closed

@@ -56,6 +56,8 @@ struct RequestLife {
     case proved
     /// Its end has come.
     case whole
+    /// The far end of its connection has said nothing since that time, at which it was sent or later.
+    case doubted(since: NIODeadline, isWhole: Bool)
     /// The connection could not bring it to its end. Whether it is one that may be sent twice after that, its sender's
     /// method and the error say.
     case attemptFailed(BywayError, isRepeatable: Bool)
@@ -146,6 +148,8 @@ struct RequestLife {
       let now = now()
       spend(until: now)
       state = .sent(until: responseEnd(isWhole: isWhole, now))
+    case (.sent, .doubted(let start, let isWhole)):
+      if budget.isPatient { state = .onTrust(since: start, isWhole: isWhole) }
     case (.onTrust(since: let start, _), .time):
       let now = now()
       guard now >= min(budget.deadline, start + budget.patience) else { return .nothing }
@@ -186,7 +190,8 @@ struct RequestLife {
       (.onTrust, .wait), (.onTrust, .connectFailed),
       (.onTrust, .turnedAway), (.onTrust, .sent), (.sent, .wait), (.sent, .connectFailed), (.sent, .turnedAway),
       (.sent, .sent), (.sent, .proved), (.answered, .wait), (.answered, .connectFailed), (.answered, .turnedAway),
-      (.answered, .sent), (.answered, .proved), (.answered, .whole), (.answered, .responseBegan), (.answered, .time):
+      (.waiting, .doubted), (.onTrust, .doubted), (.answered, .doubted), (.answered, .sent), (.answered, .proved),
+      (.answered, .whole), (.answered, .responseBegan), (.answered, .time):
       break
     }
     return .nothing

@@ -48,6 +48,8 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   private let upstream: any ExchangeUpstream
   private var sink: (any ResponseSink)?
   private var place = Place.none
+  /// The time of the latest attempt.
+  private var sentAt = NIODeadline.uptimeNanoseconds(0)
 
   /// The connection that could not bring it to its end.
   private var lastPlace: ObjectIdentifier?
@@ -99,6 +101,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   ) {
     place = .on(connection, id)
     share?.running += 1
+    sentAt = now
     head.observed?.sent(head.fields, to: upstream.name, at: now)
     // Who has no patience leaves it to the link's own timers how long it may be in coming up.
     let proof = life.budget.isPatient ? provingTakes : nil
@@ -182,6 +185,12 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   func connectionProved() {
     handle(.proved)
+  }
+
+  /// Doubts the line under a request that was sent after the far end was last heard, as if it were sent now.
+  func linkInterrupted(since time: NIODeadline) {
+    guard sentAt >= time else { return }
+    handle(.doubted(since: sentAt, isWhole: isAwaited))
   }
 
   /// A piece of the request has passed the line.

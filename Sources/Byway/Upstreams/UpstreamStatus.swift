@@ -12,7 +12,7 @@ package struct UpstreamStatus: Sendable {
     case opening
     /// - Parameter since: `nil` where there are several.
     case open(since: NIODeadline?)
-    /// Open, but nothing comes or goes: its line is gone, and it waits for that.
+    /// Open, but nothing comes or goes: its line is gone or silent, and it waits for that.
     case interrupted(LineInterruption)
     /// The last connection, or the last try to open one, came to nothing.
     case down(BywayError)

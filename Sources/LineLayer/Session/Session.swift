@@ -69,6 +69,10 @@ struct Session {
   /// Questions since something was heard.
   var unanswered = 0
   var waitingSince: UInt64?
+  /// The time at which the line counts as interrupted, if nothing is heard until then.
+  var silentAt: UInt64?
+  /// DATA has arrived, and the peer was not heard to be at rest since.
+  var isMidStream = false
   /// When to ask next, if nothing is heard.
   var askAt: UInt64?
   /// Until when that is put off while a frame arrives.
@@ -78,8 +82,8 @@ struct Session {
   /// When OPEN was sent last, and how often.
   var openedAt: UInt64?
   var opens = 0
-  /// Its line was lost, and the other end has not been heard since that came back.
-  var isInterrupted = false
+  /// The interruption that the session waits out; `nil` while there is none.
+  var interruption: Interruption?
 
   init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, at now: UInt64) {
     self.id = id

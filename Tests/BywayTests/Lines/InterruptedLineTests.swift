@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// Requests while the cable is out, in virtual time.
-@Suite("A request on a line that is unplugged", .timeLimit(.minutes(1))) struct InterruptedLineTests {
+@Suite("A request on a line that is unplugged or silent", .timeLimit(.minutes(1))) struct InterruptedLineTests {
   private final class Box {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -54,9 +54,6 @@ import Testing
 
   @Test("finds a link that says since when it is interrupted, and why, until the far end is heard again")
   func status() throws {
-    func interruption() -> LineInterruption? {
-      if case .interrupted(let interruption) = upstream.status.state { interruption } else { nil }
-    }
     #expect(interruption() == nil)
     let start = rig.loop.now
     rig.near.obstacle = "There is no such device."
@@ -70,6 +67,79 @@ import Testing
     #expect(interruption()?.since == start && interruption()?.reason == nil)
     try rig.run(for: .seconds(2))
     #expect(interruption() == nil && upstream.status.lastSeen == nil)
+  }
+
+  private func interruption() -> LineInterruption? {
+    if case .interrupted(let interruption) = upstream.status.state { interruption } else { nil }
+  }
+
+  /// Loses all bytes while an answer is on its way, and goes on until this end knows.
+  private func fallSilent(_ answer: RiggedOrigin.Answer = .answers(after: .seconds(2))) throws -> RiggedResponse {
+    box.answer = answer
+    let running = begin()
+    try rig.run(for: .seconds(1))
+    rig.isSilent = true
+    return running
+  }
+
+  @Test("finds a silent line reported at both ends, since it was last heard, and up when it is heard again")
+  func silence() throws {
+    let running = try fallSilent()
+    let start = rig.loop.now
+    box.answer = .answers(after: .zero)
+    let later = begin()
+    try rig.run(for: .milliseconds(3300)) { interruption() != nil }
+    let found = try #require(interruption())
+    #expect(rig.loop.now - start > .milliseconds(2900))
+    #expect(found.cause == .silent && found.reason?.contains("answers nothing") == true)
+    #expect(found.since <= start && start - found.since < .seconds(2))
+    #expect(upstream.status.lastSeen == found.since)
+    try rig.run(for: .seconds(1)) { rig.far.channel?.interruption != nil }
+    #expect(rig.far.channel?.interruption?.cause == .silent)
+    #expect(!running.isOver && !later.isOver)
+    rig.isSilent = false
+    try rig.run(for: .milliseconds(1300)) { running.isOver && later.isOver }
+    #expect(running.status == "200" && later.status == "200")
+    #expect(interruption() == nil && upstream.status.lastSeen == nil && rig.far.channel?.interruption == nil)
+  }
+
+  @Test("on a silent line fails after the link timeout, while one that ran before waits on", arguments: [3, 5])
+  func silentPatience(_ seconds: Int64) throws {
+    upstream.patience = .seconds(seconds)
+    let running = try fallSilent()
+    // Sent when the silence is not known yet, when it just is, and long after that.
+    for pause in [0, 4, 2] as [Int64] {
+      try rig.run(for: .seconds(pause))
+      let later = begin()
+      try rig.run(for: .seconds(10)) { later.isOver }
+      let time = try #require(later.end) - later.begin
+      #expect(time >= .seconds(seconds) && time < .milliseconds(max(seconds * 1000, 3200) + 100), "\(pause): \(time)")
+      #expect(later.error?.code == .linkUnavailable)
+      #expect(later.error?.message == "The line of serial:test is silent: its far end has not answered in time.")
+    }
+    #expect(!running.isOver)
+  }
+
+  @Test("that ran before a silence outlives it up to the grace, and gets its answer")
+  func silentGrace() throws {
+    let running = try fallSilent()
+    try rig.run(for: .seconds(29))
+    #expect(!running.isOver && rig.near.ends.isEmpty && rig.far.ends.isEmpty)
+    rig.isSilent = false
+    try rig.run(for: .seconds(2)) { running.isOver }
+    #expect(running.status == "200")
+  }
+
+  @Test("that ran before a silence longer than the grace ends with one error that says so")
+  func silentEnd() throws {
+    let running = try fallSilent(.stalls)
+    #expect(running.status == "200" && !running.isOver)
+    try rig.run(for: .seconds(32)) { running.isOver }
+    #expect(rig.near.ends == [.silence])
+    #expect(running.error?.code == .linkLost)
+    #expect(running.error?.message.contains("has said nothing for too long") == true)
+    try rig.run(for: .seconds(2))
+    #expect(rig.far.ends == [.silence] && interruption() == nil)
   }
 
   @Test("is answered when the line comes back in time, however long the answer takes then")

@@ -150,6 +150,20 @@ import Testing
     #expect(rig.near.reader.events.last == "inactive")
   }
 
+  @Test("a line that takes no more bytes is silent, too: told within four seconds, and over after the grace")
+  func clogged() throws {
+    let handler = ClogHandler()
+    try rig.clogNear(with: handler)
+    rig.isSilent = true
+    let lost = rig.near.write(pattern(10_000))
+    try rig.run(for: .seconds(4)) { rig.near.channel?.interruption != nil }
+    #expect(rig.near.channel?.interruption?.cause == .silent && lost.isPending)
+    try rig.run(for: .seconds(31)) { !rig.near.ends.isEmpty }
+    #expect(rig.near.ends == [.silence])
+    #expect((lost.error as? BywayError)?.code == .linkLost)
+    handler.fail()
+  }
+
   @Test("a line that has died before it could be used does not displace the one in use")
   func deadLine() throws {
     let dead = try LineRig.line(on: rig.loop)
@@ -179,5 +193,20 @@ import Testing
     let after = rig.near.driver.layer.statistics.sentBytes + rig.far.driver.layer.statistics.sentBytes
     #expect(after - before <= 60 * 6)
     #expect(after > before)
+  }
+}
+
+/// A transmitter that never takes another byte.
+final class ClogHandler: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+  private var promises: [EventLoopPromise<Void>] = []
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if let promise { promises.append(promise) }
+  }
+
+  func fail() {
+    for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
+    promises = []
   }
 }

@@ -50,6 +50,11 @@ final class LineRig {
     }
   }
 
+  /// Lets the near end's line take nothing from now on.
+  func clogNear(with handler: ClogHandler) throws {
+    try lines.near.pipeline.syncOperations.addHandler(handler, position: .first)
+  }
+
   /// Unplugs both ends.
   func unplug() throws {
     for line in [lines.near, lines.far] { line.close(promise: nil) }

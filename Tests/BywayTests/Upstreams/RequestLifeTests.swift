@@ -31,6 +31,7 @@ import Testing
       "put on a connection that has not proved itself": Case(event: .sent(isWhole: true, provingTakes: .zero)),
       "taken back before it left": Case(event: .withdrawn),
       "its connection has proved itself": Case(event: .proved),
+      "its line has fallen silent": Case(event: .doubted(since: seconds(0), isWhole: true)),
       "its end has come": Case(event: .whole),
       "the attempt failed and may be repeated": Case(event: .attemptFailed(lost, isRepeatable: true)),
       "the attempt failed and may not be repeated": Case(event: .attemptFailed(lost, isRepeatable: false)),
@@ -119,6 +120,22 @@ import Testing
         #expect(life.state == .ended)
       }
     }
+  }
+
+  @Test("a request on a line that has fallen silent has its patience since it was sent, and needs some") func doubted()
+  {
+    var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
+    _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
+    _ = life.handle(.doubted(since: Self.seconds(2), isWhole: true), at: Self.seconds(4))
+    #expect(life.state == .onTrust(since: Self.seconds(2), isWhole: true) && life.nextDeadline == Self.seconds(5))
+    _ = life.handle(.proved, at: Self.seconds(4))
+    #expect(life.state == .sent(until: Self.seconds(64)))
+
+    var hasty = RequestLife(.init(patience: .seconds(5), isPatient: false), at: Self.seconds(0))
+    _ = hasty.handle(.sent(isWhole: true), at: Self.seconds(2))
+    let before = hasty.state
+    _ = hasty.handle(.doubted(since: Self.seconds(2), isWhole: true), at: Self.seconds(4))
+    #expect(hasty.state == before)
   }
 
   private static func isNothing(_ step: RequestLife.Step) -> Bool {

@@ -77,6 +77,51 @@ extension EndToEnd {
       await origin.stop()
     }
 
+    @Test(
+      "a silent line is interrupted at both ends, fails new requests in time, and goes on",
+      arguments: [Cut.Kind.lose, .stall])
+    func silent(_ kind: Cut.Kind) async throws {
+      let line = try SerialLine(LineConfiguration(baud: 230_400))
+      let origin = try await OriginServer(on: .unix(folder["o"]))
+      let gateway = try await BywayProcess.gateway(
+        ["--link", line.far, "--origin", "\(origin.endpoint)", "--instance", "far"], environment: environment)
+      let proxy = try await BywayProcess.proxy(
+        ["--link", line.near, "--listen", "127.0.0.1:0", "--instance", "near", "--link-timeout", "3"],
+        environment: environment)
+      let url = try proxy.url
+      let target = "/noise?seed=7&size=100000"
+      async let download = Curl.fetch(url + target, within: .seconds(60))
+      try await EndToEnd.waitUntil("the download has begun", within: .seconds(10)) { line.toClient.delivered > 20_000 }
+      line.cut(kind)
+      let clock = ContinuousClock()
+      let start = clock.now
+      let late = try await Curl.fetch(url + "/", within: .seconds(20))
+      #expect(clock.now - start > .seconds(2.9) && clock.now - start < .seconds(6), "\(kind): \(clock.now - start)")
+      #expect(late.status == 503 || late.status == 504, "\(late.status)")
+      #expect(late.text.contains("is silent: its far end has not answered in time"), "\(late.text)")
+      for end in ["near", "far"] {
+        try await EndToEnd.waitUntil("\(end) notices", within: .seconds(5)) {
+          try await self.link(of: end)["state"]?.text == "interrupted"
+        }
+        let link = try await link(of: end)
+        #expect(link["reason"]?.text?.contains("answers nothing") == true && link["since"]?.text?.hasSuffix("Z") == true)
+        #expect(try await text(of: end).contains(": interrupted for "))
+        #expect(try await !isUp(end))
+      }
+      line.restore()
+      let whole = try await download
+      #expect(whole.status == 200, "\(whole.errorText)")
+      #expect(whole.body == (try await Curl.fetch("--unix-socket", folder["o"], "http://origin\(target)").body))
+      for (end, process) in [("near", proxy), ("far", gateway)] {
+        #expect(try await link(of: end)["state"]?.text == "up")
+        #expect(process.log.contains("Line silent; the session waits for it"))
+        _ = try await process.process.errorLine(containing: "Line is heard again", within: .seconds(5))
+      }
+      await proxy.process.stop()
+      await gateway.process.stop()
+      await origin.stop()
+    }
+
     @Test("a gateway whose device is not there says which one it waits for, and why")
     func absent() async throws {
       let gateway = try await BywayProcess.gateway(

@@ -152,6 +152,8 @@ struct LineLayerConfigurationTests {
     let day = 86_400_000_000_000
     #expect(refused { $0.keepAlive = .max } == .tooLarge("keepAlive", most: day))
     #expect(refused { $0.patience = .max } == .tooLarge("patience", most: day))
+    #expect(refused { $0.grace = 0 } == .tooSmall("grace", least: 1))
+    #expect(refused { $0.silence = .max } == .tooLarge("silence", most: day))
     #expect(refused { $0.grace = .max } == .tooLarge("grace", most: day))
     #expect(refused { $0.acknowledgementDelay = .max } == .tooLarge("acknowledgementDelay", most: day))
   }

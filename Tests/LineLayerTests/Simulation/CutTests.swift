@@ -45,7 +45,7 @@ struct CutTests {
     #expect(simulation.failure == nil)
   }
 
-  @Test("of the line while nothing is said goes by unnoticed", arguments: [Cut.Kind.stall, .lose])
+  @Test("of the line while nothing is said costs nothing", arguments: [Cut.Kind.stall, .lose])
   func quiet(_ kind: Cut.Kind) {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
     simulation.open()

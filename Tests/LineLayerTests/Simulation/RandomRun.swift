@@ -32,7 +32,7 @@ struct RandomRun {
   /// When the line becomes a good one, in seconds.
   private static let trouble = 6.0
   /// After which it may take so long until all is said. An end may have gone unnoticed for a keep-alive and patience.
-  private static let recovery = 90.0
+  private static let recovery = 120.0
 
   /// What went wrong.
   mutating func failure() -> String? {

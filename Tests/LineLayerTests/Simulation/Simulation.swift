@@ -24,6 +24,8 @@ final class Simulation {
     /// What the line has not taken yet.
     var output: [UInt8] = []
     var events: [LineLayerEvent] = []
+    /// Interruptions, and the times at which the owner was told of each; of those that are over, also of its end.
+    var interruptions: [(kind: Interruption, began: UInt64, ended: UInt64?)] = []
 
     init(_ layer: LineLayer, name: VirtualLink.End) {
       self.layer = layer
@@ -216,6 +218,12 @@ final class Simulation {
       case .ended(let reason):
         ledger.ended(end.session, at: end.name, reason)
         end.begin(nil)
+      case .interrupted(let kind):
+        end.interruptions.append((kind, now, nil))
+        continue
+      case .resumed:
+        end.interruptions[end.interruptions.count - 1].ended = now
+        continue
       case .confirmed, .passed: break
       }
       end.events.append(event)

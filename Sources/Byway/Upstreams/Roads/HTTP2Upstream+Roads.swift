@@ -25,7 +25,7 @@ extension HTTP2Upstream {
     guard roads.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: RoadTable.patienceWithLines) {
       guard connection.interruption != nil else { return }
-      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone or silent."))
     }
   }
 
