@@ -5,8 +5,9 @@
 
 Meanwhile clients ask for small, large, slow, streamed and stalled answers and upload. At random: SIGKILL, SIGTERM and SIGSTOP
 to the gateway, links that are cut in good order and hard, origins that refuse, hang, close and answer garbage, clients that
-leave. It fails where a request is older than its deadline, a byte is wrong, a gateway outlasts its drain; and at the end where
-requests do not succeed again, descriptors, threads or memory are not as at the start, or the processor does not rest.
+leave; and system calls of both ends fail, by the library of Tests/Faults. It fails where a request is older than its deadline, a byte is
+wrong, a process ends by itself, a gateway outlasts its drain, no fault was injected; and at the end where requests do not succeed again,
+descriptors, threads or memory are not as at the start, or the processor does not rest. With --undisturbed faults are all that happens.
 """
 import argparse
 import asyncio
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import soak_faults
 import soak_links
 from soak_origin import Origin, pattern
 
@@ -34,14 +36,14 @@ FAILURES = {502, 503, 504}
 class Process:
     """A byway of ours, and what it costs."""
 
-    def __init__(self, arguments, log):
-        self.arguments, self.log = arguments, log
+    def __init__(self, arguments, log, faults):
+        self.arguments, self.log, self.faults = arguments, log, faults
 
     async def start(self):
         begin = os.path.getsize(self.log) if os.path.exists(self.log) else 0
         self.process = await asyncio.create_subprocess_exec(
             *self.arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-            stderr=open(self.log, "a"))
+            stderr=open(self.log, "a"), env=self.faults.environment if self.faults else None)
         for _ in range(1500):
             text = open(self.log, errors="replace").read()[begin:]
             if " ready on " in text:
@@ -77,17 +79,19 @@ class Process:
 class Passage:
     """Origin, gateway, link and proxy of one kind, and what was found there."""
 
-    def __init__(self, kind, folder, byway, seed):
-        self.kind, self.folder = kind, folder
+    def __init__(self, kind, folder, byway, seed, library, rate):
+        self.kind, self.folder, self.rate = kind, folder, rate
+        self.faults = [soak_faults.Faults(library, f"{folder}/{end}.faults", seed) for end in ("gateway", "proxy")]
+        gateway_faults, proxy_faults = self.faults if rate else (None, None)
         self.random = random.Random(f"{seed} {kind}")
         self.link = soak_links.make(kind, folder, byway)
         self.origin = Origin(f"{folder}/origin")
         self.gateway = Process(
             [byway, "gateway", "--link", self.link.far, "--origin", f"unix:{folder}/origin", "--drain", str(DRAIN),
-             "--response-timeout", str(RESPONSE_TIMEOUT), "--body-timeout", str(BODY_TIMEOUT)], f"{folder}/gateway.log")
+             "--response-timeout", str(RESPONSE_TIMEOUT), "--body-timeout", str(BODY_TIMEOUT)], f"{folder}/gateway.log", gateway_faults)
         self.proxy = Process(
             [byway, "proxy", "--link", self.link.near, "--listen", "127.0.0.1:0", "--link-timeout", str(LINK_TIMEOUT),
-             "--drain", str(DRAIN)], f"{folder}/proxy.log")
+             "--drain", str(DRAIN)], f"{folder}/proxy.log", proxy_faults)
         self.problems, self.results, self.done = [], collections.Counter(), collections.Counter()
         self.slowest = 0
         self.number = 0
@@ -194,6 +198,24 @@ class Passage:
 
     # The whole
 
+    def set_faults(self, rate):
+        for faults in self.faults if self.rate else []:
+            faults.set(rate)
+
+    def check_faults(self):
+        """They were injected at both ends. Says how many of each."""
+        counts = [faults.counts() for faults in self.faults] if self.rate else []
+        for end, count in zip(("gateway", "proxy"), counts):
+            if sum(count.values()) < 10:
+                self.problems.append(f"{end}: {sum(count.values())} faults were injected")
+        return [{name: number for name, number in count.items() if number} for count in counts]
+
+    def is_alive(self):
+        """Neither end has ended by itself."""
+        ended = [(name, process.process.returncode) for name, process in [("proxy", self.proxy), ("gateway", self.gateway)]]
+        self.problems += [f"the {name} has ended by itself: {code}" for name, code in ended if code is not None]
+        return all(code is None for _, code in ended)
+
     async def calm(self, count):
         """All succeed, soon."""
         for _ in range(count):
@@ -215,7 +237,7 @@ class Passage:
         await asyncio.sleep(idle)
         return {"proxy": self.proxy.cost(), "gateway": self.gateway.cost()}
 
-    async def run(self, seconds, clients, idle):
+    async def run(self, seconds, clients, idle, undisturbed):
         await self.start()
         await self.settle()
         start = (await self.cost(idle))["proxy"]
@@ -224,10 +246,17 @@ class Passage:
         # In the last third the gateway lives on, so that what it costs can be compared.
         third = begin + seconds * 2 / 3
         asking = [asyncio.create_task(self.client(end)) for _ in range(clients)]
-        await self.disturb(lambda: third, lambda: True)
-        before = self.gateway.cost()
-        await self.disturb(lambda: end, lambda: False)
+        before = (await self.cost(0))["gateway"]
+        self.set_faults(self.rate)
+        if not undisturbed:
+            await self.disturb(lambda: third, lambda: True)
+            before = self.gateway.cost()
+            await self.disturb(lambda: end, lambda: False)
         await asyncio.gather(*asking)
+        self.set_faults(0)
+        faults = self.check_faults()
+        if not self.is_alive():
+            return {"link": self.kind, "faults": faults, "problems": self.problems}
         await self.settle()
         after = await self.cost(idle)
         self.compare("proxy", start, after["proxy"], 2)
@@ -239,7 +268,7 @@ class Passage:
         return {
             "link": self.kind, "requests": self.number, "results": {str(k): v for k, v in self.results.items()},
             "disturbances": dict(self.done), "slowest": round(self.slowest, 1), "proxy at start": start, "at end": after,
-            "problems": self.problems[:12],
+            "faults": faults, "problems": self.problems[:12],
         }
 
     def compare(self, name, start, end, descriptors):
@@ -280,6 +309,8 @@ async def main():
     arguments.add_argument("--links", default="unix,tcp,ssh,serial")
     arguments.add_argument("--clients", type=int, default=5, help="for each link")
     arguments.add_argument("--idle", type=float, default=None, help="seconds before what it costs is counted")
+    arguments.add_argument("--faults", type=int, default=300, help="of a million system calls; 0 for none")
+    arguments.add_argument("--undisturbed", action="store_true", help="faults are all that happens")
     arguments.add_argument("--seed", type=int, default=None)
     arguments.add_argument("--folder", default=None, help="where the logs stay")
     options = arguments.parse_args()
@@ -289,11 +320,13 @@ async def main():
     with tempfile.TemporaryDirectory(prefix="soak") as temporary:
         folder = options.folder or temporary
         passages = []
+        library = soak_faults.build(temporary) if options.faults else None
         for kind in options.links.split(","):
             os.makedirs(f"{folder}/{kind}", exist_ok=True)
-            passages.append(Passage(kind, f"{folder}/{kind}", os.path.abspath(options.byway), seed))
+            passages.append(Passage(kind, f"{folder}/{kind}", os.path.abspath(options.byway), seed, library, options.faults))
         try:
-            reports = await asyncio.gather(*[p.run(options.minutes * 60, options.clients, idle) for p in passages])
+            reports = await asyncio.gather(
+                *[p.run(options.minutes * 60, options.clients, idle, options.undisturbed) for p in passages])
         finally:
             for passage in passages:
                 for process in (passage.gateway, passage.proxy):
