@@ -30,7 +30,7 @@ package enum HTTP1ClientFailure: Error, Sendable, Hashable {
   case stalled
   /// The server paused in the middle of content whose length it had declared.
   case paused
-  /// The server answers an upgrade with an ordinary success. To a client over HTTP/2 that would mean that the tunnel is open
-  /// (RFC 8441 §5).
+  /// The server answers an upgrade with an ordinary success. To a client over HTTP/2 that knows no `byway-upgrade-status` it would
+  /// mean that the tunnel is open (RFC 8441 §5).
   case notUpgraded(status: Int)
 }

@@ -36,8 +36,18 @@ package final class HTTP1ClientSession: ConnectionSession {
     enum Request {
       case sending
       case sent
+      /// An upgrade is asked for, and so many bytes of the request's content are still to come. The tunnel's follow them.
+      case preceding(remaining: Int)
       /// A tunnel is asked for, and what the client says waits for it.
       case held(isFinished: Bool)
+
+      /// Nothing of it is still to be sent: of a tunnel that was refused, nothing but the request has left.
+      var isSent: Bool {
+        switch self {
+        case .sent, .held: true
+        case .sending, .preceding: false
+        }
+      }
     }
 
     enum Response {
@@ -46,6 +56,8 @@ package final class HTTP1ClientSession: ConnectionSession {
     }
 
     let kind: RequestKind
+    /// A success other than 101 can be told from it over HTTP/2.
+    let mayDecline: Bool
     var request: Request
     var response = Response.awaited
   }
@@ -104,10 +116,12 @@ package final class HTTP1ClientSession: ConnectionSession {
     gate.begin(readAhead)
     lastProgress = now
     let request: Exchange.Request =
-      if encoder.framing == .tunnel { .held(isFinished: isComplete) } else {
-        isComplete ? .sent : .sending
+      switch encoder.framing {
+      case .tunnel: .held(isFinished: isComplete)
+      case .length(let length) where kind.asksForUpgrade && !isComplete: .preceding(remaining: length)
+      default: isComplete ? .sent : .sending
       }
-    state = .exchanging(Exchange(kind: kind, request: request))
+    state = .exchanging(Exchange(kind: kind, mayDecline: fields.contains(.upgradeMethod), request: request))
   }
 
   /// Sends a piece of the request's content, or of what a tunnel carries.
@@ -116,6 +130,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     case .exchanging(let exchange):
       switch exchange.request {
       case .sending: send(bytes, at: now)
+      case .preceding(let remaining): precede(bytes, exchange, remaining: remaining, at: now)
       case .held: early.writeImmutableBuffer(bytes)
       case .sent: break
       }
@@ -131,7 +146,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     switch state {
     case .exchanging(var exchange):
       switch exchange.request {
-      case .sending:
+      case .sending, .preceding:
         if output.isEmpty { lastProgress = now }
         do {
           try output.append { buffer throws(HTTP1Failure) in try encoder.writeEnd(trailers: trailers, into: &buffer) }
@@ -219,7 +234,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   private func responded(_ head: consuming ResponseHead) throws(HTTP1Failure) -> HTTP1ClientEvent? {
     guard case .exchanging(var exchange) = state else { return nil }
-    if exchange.kind == .upgrade, (200..<300).contains(head.status) {
+    if exchange.kind.asksForUpgrade, !exchange.mayDecline, (200..<300).contains(head.status) {
       fail(.notUpgraded(status: head.status))
       return nil
     }
@@ -239,8 +254,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     switch state {
     case .exchanging(let exchange):
       // Of a tunnel that was refused nothing but the request has left.
-      let isSent = if case .sending = exchange.request { false } else { true }
-      guard isSent, parser.isReusable else { return end(.abort(byReset: false)) }
+      guard exchange.request.isSent, parser.isReusable else { return end(.abort(byReset: false)) }
       gate.forget()
       output.forgetContent()
       if early.readableBytes > 0 { early = ByteBuffer() }
@@ -254,8 +268,28 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   // MARK: Tunnels
 
+  /// Sends content that stands in front of a tunnel, and keeps what follows it.
+  private func precede(_ bytes: ByteBuffer, _ exchange: Exchange, remaining: Int, at now: NIODeadline) {
+    var exchange = exchange
+    var bytes = bytes
+    if let content = bytes.readSlice(length: min(remaining, bytes.readableBytes)) {
+      let left = remaining - content.readableBytes
+      exchange.request = left == 0 ? .held(isFinished: false) : .preceding(remaining: left)
+      state = .exchanging(exchange)
+      send(content, at: now)
+    }
+    if bytes.readableBytes > 0 { early.writeImmutableBuffer(bytes) }
+  }
+
   private func upgraded(_ head: ResponseHead) -> HTTP1ClientEvent? {
-    guard case .exchanging(let exchange) = state, case .held(let isFinished) = exchange.request else { return nil }
+    guard case .exchanging(let exchange) = state else { return nil }
+    let isFinished: Bool
+    switch exchange.request {
+    case .held(let finished): isFinished = finished
+    case .preceding: isFinished = false  // The rest of the content goes first, in its order.
+    case .sending, .sent: return nil
+    }
+    encoder.becomeTunnel()
     state = .tunnel(.open(exchange.kind))
     if early.readableBytes > 0 { send(early, at: lastProgress) }
     early = ByteBuffer()
@@ -263,10 +297,11 @@ package final class HTTP1ClientSession: ConnectionSession {
     return .upgraded(head)
   }
 
-  /// Whoever speaks WebSocket has said its end in a close frame and is about to answer the server's; many servers, and most with
-  /// TLS, answer nothing any more to half of a connection.
+  /// Ends the client's direction: of a WebSocket some time later. Its client has said so in a close frame and is about to answer
+  /// the server's, and many servers, most with TLS, answer nothing any more to half of a connection. In other protocols the end
+  /// of one direction is a message: the end of a program's input.
   private func finishTunnel(_ kind: RequestKind, at now: NIODeadline) {
-    if kind == .upgrade {
+    if kind == .webSocket {
       state = .tunnel(.closing(at: now + configuration.webSocketClosing))
     } else {
       state = .tunnel(.outputEnded)

@@ -134,7 +134,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   /// - Parameter upgrade: with 101, the protocol switched to.
   /// - Throws: where it cannot be written; another answer is due.
   package func respond(
-    _ fields: FieldSection, isComplete: Bool, upgrade: StaticString? = nil, at now: NIODeadline
+    _ fields: FieldSection, isComplete: Bool, upgrade: String? = nil, at now: NIODeadline
   ) throws(HTTP1Failure) {
     guard case .exchanging(var exchange) = state, case .awaited = exchange.response else { return }
     self.now = now
@@ -276,7 +276,7 @@ package final class HTTP1ServerSession: ConnectionSession {
       guard case .exchanging(var exchange) = state else { return nil }
       let wasComing = if case .coming = exchange.request { true } else { false }
       exchange.request = wasComing ? .whole : .tunnelEnded
-      let asksForTunnel = exchange.context.request == .connect || exchange.context.request == .upgrade
+      let asksForTunnel = exchange.context.request.asksForTunnel
       proceed(exchange)
       // Of a tunnel that is asked for, the client's direction begins where others end.
       return wasComing && asksForTunnel ? nil : .end(trailers: trailers)
@@ -309,11 +309,15 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   // MARK: Exchanges
 
-  /// Where the rest of a request would have to be read and dropped, the connection is not worth it. And what a client sends
-  /// after a CONNECT that was refused is not meant to be a request.
+  /// Decides whether another request may follow. It may not if the rest of this one would have to be read and dropped, and not
+  /// after a CONNECT or an upgrade that was refused: the client's next bytes may be the tunnel's. The client of a WebSocket sends
+  /// none before the answer.
   private func mayKeepAlive(_ exchange: Exchange) -> Bool {
     if case .coming(hasContent: true) = exchange.request { return false }
-    return exchange.context.request != .connect && !isDraining
+    switch exchange.context.request {
+    case .connect, .upgrade: return false
+    case .ordinary, .head, .webSocket: return !isDraining
+    }
   }
 
   /// Either message has come further.

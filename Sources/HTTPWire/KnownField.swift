@@ -28,6 +28,11 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   /// Marks a request that a local client sent in absolute form (RFC 9112 §3.2.2): docs/architecture.md says why.
   case targetForm
 
+  /// Fields of an extended CONNECT between two hops of Byway, for an upgrade other than to WebSocket: docs/upgrades.md.
+  ///
+  /// The method of the request, the length of the content in front of the tunnel, and the status of a response that opens none.
+  case upgradeMethod, upgradeLength, upgradeStatus
+
   @inlinable package var isPseudo: Bool { rawValue >= Self.method.rawValue && rawValue <= Self.protocol.rawValue }
 
   /// Fields that belong to one connection and must not be forwarded (RFC 9110 §7.6.1).
@@ -35,6 +40,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     switch self {
     case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .te, .trailer: true
     case .proxyAuthenticate, .proxyAuthorization, .targetForm: true
+    case .upgradeMethod, .upgradeLength, .upgradeStatus: true
     default: false
     }
   }
@@ -84,6 +90,9 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .traceparent: "traceparent"
     case .tracestate: "tracestate"
     case .targetForm: "byway-target-form"
+    case .upgradeMethod: "byway-upgrade-method"
+    case .upgradeLength: "byway-upgrade-length"
+    case .upgradeStatus: "byway-upgrade-status"
     }
   }
 
@@ -147,7 +156,13 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
       }
     case 18: candidate = .proxyAuthenticate
     case 19: candidate = .proxyAuthorization
-    case 20: candidate = .secWebSocketAccept
+    case 20:
+      switch name[14] {
+      case UInt8(ascii: "a"): candidate = .secWebSocketAccept
+      case UInt8(ascii: "m"): candidate = .upgradeMethod
+      case UInt8(ascii: "l"): candidate = .upgradeLength
+      default: candidate = .upgradeStatus
+      }
     case 21: candidate = .secWebSocketVersion
     default: candidate = .other
     }

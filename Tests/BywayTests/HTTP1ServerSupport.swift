@@ -14,7 +14,8 @@ struct HTTP1ServerFixture {
   /// - Parameter first: sent before anybody serves the connection, so that it comes within the shortest of timeouts.
   init(
     _ first: String? = nil, timeouts: ServerConfiguration.Timeouts = .init(),
-    observers: [any ExchangeObserver] = [], answer: (@Sendable (ScriptedExchange) -> Void)? = nil
+    observers: [any ExchangeObserver] = [], upgrades: [UpgradeProtocol] = [],
+    answer: (@Sendable (ScriptedExchange) -> Void)? = nil
   ) async throws {
     let eventLoop = TestLoops.next()
     watch = Watch(eventLoop)
@@ -22,8 +23,9 @@ struct HTTP1ServerFixture {
     let channel: any Channel
     (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
     if let first { try await client.send(first) }
-    var configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    var configuration = ServerConfiguration.test
     configuration.timeouts = timeouts
+    configuration.upgrades.allowed = upgrades
     configuration.observation = Observation(observers, listener: "unix:/listener", traces: TraceSource())
     connection = try await watch.run { [handler, configuration] in
       Unshared(HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))
@@ -39,5 +41,11 @@ extension FieldSection {
   /// Every line but the ones given, as "name: value".
   func text(without left: KnownField...) -> [String] {
     lines.filter { !left.contains($0.field) }.map { "\(name(of: $0)): \(value(of: $0))" }
+  }
+}
+
+extension ServerConfiguration {
+  static var test: ServerConfiguration {
+    ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 }

@@ -97,6 +97,22 @@ import Testing
     _ = try await server.client.receive(through: "emarf")
   }
 
+  @Test("a handshake with a length of zero is one too, as java.net.http sends it")
+  func javaWebSocket() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(
+      "GET /chat HTTP/1.1\r\nConnection: Upgrade\r\nContent-Length: 0\r\nHost: here\r\nUpgrade: websocket\r\n"
+        + "User-Agent: Java-http-client/17.0.17\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        + "Sec-WebSocket-Version: 13\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    #expect(exchange.head.value(of: .protocol) == "websocket")
+    #expect(!exchange.head.contains(.contentLength))
+    try await exchange.begin([":status": "200"])
+    #expect(try await server.client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 101 Switching Protocols\r\n"))
+    try await server.client.send("frame")
+    try await exchange.requestBody(until: "frame")
+  }
+
   @Test("a refused handshake leaves an ordinary connection")
   func refusedWebSocket() async throws {
     let server = try await HTTP1ServerFixture()

@@ -17,7 +17,7 @@ struct CuttingTests {
     ),
     ("HTTP/1.0 200 OK\r\nServer: x\r\n\r\nuntil the end\r\n0\r\n\r\n", .ordinary),
     ("HTTP/1.1 200 OK\r\n\r\nraw bytes", .connect),
-    ("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\u{81}\u{02}hi", .upgrade),
+    ("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\u{81}\u{02}hi", .webSocket),
     ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more", .ordinary),
     ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", .ordinary),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX\r\n0\r\n\r\n", .ordinary),

@@ -128,8 +128,10 @@ struct RequestHeadTests {
   @Test(
     "recognises the WebSocket handshake",
     arguments: [
-      ("GET / HTTP/1.1\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n", RequestKind.upgrade),
-      ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n", .upgrade),
+      ("GET / HTTP/1.1\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n", RequestKind.webSocket),
+      ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n", .webSocket),
+      ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp, websocket\r\n", .webSocket),
+      ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n", .webSocket),
       ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n", .ordinary),
       ("GET / HTTP/1.1\r\nUpgrade: websocket\r\n", .ordinary),
       ("GET / HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", .ordinary),
@@ -137,6 +139,58 @@ struct RequestHeadTests {
       ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n", .ordinary),
     ])
   func webSocket(_ text: String, _ kind: RequestKind) throws {
-    #expect(try readRequestHead(text + "Host: h\r\n\r\n")?.kind == kind)
+    let head = try #require(try readRequestHead(text + "Host: h\r\n\r\n"))
+    #expect(head.kind == kind)
+    #expect(head.fields.contains(.contentLength) == (head.framing == .length(1)))
+  }
+
+  @Test(
+    "recognises an offer of any other protocol, with any method and content of known length",
+    arguments: [
+      ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n", RequestKind.upgrade),
+      ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 14\r\n", .upgrade),
+      ("PATCH / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n", .upgrade),
+      ("GET / HTTP/1.1\r\nConnection: close, upgrade\r\nUpgrade: SPDY/3.1\r\n", .upgrade),
+      ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nUpgrade: foo\r\n", .upgrade),
+      ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket, tcp\r\n", .upgrade),
+      ("OPTIONS * HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n", .ordinary),
+      ("HEAD / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n", .head),
+      ("CONNECT h:1 HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n", .connect),
+      ("POST / HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n", .ordinary),
+      ("POST / HTTP/1.1\r\nUpgrade: tcp\r\n", .ordinary),
+      ("POST / HTTP/1.1\r\nConnection: Upgrade\r\n", .ordinary),
+      ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: TLS/1.2, HTTP/2.0, H2C\r\n", .ordinary),
+    ])
+  func upgrade(_ text: String, _ kind: RequestKind) throws {
+    let head = try #require(try readRequestHead(text + "Host: h:1\r\n\r\n"))
+    #expect(head.kind == kind)
+    #expect(!head.fields.contains(.contentLength), "the framing has the length, and no field contradicts it")
+  }
+
+  @Test("keeps the spelling of what is offered, over all lines")
+  func offer() throws {
+    let head = try readRequestHead(
+      "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nUpgrade: Foo\r\n\r\n")
+    #expect(head?.upgrade == "SPDY/3.1, Foo")
+  }
+
+  @Test("refuses an offer with content of unknown length: a hop cannot know where the other protocol begins")
+  func chunkedUpgrade() {
+    let outcome = readRequests(
+      "POST / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    #expect(outcome.failure?.status == 411)
+    let ignored = readRequests(
+      "POST / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    #expect(ignored.failure == nil)
+  }
+
+  @Test("drops what only another hop may say of an upgrade")
+  func hostileFields() throws {
+    let head = try readRequestHead(
+      "POST / HTTP/1.1\r\nHost: h\r\nByway-Upgrade-Method: DELETE\r\nbyway-upgrade-length: 9\r\n"
+        + "byway-upgrade-status: 200\r\nx: y\r\n\r\n")
+    #expect(head?.fields == [":method": "POST", ":path": "/", ":authority": "h", "x": "y"])
   }
 }

@@ -8,7 +8,7 @@ import Testing
 struct ResponseEncoderTests {
   private func encode(
     _ fields: FieldSection, _ context: ResponseEncoder.Context = .init(), hasBody: Bool = false,
-    upgrade: StaticString? = nil
+    upgrade: String? = nil
   ) throws -> (text: String, encoder: ResponseEncoder) {
     var encoder = ResponseEncoder()
     var output = ByteBuffer()
@@ -55,7 +55,7 @@ struct ResponseEncoderTests {
   @Test("grants an upgrade, and only one that was asked for")
   func upgrade() throws {
     let (text, encoder) = try encode(
-      [":status": "101", "sec-websocket-accept": "x"], .init(request: .upgrade), upgrade: "websocket")
+      [":status": "101", "sec-websocket-accept": "x"], .init(request: .webSocket), upgrade: "websocket")
     #expect(
       text == "HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: x\r\nUpgrade: websocket\r\n"
         + "Connection: upgrade\r\n\r\n")
@@ -63,6 +63,9 @@ struct ResponseEncoderTests {
     #expect(throws: HTTP1Failure.self) { try encode([":status": "101"], upgrade: "websocket") }
     #expect(throws: HTTP1Failure.self) { try encode([":status": "101"], .init(request: .upgrade)) }
     #expect(throws: HTTP1Failure.self) { try encode([":status": "200"], upgrade: "websocket") }
+    #expect(throws: HTTP1Failure.self) {
+      try encode([":status": "101"], .init(request: .upgrade), upgrade: "a\r\nX-Smuggled: b")
+    }
   }
 
   @Test("writes informational responses, but not to HTTP/1.0")

@@ -106,7 +106,8 @@ struct ResponseExchangeTests {
     "becomes a tunnel when what was asked for is granted",
     arguments: [
       (RequestKind.connect, "HTTP/1.1 200 Connected\r\nContent-Length: 5\r\n\r\n"),
-      (.upgrade, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n"),
+      (.webSocket, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n"),
+      (.upgrade, "HTTP/1.1 101 UPGRADED\r\nContent-Length: 3\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"),
     ])
   func tunnel(_ request: RequestKind, _ head: String) throws {
     let outcome = readResponse(head + "raw\r\n bytes", to: request, closed: true)
@@ -125,7 +126,7 @@ struct ResponseExchangeTests {
     #expect(String(buffer: bytes) == "\u{16}\u{03}")
   }
 
-  @Test("reads a refusal as an ordinary response", arguments: [RequestKind.connect, .upgrade])
+  @Test("reads a refusal as an ordinary response", arguments: [RequestKind.connect, .webSocket, .upgrade])
   func refusedTunnel(_ request: RequestKind) {
     let outcome = readResponse("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", to: request)
     #expect(outcome.body == "no")
@@ -137,6 +138,7 @@ struct ResponseExchangeTests {
     arguments: [
       (RequestKind.ordinary, "Connection: upgrade\r\nUpgrade: websocket\r\n"), (.head, "Upgrade: x\r\n"),
       (.connect, ""), (.upgrade, ""), (.upgrade, "Upgrade: websocket\r\n"),
+      (.webSocket, ""),
     ])
   func unaskedSwitch(_ request: RequestKind, _ fields: String) {
     let outcome = readResponse("HTTP/1.1 101 Switching Protocols\r\n\(fields)\r\n", to: request)
@@ -148,7 +150,7 @@ struct ResponseExchangeTests {
     let head = try #require(
       try readResponseHead(
         "HTTP/1.1 200 OK\r\nX-Hop: 1\r\nConnection: keep-alive, X-HOP\r\nKeep-Alive: timeout=5\r\nTrailer: X-Sum\r\n"
-          + "Proxy-Connection: x\r\nUpgrade: h2c\r\nTE: gzip\r\nByway-Target-Form: absolute\r\nSet-Cookie: a\r\n"
+          + "Proxy-Connection: x\r\nUpgrade: h2c\r\nTE: gzip\r\nByway-Target-Form: absolute\r\nByway-Upgrade-Status: 200\r\nSet-Cookie: a\r\n"
           + "Set-Cookie: b\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"))
     #expect(
       head.fields == [

@@ -53,8 +53,8 @@ final class HTTP1ClientConnection {
   private var delegate: (any Delegate)?
   private var exchange: UpstreamExchange?
   private var id: StreamID = 0
-  /// Of the exchange, where it asks for a WebSocket.
-  private var handshake: WebSocketHandshake?
+  /// Of the exchange, where it asks for one.
+  private var upgrade: AskedUpgrade?
   private var use = Use.none
 
   /// The delegate hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
@@ -116,11 +116,10 @@ final class HTTP1ClientConnection {
   func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP1Failure) {
     if exchange.head.fields.contains(.protocol) {
       var fields = exchange.head.fields
-      let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? false
-      handshake = isWebSocket ? WebSocketHandshake(asking: &fields) : nil
+      upgrade = AskedUpgrade(&fields)
       try begin(exchange.head, fields, at: now)
     } else {
-      handshake = nil
+      upgrade = nil
       try begin(exchange.head, exchange.head.fields, at: now)
     }
     self.exchange = exchange
@@ -186,10 +185,9 @@ extension HTTP1ClientConnection: ConnectionOwner {
     switch consume event {
     case .informational(let fields):
       exchange?.informational(fields)
-    case .head(let fields, isComplete: false):
-      exchange?.responseBegan(fields, isComplete: false)
-    case .head(let fields, isComplete: true):
-      release()?.responseBegan(fields, isComplete: true)
+    case .head(var fields, let isComplete):
+      upgrade?.markRefusal(&fields)
+      (isComplete ? release() : exchange)?.responseBegan(fields, isComplete: isComplete)
     case .upgraded(let head):
       upgraded(head)
     case .data(let bytes):
@@ -216,14 +214,10 @@ extension HTTP1ClientConnection: ConnectionOwner {
   private func upgraded(_ head: ResponseHead) {
     guard let exchange else { return }
     var fields = head.fields
-    if let asked = exchange.head.fields.value(of: .protocol) {
-      guard asked.lowercased() == head.upgrade, handshake?.verify(&fields) ?? true else {
-        driver.fail(
-          BywayError(
-            .protocolViolation, "\(configuration.name) confirmed an upgrade that was not asked for."))
-        return
-      }
-      fields.set(.status, "200")
+    guard upgrade?.verify(head, &fields) ?? true else {
+      driver.fail(
+        BywayError(.protocolViolation, "\(configuration.name) confirmed an upgrade that was not asked for."))
+      return
     }
     driver.scheduleTransmit()
     exchange.responseBegan(fields, isComplete: false)

@@ -15,8 +15,8 @@ package final class HTTP1ServerConnection: ServedConnection {
   private let terms: ServingTerms
   private var exchange: (id: StreamID, ServedExchange)?
   private var lastID: StreamID = 0
-  /// Of the request that is being served, where it asks for a WebSocket.
-  private var handshake: WebSocketHandshake?
+  /// Of the request that is being served, where it asks for one.
+  private var upgrade: ServedUpgrade?
 
   /// Puts the connection on a channel, and turns reading on.
   @discardableResult
@@ -75,7 +75,8 @@ extension HTTP1ServerConnection: ConnectionOwner {
 
   private func begin(_ head: RequestHead) {
     var fields = head.fields
-    let isTunnel = head.kind == .connect || head.kind == .upgrade
+    upgrade = nil
+    let isTunnel = head.kind.asksForTunnel
     let isComplete = (head.framing == .none || head.framing == .length(0)) && !isTunnel
     let exchange = add(asked: fields, isComplete: isComplete)
     let via = head.version == .v1_1 ? via : "1.0 \(configuration.hop)"
@@ -91,14 +92,11 @@ extension HTTP1ServerConnection: ConnectionOwner {
       exchange.fail(rejection)
       return
     }
-    handshake = nil
-    if head.kind == .upgrade {
-      handshake = WebSocketHandshake(answering: &fields)
-      guard handshake != nil else {
-        exchange.fail(
-          BywayError(.invalidRequest, "Sec-WebSocket-Key is not a key (RFC 6455 §4.1).", processing: .none))
-        return
-      }
+    do throws(BywayError) {
+      upgrade = try ServedUpgrade(head, &fields, by: configuration.upgrades)
+    } catch {
+      exchange.fail(error)
+      return
     }
     exchange.begin(fields, with: handler)
   }
@@ -147,11 +145,10 @@ extension HTTP1ServerConnection: ResponseWriter {
   func respond(_ id: StreamID, _ head: FieldSection, isComplete: Bool) throws(BywayError) {
     guard isCurrent(id) else { return }
     var head = head
-    let isUpgraded = handshake != nil && (200..<300).contains(head.status ?? 0)
-    if isUpgraded { handshake?.confirm(&head) }
+    let opened = ServedUpgrade.isOpened(by: head) ? upgrade : nil
+    opened?.confirm(&head)
     try written { session throws(HTTP1Failure) in
-      try session.respond(
-        head, isComplete: isComplete, upgrade: isUpgraded ? "websocket" : nil, at: driver.eventLoop.now)
+      try session.respond(head, isComplete: isComplete, upgrade: opened?.name, at: driver.eventLoop.now)
     }
   }
 

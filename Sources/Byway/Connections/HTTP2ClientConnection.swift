@@ -43,6 +43,8 @@ final class HTTP2ClientConnection {
   private var isDraining = false
   /// The peer's SETTINGS have come.
   private(set) var isProved = false
+  /// Assumed until the peer's settings have come.
+  private(set) var knowsExtendedConnect = true
   private var record = ServiceRecord()
   /// Frames on their way through a line, in the order in which they left.
   private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
@@ -236,7 +238,8 @@ extension HTTP2ClientConnection: ConnectionOwner {
       if !record.hasAnswered, !exchanges.isEmpty, exchanges.ids.allSatisfy({ $0 > last }) { refusal = refusesRequests }
       delegate?.connectionRefusesStreams(self)
       closeIfDrained()
-    case .settingsReceived:
+    case .settingsReceived(_, let allowsExtendedConnect):
+      knowsExtendedConnect = allowsExtendedConnect
       proved()
     case .pong(let roundTrip):
       delegate?.ponged(self, roundTrip)

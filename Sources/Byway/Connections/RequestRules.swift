@@ -9,12 +9,14 @@ enum RequestRules {
     _ fields: inout FieldSection, _ configuration: ServerConfiguration, via: String
   ) -> BywayError? {
     let hop = configuration.hop
-    if !configuration.trustsTargetForm { fields.remove(.targetForm) }
+    if !configuration.trustsTargetForm { fields.removeHopFields() }
     if let line = fields.first(.via), passed(line, of: fields, hop: hop) {
       return BywayError(
         .loopDetected, "The request has passed \(hop) before: a link or an origin leads back to it.", processing: .none)
     }
-    if let rejection = settleAuthority(of: &fields) ?? judgeProtocol(of: fields) { return rejection }
+    if let rejection = settleAuthority(of: &fields) ?? judgeProtocol(of: fields, by: configuration.upgrades) {
+      return rejection
+    }
     fields.append(.via, via)
     return nil
   }
@@ -46,12 +48,9 @@ enum RequestRules {
   }
 
   /// What another protocol would make of the bytes after a CONNECT (RFC 8441 §4), nothing on the way can tell.
-  private static func judgeProtocol(of fields: FieldSection) -> BywayError? {
-    let isKnown = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") } ?? true
-    if isKnown { return nil }
-    return BywayError(
-      .unsupported, "CONNECT may only ask for the protocol websocket here (RFC 8441).",
-      processing: .none)
+  private static func judgeProtocol(of fields: FieldSection, by rules: UpgradeRules) -> BywayError? {
+    guard fields.withValue(of: .protocol, rules.permits) == false else { return nil }
+    return UpgradeRules.refusal(of: fields.value(of: .protocol) ?? "")
   }
 
   private static func passed(_ line: FieldSection.Line, of fields: FieldSection, hop: String) -> Bool {
@@ -67,5 +66,14 @@ enum RequestRules {
           return isFound
         }
     }
+  }
+}
+
+extension FieldSection {
+  /// Removes what only another hop of Byway may say.
+  fileprivate mutating func removeHopFields() {
+    remove(.targetForm)
+    remove(.upgradeMethod)
+    remove(.upgradeLength)
   }
 }

@@ -15,11 +15,14 @@ package struct ServerConfiguration: Sendable {
   /// How long a request may take until its response's head; `nil`: no limit.
   package var responseTimeout: TimeAmount?
   package var timeouts = Timeouts()
-  /// The peers are Byway's own and may mark what their clients sent in absolute form; from others such a mark is removed.
+  /// The peers are Byway's own and may mark what their clients sent in absolute form, and of an upgrade its method and length;
+  /// from others such marks are removed.
   package var trustsTargetForm = false
   /// What the streams of one connection of HTTP/2, which may ask for much at once and read nothing, are ahead of their reader
   /// beyond their shares, in bytes. Over a long way a stream needs it as its window.
   package var readAhead = 2 << 20
+  /// The protocols that requests may go over to.
+  package var upgrades = UpgradeRules()
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger

@@ -247,6 +247,10 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   /// - Parameter current: the connection in use; others may share the work.
   func put(_ exchange: UpstreamExchange, at now: NIODeadline, on current: HTTP2ClientConnection) {
     let connection = place(for: exchange, besides: current, at: now)
+    if let refusal = rules.judgeUpgrade(exchange.head.fields, isKnown: connection.knowsExtendedConnect) {
+      exchange.turnedAway(refusal)
+      return
+    }
     do {
       try connection.begin(exchange, at: now)
     } catch {

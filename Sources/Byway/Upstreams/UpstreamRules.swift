@@ -25,13 +25,39 @@ struct UpstreamRules: Sendable {
     if head.contains(.authority) { head.remove(.host) }
     // A login for a proxy ends at the first one, which this hop is (RFC 9110 §11.7.2).
     if via != nil { head.remove(.proxyAuthorization) }
+    if farEnd == .origin {
+      head.remove(.upgradeMethod)
+      head.remove(.upgradeLength)
+    }
     return head
+  }
+
+  /// Judges a request to upgrade on its way to a server of HTTP/2, which has extended CONNECT for that (RFC 8441): in place of GET,
+  /// and without content in front of the tunnel. Other hops of Byway read the rest from their own fields.
+  /// - Parameter isKnown: the server has said that it knows extended CONNECT.
+  func judgeUpgrade(_ head: FieldSection, isKnown: Bool) -> BywayError? {
+    guard head.contains(.protocol) else { return nil }
+    if !isKnown {
+      return Self.unsupported("The far end speaks HTTP/2, and has not said that it knows extended CONNECT (RFC 8441).")
+    }
+    guard farEnd == .origin, head.contains(.upgradeMethod) else { return nil }
+    let isGet = head.withValue(of: .upgradeMethod) { $0.elementsEqual("GET".utf8) } ?? true
+    if isGet, !head.contains(.upgradeLength) { return nil }
+    return Self.unsupported(
+      "The origin speaks HTTP/2, where only a GET without content can become a tunnel (RFC 8441).")
+  }
+
+  private static func unsupported(_ message: String) -> BywayError {
+    BywayError(.unsupported, message, processing: .none)
   }
 
   /// - Parameter request: whose response it is.
   /// - Returns: why the response must not go on, or `nil`.
   func admit(_ head: inout FieldSection, to request: FieldSection) -> BywayError? {
-    if hearsStrangers { ProxyStatus.removeOurs(from: &head) }
+    if hearsStrangers {
+      ProxyStatus.removeOurs(from: &head)
+      if !request.contains(.protocol) { head.remove(.upgradeStatus) }
+    }
     siblings?.hosts?.keepApart(&head, of: request)
     guard let via else { return nil }
     if head.status == 407 {

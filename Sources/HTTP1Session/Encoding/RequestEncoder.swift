@@ -29,9 +29,10 @@ package struct RequestEncoder: MessageEncoder, Sendable {
 
   /// Writes the head that the section describes.
   ///
-  /// `:authority`, or else `host`, becomes Host. CONNECT with `:protocol` (RFC 8441) becomes GET with Upgrade; the caller
-  /// has put the handshake's own fields in. A body is framed by `content-length` where there is one, and else in chunks.
-  /// After CONNECT and an upgrade the framing is `tunnel`: what is written then goes out as it is.
+  /// `:authority`, or else `host`, becomes Host. CONNECT with `:protocol` (RFC 8441) becomes a request with Upgrade: GET, or
+  /// the method that `byway-upgrade-method` names. The caller has put the handshake's own fields in. A body is framed by
+  /// `content-length` where there is one, and else in chunks. After CONNECT and an upgrade the framing is `tunnel`: what is
+  /// written then goes out as it is. Only an upgrade with `byway-upgrade-length` has a length, until ``becomeTunnel()``.
   ///
   /// - Throws: `unencodable`; nothing was written.
   package mutating func writeHead(
@@ -40,8 +41,9 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     let kind = RequestKind(fields)
     let target = try RequestTarget(of: fields, kind: kind, form: options.targetForm)
     let framing = try Self.framing(of: fields, kind: kind, hasBody: options.hasBody)
+    let method = try Self.method(of: fields, kind: kind)
     try output.writeWhole { output throws(HTTP1Failure) in
-      if kind == .upgrade { output.append("GET") } else { output.writeValue(of: .method, in: fields) }
+      if let method { output.writeValue(of: method, in: fields) } else { output.append("GET") }
       output.append(" ")
       target.write(fields, into: &output)
       output.append(" HTTP/1.1\r\nHost: ")
@@ -52,6 +54,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
       switch framing {
       case .length(let length): output.writeContentLength(length)
       case .chunked: output.append("Transfer-Encoding: chunked\r\n")
+      case .tunnel where fields.isUpload(method): output.writeContentLength(0)
       case .none, .untilClose, .tunnel: break
       }
       output.append("\r\n")
@@ -59,27 +62,52 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     body = BodyWriter(framing)
   }
 
+  /// The server has agreed to an upgrade: from here on everything goes out as it is.
+  package mutating func becomeTunnel() {
+    body = BodyWriter(.tunnel)
+  }
+
+  /// The field with the method that is written; `nil`: GET.
+  private static func method(of fields: FieldSection, kind: RequestKind) throws(HTTP1Failure) -> KnownField? {
+    switch kind {
+    case .ordinary, .head, .connect: return .method
+    case .webSocket: return nil
+    case .upgrade:
+      guard fields.contains(.upgradeMethod) else { return nil }
+      let isGood = fields.withValue(of: .upgradeMethod) { method in
+        FieldGrammar.isToken(method) && !method.equals("CONNECT") && !method.equals("HEAD")
+      }
+      guard isGood == true else {
+        throw .unencodable("The method of a request to upgrade is not one that may ask for it.")
+      }
+      return .upgradeMethod
+    }
+  }
+
   private static func framing(
     of fields: FieldSection, kind: RequestKind, hasBody: Bool
   ) throws(HTTP1Failure) -> BodyFraming {
-    if kind == .connect || kind == .upgrade { return .tunnel }
+    if kind == .upgrade, fields.contains(.upgradeLength) {
+      guard let length = fields.withValue(of: .upgradeLength, FieldGrammar.length) ?? nil else {
+        throw .unencodable("The length of the content before a tunnel is not a number.")
+      }
+      guard hasBody || length == 0 else { throw .unencodable("The request to upgrade has a length but no content.") }
+      return length > 0 ? .length(length) : .tunnel
+    }
+    if kind.asksForTunnel { return .tunnel }
     let declared = try fields.declaredLength()
     if hasBody { return declared.map(BodyFraming.length) ?? .chunked }
     guard declared ?? 0 == 0 else { throw .unencodable("The request has a Content-Length but no body.") }
     // RFC 9110 §8.6: without it, a server may wait for content of a method that usually has some.
-    let isEmptyUpload =
-      fields.withValue(of: .method) { method in
-        method.equals("POST") || method.equals("PUT") || method.equals("PATCH")
-      } ?? false
-    return declared != nil || isEmptyUpload ? .length(0) : .none
+    return declared != nil || fields.isUpload(.method) ? .length(0) : .none
   }
 
   private static func writeConnectionFields(
     of fields: FieldSection, kind: RequestKind, _ options: Options, into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
-    if kind == .upgrade {
-      guard fields.withValue(of: .protocol, FieldGrammar.isToken) == true else {
-        throw .unencodable("The protocol to upgrade to is not a token.")
+    if kind.asksForUpgrade {
+      guard fields.withValue(of: .protocol, FieldGrammar.isProtocol) == true else {
+        throw .unencodable("The protocol to upgrade to is not a protocol's name.")
       }
       output.append("Upgrade: ")
       output.writeValue(of: .protocol, in: fields)
@@ -89,5 +117,13 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     }
     // RFC 9110 §10.1.4: TE ends at the next hop, so Connection names it.
     if options.acceptsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
+  }
+}
+
+extension FieldSection {
+  /// Whether the method in that field usually has content.
+  fileprivate func isUpload(_ method: KnownField?) -> Bool {
+    guard let method else { return false }
+    return withValue(of: method) { $0.equals("POST") || $0.equals("PUT") || $0.equals("PATCH") } ?? false
   }
 }

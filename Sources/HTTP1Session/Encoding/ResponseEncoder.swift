@@ -48,13 +48,15 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   /// - Parameter upgrade: with 101, the protocol switched to.
   /// - Throws: `unencodable`; nothing was written.
   package mutating func writeHead(
-    _ fields: FieldSection, _ context: Context, hasBody: Bool, upgrade: StaticString? = nil,
+    _ fields: FieldSection, _ context: Context, hasBody: Bool, upgrade: String? = nil,
     into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
     guard let status = fields.status, status >= 200 || status == 101 else {
       throw .unencodable("The status of a response is not a number from 200 to 999.")
     }
-    guard (status == 101) == (upgrade != nil), status != 101 || context.request == .upgrade else {
+    var upgrade = upgrade
+    let isProtocol = upgrade?.withUTF8 { FieldGrammar.isProtocol(UnsafeRawBufferPointer($0)) } ?? true
+    guard isProtocol, (status == 101) == (upgrade != nil), status != 101 || context.request.asksForUpgrade else {
       throw .unencodable("Status 101 needs a request to upgrade and the agreed protocol.")
     }
     let declared = try fields.declaredLength()
@@ -65,7 +67,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
       try output.writeForwardedFields(of: fields, keepingProxyFields: status == 407)
       if let upgrade {
         output.append("Upgrade: ")
-        output.append(upgrade)
+        output.writeString(upgrade)
         output.append("\r\nConnection: upgrade\r\n")
       } else if framing != .tunnel {
         if !keepAlive {

@@ -15,7 +15,7 @@ package struct RequestHead: Sendable {
   package var keepAlive: Bool
   /// The client waits for 100 before it sends the body. The `expect` line stays in the fields.
   package var expectsContinue: Bool
-  /// The value of `Upgrade` in lower case, where `Connection` lists it.
+  /// The protocols that `Upgrade` offers, where `Connection` lists it.
   package var upgrade: String?
   /// `TE: trailers`
   package var acceptsTrailers: Bool

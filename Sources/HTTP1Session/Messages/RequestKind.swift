@@ -7,16 +7,22 @@ package enum RequestKind: Sendable, Hashable {
   case head
   /// CONNECT: a 2xx answer turns the connection into a tunnel.
   case connect
-  /// A WebSocket handshake: 101 turns the connection into a tunnel.
+  /// A WebSocket handshake (RFC 6455 §4): GET without content, and 101 turns the connection into a tunnel.
+  case webSocket
+  /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is whole.
   case upgrade
 
-  /// From a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
+  package var asksForUpgrade: Bool { self == .webSocket || self == .upgrade }
+  package var asksForTunnel: Bool { self == .connect || asksForUpgrade }
+
+  /// Reads the kind from a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
   package init(_ fields: FieldSection) {
     self =
       fields.withValue(of: .method) { method in
         if method.equals("HEAD") { return .head }
         guard method.equals("CONNECT") else { return .ordinary }
-        return fields.contains(.protocol) ? .upgrade : .connect
+        let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") }
+        return isWebSocket.map { $0 ? .webSocket : .upgrade } ?? .connect
       } ?? .ordinary
   }
 }

@@ -10,7 +10,7 @@ package struct ResponseHead: Sendable {
   package var framing: BodyFraming
   /// The server keeps the connection open after this message.
   package var keepAlive: Bool
-  /// The value of `Upgrade` in lower case, where `Connection` lists it.
+  /// The value of `Upgrade`, where `Connection` lists it.
   package var upgrade: String?
 }
 

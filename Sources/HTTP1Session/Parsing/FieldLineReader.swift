@@ -77,6 +77,7 @@ struct FieldLineReader: Sendable {
     case .upgrade: facts.noteUpgrade(value)
     case .te: facts.noteTE(value)
     case .keepAlive, .proxyConnection, .trailer, .targetForm: break
+    case .upgradeMethod, .upgradeLength, .upgradeStatus: break
     case .contentLength:
       let isFirst = try facts.noteContentLength(value)
       if isFirst, let length = facts.contentLength {

@@ -15,7 +15,7 @@ struct MessageFacts: Sendable {
   private(set) var transferCodings = TransferCodings.absent
   private(set) var contentLength: Int?
   private(set) var connection = ConnectionOptions()
-  /// The protocols of `Upgrade`, in lower case.
+  /// The protocols of all `Upgrade` lines, in their order.
   private(set) var upgrade: String?
   private(set) var acceptsTrailers = false
   private(set) var expectsContinue = false
@@ -73,7 +73,7 @@ struct MessageFacts: Sendable {
   }
 
   mutating func noteUpgrade(_ value: UnsafeRawBufferPointer) {
-    let protocols = String(decoding: value, as: UTF8.self).lowercased()
+    let protocols = String(decoding: value, as: UTF8.self)
     upgrade = upgrade.map { "\($0), \(protocols)" } ?? protocols
   }
 

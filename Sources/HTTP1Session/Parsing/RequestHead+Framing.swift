@@ -17,7 +17,18 @@ extension RequestHead {
     facts.connection.strip(&self.fields)
     if kind == .connect { self.fields.remove(.contentLength) }
     if version == .v1_0 { self.fields.remove(.expect) }  // RFC 9110 §10.1.1
-    if asksForWebSocket { kind = .upgrade }
+    if let offer { try accept(offer) }
+  }
+
+  private mutating func accept(_ offer: RequestKind) throws(HTTP1Failure) {
+    if framing == .chunked {
+      // What follows the content is the other protocol's, so that a hop has to know beforehand where that begins.
+      throw .unsupported(
+        "A request with Upgrade has content of unknown length: send Content-Length, or leave Upgrade out.", status: 411)
+    }
+    kind = offer
+    // The connection knows the length; in an extended CONNECT the field may not stand (RFC 9113 §8.5).
+    fields.remove(.contentLength)
   }
 
   /// RFC 9112 §6.3, except that a message framed twice is refused rather than repaired.
@@ -41,15 +52,23 @@ extension RequestHead {
     return framing
   }
 
-  private var asksForWebSocket: Bool {
-    guard var upgrade, kind == .ordinary, framing == .none else { return false }
-    guard fields.withValue(of: .method, { $0.elementsEqual("GET".utf8) }) == true else { return false }
-    var found = false
-    upgrade.withUTF8 { protocols in
+  /// The tunnel that the request offers to become. A server may ignore an offer (RFC 9110 §7.8), and this one ignores another
+  /// framing of the same request, a WebSocket by another method than GET, and an upgrade of HEAD, which may have no content in
+  /// its response.
+  private var offer: RequestKind? {
+    guard var upgrade, kind == .ordinary, targetForm != .asterisk else { return nil }
+    let isGet = fields.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false
+    let mayBeWebSocket = isGet && (framing == .none || framing == .length(0))
+    return upgrade.withUTF8 { protocols in
+      var offer: RequestKind?
       FieldGrammar.forEachMember(of: UnsafeRawBufferPointer(protocols)) { name in
-        if FieldGrammar.equal(name, lowercased: "websocket") { found = true }
+        if FieldGrammar.equal(name, lowercased: "websocket") {
+          if mayBeWebSocket { offer = .webSocket }
+        } else if offer == nil, !FieldGrammar.carriesHTTP(name) {
+          offer = .upgrade
+        }
       }
+      return offer
     }
-    return found
   }
 }

@@ -4,7 +4,7 @@ extension ResponseHead {
   /// RFC 9112 §6.3, rule by rule, except that a message framed twice is refused rather than repaired.
   mutating func frame(by facts: MessageFacts, answering request: RequestKind) throws(HTTP1Failure) {
     if status == 101 || (request == .connect && status / 100 == 2) {
-      guard status != 101 || (request == .upgrade && upgrade != nil) else {
+      guard status != 101 || (request.asksForUpgrade && upgrade != nil) else {
         throw .malformed("The server switched protocols without being asked.")
       }
       fields.remove(.contentLength)

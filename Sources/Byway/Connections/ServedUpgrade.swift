@@ -1,0 +1,53 @@
+import HTTP1Session
+import HTTPWire
+
+/// The upgrade that a client of HTTP/1.1 asks for. Everywhere else it is an extended CONNECT (RFC 8441).
+enum ServedUpgrade {
+  case webSocket(WebSocketHandshake)
+  /// A protocol in its client's spelling.
+  case other(String)
+
+  /// Turns a request to upgrade into an extended CONNECT. Its method and the length of its content go along in fields of Byway's
+  /// own, which end at the hop that speaks HTTP/1.1 again.
+  /// - Returns: `nil` where the request asks for no upgrade.
+  init?(_ head: RequestHead, _ fields: inout FieldSection, by rules: UpgradeRules) throws(BywayError) {
+    switch head.kind {
+    case .ordinary, .head, .connect:
+      return nil
+    case .webSocket:
+      guard let handshake = WebSocketHandshake(answering: &fields) else {
+        throw BywayError(.invalidRequest, "Sec-WebSocket-Key is not a key (RFC 6455 §4.1).", processing: .none)
+      }
+      self = .webSocket(handshake)
+    case .upgrade:
+      let offer = head.upgrade ?? ""
+      guard let name = rules.choice(from: offer) else { throw UpgradeRules.refusal(of: offer) }
+      fields.append(.upgradeMethod, fields.value(of: .method) ?? "GET")
+      if case .length(let length) = head.framing, length > 0 { fields.append(.upgradeLength, String(length)) }
+      fields.set(.method, "CONNECT")
+      fields.append(.protocol, name)
+      self = .other(name)
+    }
+  }
+
+  /// The protocol's name in the answer.
+  var name: String {
+    switch self {
+    case .webSocket: "websocket"
+    case .other(let name): name
+    }
+  }
+
+  /// Whether a response opens the tunnel. A success that does not is marked.
+  static func isOpened(by response: FieldSection) -> Bool {
+    response.status.map { $0 / 100 == 2 } == true && !response.contains(.upgradeStatus)
+  }
+
+  /// Makes the response that opens the tunnel one of HTTP/1.1.
+  func confirm(_ response: inout FieldSection) {
+    switch self {
+    case .webSocket(let handshake): handshake.confirm(&response)
+    case .other: response.set(.status, "101")
+    }
+  }
+}

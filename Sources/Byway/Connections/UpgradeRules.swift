@@ -1,0 +1,37 @@
+import HTTPWire
+
+/// The protocols that requests may go over to at a serving connection.
+package struct UpgradeRules: Sendable {
+  /// The protocols besides `websocket`, `tcp` (containers) and `SPDY/3.1` (Kubernetes).
+  package var allowed: [UpgradeProtocol]
+
+  package init(allowing allowed: [UpgradeProtocol] = []) {
+    self.allowed = allowed
+  }
+
+  func permits(_ name: UnsafeRawBufferPointer) -> Bool {
+    FieldGrammar.equal(name, lowercased: "websocket") || FieldGrammar.equal(name, lowercased: "tcp")
+      || FieldGrammar.equal(name, lowercased: "spdy/3.1") || allowed.contains { $0.isNamed(by: name) }
+  }
+
+  /// Finds the first protocol in an `Upgrade` field that is permitted, except for a WebSocket, which has a handshake of its own.
+  func choice(from offer: String) -> String? {
+    var offer = offer
+    return offer.withUTF8 { protocols in
+      var choice: String?
+      FieldGrammar.forEachMember(of: UnsafeRawBufferPointer(protocols)) { name in
+        guard choice == nil, !FieldGrammar.equal(name, lowercased: "websocket"), permits(name) else { return }
+        choice = String(decoding: name, as: UTF8.self)
+      }
+      return choice
+    }
+  }
+
+  /// The answer to any other protocol.
+  static func refusal(of offer: String) -> BywayError {
+    BywayError(
+      .unsupported,
+      "This hop does not upgrade connections to \(offer.prefix(64)). It does for websocket, tcp, SPDY/3.1 and for what "
+        + "--allow-upgrade names.", processing: .none)
+  }
+}

@@ -1,0 +1,231 @@
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// Upgrades to other protocols than WebSocket: HTTP/1.1, extended CONNECT, and HTTP/1.1 again.
+@Suite(.timeLimit(.minutes(1))) struct HTTP1UpgradeTests {
+  // MARK: From a client
+
+  private static func request(_ fields: String, _ rest: String = "") -> String {
+    "POST /attach?x=1 HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n\(fields)\r\n\r\n\(rest)"
+  }
+
+  @Test("a request to upgrade becomes an extended CONNECT, its method and length go along, and its answer is 101")
+  func asked() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(
+      Self.request("Upgrade: SPDY/3.1\r\nContent-Length: 4\r\nContent-Type: text/plain", "bodyearly"))
+    let exchange = try await server.handler.exchange()
+    #expect(!exchange.isComplete)
+    #expect(
+      Set(exchange.head.text(without: .via)) == [
+        ":method: CONNECT", ":protocol: SPDY/3.1", ":scheme: http", ":path: /attach?x=1", ":authority: here",
+        "byway-upgrade-method: POST", "byway-upgrade-length: 4", "content-type: text/plain",
+      ])
+    try await exchange.requestBody(until: "body")
+    try await exchange.begin([":status": "200", "content-type": "application/vnd.docker.raw-stream"])
+    #expect(
+      try await server.client.receive(through: "\r\n\r\n")
+        == "HTTP/1.1 101 Switching Protocols\r\ncontent-type: application/vnd.docker.raw-stream\r\n"
+        + "Upgrade: SPDY/3.1\r\nConnection: upgrade\r\n\r\n")
+    try await exchange.requestBody(until: "bodyearly")
+    try await server.client.endOutput()
+    #expect(try await exchange.requestBody().body == "bodyearly")
+    try await exchange.send("answer")
+    try await exchange.end()
+    #expect(try await server.client.receiveToEnd() == "answer")
+  }
+
+  @Test("an answer other than 101 is an ordinary one, a marked success above all, and the mark stays here")
+  func declined() async throws {
+    for (head, status) in [
+      ([":status": "200", "byway-upgrade-status": "200", "content-length": "2"], "200 OK"),
+      ([":status": "404", "content-length": "2"], "404 Not Found"),
+    ] as [(FieldSection, String)] {
+      let server = try await HTTP1ServerFixture()
+      try await server.client.send(Self.request("Upgrade: tcp\r\nContent-Length: 0"))
+      let exchange = try await server.handler.exchange()
+      #expect(!exchange.head.contains(.upgradeLength) && !exchange.head.contains(.contentLength))
+      try await exchange.answer(head, "no")
+      #expect(
+        try await server.client.receiveToEnd()
+          == "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
+    }
+  }
+
+  @Test(
+    "the first protocol that is allowed is asked for",
+    arguments: [
+      ("Upgrade: foo, TCP", "TCP"), ("Upgrade: foo\r\nUpgrade: spdy/3.1, tcp", "spdy/3.1"),
+      ("Upgrade: h2c, websocket, tcp", "tcp"),
+    ])
+  func choice(_ fields: String, _ name: String) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(Self.request(fields))
+    #expect(try await server.handler.exchange().head.value(of: .protocol) == name)
+  }
+
+  @Test("any other protocol is refused at once with an explanation", arguments: ["foo", "tcp/1", "SPDY/3", "a b"])
+  func forbidden(_ name: String) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(Self.request("Upgrade: \(name)"))
+    let answer = try await server.client.receive(through: "}\n")
+    #expect(answer.hasPrefix("HTTP/1.1 501 Not Implemented\r\n"))
+    #expect(answer.contains("--allow-upgrade"))
+    #expect(try await server.handler.count == 0)
+  }
+
+  @Test("a further protocol can be allowed, in any spelling")
+  func allowed() async throws {
+    let server = try await HTTP1ServerFixture(upgrades: [UpgradeProtocol("Foo/2")])
+    try await server.client.send(Self.request("Upgrade: fOO/2"))
+    #expect(try await server.handler.exchange().head.value(of: .protocol) == "fOO/2")
+  }
+
+  @Test("what cannot be the name of a protocol cannot be allowed", arguments: ["", "a b", "a/b/c", "h2c", "TLS/1.2"])
+  func badName(_ name: String) {
+    #expect(throws: BywayError.self) { try UpgradeProtocol(name) }
+  }
+
+  @Test("a client that is not trusted cannot say what only a hop may say")
+  func hostileFields() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(
+      Self.request("Upgrade: tcp\r\nByway-Upgrade-Method: DELETE\r\nbyway-upgrade-length: 99", "GET"))
+    let head = try await server.handler.exchange().head
+    #expect(head.text().filter { $0.hasPrefix("byway-") } == ["byway-upgrade-method: POST"])
+  }
+
+  // MARK: At both ends of a link
+
+  @Test(
+    "an extended CONNECT may ask for what is allowed",
+    arguments: [("tcp", true), ("SPDY/3.1", true), ("WebSocket", true), ("foo", false), ("connect-udp", false)])
+  func judged(_ name: String, _ isAllowed: Bool) {
+    var fields: FieldSection = [":method": "CONNECT", ":protocol": "\(name)", ":authority": "h", ":path": "/"]
+    let refusal = RequestRules.admit(&fields, .test, via: "2.0 here")
+    #expect(refusal?.code == (isAllowed ? nil : .unsupported))
+  }
+
+  @Test("only a hop of the same kind may say how a request was upgraded", arguments: [true, false])
+  func trust(_ isTrusted: Bool) {
+    var configuration = ServerConfiguration.test
+    configuration.trustsTargetForm = isTrusted
+    var fields: FieldSection = [
+      ":method": "CONNECT", ":protocol": "tcp", ":authority": "h", ":path": "/", "byway-upgrade-method": "POST",
+      "byway-upgrade-length": "5",
+    ]
+    #expect(RequestRules.admit(&fields, configuration, via: "2.0 here") == nil)
+    #expect(fields.contains(.upgradeMethod) == isTrusted)
+    #expect(fields.contains(.upgradeLength) == isTrusted)
+  }
+
+  // MARK: Towards an origin
+
+  private static let post: FieldSection = [
+    ":method": "CONNECT", ":protocol": "tcp", ":scheme": "http", ":authority": "device", ":path": "/attach",
+    "byway-upgrade-method": "POST", "byway-upgrade-length": "4",
+  ]
+
+  @Test("the origin gets the request that the client sent, and its agreement opens the tunnel")
+  func origin() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("bodyearly")
+    let origin = try await client.origin()
+    #expect(
+      try await origin.receive(through: "body")
+        == "POST /attach HTTP/1.1\r\nHost: device\r\nUpgrade: tcp\r\nConnection: upgrade\r\nContent-Length: 4\r\n\r\nbody"
+    )
+    try await response.credited(4)
+    #expect(try await origin.peek() == "")
+    try await origin.send("HTTP/1.1 101 UPGRADED\r\nX: y\r\nConnection: Upgrade\r\nUpgrade: TCP\r\n\r\nwelcome")
+    #expect(try await response.responseHead().text() == ["x: y", ":status: 200"])
+    _ = try await origin.receive(through: "early")
+    try await response.body(until: "welcome")
+    try await response.end()
+    #expect(try await origin.receiveToEnd() == "")
+    try await origin.send("last")
+    origin.close()
+    #expect(try await response.response().body == "welcomelast")
+  }
+
+  @Test("a success other than 101 is marked, so that nothing takes it for an open tunnel")
+  func marked() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("body")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    try await origin.send("HTTP/1.1 200 OK\r\nbyway-upgrade-status: 101\r\nContent-Length: 2\r\n\r\nno")
+    let answer = try await response.response()
+    #expect(answer.head.text() == [":status: 200", "content-length: 2", "byway-upgrade-status: 200"])
+    #expect(answer.body == "no")
+    // Other responses on the same connection are not.
+    let next = try await client.begin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    #expect(try await next.response().head.text() == [":status: 200", "content-length: 0"])
+  }
+
+  @Test("a refusal needs no mark")
+  func refused() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("body")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    try await origin.send("HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
+    #expect(try await response.response().head.text() == [":status: 426", "content-length: 0"])
+  }
+
+  @Test("an origin that switches to another protocol than was asked for, or to none, fails", arguments: ["foo", nil])
+  func wrongProtocol(_ name: String?) async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("body")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    let field = name.map { "Upgrade: \($0)\r\nConnection: Upgrade\r\n" } ?? ""
+    try await origin.send("HTTP/1.1 101 Switching Protocols\r\n\(field)\r\n")
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .protocolViolation)
+  }
+
+  // MARK: Towards an origin of HTTP/2
+
+  @Test("only a GET without content can become a tunnel at an origin of HTTP/2, and only at one that knows how")
+  func http2Origin() {
+    let origin = UpstreamRules(farEnd: .origin, via: "2.0 here")
+    var get = Self.post
+    get.set(.upgradeMethod, "GET")
+    #expect(origin.judgeUpgrade(get, isKnown: true)?.code == .unsupported)
+    get.remove(.upgradeLength)
+    #expect(origin.judgeUpgrade(get, isKnown: true) == nil)
+    #expect(origin.judgeUpgrade(get, isKnown: false)?.code == .unsupported)
+    #expect(!origin.prepared(get).contains(.upgradeMethod))
+    var post = Self.post
+    post.remove(.upgradeLength)
+    #expect(origin.judgeUpgrade(post, isKnown: true)?.code == .unsupported)
+    #expect(origin.judgeUpgrade(.post, isKnown: false) == nil)
+  }
+
+  @Test("a gateway gets what it needs to know")
+  func gateway() {
+    let gateway = UpstreamRules(farEnd: .gateway, via: "2.0 here")
+    #expect(gateway.judgeUpgrade(Self.post, isKnown: true) == nil)
+    #expect(gateway.prepared(Self.post).contains(.upgradeMethod))
+    #expect(gateway.prepared(Self.post).contains(.upgradeLength))
+  }
+
+  @Test("the mark of a success on any other response is removed")
+  func strayMark() {
+    let origin = UpstreamRules(farEnd: .origin, via: nil)
+    var head: FieldSection = [":status": "200", "byway-upgrade-status": "200"]
+    #expect(origin.admit(&head, to: .get) == nil)
+    #expect(!head.contains(.upgradeStatus))
+  }
+}
