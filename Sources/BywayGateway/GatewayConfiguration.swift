@@ -15,6 +15,8 @@ public struct GatewayConfiguration: Sendable {
   public var tls = TLSPolicy.defaults
   /// Where connections go on through another proxy; those to Unix sockets do not.
   public var upstreamProxy: UpstreamProxy?
+  /// Protocols that requests may go over to, besides `websocket`, `tcp` and `SPDY/3.1`.
+  public var allowedUpgrades: [UpgradeProtocol] = []
   /// What it answers at `/.well-known/byway`; `nil`: that is the origin's, like every other path.
   package var claim: DeviceClaim?
   /// Asked in this order before a request is routed.

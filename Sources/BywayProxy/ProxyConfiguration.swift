@@ -18,6 +18,8 @@ public struct ProxyConfiguration: Sendable {
   /// Origins, `http://HOST[:PORT]`, whose web pages may use what is reached through this proxy. Other pages may use their own
   /// origin only. Not looked at where `listen` is a Unix socket.
   public var allowedPages: [String] = []
+  /// Protocols that requests may go over to, besides `websocket`, `tcp` and `SPDY/3.1`.
+  public var allowedUpgrades: [UpgradeProtocol] = []
   /// Asked in this order before a request goes over the link.
   public var interceptors: [any Interceptor] = []
   /// Ends TLS here for some hosts, whose requests then pass the interceptors. `nil`: tunnels are closed to this proxy.

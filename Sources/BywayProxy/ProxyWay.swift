@@ -150,6 +150,7 @@ final class ProxyWay: @unchecked Sendable {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
     if listen.transport.isEncrypted(listen.address) { server.scheme = "https" }
     server.tally = configuration.tally
+    server.upgrades.allowed = configuration.allowedUpgrades
     server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
     return server
   }

@@ -19,6 +19,9 @@ struct GatewayOptions: MemberOptions {
       valueName: "host:port"))
   var allow: [String] = []
 
+  @Option(help: .allowUpgrade)
+  var allowUpgrade: [String] = []
+
   @Option(
     help: ArgumentHelp(
       "Say at /.well-known/byway who this is: a name of letters, digits and hyphens, by which a proxy can show the device.",
@@ -79,6 +82,7 @@ struct GatewayOptions: MemberOptions {
     let origin = try OptionValue.of("--origin") { try Origin(originText) }
     var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
     configuration.allowed = try allowRules()
+    configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
     configuration.claim = try claim()
     configuration.tls = try tlsPolicy(for: origin)
     configuration.upstreamProxy = try proxy()
@@ -111,6 +115,7 @@ struct GatewayOptions: MemberOptions {
     _ = try links(in: transports)
     if let origin { _ = try OptionValue.of("--origin") { try Origin(origin) } }
     _ = try allowRules()
+    _ = try UpgradeProtocol.allowed(allowUpgrade)
     _ = try proxy()
     _ = try deviceName()
     _ = try deviceTitle()

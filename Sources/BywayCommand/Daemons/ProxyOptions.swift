@@ -31,6 +31,9 @@ struct ProxyOptions: MemberOptions {
       valueName: "http://host[:port]"))
   var allowPage: [String] = []
 
+  @Option(help: .allowUpgrade)
+  var allowUpgrade: [String] = []
+
   @OptionGroup(title: "Users") var users: UserOptions
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
@@ -97,6 +100,7 @@ struct ProxyOptions: MemberOptions {
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
     try users.check()
     if !allowPage.isEmpty { _ = try OptionValue.of("--allow-page") { try ProxyConfiguration.check(pages: allowPage) } }
+    _ = try UpgradeProtocol.allowed(allowUpgrade)
     try DescriptorBudget.check(maxConnections)
   }
 
@@ -126,6 +130,7 @@ struct ProxyOptions: MemberOptions {
     configuration.announcement = try devices.announcement(listen: configuration.listen)
     configuration.names = name
     configuration.allowedPages = allowPage
+    configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
     configuration.maximumConnections = descriptors.accepted
     configuration.patience = (linkTimeout ?? Seconds(5)).amount
     configuration.logger = logger
