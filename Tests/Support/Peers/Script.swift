@@ -13,6 +13,11 @@ package enum Script: String, Sendable {
   /// Presses the keys of a terminal.
   case terminal = "terminal.py"
 
+  /// Podman's service, and the clients of it.
+  case containers = "containers.py"
+  /// kubectl and its server, as far as they upgrade to SPDY.
+  case spdy = "spdy_peer.py"
+
   /// A network of its own, with Avahi.
   case lan = "lan.py"
 
