@@ -24,6 +24,8 @@ package struct HTTP1Configuration: Sendable, Hashable {
   package var chunks = Chunks()
   /// 1xx responses before the final one.
   package var informationalResponses = 16
+  /// An offer of `h2c` counts like that of any other protocol. BuildKit's clients make one.
+  package var tunnelsH2C = false
 
   package init() {}
 

@@ -11,6 +11,8 @@ extension FieldGrammar {
   package static func carriesHTTP(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let slash = bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
     let name = UnsafeRawBufferPointer(rebasing: bytes[..<slash])
-    return equal(name, lowercased: "h2c") || equal(name, lowercased: "http") || equal(name, lowercased: "tls")
+    return isH2C(name) || equal(name, lowercased: "http") || equal(name, lowercased: "tls")
   }
+
+  package static func isH2C(_ bytes: UnsafeRawBufferPointer) -> Bool { equal(bytes, lowercased: "h2c") }
 }

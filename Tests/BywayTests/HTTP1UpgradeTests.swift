@@ -85,7 +85,17 @@ import Testing
     #expect(try await server.handler.exchange().head.value(of: .protocol) == "fOO/2")
   }
 
-  @Test("what cannot be the name of a protocol cannot be allowed", arguments: ["", "a b", "a/b/c", "h2c", "TLS/1.2"])
+  @Test("h2c is ignored unless it is allowed, as BuildKit needs it", arguments: [false, true])
+  func h2c(_ isAllowed: Bool) async throws {
+    let server = try await HTTP1ServerFixture(upgrades: isAllowed ? [UpgradeProtocol("h2c")] : [])
+    try await server.client.send(Self.request("Upgrade: h2c\r\nContent-Length: 0"))
+    let head = try await server.handler.exchange().head
+    #expect(head.value(of: .method) == (isAllowed ? "CONNECT" : "POST"))
+    #expect(head.value(of: .protocol) == (isAllowed ? "h2c" : nil))
+  }
+
+  @Test(
+    "what cannot be the name of a protocol cannot be allowed", arguments: ["", "a b", "a/b/c", "HTTP/2.0", "TLS/1.2"])
   func badName(_ name: String) {
     #expect(throws: BywayError.self) { try UpgradeProtocol(name) }
   }

@@ -29,8 +29,10 @@ package final class HTTP1ServerConnection: ServedConnection {
   }
 
   private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
+    var http1 = configuration.http1
+    http1.tunnelsH2C = configuration.upgrades.permitsH2C
     session = HTTP1ServerSession(
-      configuration: configuration.http1, timeouts: configuration.timeouts, at: channel.eventLoop.now)
+      configuration: http1, timeouts: configuration.timeouts, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     self.handler = handler
     self.configuration = configuration

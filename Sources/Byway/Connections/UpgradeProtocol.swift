@@ -8,13 +8,13 @@ public struct UpgradeProtocol: Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
   /// Reads a protocol's name, for example `tcp` or `SPDY/3.1`.
-  /// - Throws: `BywayError` with code `invalidAddress`. It also refuses `h2c`, `HTTP` and `TLS`: a hop never passes on an offer to
-  ///   carry the same request differently.
+  /// - Throws: `BywayError` with code `invalidAddress`. It also refuses `HTTP` and `TLS`: a hop never passes on an offer to carry
+  ///   the same request differently. `h2c` is allowed for BuildKit.
   public init(_ text: String) throws(BywayError) {
     var name = text.lowercased()
     let (isProtocol, carriesHTTP) = name.withUTF8 { bytes in
       let bytes = UnsafeRawBufferPointer(bytes)
-      return (FieldGrammar.isProtocol(bytes), FieldGrammar.carriesHTTP(bytes))
+      return (FieldGrammar.isProtocol(bytes), FieldGrammar.carriesHTTP(bytes) && !FieldGrammar.isH2C(bytes))
     }
     guard isProtocol else {
       throw BywayError(

@@ -14,6 +14,9 @@ package struct UpgradeRules: Sendable {
       || FieldGrammar.equal(name, lowercased: "spdy/3.1") || allowed.contains { $0.isNamed(by: name) }
   }
 
+  /// Whether `h2c`, which is ignored otherwise, may be a tunnel.
+  var permitsH2C: Bool { allowed.contains { $0.description == "h2c" } }
+
   /// Finds the first protocol in an `Upgrade` field that is permitted, except for a WebSocket, which has a handshake of its own.
   func choice(from offer: String) -> String? {
     var offer = offer

@@ -4,7 +4,7 @@ import NIOCore
 /// What reading a request and reading a response have in common: a start line, field lines, a body.
 struct MessageReader: Sendable {
   private let part: FieldLineReader.Part
-  private let configuration: HTTP1Configuration
+  let configuration: HTTP1Configuration
   var input = InputBuffer()
   private(set) var lines: FieldLineReader
   private var body: BodyReader

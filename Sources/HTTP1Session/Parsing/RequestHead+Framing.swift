@@ -1,7 +1,9 @@
 import HTTPWire
 
 extension RequestHead {
-  init(_ line: RequestLine, fields: FieldSection, facts: MessageFacts) throws(HTTP1Failure) {
+  init(
+    _ line: RequestLine, fields: FieldSection, facts: MessageFacts, tunnelsH2C: Bool
+  ) throws(HTTP1Failure) {
     if line.version == .v1_1, !facts.hasHost { throw .malformed("The request has no Host field.") }
     self.fields = fields
     targetForm = line.form
@@ -17,7 +19,7 @@ extension RequestHead {
     facts.connection.strip(&self.fields)
     if kind == .connect { self.fields.remove(.contentLength) }
     if version == .v1_0 { self.fields.remove(.expect) }  // RFC 9110 §10.1.1
-    if let offer { try accept(offer) }
+    if let offer = offer(tunnelsH2C: tunnelsH2C) { try accept(offer) }
   }
 
   private mutating func accept(_ offer: RequestKind) throws(HTTP1Failure) {
@@ -55,7 +57,7 @@ extension RequestHead {
   /// The tunnel that the request offers to become. A server may ignore an offer (RFC 9110 §7.8), and this one ignores another
   /// framing of the same request, a WebSocket by another method than GET, and an upgrade of HEAD, which may have no content in
   /// its response.
-  private var offer: RequestKind? {
+  private func offer(tunnelsH2C: Bool) -> RequestKind? {
     guard var upgrade, kind == .ordinary, targetForm != .asterisk else { return nil }
     let isGet = fields.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false
     let mayBeWebSocket = isGet && (framing == .none || framing == .length(0))
@@ -64,7 +66,7 @@ extension RequestHead {
       FieldGrammar.forEachMember(of: UnsafeRawBufferPointer(protocols)) { name in
         if FieldGrammar.equal(name, lowercased: "websocket") {
           if mayBeWebSocket { offer = .webSocket }
-        } else if offer == nil, !FieldGrammar.carriesHTTP(name) {
+        } else if offer == nil, !FieldGrammar.carriesHTTP(name) || tunnelsH2C && FieldGrammar.isH2C(name) {
           offer = .upgrade
         }
       }

@@ -122,7 +122,8 @@ package struct RequestParser: ~Copyable, Sendable {
 
   private mutating func finishHead(_ requestLine: RequestLine) throws(HTTP1Failure) -> RequestHead {
     let facts = reader.lines.facts
-    let head = try RequestHead(requestLine, fields: reader.takeFields(), facts: facts)
+    let head = try RequestHead(
+      requestLine, fields: reader.takeFields(), facts: facts, tunnelsH2C: reader.configuration.tunnelsH2C)
     reader.beginBody(head.framing, options: facts.connection)
     return head
   }
