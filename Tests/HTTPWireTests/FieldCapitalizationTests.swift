@@ -1,0 +1,27 @@
+import HTTPWire
+import Testing
+
+@Suite("Field capitalization")
+struct FieldCapitalizationTests {
+  @Test(
+    "a name in lower case gets its usual spelling",
+    arguments: [
+      "Host", "X-Serial", "Content-Type", "WWW-Authenticate", "Proxy-Authenticate", "ETag", "TE", "Set-Cookie", "DNT",
+      "Content-MD5", "Sec-WebSocket-Key", "Sec-WebSocket-Accept", "Last-Event-ID", "X-XSS-Protection", "SOAPAction",
+      "X-Real-IP", "X-Forwarded-For", "MIME-Version", "HTTP2-Settings", "Sec-CH-UA-WoW64", "If-None-Match", "Via", "DPoP",
+      "P3P", "NEL", "CDN-Loop", "A-IM", "X-9-Lives", "_private", "X--Two", "X-", "-X", "Tea", "X-WWW",
+    ])
+  func spelling(_ expected: String) {
+    #expect(FieldCapitalization.usual(expected.lowercased()) == expected)
+  }
+
+  @Test("an empty name stays empty")
+  func empty() {
+    #expect(FieldCapitalization.usual("").isEmpty)
+  }
+
+  @Test("bytes that are no letters stay as they are")
+  func otherBytes() {
+    #expect(FieldCapitalization.usual("é-{x-`x") == "é-{x-`x")
+  }
+}
