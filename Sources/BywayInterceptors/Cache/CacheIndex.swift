@@ -79,6 +79,14 @@ struct CacheIndex {
     return ids
   }
 
+  /// Forgets one response, and none that is stored for the same URL.
+  /// - Returns: the response whose body is to be deleted, if the index had it.
+  mutating func remove(_ id: UInt64) -> [UInt64] {
+    guard entries[id] != nil else { return [] }
+    forget(id)
+    return [id]
+  }
+
   mutating func removeAll() -> [UInt64] {
     let ids = Array(entries.keys)
     (entries, idsByKey, reservations, size) = ([:], [:], [:], 0)

@@ -8,7 +8,8 @@ protocol CacheStorage: Sendable {
   /// The body of a response that was stored.
   /// - Throws: where it is gone.
   func body(of id: UInt64) async throws -> Body
-  /// Keeps a head, and the body that it has already, beyond the end of the process.
+  /// Keeps a head, and the body that it has already, beyond the end of the process. Until it returns, nothing else saves or deletes
+  /// that response.
   func save(_ response: StoredResponse, in kind: Cache.Kind) async throws
   func delete(_ ids: [UInt64]) async
 }

@@ -7,7 +7,12 @@ import Synchronization
 /// The index and the bodies of a cache, kept in step. A failure of the storage costs a stored response, never an
 /// exchange.
 final class CacheStore: Sendable {
-  private let index: Mutex<CacheIndex>
+  private struct State {
+    var index: CacheIndex
+    var saves = PendingSaves()
+  }
+
+  private let state: Mutex<State>
   private let storage: any CacheStorage
   private let kind: Cache.Kind
   private let logger: Logger
@@ -21,7 +26,7 @@ final class CacheStore: Sendable {
   ) {
     var index = CacheIndex(limit: limit)
     for response in responses { index.restore(response) }
-    self.index = Mutex(index)
+    state = Mutex(State(index: index))
     self.storage = storage
     self.kind = kind
     self.bodyLimit = min(bodyLimit, limit)
@@ -30,20 +35,21 @@ final class CacheStore: Sendable {
 
   /// Of those stored for a URL the one that the request selects, the latest where several fit (RFC 9111 §4.1).
   func response(for key: String, _ request: HTTPFields) -> StoredResponse? {
-    index.withLock { index in
-      let fitting = index.responses(for: key).filter { $0.isSelected(by: request) }
+    state.withLock { state in
+      let fitting = state.index.responses(for: key).filter { $0.isSelected(by: request) }
       let latest = fitting.max { ($0.date, $0.id) < ($1.date, $1.id) }
-      if let latest { index.touch(latest.id) }
+      if let latest { state.index.touch(latest.id) }
       return latest
     }
   }
 
-  /// The body of a stored response; `nil` where it has gone.
+  /// Opens the body of a stored response.
+  /// - Returns: `nil` where it has gone. A newer response may have taken its place, and stays.
   func body(of response: StoredResponse) async -> Body? {
     do {
       return try await storage.body(of: response.id)
     } catch {
-      await remove(response.key)
+      await forget { $0.remove(response.id) }
       return nil
     }
   }
@@ -51,27 +57,32 @@ final class CacheStore: Sendable {
   /// A place for a response that is about to be asked for. What makes the URL doubtful in the meantime makes this place
   /// so too.
   func reserve(_ key: String) -> Reservation {
-    Reservation(id: index.withLock { $0.reserve(key) }, key: key) { id in
-      self.index.withLock { $0.cancelReservation(id) }
+    Reservation(id: state.withLock { $0.index.reserve(key) }, key: key) { id in
+      self.state.withLock { $0.index.cancelReservation(id) }
     }
   }
 
   /// Takes in a stored response's new head.
   func update(_ response: StoredResponse) async {
-    guard index.withLock({ $0.update(response) }) else { return }
+    guard state.withLock({ $0.index.update(response) }) else { return }
     await save(response.id)
-    await storage.delete(index.withLock { $0.evict() })
+    await forget { $0.evict() }
   }
 
   func remove(_ key: String) async {
-    await storage.delete(index.withLock { $0.remove(key) })
+    await forget { $0.remove(key) }
   }
 
   func removeAll() async {
-    await storage.delete(index.withLock { $0.removeAll() })
+    await forget { $0.removeAll() }
   }
 
-  var size: Int { index.withLock { $0.size } }
+  /// Changes the index, and deletes the files of what it has forgotten, save those that are being saved.
+  private func forget(_ change: (inout CacheIndex) -> [UInt64]) async {
+    await storage.delete(state.withLock { $0.saves.forget(change(&$0.index)) })
+  }
+
+  var size: Int { state.withLock { $0.index.size } }
 
   /// A response on its way into the cache.
   final class Reservation: Sendable {
@@ -100,7 +111,7 @@ final class CacheStore: Sendable {
         withExtendedLifetime(reservation) {}
         var whole = response
         whole.length = length
-        await self.storage.delete(self.index.withLock { $0.insert(whole) })
+        await self.forget { $0.insert(whole) }
       } ended: {
         await self.save(response.id)
       }
@@ -115,14 +126,22 @@ final class CacheStore: Sendable {
     }
   }
 
-  /// For the next start, in the form that it has by now; it may have gone as well.
+  /// Saves a response for the next start, in the form that it has by now, unless the cache has forgotten it.
   private func save(_ id: UInt64) async {
-    guard let response = index.withLock({ $0.response(id) }) else { return }
-    do {
-      try await storage.save(response, in: kind)
-    } catch {
-      logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
-      await remove(response.key)
+    let begins = state.withLock { $0.index.response(id) != nil && $0.saves.begin(id) }
+    guard begins else { return }
+    var next = PendingSaves.Next.saveAgain
+    while case .saveAgain = next {
+      if let response = state.withLock({ $0.index.response(id) }) {
+        do {
+          try await storage.save(response, in: kind)
+        } catch {
+          logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
+          await forget { $0.remove(id) }
+        }
+      }
+      next = state.withLock { $0.saves.end(id) }
     }
+    if case .delete = next { await storage.delete([id]) }
   }
 }

@@ -79,6 +79,28 @@ import Testing
     #expect(try await body.next() == nil)
   }
 
+  @Test("twelve clients of three URLs that never agree cost no response, and leave nothing else on the disk")
+  func replacements() async throws {
+    let log = LogLines()
+    let rig = try CacheRig(folder: path) {
+      $0.logger = log.logger
+    } _: { request in
+      Response(status: .ok, fields: [.cacheControl: "max-age=1000"], body: Body(String(repeating: "x", count: 4000)))
+    }
+    try await withThrowingTaskGroup { group in
+      for client in 0..<12 {
+        group.addTask {
+          for round in 0..<20 { _ = try await rig.get("/\((client + round) % 3)", [.cacheControl: "no-cache"]) }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(log.messages.isEmpty, "\(log.messages.count): \(log.messages.first ?? "")")
+    let kinds = try files.map { $0.split(separator: ".").last ?? "" }.sorted()
+    #expect(kinds == ["body", "body", "body", "head", "head", "head", "lock"])
+    for path in ["/0", "/1", "/2"] { #expect(try await rig.get(path).isHit) }
+  }
+
   @Test("only its owner can look into it")
   func permissions() async throws {
     let rig = try rig()
