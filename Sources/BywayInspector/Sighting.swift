@@ -73,13 +73,12 @@ struct Sighting: Sendable {
     form = Conversation.Form(of: self)
   }
 
-  /// The request's fields as its client has sent them: this hop has put its own `Via` behind them before anybody looks.
+  /// The request's fields as its client has sent them. This hop has already added the last member of `Via`.
   var asked: FieldSection {
-    guard record.role == .server,
-      let last = record.head.lines.indices.last(where: { record.head.lines[$0].field == .via })
-    else { return record.head }
-    var asked = FieldSection()
-    for (index, line) in record.head.lines.enumerated() where index != last { asked.append(line, of: record.head) }
+    guard record.role == .server, let via = record.head.value(of: .via) else { return record.head }
+    var asked = record.head
+    asked.remove(.via)
+    if let comma = via.lastIndex(of: ",") { asked.append(.via, String(via[..<comma])) }
     return asked
   }
 

@@ -108,6 +108,31 @@ package struct FieldSection: @unchecked Sendable {
     append(field, value)
   }
 
+  /// Adds a member to a list field, which is one line afterwards (RFC 9110 §5.3).
+  package mutating func append(member: String, to field: KnownField) {
+    guard contains(field) else { return append(field, member) }
+    var count = member.utf8.count
+    forEachLine { line, _, value in
+      if line.field == field { count += value.count + 2 }
+    }
+    withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) { list in
+      var end = 0
+      func add(_ bytes: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(rebasing: list[end...]).copyMemory(from: bytes)
+        end += bytes.count
+      }
+      forEachLine { line, _, value in
+        let value = FieldGrammar.trim(value)
+        guard line.field == field, !value.isEmpty else { return }
+        add(value)
+        ", ".withBytes(add)
+      }
+      member.withBytes(add)
+      remove(field)
+      append(field, UnsafeRawBufferPointer(rebasing: list[..<end]))
+    }
+  }
+
   private mutating func makeRoom(for byteCount: Int) {
     let isOwn = isKnownUniquelyReferenced(&storage)
     if isOwn, let storage, storage.hasRoom(for: byteCount) { return }

@@ -54,6 +54,31 @@ import Testing
     #expect(asClient.contains(.proxyAuthorization) && !asClient.contains(.host))
   }
 
+  @Test("Via is one line, whose last member is this hop's") func via() throws {
+    let fields = try admitted([
+      ":method": "GET", ":scheme": "http", ":authority": "device", "via": "1.1 a", "x": "y", "via": "1.0 b, 2.0 c",
+    ])
+    #expect(fields.lines.filter { $0.field == .via }.map(fields.value) == ["1.1 a, 1.0 b, 2.0 c, 2.0 hop"])
+    var head: FieldSection = [":status": "200", "via": "1.1 origin"]
+    #expect(UpstreamRules(farEnd: .origin, via: "1.1 hop").admit(&head, to: [:], isComplete: true) == nil)
+    #expect(head == [":status": "200", "via": "1.1 origin, 1.1 hop"])
+    head.remove(.via)
+    #expect(UpstreamRules(farEnd: .origin, via: nil).admit(&head, to: [:], isComplete: false) == nil)
+    #expect(!head.contains(.via))
+  }
+
+  @Test(
+    "a head of gRPC that is the whole response stays as it is, because its fields are trailing metadata",
+    arguments: [
+      ("application/grpc", true, false), ("Application/gRPC+proto", true, false), ("application/grpc", false, true),
+      ("application/json", true, true), ("application/grp", true, true),
+    ])
+  func trailersOnly(_ type: String, _ isComplete: Bool, _ hasVia: Bool) {
+    var head: FieldSection = [":status": "200", "content-type": type, "grpc-status": "12"]
+    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&head, to: [:], isComplete: isComplete) == nil)
+    #expect(head.contains(.via) == hasVia)
+  }
+
   @Test("a cookie for several devices is one for its own, wherever in a response it stands") func cookies() throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
     let rules = UpstreamRules(farEnd: .gateway, via: "2.0 hop", siblings: siblings)
@@ -76,13 +101,15 @@ import Testing
       (.origin, nil, false), (.gateway, nil, true),
     ] as [(FarEnd, String?, Bool)] {
       var head = head
-      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head, to: [:]) == nil)
+      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head, to: [:], isComplete: false) == nil)
       #expect(head.contains(.proxyStatus) == keeps, "\(farEnd) \(via ?? "-")")
       #expect(head.contains(.proxyAuthenticate) == (via == nil))
     }
     var login: FieldSection = [":status": "407", "proxy-authenticate": "Basic"]
-    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login, to: [:])?.code == .protocolViolation)
-    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login, to: [:]) == nil)
+    #expect(
+      UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login, to: [:], isComplete: false)?.code
+        == .protocolViolation)
+    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login, to: [:], isComplete: false) == nil)
     #expect(login.contains(.proxyAuthenticate))
   }
 }

@@ -8,7 +8,8 @@ struct FieldCapitalizationTests {
     arguments: [
       "Host", "X-Serial", "Content-Type", "WWW-Authenticate", "Proxy-Authenticate", "ETag", "TE", "Set-Cookie", "DNT",
       "Content-MD5", "Sec-WebSocket-Key", "Sec-WebSocket-Accept", "Last-Event-ID", "X-XSS-Protection", "SOAPAction",
-      "X-Real-IP", "X-Forwarded-For", "MIME-Version", "HTTP2-Settings", "Sec-CH-UA-WoW64", "If-None-Match", "Via", "DPoP",
+      "X-Real-IP", "X-Forwarded-For", "MIME-Version", "HTTP2-Settings", "Sec-CH-UA-WoW64", "If-None-Match", "Via",
+      "DPoP",
       "P3P", "NEL", "CDN-Loop", "A-IM", "X-9-Lives", "_private", "X--Two", "X-", "-X", "Tea", "X-WWW",
     ])
   func spelling(_ expected: String) {

@@ -22,6 +22,21 @@ import Testing
     #expect(first.contains(.host) && !second.contains(.host) && third.contains(.host))
   }
 
+  @Test(
+    "a member joins the lines of its field into one, without empty ones",
+    arguments: [
+      ([], "c"), (["a"], "a, c"), ([" a, b\t", "", "\u{E9}"], "a, b, \u{E9}, c"), ([""], "c"),
+    ])
+  func members(_ lines: [String], _ joined: String) {
+    var section: FieldSection = ["x": "1"]
+    for line in lines { section.append(.via, line) }
+    section.append(name: "y", value: "2")
+    let copy = section
+    section.append(member: "c", to: .via)
+    #expect(section == ["x": "1", "y": "2", "via": joined])
+    #expect(copy.lines.count == lines.count + 2)
+  }
+
   @Test("agrees with a list of names and values", arguments: 1...20 as ClosedRange<UInt64>)
   func agrees(_ seed: UInt64) {
     var random = Seeded(seed: seed)

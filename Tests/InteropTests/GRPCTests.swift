@@ -19,6 +19,7 @@ extension Interop {
       var rounds: Int
       var failure: Failure
       var unknown: String
+      var unknownTrailers: [String]
       var many: Int
     }
 
@@ -35,7 +36,7 @@ extension Interop {
           == Answer(
             unary: 100_000, trailers: ["x-length": "100000"], code: "OK", count: 1000, total: 1_000_000, rounds: 20,
             failure: .init(code: "FAILED_PRECONDITION", details: "not now: 100%", why: "asked-for"),
-            unknown: "UNIMPLEMENTED", many: 200))
+            unknown: "UNIMPLEMENTED", unknownTrailers: [], many: 200))
       await passage.stop()
       await server.stop()
     }

@@ -70,6 +70,8 @@ def call(address):
             channel.unary_unary(name + "Nothing")(b"", **wait)
         except grpc.RpcError as error:
             answer["unknown"] = error.code().name
+            # The response of an unknown method is trailers alone.
+            answer["unknownTrailers"] = sorted(name for name, _ in error.trailing_metadata())
         many = [channel.unary_unary(name + "Unary").future(str(n).encode(), **wait) for n in range(200)]
         answer["many"] = sum(future.result() == str(n).encode() for n, future in enumerate(many))
     print(json.dumps(answer))

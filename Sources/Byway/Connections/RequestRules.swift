@@ -3,7 +3,7 @@ import HTTPWire
 /// What a hop checks and changes in every request that it takes in, whichever HTTP it came by.
 enum RequestRules {
   /// Prepares a request's head for forwarding. From here on `:authority` alone says where it goes.
-  /// - Parameter via: the line that tells how the request came (RFC 9110 §7.6.3).
+  /// - Parameter via: the member of `Via` that tells how the request came (RFC 9110 §7.6.3).
   /// - Returns: why it must not be forwarded, or `nil`.
   static func admit(
     _ fields: inout FieldSection, _ configuration: ServerConfiguration, via: String
@@ -17,7 +17,7 @@ enum RequestRules {
     if let rejection = settleAuthority(of: &fields) ?? judgeProtocol(of: fields, by: configuration.upgrades) {
       return rejection
     }
-    fields.append(.via, via)
+    fields.append(member: via, to: .via)
     return nil
   }
 

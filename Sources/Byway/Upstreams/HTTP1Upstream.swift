@@ -190,8 +190,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     serve()
   }
 
-  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError? {
-    rules.admit(&response, to: request)
+  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
+    rules.admit(&response, to: request, isComplete: isComplete)
   }
 
   func leave(_ exchange: UpstreamExchange) {

@@ -280,8 +280,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
   }
 
-  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError? {
-    rules.admit(&response, to: request)
+  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
+    rules.admit(&response, to: request, isComplete: isComplete)
   }
 
   func leave(_ exchange: UpstreamExchange) {

@@ -9,7 +9,7 @@ protocol ExchangeUpstream: AnyObject {
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
   /// By its rules, of which no copy is made for that.
-  func admit(_ response: inout FieldSection, to request: FieldSection) -> BywayError?
+  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
   /// It waits no more.
@@ -213,7 +213,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     head.observed?.answered(fields)
     request.responseBegan()
     if !isComplete, isTunnel { lastTraffic = upstream.eventLoop.now }
-    if let rejection = upstream.admit(&fields, to: head.fields) {
+    if let rejection = upstream.admit(&fields, to: head.fields, isComplete: isComplete) {
       let sink = sink
       cancel(rejection)
       sink?.fail(rejection)

@@ -13,7 +13,7 @@ package enum FarEnd: Sendable, Hashable {
 /// What is checked and changed in every request that leaves by an upstream, and in every response that comes back.
 struct UpstreamRules: Sendable {
   let farEnd: FarEnd
-  /// The line that this hop adds to a response's `Via`; `nil` where it is the one who asks.
+  /// The member that this hop adds to a response's `Via`; `nil` where it is the one who asks.
   let via: String?
   /// The far end is one of the devices beneath these; `nil` where it has no siblings.
   var siblings: Siblings?
@@ -51,9 +51,12 @@ struct UpstreamRules: Sendable {
     BywayError(.unsupported, message, processing: .none)
   }
 
-  /// - Parameter request: whose response it is.
+  /// Checks and changes the head of a final response.
+  /// - Parameters:
+  ///   - request: whose response it is.
+  ///   - isComplete: the response ends with its head.
   /// - Returns: why the response must not go on, or `nil`.
-  func admit(_ head: inout FieldSection, to request: FieldSection) -> BywayError? {
+  func admit(_ head: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
     if hearsStrangers {
       ProxyStatus.removeOurs(from: &head)
       if !request.contains(.protocol) { head.remove(.upgradeStatus) }
@@ -69,8 +72,18 @@ struct UpstreamRules: Sendable {
     } else {
       head.remove(.proxyAuthenticate)
     }
-    head.append(.via, via)
+    if !isComplete || !Self.isOfGRPC(head) { head.append(member: via, to: .via) }
     return nil
+  }
+
+  /// A complete head of gRPC is a trailer section: its fields are the application's metadata (gRPC over HTTP/2, Trailers-Only).
+  private static func isOfGRPC(_ head: FieldSection) -> Bool {
+    head.withValue(of: .contentType) { type in
+      let name: StaticString = "application/grpc"
+      guard type.count >= name.utf8CodeUnitCount else { return false }
+      return FieldGrammar.equal(
+        UnsafeRawBufferPointer(rebasing: type[..<name.utf8CodeUnitCount]), lowercased: name)
+    } ?? false
   }
 
   /// Of what comes besides a response's head: informational ones and trailers.
