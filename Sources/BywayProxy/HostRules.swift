@@ -21,7 +21,13 @@ struct HostRules: Sendable {
   /// - Throws: `BywayError` with code `invalidAddress`.
   init(names: [String], devices: DeviceHosts? = nil) throws {
     self.devices = devices
-    self.names = try names.map { name in
+    self.names = try Self.read(names)
+  }
+
+  /// Reads names of a proxy.
+  /// - Throws: `BywayError` with code `invalidAddress`.
+  static func read(_ names: [String]) throws -> [Authority] {
+    try names.map { name in
       do throws(AuthorityFlaw) { return try Authority(name) } catch {
         throw BywayError(.invalidAddress, place: name, error)
       }
@@ -62,7 +68,7 @@ struct HostRules: Sendable {
   }
 
   /// As a device, or the list of them.
-  func meaning(of named: Authority) -> DeviceHosts.Meaning? { devices?.meaning(of: named.host) }
+  func meaning(of named: Authority) -> DeviceHosts.Meaning? { devices?.meaning(of: named) }
 
   /// - Parameter isSecret: TLS has ended here.
   func isOwn(_ named: Authority, isSecret: Bool = false) -> Bool {

@@ -19,6 +19,7 @@ final class ProxyHandler: ExchangeHandler {
     let addressee: Addressee
     do throws(BywayError) {
       entrance.settleScheme(of: &request.fields, terms.users?.rules)
+      if !entrance.isGuarded { try way.settleName(of: &request.fields) }
       addressee = try terms.rules.admit(
         &request.fields, port: entrance.port, namesCount: entrance.isGuarded,
         pagesCount: entrance.isJudged(terms.users?.rules))

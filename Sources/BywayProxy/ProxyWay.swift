@@ -44,6 +44,7 @@ final class ProxyWay: @unchecked Sendable {
   struct Preparation: Sendable {
     let configuration: ProxyConfiguration
     fileprivate let rules: IngressRules
+    fileprivate let directory: DeviceDirectory
     let devices: DeviceTable.Preparation
     /// Whose interceptors it may not need any more.
     fileprivate let predecessor: ProxyConfiguration?
@@ -56,7 +57,7 @@ final class ProxyWay: @unchecked Sendable {
     self.eventLoop = eventLoop
     self.hop = hop
     let devices = DeviceTable(
-      configuration.devices, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
+      try configuration.directory, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
     self.devices = devices
     finder = DeviceFinder(devices)
     audit = AuditDesk(on: eventLoop)
@@ -90,9 +91,10 @@ final class ProxyWay: @unchecked Sendable {
     _ configuration: ProxyConfiguration, after predecessor: ProxyConfiguration?
   ) async throws -> Preparation {
     if let passwords = configuration.users?.passwords { try checker.prepare(for: passwords) }
+    let directory = try configuration.directory
     return Preparation(
-      configuration: configuration, rules: try IngressRules(configuration),
-      devices: try await devices.prepare(configuration.devices, OpenDevice.Terms(configuration, hop: hop)),
+      configuration: configuration, rules: try IngressRules(configuration), directory: directory,
+      devices: try await devices.prepare(directory, OpenDevice.Terms(configuration, hop: hop)),
       predecessor: predecessor)
   }
 
@@ -110,7 +112,7 @@ final class ProxyWay: @unchecked Sendable {
         self.sessions.cut { !rules.stillAllow($0.visitor, $0.resource, since: before) }
       }
       self.devices.replace(
-        by: configuration.devices, OpenDevice.Terms(configuration, hop: self.hop), next.devices)
+        by: next.directory, OpenDevice.Terms(configuration, hop: self.hop), next.devices)
     }.get()
     await finder.look(by: configuration)
     await next.predecessor?.interceptors.retire(except: configuration.interceptors)
@@ -208,10 +210,18 @@ extension OpenDevice.Terms {
   }
 }
 
+extension ProxyConfiguration {
+  /// The devices, none of which has a name of this proxy.
+  /// - Throws: `BywayError` with code `invalidAddress` where a name is none.
+  fileprivate var directory: DeviceDirectory {
+    get throws { devices.reserving(try HostRules.read(names)) }
+  }
+}
+
 extension IngressRules {
   /// - Throws: `BywayError` with code `invalidAddress`.
   init(_ configuration: ProxyConfiguration) throws {
-    let directory = configuration.devices
+    let directory = try configuration.directory
     try self.init(
       hosts: HostRules(names: configuration.names, devices: directory.isUnnamed ? nil : directory.hosts),
       pages: PageRules(allowed: configuration.allowedPages))

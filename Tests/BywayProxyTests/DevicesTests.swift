@@ -8,6 +8,7 @@ import TCPTransport
 import TestTools
 import TestWire
 import Testing
+import UnixTransport
 
 @testable import BywayProxy
 
@@ -103,6 +104,64 @@ import Testing
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: byway.localhost").contains("<h1>Devices</h1>"))
     #expect(
       try await house.exchange("GET / HTTP/1.1\r\nHost: byway.devices.example").contains("camera.devices.example"))
+    await house.stop()
+  }
+
+  @Test(
+    "on a Unix socket a name that no device has means the default device, as programs send any name there",
+    arguments: [
+      ("api.moby.localhost", "this is the printer"), ("d", "this is the printer"),
+      ("nothing.localhost", "this is the printer"),
+      ("docker", "this is the printer"), ("camera.localhost", "this is the camera"),
+      ("my-camera.localhost", "this is the camera"), ("byway.localhost", "<h1>Devices</h1>"),
+      ("localhost", "this is the printer"), ("x.devices.example:2375", "this is the printer"),
+    ])
+  func anyNameOnUnix(_ host: String, _ text: String) async throws {
+    let folder = try TemporaryFolder()
+    let house = try await House(hasMain: true, socket: folder["s"])
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: \(host)").contains(text))
+    #expect(try await house.exchange("GET http://nothing.localhost/ HTTP/1.1\r\nHost: x").hasPrefix("HTTP/1.1 421"))
+    #expect(try await house.exchange("CONNECT nothing.localhost:80 HTTP/1.1\r\nHost: x").hasPrefix("HTTP/1.1 421"))
+    await house.stop()
+  }
+
+  @Test("the only device is the default one there; of several none is, and the answer says so")
+  func onlyDevice() async throws {
+    let folder = try TemporaryFolder()
+    let several = try await House(socket: folder["s"])
+    for host in ["d", "api.moby.localhost", "nothing.localhost"] {
+      let answer = try await several.exchange("GET /version HTTP/1.1\r\nHost: \(host)")
+      #expect(answer.hasPrefix("HTTP/1.1 421") && answer.contains("No device is called"), "\(answer)")
+    }
+    #expect(try await several.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("<h1>Devices</h1>"))
+    #expect(try await several.exchange("GET / HTTP/1.0").contains("<h1>Devices</h1>"))
+    var next = several.configuration
+    next.devices = try DeviceDirectory([several.configuration.devices.devices[1]])
+    try await several.proxy.reload(next, within: .seconds(1))
+    for host in ["d", "api.moby.localhost", "nothing.localhost"] {
+      #expect(try await several.exchange("GET / HTTP/1.1\r\nHost: \(host)").contains("this is the camera"))
+    }
+    #expect(try await several.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("<h1>Devices</h1>"))
+    await several.stop()
+  }
+
+  @Test("a name that the user gave is the proxy's, also where it could be a device's, and no other name is on TCP")
+  func ownName() async throws {
+    let house = try await House(hasMain: true, names: ["api.moby.localhost", "camera.localhost:9", "x.localhost:80"])
+    for (host, text) in [
+      ("api.moby.localhost", "this is the printer"), ("api.moby.localhost:2375", "this is the printer"),
+      ("camera.localhost:9", "this is the printer"), ("camera.localhost", "this is the camera"),
+      ("x.localhost", "this is the printer"), ("x.localhost:81", "HTTP/1.1 421"), ("y.localhost", "HTTP/1.1 421"),
+      ("d", "HTTP/1.1 421"),
+    ] {
+      let answer = try await house.exchange("GET / HTTP/1.1\r\nHost: \(host)")
+      #expect(answer.contains(text), "\(host): \(answer)")
+    }
+    var next = house.configuration
+    next.names = ["y.localhost"]
+    try await house.proxy.reload(next, within: .seconds(1))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: y.localhost").contains("this is the printer"))
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: api.moby.localhost").hasPrefix("HTTP/1.1 421"))
     await house.stop()
   }
 
@@ -215,9 +274,9 @@ private struct House {
   let gateways: [Gateway]
   let configuration: ProxyConfiguration
 
-  init(hasMain: Bool = false, title: String? = nil) async throws {
+  init(hasMain: Bool = false, title: String? = nil, names: [String] = [], socket: String? = nil) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
+    let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
     let street = "house-\(UInt64.random(in: 0 ... .max))"
     var gateways: [Gateway] = []
     var devices: [Device] = []
@@ -233,7 +292,8 @@ private struct House {
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
         devices, patterns: [pattern], main: hasMain ? devices[0].roads : [], suffixes: ["devices.example"]),
-      listen: try transports.link("tcp://127.0.0.1:0"))
+      listen: try transports.link(socket.map { "unix:\($0)" } ?? "tcp://127.0.0.1:0"))
+    configuration.names = names
     configuration.logger = quiet
     configuration.patience = .zero
     self.gateways = gateways
@@ -265,7 +325,11 @@ private struct House {
   var port: Int { (try? proxy.address.hostPort().port) ?? 0 }
 
   func wire() async throws -> WireEnd {
-    try await WireEnd.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: port), on: TestLoops.next())
+    let address = proxy.address
+    return try await WireEnd.connect(
+      to: address.scheme == "unix"
+        ? SocketAddress(unixDomainSocketPath: address.path) : SocketAddress(ipAddress: "127.0.0.1", port: port),
+      on: TestLoops.next())
   }
 
   func exchange(_ head: String) async throws -> String {

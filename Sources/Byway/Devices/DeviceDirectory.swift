@@ -1,3 +1,4 @@
+package import HTTPWire
 import Primitives
 
 /// Which devices there are, and who is meant by a name. A value.
@@ -8,7 +9,7 @@ public struct DeviceDirectory: Sendable {
   public let devices: [Device]
   /// Asked in this order for a name that is not a device's.
   public let patterns: [DevicePattern]
-  package let hosts: DeviceHosts
+  package private(set) var hosts: DeviceHosts
   /// Others may be found besides.
   package let isOpen: Bool
   /// Links that gateways dial, each for the device that it says to be.
@@ -85,6 +86,20 @@ public struct DeviceDirectory: Sendable {
 
   /// Names mean nothing here: whatever is asked for goes to the one device.
   package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty && hubs.isEmpty && !isOpen }
+
+  /// Returns the directory with names that mean no device, whatever they stand beneath.
+  package func reserving(_ names: [Authority]) -> DeviceDirectory {
+    var directory = self
+    directory.hosts.reserved = names
+    return directory
+  }
+
+  /// The authority by which the default device is asked for, or the only one where there can be no other; `nil` where there are several.
+  package var defaultAuthority: String? {
+    if !main.isEmpty { return "localhost" }
+    guard devices.count == 1, patterns.isEmpty, hubs.isEmpty, !isOpen else { return nil }
+    return devices.first.map { "\($0.name).localhost" }
+  }
 
   /// Beneath which the devices' names stand; `nil` where there is only one, which has none.
   var siblings: DeviceHosts? { isUnnamed ? nil : hosts }

@@ -17,6 +17,10 @@ package struct DeviceHosts: Sendable, Hashable {
   /// In lower case, without the dot before them.
   package let suffixes: [String]
 
+  /// Names beneath a suffix that mean no device. Without a port: at any.
+  package var reserved: [Authority] = []
+
+  /// Reads domains beneath which hosts mean devices.
   /// - Parameter suffixes: domains besides `localhost`.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   package init(suffixes: [String] = []) throws {
@@ -29,6 +33,17 @@ package struct DeviceHosts: Sendable, Hashable {
     }
     // The longest that fits is meant.
     self.suffixes = (["localhost"] + given).sorted { $0.utf8.count > $1.utf8.count }
+  }
+
+  /// Reads the authority of a request.
+  /// - Returns: `nil` where it is reserved, or not beneath any suffix.
+  package func meaning(of named: Authority) -> Meaning? {
+    guard let meaning = meaning(of: named.host) else { return nil }
+    let isReserved = reserved.contains { name in
+      name.host == named.host
+        && (name.port == nil || name.port == named.port || named.port == nil && (name.port == 80 || name.port == 443))
+    }
+    return isReserved ? nil : meaning
   }
 
   /// `nil`: the host is not beneath any of them.

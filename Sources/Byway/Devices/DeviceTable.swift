@@ -57,7 +57,7 @@ package final class DeviceTable: @unchecked Sendable {
   package func device(for fields: FieldSection) throws(BywayError) -> OpenDevice {
     if directory.isUnnamed { return try mainDevice() }
     let authority = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
-    guard let authority, let meaning = directory.hosts.meaning(of: authority.host) else { return try mainDevice() }
+    guard let authority, let meaning = directory.hosts.meaning(of: authority) else { return try mainDevice() }
     switch meaning {
     case .device(let name): return try device(named: name)
     case .frontPage: throw directory.unknown(DeviceHosts.frontPage)
@@ -85,6 +85,11 @@ package final class DeviceTable: @unchecked Sendable {
     if let device = dialed[name] { return device }
     if isShutDown { throw Self.wasShutDown }
     return try make(name)
+  }
+
+  /// Whether a name leads to a device now. Opens none.
+  package func has(_ name: DeviceName) -> Bool {
+    directory.hasGiven(name) || dialed[name] != nil || discovered.contains { $0.found.name == name }
   }
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)

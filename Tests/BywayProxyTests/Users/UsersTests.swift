@@ -261,6 +261,16 @@ import Testing
     await house.stop()
   }
 
+  @Test("where users are told apart, an unknown name on a Unix socket does not lead to the default device")
+  func unknownNameOnUnix() async throws {
+    let house = try await UserHouse(header: "X-Remote-User", passwords: false, hasMain: true)
+    for (name, status) in [("nothing.localhost", "403"), ("a.b.localhost", "421"), ("localhost", "200")] {
+      let answer = try await house.exchange("GET / HTTP/1.1\r\nHost: \(name)\r\nX-Remote-User: carol")
+      #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(name): \(answer)")
+    }
+    await house.stop()
+  }
+
   @Test("elsewhere the field is anybody's: it is taken off, and says nothing")
   func headerElsewhere() async throws {
     let house = try await UserHouse()

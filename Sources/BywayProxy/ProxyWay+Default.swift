@@ -1,0 +1,32 @@
+import Byway
+import HTTPWire
+
+extension ProxyWay {
+  /// Gives a request by a Unix socket the default device's name where it names none that is known. Programs send any name there,
+  /// because a socket has none: `api.moby.localhost`, `d`.
+  ///
+  /// Where users are told apart, an unknown name stays unknown: the answer would tell which names there are.
+  /// - Throws: `BywayError` with code `misdirected` where there are several devices, and none is the default.
+  func settleName(of fields: inout FieldSection) throws(BywayError) {
+    let directory = devices.directory
+    guard !directory.isUnnamed, terms.users == nil, !fields.contains(.targetForm), !fields.asksForTunnel,
+      let text = fields.value(of: .authority), let named = try? Authority(text)
+    else { return }
+    let hosts = terms.rules.hosts
+    if hosts.isOwn(named, isSecret: fields.isSecret) { return }
+    let meaning = hosts.meaning(of: named)
+    switch meaning {
+    case .frontPage: return
+    case .device(let name) where devices.has(name): return
+    case .device, .notAName, nil: break
+    }
+    if let authority = directory.defaultAuthority {
+      fields.set(.authority, authority)
+    } else if meaning == nil {
+      throw BywayError(
+        .misdirected,
+        "No device is called \"\(text)\", and there is no default device: write NAME.localhost in its place.",
+        processing: .none)
+    }
+  }
+}
