@@ -21,6 +21,12 @@ public struct GatewayConfiguration: Sendable {
   package var claim: DeviceClaim?
   /// Asked in this order before a request is routed.
   public var interceptors: [any Interceptor] = []
+  /// The authority that requests to the origin carry. Where it is not the client's, fields that name the site are translated:
+  /// `Origin`, `Referer` and `Destination` of requests; `Location`, `Content-Location`, `Refresh`, `Link` and the domains of cookies
+  /// of responses.
+  public var hostField = HostField.client
+  /// Spells field names as `X-Serial` and not as `x-serial` in requests over HTTP/1.1, for servers that compare case.
+  public var capitalizesFieldNames = false
   /// Adds `Forwarded` (RFC 7239) to requests.
   public var addsForwarded = false
   /// Open links at once; who comes beyond that waits until another has gone. Not of those over a line.

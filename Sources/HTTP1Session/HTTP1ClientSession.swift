@@ -21,6 +21,8 @@ package final class HTTP1ClientSession: ConnectionSession {
     package var bodyTimeout: TimeAmount?
     /// Between a client's end of its direction of a WebSocket and the moment when the server is told.
     package var webSocketClosing = TimeAmount.seconds(10)
+    /// Field names are spelled as `X-Serial` and not as `x-serial`.
+    package var capitalizesFieldNames = false
 
     package init() {}
   }
@@ -71,7 +73,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   private let configuration: Configuration
   private var parser: ResponseParser
-  private var encoder = RequestEncoder()
+  private var encoder: RequestEncoder
   private var output = OutputQueue()
   private var gate = ReadGate()
   /// What a client says before its tunnel is open: bounded by its window, because none of it is credited.
@@ -84,6 +86,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   package init(configuration: Configuration = Configuration(), at now: NIODeadline) {
     self.configuration = configuration
+    encoder = RequestEncoder(capitalizesFieldNames: configuration.capitalizesFieldNames)
     parser = ResponseParser(configuration: configuration.http1)
     state = .idle(since: now)
     lastProgress = now

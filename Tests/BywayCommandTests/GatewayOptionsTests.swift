@@ -161,13 +161,15 @@ extension Parsing {
     func configuration() throws {
       let configuration = try options(
         "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
-        "--forwarded", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
+        "--forwarded", "--host-field", "origin", "--title-case", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
         "0.25", "--name", "Printer", "--title", "In the hall"
       ).configuration(transports: transports, logger: logger)
       #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
       #expect(configuration.origin.text == "http://127.0.0.1:80")
       #expect(configuration.allowed.map(\.description) == ["printer:631"])
       #expect(configuration.addsForwarded)
+      #expect(configuration.hostField == .origin)
+      #expect(configuration.capitalizesFieldNames)
       #expect(configuration.claim == DeviceClaim(name: DeviceName("printer"), title: DeviceText("In the hall")))
       #expect(configuration.connectTimeout == .seconds(3))
       #expect(configuration.responseTimeout == .milliseconds(500))
@@ -182,6 +184,7 @@ extension Parsing {
         ["--link", "loopback:a?http=1.1", "--origin", "unix:/x"], ["--link", "loopback:a", "--origin", "htp://x"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--allow", "everything"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a.b"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--host-field", "u@host"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", ""],
         ["--link", "loopback:a", "--origin", "unix:/x", "--title", "without a name"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a", "--title", "two\nlines"],

@@ -14,6 +14,35 @@ struct RequestEncoderTests {
     return (String(buffer: output), encoder.framing)
   }
 
+  @Test("spells field names for servers that compare case: those of the head, of its own and of trailers")
+  func capitals() throws {
+    var encoder = RequestEncoder(capitalizesFieldNames: true)
+    var output = ByteBuffer(string: "before: x\r\nstays: y\r\n")
+    output.moveReaderIndex(forwardBy: 3)
+    try encoder.writeHead(
+      [
+        ":method": "POST", ":path": "/x-path:a", ":authority": "h", "x-serial": "a-b: c-d", "www-authenticate": "e",
+        "cookie": "k=l", "expect": "",
+      ], .init(hasBody: true, keepAlive: false, acceptsTrailers: true), into: &output)
+    try encoder.writeBody(ByteBuffer(string: "\nbody-x: y\n"), into: &output)
+    try encoder.writeEnd(trailers: ["x-checksum": "z-z", "etag": "1"], into: &output)
+    #expect(
+      String(buffer: output)
+        == "ore: x\r\nstays: y\r\nPOST /x-path:a HTTP/1.1\r\nHost: h\r\nX-Serial: a-b: c-d\r\nWWW-Authenticate: e\r\n"
+        + "Expect: \r\nCookie: k=l\r\nConnection: close\r\nTE: trailers\r\nConnection: TE\r\n"
+        + "Transfer-Encoding: chunked\r\n\r\nc\r\n\nbody-x: y\n\r\n0\r\nX-Checksum: z-z\r\nETag: 1\r\n\r\n")
+  }
+
+  @Test("a head that cannot be written leaves nothing, also where names are spelled")
+  func capitalsOfNothing() throws {
+    var encoder = RequestEncoder(capitalizesFieldNames: true)
+    var output = ByteBuffer(string: "x: y\r\n")
+    #expect(throws: HTTP1Failure.self) {
+      try encoder.writeHead([":method": "GET", ":path": "/", ":authority": "h", "a": "b\n"], into: &output)
+    }
+    #expect(String(buffer: output) == "x: y\r\n")
+  }
+
   private static let get: FieldSection = [
     ":path": "/a?b", ":authority": "h:8080", ":scheme": "http", ":method": "GET", "accept": "*/*",
   ]

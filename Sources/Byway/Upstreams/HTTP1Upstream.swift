@@ -41,6 +41,9 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
     package static let defaults = Configuration()
 
+    /// Spells field names as `X-Serial` and not as `x-serial`.
+    package var capitalizesFieldNames = false
+
     var session: HTTP1ClientSession.Configuration {
       var session = HTTP1ClientSession.Configuration()
       session.http1 = http1
@@ -49,6 +52,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       session.stallTimeout = responseTimeout
       session.bodyTimeout = bodyTimeout
       session.webSocketClosing = webSocketClosing
+      session.capitalizesFieldNames = capitalizesFieldNames
       return session
     }
   }

@@ -41,6 +41,15 @@ struct GatewayOptions: MemberOptions {
       valueName: "http://[user:password@]host:port"))
   var upstreamProxy: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The Host that the origin sees: client for the name that the client uses, origin for the origin's own, or HOST[:PORT]. (default: client)",
+      valueName: "host"))
+  var hostField: String?
+
+  @Flag(help: "Spell field names as X-Serial, not x-serial, towards HTTP/1.1 origins that compare case.")
+  var titleCase = false
+
   @Flag(help: "Add Forwarded (RFC 7239) to requests.")
   var forwarded = false
 
@@ -86,6 +95,8 @@ struct GatewayOptions: MemberOptions {
     configuration.claim = try claim()
     configuration.tls = try tlsPolicy(for: origin)
     configuration.upstreamProxy = try proxy()
+    if let hostField = try host() { configuration.hostField = hostField }
+    configuration.capitalizesFieldNames = titleCase
     configuration.addsForwarded = forwarded
     let descriptors = try DescriptorBudget(accepting: maxConnections)
     configuration.maximumConnections = descriptors.accepted
@@ -117,6 +128,7 @@ struct GatewayOptions: MemberOptions {
     _ = try allowRules()
     _ = try UpgradeProtocol.allowed(allowUpgrade)
     _ = try proxy()
+    _ = try host()
     _ = try deviceName()
     _ = try deviceTitle()
     try DescriptorBudget.check(maxConnections)
@@ -163,6 +175,10 @@ struct GatewayOptions: MemberOptions {
       }
       return title
     }
+  }
+
+  private func host() throws -> HostField? {
+    try hostField.map { text in try OptionValue.of("--host-field") { try HostField(text) } }
   }
 
   private func proxy() throws -> UpstreamProxy? {

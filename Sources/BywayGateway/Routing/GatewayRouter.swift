@@ -15,6 +15,8 @@ final class GatewayRouter: ExchangeHandler {
   private let hop: String
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
+  /// The same, perhaps behind a translation of its name.
+  private let entrance: any ExchangeHandler
   /// What another has seen of this origin; it counts until this one has asked there itself.
   private var known: UpstreamStatus.State?
   private var servers = RecentlyUsed<Target, any Upstream>(limit: targetLimit)
@@ -24,7 +26,11 @@ final class GatewayRouter: ExchangeHandler {
     self.hop = hop
     self.eventLoop = eventLoop
     rules = RoutingRules(generation.configuration)
-    origin = Self.handler(for: generation.origin, generation.configuration, hop: hop, on: eventLoop)
+    let configuration = generation.configuration
+    let origin = Self.handler(for: generation.origin, configuration, hop: hop, on: eventLoop)
+    self.origin = origin
+    entrance =
+      configuration.hostField.ownName(of: configuration.origin).map { SiteHandler($0, before: origin) } ?? origin
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -74,7 +80,7 @@ final class GatewayRouter: ExchangeHandler {
   private func handler(for target: Target) throws -> any ExchangeHandler {
     switch target {
     case .origin:
-      return origin
+      return entrance
     case .tunnel(let host, let port):
       let server = NamedServer(name: "\(Authority(host, port: port))", source: .client)
       let dialer = try generation.access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
@@ -133,6 +139,7 @@ final class GatewayRouter: ExchangeHandler {
     http1.responseTimeout = configuration.responseTimeout
     http1.responseOption = responseOption
     http1.bodyTimeout = configuration.bodyTimeout
+    http1.capitalizesFieldNames = configuration.capitalizesFieldNames
     return way.upstream(on: eventLoop, hop: hop, configuration: http1)
   }
 }

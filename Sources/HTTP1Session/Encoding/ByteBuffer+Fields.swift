@@ -48,6 +48,21 @@ extension ByteBuffer {
     if cookies > 0 { try writeCookie(of: section) }
   }
 
+  /// Gives the names of field lines their usual spelling. They stand behind one line that is none: a request line, or the last chunk.
+  mutating func capitalizeFieldNames(from start: Int) {
+    let offset = start - readerIndex
+    withUnsafeMutableReadableBytes { bytes in
+      let text = UnsafeRawBufferPointer(bytes)
+      var index = offset
+      while let lineEnd = text.firstOffset(of: UInt8(ascii: "\n"), from: index),
+        let colon = text.firstOffset(of: UInt8(ascii: ":"), from: lineEnd + 1)
+      {
+        FieldCapitalization.apply(to: UnsafeMutableRawBufferPointer(rebasing: bytes[(lineEnd + 1)..<colon]))
+        index = colon
+      }
+    }
+  }
+
   /// HTTP/2 splits a cookie so that it compresses; elsewhere it is one line (RFC 9113 §8.2.3).
   private mutating func writeCookie(of section: FieldSection) throws(HTTP1Failure) {
     var crumbs: [UInt8] = []

@@ -24,8 +24,13 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   }
 
   package var body = BodyWriter(.none)
+  private let capitalizesFieldNames: Bool
 
-  package init() {}
+  /// Makes an encoder for a connection.
+  /// - Parameter capitalizesFieldNames: names are spelled as `X-Serial` and not as `x-serial`.
+  package init(capitalizesFieldNames: Bool = false) {
+    self.capitalizesFieldNames = capitalizesFieldNames
+  }
 
   /// Writes the head that the section describes.
   ///
@@ -42,6 +47,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     let target = try RequestTarget(of: fields, kind: kind, form: options.targetForm)
     let framing = try Self.framing(of: fields, kind: kind, hasBody: options.hasBody)
     let method = try Self.method(of: fields, kind: kind)
+    let start = output.writerIndex
     try output.writeWhole { output throws(HTTP1Failure) in
       if let method { output.writeValue(of: method, in: fields) } else { output.append("GET") }
       output.append(" ")
@@ -58,6 +64,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
       case .none, .untilClose, .tunnel: break
       }
       output.append("\r\n")
+      if capitalizesFieldNames { output.capitalizeFieldNames(from: start) }
     }
     body = BodyWriter(framing)
   }
@@ -82,6 +89,14 @@ package struct RequestEncoder: MessageEncoder, Sendable {
       }
       return .upgradeMethod
     }
+  }
+
+  /// Ends the request. Trailers are dropped where the framing cannot carry them.
+  /// - Throws: where content is missing; the connection must be closed then, or the peer waits for it.
+  package mutating func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
+    let start = output.writerIndex
+    try body.writeEnd(trailers: trailers, into: &output)
+    if capitalizesFieldNames { output.capitalizeFieldNames(from: start) }
   }
 
   private static func framing(

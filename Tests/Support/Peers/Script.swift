@@ -8,6 +8,8 @@ package enum Script: String, Sendable {
   case http2 = "h2client.py"
   /// A gRPC service and its client, with the stock `grpcio` package.
   case grpc = "grpc_peer.py"
+  /// An origin that checks by which name it is asked.
+  case strict = "strict_origin.py"
   /// HTTP/2 frames by hand, for hostile peers.
   case raw = "h2raw.py"
   /// Presses the keys of a terminal.

@@ -1,0 +1,55 @@
+import Byway
+import HTTPWire
+import NIOCore
+
+/// Stands before an origin that is to be addressed by its own name, and translates between that and the client's.
+final class SiteHandler: ExchangeHandler {
+  private let own: SiteName
+  private let next: any ExchangeHandler
+
+  init(_ own: SiteName, before next: any ExchangeHandler) {
+    self.own = own
+    self.next = next
+  }
+
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard let client = SiteName(of: request.fields) else {
+      // A client that names no host has none to be told of.
+      request.fields.set(.authority, own.authorityText)
+      return next.begin(request, respondingTo: sink)
+    }
+    guard client != own else { return next.begin(request, respondingTo: sink) }
+    let translation = SiteTranslation(client: client, own: own)
+    translation.translateRequest(&request.fields)
+    return next.begin(request, respondingTo: TranslatedResponse(translation, before: sink))
+  }
+}
+
+/// Takes a response whose head is translated on its way out.
+private final class TranslatedResponse: ResponseSink {
+  private let translation: SiteTranslation
+  private let next: any ResponseSink
+
+  init(_ translation: SiteTranslation, before next: any ResponseSink) {
+    self.translation = translation
+    self.next = next
+  }
+
+  func informational(_ head: FieldSection) {
+    var head = head
+    translation.translateResponse(&head)
+    next.informational(head)
+  }
+
+  func head(_ head: FieldSection, isComplete: Bool) {
+    var head = head
+    translation.translateResponse(&head)
+    next.head(head, isComplete: isComplete)
+  }
+
+  func write(_ bytes: ByteBuffer) { next.write(bytes) }
+  func finish(trailers: FieldSection?) { next.finish(trailers: trailers) }
+  func fail(_ error: BywayError) { next.fail(error) }
+  func didConsumeRequest(_ bytes: Int) { next.didConsumeRequest(bytes) }
+  func replayRequest() -> Bool { next.replayRequest() }
+}

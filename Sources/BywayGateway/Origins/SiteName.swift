@@ -1,0 +1,43 @@
+import HTTPWire
+
+/// A scheme and an authority, by which URLs name a site.
+struct SiteName: Sendable, Hashable {
+  let scheme: String
+  let authority: Authority
+  /// The authority in a URL with the scheme.
+  let authorityText: String
+
+  init(scheme: String, _ authority: Authority) {
+    self.scheme = scheme
+    self.authority = authority
+    authorityText = authority.text(for: scheme)
+  }
+
+  /// Reads the name by which a client has asked.
+  /// - Returns: `nil` where the request has no authority.
+  init?(of request: FieldSection) {
+    guard let authority = request.withValue(of: .authority, { try? Authority($0) }) ?? nil else { return nil }
+    self.init(scheme: request.value(of: .scheme)?.lowercased() ?? "http", authority)
+  }
+
+  /// Finds the end of this name at the beginning of a URL (RFC 3986 §4.1), or of a reference that leaves out the scheme (§4.2).
+  /// - Returns: where the rest of the URL begins, and whether it names a scheme; `nil` where it names another site, or none.
+  func match(_ url: UnsafeRawBufferPointer) -> (end: Int, hasScheme: Bool)? {
+    var start = 0
+    if let colon = url.firstIndex(of: UInt8(ascii: ":")), url[..<colon].allSatisfy({ !Self.delimiters.contains($0) }) {
+      guard String(decoding: url[..<colon], as: UTF8.self).lowercased() == scheme else { return nil }
+      start = colon + 1
+    }
+    guard url.count >= start + 2, url[start] == UInt8(ascii: "/"), url[start + 1] == UInt8(ascii: "/") else {
+      return nil
+    }
+    let end = url[(start + 2)...].firstIndex(where: Self.delimiters.contains) ?? url.count
+    guard let named = try? Authority(UnsafeRawBufferPointer(rebasing: url[(start + 2)..<end])),
+      named.host == authority.host, named.port(for: scheme) == authority.port(for: scheme)
+    else { return nil }
+    return (end, start > 0)
+  }
+
+  /// What ends an authority in a URL, or in a field that has one in it.
+  private static let delimiters = Array("/?#\\\"'<>;, \t".utf8)
+}
