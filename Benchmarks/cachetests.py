@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""The HTTP cache of byway proxy next to nginx, Apache, Varnish and Squid, judged by the tests of https://cache-tests.fyi.
+
+    git clone https://github.com/http-tests/cache-tests.git
+    python3 Benchmarks/cachetests.py --byway .build/release/byway cache-tests
+
+The suite has its own origin and client, which need node 18 or newer. They need the npm package undici for the test of informational
+responses, which fails for every cache without it. Caches that are not installed are left out. Everything but the suite's origin listens on
+loopback only.
+"""
+import argparse
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+# Prints "KIND RESULT ID" for each test that is for a cache between a client and an origin.
+JUDGE = """
+import fs from 'node:fs'
+const [suite, file] = process.argv.slice(1)
+const tests = (await import(`${suite}/tests/index.mjs`)).default
+const { determineTestResult, resultTypes } = await import(`${suite}/test-engine/lib/results.mjs`)
+const results = JSON.parse(fs.readFileSync(file))
+for (const group of tests) for (const test of group.tests) {
+  if (test.browser_only || test.cdn_only) continue
+  const result = determineTestResult(tests, test.id, results)
+  const name = Object.keys(resultTypes).find((key) => resultTypes[key] === result)
+  console.log(test.kind ?? 'required', name, test.id)
+}
+"""
+KINDS = ["required", "optimal", "check"]
+PASSED = {"pass", "yes"}
+
+
+def main():
+    options = parse()
+    with contextlib.ExitStack() as running:
+        folder = pathlib.Path(running.enter_context(tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp")))
+        folder.chmod(0o755)
+        origin = free_port()
+        start(running, ["node", "--no-warnings", "test-engine/server/server.mjs"], origin, cwd=options.suite, env=environment(
+            npm_config_protocol="http", npm_config_port=str(origin), npm_config_pidfile=str(folder / "server.pid")))
+        rows = {}
+        for name, cache in CACHES.items():
+            if name not in options.only or (name == "byway" and not options.byway):
+                continue
+            place = folder / name
+            place.mkdir()
+            if name != "byway" and os.geteuid() == 0:
+                # They give up root's rights, and are to write here all the same.
+                place.chmod(0o777)
+            with contextlib.ExitStack() as its:
+                port = cache(its, place, origin, options)
+                if port is None:
+                    print(f"{name} is not installed", file=sys.stderr)
+                    continue
+                rows[name] = judge(options.suite, place, port, name in options.failures)
+    print(json.dumps(rows, indent=2) if options.json else table(rows))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=pathlib.Path, help="a checkout of the tests")
+    parser.add_argument("--byway", metavar="PATH", help="the command; without it the rivals run alone")
+    parser.add_argument("--only", nargs="+", choices=CACHES, default=list(CACHES), help="these caches")
+    parser.add_argument("--failures", nargs="+", choices=CACHES, default=[], help="lists the required tests that these fail")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    options.suite = options.suite.resolve()
+    if not (options.suite / "test-engine/cli.mjs").exists():
+        parser.error(f"{options.suite} is not a checkout of http-tests/cache-tests")
+    return options
+
+
+# MARK: caches
+
+
+def byway(running, place, origin, options):
+    gateway = ["gateway", "--link", f"unix:{place}/link", "--origin", f"http://127.0.0.1:{origin}"]
+    command = str(pathlib.Path(options.byway).resolve())
+    start(running, [command, *gateway, "--log-level", "warning"], place / "link")
+    port = free_port()
+    start(running, [
+        command, "proxy", "--link", f"unix:{place}/link", "--listen", f"127.0.0.1:{port}", "--cache", str(place / "cache"), "--log-level", "warning"], port)
+    return port
+
+
+def nginx(running, place, origin, options):
+    program = find("nginx")
+    if not program:
+        return None
+    port = free_port()
+    temporary = "".join(f"{kind}_temp_path {place}/{kind}; " for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
+    (place / "nginx.conf").write_text(f"""
+        daemon off; pid {place}/pid; error_log {place}/error.log; worker_processes 1;
+        events {{ worker_connections 2048; }}
+        http {{
+          access_log off; {temporary}
+          proxy_cache_path {place}/cache levels=1:2 keys_zone=cache:8m max_size=1000m inactive=600m;
+          server {{
+            listen 127.0.0.1:{port};
+            location / {{
+              proxy_pass http://127.0.0.1:{origin}; proxy_cache cache; proxy_cache_revalidate on; proxy_http_version 1.1;
+            }}
+          }}
+        }}""")
+    start(running, [program, "-c", str(place / "nginx.conf"), "-e", str(place / "error.log")], port)
+    return port
+
+
+def apache(running, place, origin, options):
+    program = find("apache2", "httpd")
+    if not program:
+        return None
+    port = free_port()
+    modules = pathlib.Path("/usr/lib/apache2/modules")
+    names = ["mpm_event", "authz_core", "proxy", "proxy_http", "cache", "cache_disk", "negotiation"]
+    load = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in names)
+    (place / "cache").mkdir()
+    (place / "cache").chmod(0o777)
+    user = "User www-data\nGroup www-data" if os.geteuid() == 0 else ""
+    (place / "httpd.conf").write_text(f"""
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {place}/pid
+DefaultRuntimeDir {place}
+Mutex sem
+ErrorLog {place}/error.log
+ThreadsPerChild 50
+MaxRequestWorkers 600
+ServerLimit 12
+{load}
+{user}
+ProxyPass "/" "http://127.0.0.1:{origin}/"
+CacheEnable disk /
+CacheRoot {place}/cache
+CacheDirLevels 5
+CacheDirLength 3
+CacheDefaultExpire 0
+CacheIgnoreNoLastMod On
+CacheStoreExpired On
+CacheNegotiatedDocs On
+UseCanonicalName On
+CacheHeader On
+CacheDetailHeader On
+""")
+    start(running, [program, "-f", str(place / "httpd.conf"), "-DFOREGROUND"], port)
+    return port
+
+
+def varnish(running, place, origin, options):
+    program = find("varnishd")
+    if not program:
+        return None
+    port = free_port()
+    start(running, [
+        program, "-F", "-j", "none", "-n", str(place), "-a", f"127.0.0.1:{port}", "-b", f"127.0.0.1:{origin}", "-p", "default_ttl=0",
+        "-p", "default_grace=0", "-p", "default_keep=3600", "-s", "malloc,64M"], port)
+    return port
+
+
+def squid(running, place, origin, options):
+    program = find("squid")
+    if not program:
+        return None
+    port = free_port()
+    (place / "squid.conf").write_text(f"""
+http_port 127.0.0.1:{port} accel defaultsite=localhost no-vhost
+cache_peer 127.0.0.1 parent {origin} 0 no-query no-digest originserver default name=origin
+cache_peer_access origin allow all
+http_access allow all
+cache_mem 64 MB
+shutdown_lifetime 1 second
+connect_retries 3
+pid_filename {place}/pid
+cache_log {place}/cache.log
+access_log none
+coredump_dir {place}
+visible_hostname localhost
+""")
+    start(running, [program, "-N", "-f", str(place / "squid.conf")], port)
+    return port
+
+
+CACHES = {"byway": byway, "apache": apache, "varnish": varnish, "squid": squid, "nginx": nginx}
+
+
+# MARK: the suite
+
+
+def judge(suite, place, port, lists):
+    """Runs all tests against a cache, and counts by kind how many there are and how many it passes."""
+    results = place / "results.json"
+    with results.open("w") as file:
+        subprocess.run(
+            ["node", "--no-warnings", "test-engine/cli.mjs"], cwd=suite, stdout=file, check=True, timeout=600,
+            env=environment(npm_config_base=f"http://127.0.0.1:{port}", npm_config_id="", npm_package_config_id=""))
+    # What the tests themselves say goes to the standard output as well, before the results.
+    text = results.read_text()
+    results.write_text(text[text.index("{\n"):])
+    words = subprocess.run(
+        ["node", "--input-type=module", "-e", JUDGE, str(suite), str(results)], check=True, capture_output=True, text=True, timeout=60)
+    counts = collections.Counter()
+    for line in words.stdout.splitlines():
+        kind, result, test = line.split()
+        counts[kind, result in PASSED] += 1
+        if lists and kind == "required" and result not in PASSED:
+            print(f"{test}: {result}", file=sys.stderr)
+    return {kind: {"passed": counts[kind, True], "of": counts[kind, True] + counts[kind, False]} for kind in KINDS}
+
+
+def table(rows):
+    lines = ["| | required | optimal | behaviour that is only noted |", "|---|---|---|---|"]
+    for name, row in rows.items():
+        cells = [f"{row[kind]['passed']} of {row[kind]['of']}" for kind in KINDS]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+# MARK: processes
+
+
+def environment(**more):
+    return {**os.environ, **more}
+
+
+def find(*names):
+    """Servers stand in sbin, where the path of a user need not lead."""
+    return next(filter(None, (shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin") for name in names)), None)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start(running, command, place, **options):
+    """Starts a server, which ends with what runs it, and waits until it takes connections at a port or a path."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
+    running.callback(stop, process)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        family, address = (socket.AF_INET, ("127.0.0.1", place)) if isinstance(place, int) else (socket.AF_UNIX, str(place))
+        with socket.socket(family) as client, contextlib.suppress(OSError):
+            client.connect(address)
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"{command[0]} did not start")
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
