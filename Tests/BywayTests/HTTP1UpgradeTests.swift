@@ -235,7 +235,7 @@ import Testing
   func strayMark() {
     let origin = UpstreamRules(farEnd: .origin, via: nil)
     var head: FieldSection = [":status": "200", "byway-upgrade-status": "200"]
-    #expect(origin.admit(&head, to: .get) == nil)
+    #expect(origin.admit(&head, to: .get, isComplete: false) == nil)
     #expect(!head.contains(.upgradeStatus))
   }
 }
