@@ -13,6 +13,12 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   }
 
   func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
+    leave(connection)
+    if !waiting.isEmpty { connect() }
+  }
+
+  /// Gives it no more exchanges.
+  private func leave(_ connection: HTTP2ClientConnection) {
     others.removeAll { $0 === connection }
     if configuration.sharing == .balanced { farEndChanged() }
     guard case .connected(let current) = state, current === connection else { return }
@@ -21,16 +27,14 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     if let failure = connection.failure { roads.failing(connection.road, failure, at: eventLoop.now) }
     state = .idle
     goOnWithAnother()
-    guard !waiting.isEmpty else { return }
     turnsChanged()
-    connect()
   }
 
   func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
     lastEnd = eventLoop.now
     lastSeen = lastEnd
     ended(connection, error)
-    connectionRefusesStreams(connection)
+    leave(connection)
     if let error {
       // Who waits after that is told why there is no link now.
       lastFailure = roads.explain(error)

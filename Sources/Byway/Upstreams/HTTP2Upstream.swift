@@ -102,7 +102,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     waiting = WaitingLine(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
-    waiting.running = { [unowned self] in working.flatMap(\.running) }
+    waiting.running = { [unowned self] in working.flatMap(\.running).filter(\.isPlaced) }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {

@@ -62,6 +62,11 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// When a byte last went through, either way, where this is a tunnel that is open.
   private(set) var lastTraffic: NIODeadline?
 
+  /// A connection carries it.
+  var isPlaced: Bool {
+    if case .on = place { true } else { false }
+  }
+
   /// Neither its response nor anything else has ended it.
   var isRunning: Bool { life.state != .ended }
 

@@ -9,6 +9,11 @@ import Testing
 @Suite("Tunnels that fill a link", .timeLimit(.minutes(1))) struct IdleTunnelTests {
   private final class Client {}
 
+  /// They live as long as the test, so that each is another one.
+  private final class Clients {
+    var all: [Client] = []
+  }
+
   /// Opens each tunnel, and answers anything else at once.
   private final class Origin: ExchangeHandler {
     private(set) var tunnels: [any ResponseSink] = []
@@ -27,6 +32,12 @@ import Testing
   private static let connect: FieldSection = [":method": "CONNECT", ":authority": "host:22"]
 
   private let origin = Origin()
+  private let clients = Clients()
+
+  private func client() -> Client {
+    clients.all.append(Client())
+    return clients.all[clients.all.count - 1]
+  }
 
   private func rig(limit: Int) throws -> UpstreamRig {
     let rig = UpstreamRig(.http2, origin: origin)
@@ -45,13 +56,13 @@ import Testing
 
   @Test("the longest idle one of a client above its share gives way, and no other") func longest() throws {
     let rig = try rig(limit: 4)
-    let all = try tunnels(4, of: Client(), over: rig)
+    let all = try tunnels(4, of: client(), over: rig)
     try rig.run(for: .seconds(10))
     // The first has had a byte from its client, and the second from the far end.
     all[0].request?.write(ByteBuffer(string: "x"))
     origin.tunnels[1].write(ByteBuffer(string: "x"))
     try rig.run(for: .seconds(7))
-    let other = try rig.begin(.get, of: Client())
+    let other = try rig.begin(.get, of: client())
     try rig.run(for: .seconds(1)) { other.isOver }
     #expect(other.status == "204")
     #expect(all.map(\.isOver) == [false, false, true, false])
@@ -64,8 +75,8 @@ import Testing
 
   @Test("one becomes idle while a request waits, and gives way then") func becomesIdle() throws {
     let rig = try rig(limit: 2)
-    let all = try tunnels(2, of: Client(), over: rig)
-    let other = try rig.begin(.get, of: Client())
+    let all = try tunnels(2, of: client(), over: rig)
+    let other = try rig.begin(.get, of: client())
     try rig.run(for: .milliseconds(4800))
     #expect(!other.isOver && all.allSatisfy { !$0.isOver })
     try rig.run(for: .seconds(2))
@@ -75,8 +86,8 @@ import Testing
 
   @Test("one with bytes in either direction is not ended") func active() throws {
     let rig = try rig(limit: 2)
-    let all = try tunnels(2, of: Client(), over: rig)
-    let other = try rig.begin(.get, of: Client())
+    let all = try tunnels(2, of: client(), over: rig)
+    let other = try rig.begin(.get, of: client())
     for _ in 0..<6 {
       all[0].request?.write(ByteBuffer(string: "x"))
       origin.tunnels[1].write(ByteBuffer(string: "x"))
@@ -89,7 +100,7 @@ import Testing
 
   @Test("a client within its share keeps its idle tunnels") func withinShare() throws {
     let rig = try rig(limit: 4)
-    let (first, second) = (Client(), Client())
+    let (first, second) = (client(), client())
     let all = try tunnels(2, of: first, over: rig) + tunnels(2, of: second, over: rig)
     try rig.run(for: .seconds(10))
     // Its client has its share.
@@ -101,10 +112,10 @@ import Testing
 
   @Test("of three clients only the one above its share loses a tunnel") func three() throws {
     let rig = try rig(limit: 4)
-    let one = try tunnels(1, of: Client(), over: rig)
-    let three = try tunnels(3, of: Client(), over: rig)
+    let one = try tunnels(1, of: client(), over: rig)
+    let three = try tunnels(3, of: client(), over: rig)
     try rig.run(for: .seconds(10))
-    let other = try rig.begin(.get, of: Client())
+    let other = try rig.begin(.get, of: client())
     try rig.run(for: .seconds(1)) { other.isOver }
     #expect(other.status == "204")
     #expect(!one[0].isOver && three.count { $0.isOver } == 1)
@@ -112,9 +123,9 @@ import Testing
 
   @Test("a client has its share of idle tunnels that others opened, and no more") func share() throws {
     let rig = try rig(limit: 8)
-    let all = try tunnels(8, of: Client(), over: rig)
+    let all = try tunnels(8, of: client(), over: rig)
     try rig.run(for: .seconds(10))
-    let client = Client()
+    let client = client()
     let others = try (0..<8).map { _ in try rig.begin(Self.connect, of: client, isComplete: false) }
     try rig.run(for: .seconds(4))
     #expect(all.count { $0.isOver } == 4)
@@ -124,9 +135,9 @@ import Testing
   @Test("where there are more clients than streams, idle tunnels give way to each of them") func manyClients() throws {
     let rig = try rig(limit: 4)
     var all: [RiggedResponse] = []
-    for _ in 0..<4 { all += try tunnels(1, of: Client(), over: rig) }
+    for _ in 0..<4 { all += try tunnels(1, of: client(), over: rig) }
     try rig.run(for: .seconds(10))
-    let others = try (0..<2).map { _ in try rig.begin(.get, of: Client()) }
+    let others = try (0..<2).map { _ in try rig.begin(.get, of: client()) }
     try rig.run(for: .seconds(2))
     #expect(others.allSatisfy { $0.status == "204" })
     #expect(all.count { $0.isOver } <= 2)
@@ -135,11 +146,11 @@ import Testing
   @Test("three clients with ninety tunnels each do not block a fourth one") func attack() throws {
     let rig = try rig(limit: 256)
     for _ in 0..<3 {
-      let client = Client()
+      let client = client()
       for _ in 0..<90 { _ = try rig.begin(Self.connect, of: client, isComplete: false) }
     }
     try rig.run(for: .milliseconds(200))
-    let other = try rig.begin(.get, of: Client())
+    let other = try rig.begin(.get, of: client())
     try rig.run(for: .seconds(20)) { other.isOver }
     #expect(other.status == "204")
     let end = try #require(other.end)
