@@ -2,7 +2,7 @@
 
 # Here warnings of this package are errors; Package.swift looks at this.
 check release install deb size: export WARNINGS_AS_ERRORS := 1
-release install deb size test test-device soak soak-daemons bench bench-serial: export SMALL_COMMAND := 1
+release install deb size test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size test test-device soak soak-daemons demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -40,6 +40,11 @@ test-device: release
 # Half an hour of everything at once. What it finds wrong is in its last lines.
 soak: release
 	python3 Tests/Soak/soak.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
+
+# A minute of requests while system calls of both ends fail at random: Tests/Faults.
+faults: release
+	python3 Tests/Soak/soak.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --links unix,serial --minutes 1 --clients 8 \
+	  --faults 20000 --undisturbed $(ARGUMENTS)
 
 # A day of daemons in an hour: reloads, cut links, a restarted origin, fifty clients.
 soak-daemons: release

@@ -5,7 +5,6 @@
 //
 // FAULTS names a file that this library maps: its header is the rate in faults per million calls, which another process may change
 // while the command runs and which begins as FAULTS_RATE or 0, and each record after that is the name and the count of one fault.
-// With FAULTS_SPURIOUS reads find nothing at times although epoll has told of bytes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +24,7 @@
 #include <unistd.h>
 
 #define FAULTS(X) \
-  X(read_eintr) X(read_eagain) X(read_short) X(read_econnreset) X(write_eintr) X(write_eagain) X(write_short) \
+  X(read_eintr) X(read_short) X(read_econnreset) X(write_eintr) X(write_eagain) X(write_short) \
   X(write_enobufs) X(write_econnreset) X(write_enospc) X(open_emfile) X(open_eintr) X(socket_emfile) X(accept_emfile) \
   X(accept_eintr) X(accept_econnaborted) X(connect_refused) X(connect_eagain) X(epoll_eintr) X(delay)
 
@@ -46,7 +45,6 @@ struct shared {
 
 static struct shared *shared;
 static uint64_t seed;
-static int spurious;
 static _Atomic uint64_t threads;
 static __thread uint64_t state;
 
@@ -58,7 +56,6 @@ __attribute__((constructor)) static void begin(void) {
   };
   const char *path = getenv("FAULTS"), *text = getenv("FAULTS_SEED"), *rate = getenv("FAULTS_RATE");
   if (!path) return;
-  spurious = getenv("FAULTS_SPURIOUS") != NULL;
   seed = text ? strtoull(text, NULL, 10) : 1;
   int (*open)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
   int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -106,7 +103,7 @@ static enum kind kindOf(int descriptor) {
   int type;
   socklen_t length = sizeof type;
   if (descriptor <= 2 || fstat(descriptor, &status) != 0) return other;
-  // libdispatch reads the state of its threads in /proc, and ends the process where that fails.
+  // libdispatch reads the state of its threads in /proc, and ends the process where it cannot.
   struct statfs system;
   if (S_ISREG(status.st_mode)) return fstatfs(descriptor, &system) == 0 && system.f_type != 0x9fa0 ? file : other;
   if (S_ISFIFO(status.st_mode)) return terminal;
@@ -128,9 +125,9 @@ static long carry(int descriptor, int reads, size_t *limit) {
       if (kind == file && !reads) return failed(write_enospc, ENOSPC);
       return failed(reads ? read_eintr : write_eintr, EINTR);
     case 1:
-      // A read that finds nothing after epoll has told of bytes is legal, too, but an assertion in debug builds of SwiftNIO.
-      if (kind == file || (reads && !spurious) || !isNonBlocking(descriptor)) break;
-      return failed(reads ? read_eagain : write_eagain, EAGAIN);
+      // A read after epoll has told of the end finds the end, and SwiftNIO relies on it. Of what comes before this library does not know.
+      if (kind == file || reads || !isNonBlocking(descriptor)) break;
+      return failed(write_eagain, EAGAIN);
     case 2:
       if (kind != stream) break;
       // A connection is gone after that, at both ends.

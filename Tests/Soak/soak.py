@@ -206,7 +206,7 @@ class Passage:
         """They were injected at both ends. Says how many of each."""
         counts = [faults.counts() for faults in self.faults] if self.rate else []
         for end, count in zip(("gateway", "proxy"), counts):
-            if sum(count.values()) < 10:
+            if sum(count.values()) < 5:
                 self.problems.append(f"{end}: {sum(count.values())} faults were injected")
         return [{name: number for name, number in count.items() if number} for count in counts]
 
@@ -309,7 +309,7 @@ async def main():
     arguments.add_argument("--links", default="unix,tcp,ssh,serial")
     arguments.add_argument("--clients", type=int, default=5, help="for each link")
     arguments.add_argument("--idle", type=float, default=None, help="seconds before what it costs is counted")
-    arguments.add_argument("--faults", type=int, default=300, help="of a million system calls; 0 for none")
+    arguments.add_argument("--faults", type=int, default=10_000, help="of a million system calls; 0 for none")
     arguments.add_argument("--undisturbed", action="store_true", help="faults are all that happens")
     arguments.add_argument("--seed", type=int, default=None)
     arguments.add_argument("--folder", default=None, help="where the logs stay")
