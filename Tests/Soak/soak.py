@@ -203,15 +203,13 @@ class Passage:
             faults.set(rate)
 
     def check_faults(self):
-        """They were injected at both ends. Says how many of each."""
+        """Finds that faults were injected at both ends, and returns the count of each."""
         counts = [faults.counts() for faults in self.faults] if self.rate else []
-        for end, count in zip(("gateway", "proxy"), counts):
-            if sum(count.values()) < 5:
-                self.problems.append(f"{end}: {sum(count.values())} faults were injected")
+        self.problems += ["no faults were injected" for count in counts if not any(count.values())]
         return [{name: number for name, number in count.items() if number} for count in counts]
 
     def is_alive(self):
-        """Neither end has ended by itself."""
+        """Finds that neither end has ended by itself."""
         ended = [(name, process.process.returncode) for name, process in [("proxy", self.proxy), ("gateway", self.gateway)]]
         self.problems += [f"the {name} has ended by itself: {code}" for name, code in ended if code is not None]
         return all(code is None for _, code in ended)
