@@ -20,7 +20,8 @@ extension Interop {
 
     @Test("by default the origin sees the client's name, and may refuse it") func client() async throws {
       try await Self.withOrigin([]) { passage in
-        #expect(try await Curl.fetch(passage.url).status == 421)
+        let answer = try await Curl.fetch(passage.url)
+        #expect(answer.status == 421)
       }
     }
 
@@ -57,7 +58,8 @@ extension Interop {
     @Test("an origin on a Unix socket is localhost, or what the option says") func unix() async throws {
       for (option, status) in [("origin", 200), ("localhost", 200), ("other.example", 421)] {
         try await Self.withOrigin(onUnix: true, ["--host-field", option]) { passage in
-          #expect(try await Curl.fetch(passage.url).status == status)
+          let answer = try await Curl.fetch(passage.url)
+          #expect(answer.status == status)
         }
       }
     }
