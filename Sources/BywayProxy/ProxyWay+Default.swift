@@ -5,7 +5,7 @@ extension ProxyWay {
   /// Gives a request by a Unix socket the default device's name where it names none that is known. Programs send any name there,
   /// because a socket has none: `api.moby.localhost`, `d`.
   ///
-  /// Where users are told apart, an unknown name stays unknown: the answer would tell which names there are.
+  /// An unknown name stays unknown if users are told apart, because the answer would tell which names there are.
   /// - Throws: `BywayError` with code `misdirected` where there are several devices, and none is the default.
   func settleName(of fields: inout FieldSection) throws(BywayError) {
     let directory = devices.directory

@@ -38,6 +38,6 @@ struct SiteName: Sendable, Hashable {
     return (end, start > 0)
   }
 
-  /// What ends an authority in a URL, or in a field that has one in it.
+  /// The bytes that end an authority in a URL, or in a field that contains a URL.
   private static let delimiters = Array("/?#\\\"'<>;, \t".utf8)
 }

@@ -93,8 +93,8 @@ struct SiteTranslation: Sendable {
 
   // MARK: Cookies
 
-  /// Translates `Domain` where it is the origin's own host. Where it is a domain above that host, which the client's name has not, the
-  /// cookie stays with the host that has set it (RFC 6265 §5.2.3).
+  /// Translates `Domain` if it is the origin's own host. The client's name has no domain that stands for one above the origin's host: such
+  /// a `Domain` is taken off, and the cookie stays with the host that has set it (RFC 6265 §5.2.3).
   private func translated(cookie: UnsafeRawBufferPointer) -> [UInt8]? {
     var kept: [UInt8] = []
     var isChanged = false

@@ -33,7 +33,7 @@ final class CacheStore: Sendable {
     self.logger = logger
   }
 
-  /// Of those stored for a URL the one that the request selects, the latest where several fit (RFC 9111 §4.1).
+  /// Finds the stored response of a URL that the request selects, the latest if several fit (RFC 9111 §4.1).
   func response(for key: String, _ request: HTTPFields) -> StoredResponse? {
     state.withLock { state in
       let fitting = state.index.responses(for: key).filter { $0.isSelected(by: request) }
