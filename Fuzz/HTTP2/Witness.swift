@@ -76,7 +76,7 @@ struct Witness {
     case .failed(let failure):
       try expect(streams.isEmpty, "the session ends before its streams \(streams.keys.sorted())")
       self.failure = failure
-    case .settingsReceived, .pong, .goAway:
+    case .settingsReceived, .violated, .pong, .goAway:
       break
     }
   }

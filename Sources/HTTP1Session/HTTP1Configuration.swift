@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// How much of a message the parsers accept before it is complete. Sizes are in bytes.
 package struct HTTP1Configuration: Sendable, Hashable {
   package struct Head: Sendable, Hashable {
@@ -23,7 +25,7 @@ package struct HTTP1Configuration: Sendable, Hashable {
   package var head = Head()
   package var chunks = Chunks()
   /// 1xx responses before the final one.
-  package var informationalResponses = 16
+  package var informationalResponses = MessageLimits.informationalResponses
   /// An offer of `h2c` counts like that of any other protocol. BuildKit's clients make one.
   package var tunnelsH2C = false
 

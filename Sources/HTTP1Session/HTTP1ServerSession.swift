@@ -122,9 +122,11 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   // MARK: What the owner asks for
 
-  /// A 1xx response. One that cannot be written is left out (RFC 9110 §15.2).
+  /// Sends a 1xx response (RFC 9110 §15.2). One that cannot be written, and one for a client that does not read, is left out.
   package func informational(_ fields: FieldSection) {
-    guard case .exchanging(let exchange) = state, case .awaited = exchange.response else { return }
+    guard case .exchanging(let exchange) = state, case .awaited = exchange.response,
+      output.byteCount < MessageLimits.waitingInformational
+    else { return }
     try? output.append { buffer throws(HTTP1Failure) in
       try encoder.writeInformational(fields, exchange.context, into: &buffer)
     }

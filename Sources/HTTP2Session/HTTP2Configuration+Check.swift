@@ -13,6 +13,8 @@ extension HTTP2Configuration {
     // The protocol's own ranges: RFC 9113 §6.5.2 and §6.9.1.
     try check("streams.maximumConcurrent", streams.maximumConcurrent, 1...1_000_000)
     try check("streams.maximumHeaderListSize", streams.maximumHeaderListSize, 1024...16 << 20)
+    try check("streams.heldHeaderSize", streams.heldHeaderSize, streams.maximumHeaderListSize...Int.max)
+    try check("streams.informationalResponses", streams.informationalResponses, 0...1 << 14)
     try check("streams.maximumFrameSize", streams.maximumFrameSize, 1 << 14...1 << 24 - 1)
     try check("streams.headerTableSize", streams.headerTableSize, 0...1 << 20)
     try check("windows.initial", windows.initial, 1024...1 << 31 - 1)

@@ -1,3 +1,4 @@
+import HTTPWire
 package import NIOCore
 
 /// The limits and clocks of a session.
@@ -18,6 +19,10 @@ package struct HTTP2Configuration: Sendable, Equatable {
     package var maximumConcurrent = 256
     /// In bytes, as RFC 9113 §6.5.2 counts them. A server answers a larger head with 431, a client resets the stream.
     package var maximumHeaderListSize = 64 * 1024
+    /// The total size of the request heads of open streams, as RFC 9113 §6.5.2 counts them. A server refuses a stream beyond it.
+    package var heldHeaderSize = 4 << 20
+    /// The number of 1xx responses before a final one. A client resets the stream at the next one.
+    package var informationalResponses = MessageLimits.informationalResponses
     /// The largest frame payload that is accepted.
     package var maximumFrameSize = 16 * 1024
     /// The compression table that the peer may use.

@@ -20,6 +20,8 @@ package enum HTTP2Event: Sendable, Equatable {
   /// A frame of ours is among what was transmitted, where ``HTTP2Configuration/tellsDepartures`` asks for it: those that begin a
   /// stream, and those that end its sending direction.
   case departed(StreamID, Departure)
+  /// The response broke a limit of ours, and its stream is reset. `closed` follows.
+  case violated(StreamID, HTTP2Failure)
   /// The stream is over. `isUnprocessed`: the peer did not act on the request (RFC 9113 §8.7), so any method may be
   /// sent again. After a complete exchange the code is `noError`.
   case closed(StreamID, HTTP2ErrorCode, isUnprocessed: Bool)

@@ -35,10 +35,15 @@ extension HTTP2Session {
       isAnswered = true
       // nghttp2 takes any three digits, and all but 1xx for final.
       guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
-      if status < 200 { return emit(.informational(id, section)) }
+      if status < 200 { return receivedInformational(section, on: stream) }
     }
     if !endStream { stream.input = .body }
     if role == .server {
+      guard heldHeaderSize + fieldsSize <= configuration.streams.heldHeaderSize else {
+        return reset(id, .refusedStream)
+      }
+      stream.headSize = fieldsSize
+      heldHeaderSize += fieldsSize
       stream.audience = .owner
       prioritize(stream, by: section)
       if !endStream { widenAtOnce(stream) }
@@ -46,9 +51,24 @@ extension HTTP2Session {
     emit(.head(id, section, endStream: endStream))
   }
 
-  /// A section over the limit (RFC 9113 §10.5.1): a request that the owner does not know yet is answered here.
+  private func receivedInformational(_ section: FieldSection, on stream: HTTP2Stream) {
+    stream.informationalCount += 1
+    guard stream.informationalCount > configuration.streams.informationalResponses else {
+      return emit(.informational(stream.id, section))
+    }
+    violated(stream, "More than \(configuration.streams.informationalResponses) informational responses came.")
+  }
+
+  /// Gives up a response that is beyond a limit. The owner hears why before it hears of the end.
+  private func violated(_ stream: HTTP2Stream, _ message: String) {
+    emit(.violated(stream.id, HTTP2Failure(.flooded, .enhanceYourCalm, message)))
+    reset(stream.id, .enhanceYourCalm)
+  }
+
+  /// Rejects a section over the limit (RFC 9113 §10.5.1). A request that the owner does not know yet is answered here.
   private func reject(_ stream: HTTP2Stream, isHead: Bool) {
-    guard role == .server, isHead else { return reset(stream.id, .enhanceYourCalm) }
+    guard role == .server else { return violated(stream, "The header section of a response is too large.") }
+    guard isHead else { return reset(stream.id, .enhanceYourCalm) }
     stream.audience = .refused
     submitResponse(stream.id, [":status": "431", "content-length": "0"], endStream: true)
   }
@@ -112,6 +132,8 @@ extension HTTP2Session {
     rules.closed(id, isPeerDone: stream.input == .ended)
     scheduler.remove(stream)
     if turn == id { turn = nil }
+    heldHeaderSize -= stream.headSize
+    informationalSize -= stream.informationalSize
     if stream.audience == .owner {
       let isUnprocessed = role == .client && (code == .refusedStream || !stream.isHeadSent)
       let given = if case .reset(let given) = stream.output { given } else { code }

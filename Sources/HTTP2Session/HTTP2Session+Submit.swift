@@ -31,10 +31,13 @@ extension HTTP2Session {
     return id
   }
 
-  /// A 1xx response (RFC 9110 §15.2).
+  /// Sends a 1xx response (RFC 9110 §15.2), or leaves it out where too much of that waits already.
   package func submitInformational(_ id: StreamID, _ head: FieldSection) {
     guard let stream = streams[id], stream.mayAnswer else { return }
+    guard informationalSize < MessageLimits.waitingInformational else { return }
     stream.informationalCount += 1
+    stream.informationalSize += head.listSize
+    informationalSize += head.listSize
     accept(
       withFields(head) { nghttp2_submit_headers(engine, Engine.noFlags, id, nil, $0, $1, nil) })
   }

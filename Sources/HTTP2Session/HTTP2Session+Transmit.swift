@@ -151,6 +151,10 @@ extension HTTP2Session {
     guard !stream.isHeadSent else { return }
     if role == .server, stream.informationalCount > 0 {
       stream.informationalCount -= 1
+      if stream.informationalCount == 0 {
+        informationalSize -= stream.informationalSize
+        stream.informationalSize = 0
+      }
       return
     }
     stream.head = .sent

@@ -1,5 +1,5 @@
 import CNGHTTP2
-import HTTPWire
+package import HTTPWire
 package import NIOCore
 
 /// One HTTP/2 connection (RFC 9113) as a state machine: bytes and time go in, events and bytes come out.
@@ -39,6 +39,8 @@ package final class HTTP2Session {
   /// The header block that is being decoded: there is never more than one (RFC 9113 §4.3).
   @exclusivity(unchecked) var fields = FieldSection()
   @exclusivity(unchecked) var fieldsSize = 0
+  /// The size of the request heads of all open streams, at a server.
+  @exclusivity(unchecked) var heldHeaderSize = 0
 
   // Transmitting.
   @exclusivity(unchecked) var scheduler = StreamScheduler()
@@ -47,6 +49,8 @@ package final class HTTP2Session {
   /// What ``nextTransmit(maximum:into:at:)`` fills.
   @exclusivity(unchecked) var output = ByteBuffer()
   @exclusivity(unchecked) var outputLimit = 0
+  /// The size of the 1xx heads that wait to be sent.
+  @exclusivity(unchecked) package internal(set) var informationalSize = 0
   /// Bytes that were transmitted before those in ``output``, less what was in that buffer already.
   @exclusivity(unchecked) var outputBase: UInt64 = 0
   /// What was handed over last.
@@ -72,7 +76,10 @@ package final class HTTP2Session {
   let readAhead: ReadAhead
 
   /// Queues the connection preface and our SETTINGS.
-  package init(role: Role, configuration: HTTP2Configuration = .defaults, at now: NIODeadline) {
+  /// - Parameter readAhead: what windows grow from; one of its own where there is none.
+  package init(
+    role: Role, configuration: HTTP2Configuration = .defaults, readAhead: ReadAhead? = nil, at now: NIODeadline
+  ) {
     self.role = role
     self.configuration = configuration
     self.now = now
@@ -81,7 +88,7 @@ package final class HTTP2Session {
     splitter = FrameSplitter(skipping: role == .server ? Int(NGHTTP2_CLIENT_MAGIC_LEN) : 0)
     rules = InboundRules(role: role, floods: configuration.floods, at: now)
     tuner = WindowTuner(initial: configuration.windows.usual, maximum: configuration.windows.maximum)
-    readAhead = ReadAhead(limit: configuration.windows.growth)
+    self.readAhead = readAhead ?? ReadAhead(limit: configuration.windows.growth)
     engine = Engine.make(role: role, configuration: configuration, memory: memory)
     nghttp2_session_set_user_data(engine, Unmanaged.passUnretained(self).toOpaque())
     submitSettings()

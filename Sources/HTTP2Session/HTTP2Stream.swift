@@ -70,8 +70,12 @@ final class HTTP2Stream {
   private let initialWindow: Int
   let readAhead: ReadAhead
 
-  /// 1xx heads that wait to be sent.
+  /// The size of the request head, which a server counts until the stream ends.
+  var headSize = 0
+  /// At a server, 1xx heads that wait to be sent. At a client, those that have come.
   var informationalCount = 0
+  /// The size of those that wait.
+  var informationalSize = 0
   var head = Head.none
   var output = Output.none
   var body = BodyQueue()

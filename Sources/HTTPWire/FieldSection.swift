@@ -39,6 +39,9 @@ package struct FieldSection: @unchecked Sendable {
   /// Of all names and values.
   @inlinable package var byteCount: Int { storage?.header.byteCount ?? 0 }
 
+  /// The size that RFC 9113 §6.5.2 counts: 32 bytes for each line besides its name and value.
+  package var listSize: Int { storage.map { $0.header.byteCount + 32 * $0.header.lineCount } ?? 0 }
+
   @inlinable package var isEmpty: Bool { storage.map { $0.header.lineCount == 0 } ?? true }
 
   // MARK: Filling

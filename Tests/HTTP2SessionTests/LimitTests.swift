@@ -64,6 +64,67 @@ import Testing
     #expect(pair.toClient.failure == nil)
   }
 
+  @Test("resets a response that has more than 16 informational ones before it, and says why")
+  func informationalFlood() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    func told() -> Int { pair.toClient.filter { if case .informational = $0 { true } else { false } }.count }
+    for _ in 0..<16 {
+      pair.server.submitInformational(id, [":status": "103"])
+      pair.exchange()
+    }
+    #expect(told() == 16 && pair.toClient.closed(id) == nil)
+    for _ in 0..<2 {
+      pair.server.submitInformational(id, [":status": "103"])
+      pair.exchange()
+    }
+    #expect(told() == 16)
+    #expect(pair.toClient.closed(id) == .enhanceYourCalm)
+    let reasons = pair.toClient.compactMap { if case .violated(id, let failure) = $0 { failure.message } else { nil } }
+    #expect(reasons == ["More than 16 informational responses came."])
+    #expect(pair.toClient.failure == nil)
+  }
+
+  @Test("leaves out informational responses for a peer that does not read, and sends them again once it does")
+  func unreadInformational() throws {
+    let pair = Pair()
+    let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
+    pair.exchange()
+    // Each counts 30,000 bytes and a little: the third is the last that is begun below 64 KiB.
+    let head: FieldSection = [":status": "103", "link": String(repeating: "l", count: 30_000)]
+    for id in ids { for _ in 0..<3 { pair.server.submitInformational(id, head) } }
+    #expect(pair.server.informationalSize < MessageLimits.waitingInformational + 31_000)
+    pair.exchange()
+    func told() -> Int { pair.toClient.filter { if case .informational = $0 { true } else { false } }.count }
+    #expect(told() == 3)
+    #expect(pair.server.informationalSize == 0)
+    pair.server.submitInformational(ids[2], head)
+    pair.server.reset(ids[2], .cancel)
+    pair.exchange()
+    #expect(pair.server.informationalSize == 0)
+    pair.server.submitInformational(ids[1], head)
+    pair.exchange()
+    #expect(told() == 4)
+  }
+
+  @Test("refuses a request whose head does not fit beside those that run, and takes it once one has ended")
+  func heldHeads() {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 4096
+    configuration.streams.heldHeaderSize = 8000
+    let client = RawClient(configuration)
+    client.answers = false
+    for id in [1, 3, 5] as [UInt32] { client.send(.headers(id, HPACK.get + HPACK.block(large))) }
+    #expect(client.events.heads == [1, 3])
+    #expect(client.streamError(5) == .refusedStream)
+    #expect(client.streamError(3) == nil)
+    client.send(.reset(1))
+    client.send(.headers(7, HPACK.get + HPACK.block(large)))
+    #expect(client.events.heads == [1, 3, 7])
+    #expect(client.isAlive)
+  }
+
   @Test("sends a large head on, in as many frames as it takes") func largeHead() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumHeaderListSize = 200_000

@@ -228,6 +228,9 @@ extension HTTP2ClientConnection: ConnectionOwner {
     case .departed(let id, let departure):
       departures.append((id, departure))
       driver.follow(departure.bytes)
+    case .violated(let id, let failure):
+      let error = explain(failure)
+      exchanges.remove(id)?.lost(mayBeRepeated: false) { _ in error }
     case .closed(let id, let code, let isUnprocessed):
       closed(id, code, isUnprocessed: isUnprocessed)
       closeIfDrained()
