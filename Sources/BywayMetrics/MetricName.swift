@@ -114,6 +114,12 @@ extension MetricName {
 
   package static let residentMemory = MetricName(
     "process.resident_memory", .gauge, .bytes, [], "Memory of the process that is in RAM.")
+  package static let heldMemory = MetricName(
+    "byway.held", .gauge, .bytes, [], "Memory that is held for clients and for those that they reach.")
+  package static let heldMemoryLimit = MetricName(
+    "byway.held.limit", .gauge, .bytes, [], "The limit of that memory.")
+  package static let heldMemoryRefusals = MetricName(
+    "byway.held.refusals", .counter, .none, [], "Exchanges that were given up because of that limit.")
   package static let openDescriptors = MetricName(
     "process.open_fds", .gauge, .none, [], "Open file descriptors.")
   package static let startTime = MetricName(
@@ -132,7 +138,7 @@ extension MetricName {
     lineSentBytes, lineReceivedBytes, lineSentFrames,
     lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, lineForeignBytes, lineCorrectedBytes,
     lineResumes,
-    residentMemory, openDescriptors,
+    residentMemory, heldMemory, heldMemoryLimit, heldMemoryRefusals, openDescriptors,
     startTime, processorTime, build, lostLines,
   ]
 

@@ -151,6 +151,8 @@ final class ProxyWay: @unchecked Sendable {
   ) -> ServerConfiguration {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
     if listen.transport.isEncrypted(listen.address) { server.scheme = "https" }
+    // Anyone may connect. A browser's hundred requests have room, with cookies of 4 KiB each.
+    server.http2.streams.heldHeaderSize = 512 << 10
     server.tally = configuration.tally
     server.upgrades.allowed = configuration.allowedUpgrades
     server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)

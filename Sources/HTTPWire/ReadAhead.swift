@@ -17,16 +17,22 @@ package final class ReadAhead {
   }
 
   private let limit: Int
+  private let lender: (any ReadAheadLender)?
   private var lent = 0
   private var waiting = 0
 
-  /// - Parameter limit: in bytes, beyond the shares.
-  package init(limit: Int = 4 << 20) {
+  /// - Parameters:
+  ///   - limit: in bytes, beyond the shares.
+  ///   - lender: asked before anything is lent.
+  package init(limit: Int = 4 << 20, lending lender: (any ReadAheadLender)? = nil) {
     self.limit = limit
+    self.lender = lender
   }
 
   /// - Returns: how much was lent, at most what was asked for; nothing where that would be too little to be of use.
   package func borrow(_ bytes: Int, for reason: Reason) -> Int {
+    // The first exchange need not ask.
+    if lent + waiting > 0, let lender, lender.isTight { return 0 }
     // A part of what is left, so that the next finds something, too.
     let offer =
       switch reason {
@@ -52,4 +58,10 @@ package final class ReadAhead {
   package func sent(_ bytes: Int) {
     waiting -= bytes
   }
+}
+
+/// A store of memory that a ``ReadAhead`` lends from.
+package protocol ReadAheadLender: AnyObject {
+  /// Whether nothing more should be lent.
+  var isTight: Bool { get }
 }

@@ -15,6 +15,7 @@ struct HTTP1ServerFixture {
   init(
     _ first: String? = nil, timeouts: ServerConfiguration.Timeouts = .init(),
     observers: [any ExchangeObserver] = [], upgrades: [UpgradeProtocol] = [],
+    memory: MemoryBudget = .shared, probing interval: TimeAmount? = nil,
     answer: (@Sendable (ScriptedExchange) -> Void)? = nil
   ) async throws {
     let eventLoop = TestLoops.next()
@@ -26,6 +27,8 @@ struct HTTP1ServerFixture {
     var configuration = ServerConfiguration.test
     configuration.timeouts = timeouts
     configuration.upgrades.allowed = upgrades
+    configuration.memory = memory
+    if let interval { configuration.absence = .init(first: interval, next: interval) }
     configuration.observation = Observation(observers, listener: "unix:/listener", traces: TraceSource())
     connection = try await watch.run { [handler, configuration] in
       Unshared(HTTP1ServerConnection.start(on: channel, handler: handler, configuration: configuration))

@@ -21,6 +21,8 @@ protocol ConnectionOwner: AnyObject {
   func linkResumed()
   /// What ``ConnectionDriver/follow(_:)`` asked for.
   func linkPassed(_ passage: Passage)
+  /// Reads are held back: nothing is heard of the peer for now.
+  func readHeldBack()
   /// What the driver was asked to watch besides the session has passed.
   func timePassed()
 }
@@ -36,6 +38,7 @@ extension ConnectionOwner {
   func linkResumed() {}
   func linkPassed(_ passage: Passage) {}
   func timePassed() {}
+  func readHeldBack() {}
 }
 
 /// Moves bytes between a channel and a ``ConnectionSession``, which decides everything else.
@@ -82,9 +85,15 @@ final class ConnectionDriver: ChannelDuplexHandler {
   /// What the owner waits for besides the session.
   private var ownersDeadline = NIODeadline.distantFuture
   private let timer: LazyTimer
+  /// Holds reads back while the peer has more than its share of memory that is short; `nil`: never.
+  private let memory: MemoryAccount?
+  private var pause: Scheduled<Void>?
+  /// The time after which a read that was held back for memory is tried again.
+  private static let pauseTime = TimeAmount.milliseconds(100)
 
-  init(_ session: any ConnectionSession, on channel: any Channel) {
+  init(_ session: any ConnectionSession, on channel: any Channel, memory: MemoryAccount? = nil) {
     self.session = session
+    self.memory = memory
     self.channel = channel
     eventLoop = channel.eventLoop
     timer = LazyTimer(on: eventLoop)
@@ -154,6 +163,9 @@ final class ConnectionDriver: ChannelDuplexHandler {
     settle()
   }
 
+  /// A read waits until more of what came has been dealt with.
+  var isReadHeldBack: Bool { isReadOwed || pause != nil }
+
   /// More of what came has been dealt with: reads go on where they were held back for that.
   func resumeReading() {
     guard isReadOwed, let context, session.releaseRead(at: eventLoop.now) else { return }
@@ -221,12 +233,22 @@ final class ConnectionDriver: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
+    if let memory, memory.isOverShare { return pauseReading() }
     if session.admitRead() {
       context.read()
     } else {
       isReadOwed = true
+      owner?.readHeldBack()
       // Who is not read is not late.
       armTimer()
+    }
+  }
+
+  private func pauseReading() {
+    guard pause == nil else { return }
+    pause = eventLoop.assumeIsolated().scheduleTask(in: Self.pauseTime) { [self] in
+      pause = nil
+      if !isEnded, let context { read(context: context) }
     }
   }
 
@@ -320,6 +342,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     guard !isEnded else { return }
     phase = .ended
     timer.cancel()
+    pause.take()?.cancel()
     owner.take()?.connectionEnded(failure)
   }
 

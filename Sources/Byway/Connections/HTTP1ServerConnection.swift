@@ -13,8 +13,13 @@ package final class HTTP1ServerConnection: ServedConnection {
   /// The line that each request from here gets.
   private let via: String
   private let terms: ServingTerms
+  private let memory: MemoryAccount
   private var exchange: (id: StreamID, ServedExchange)?
   private var lastID: StreamID = 0
+  private var hasInputEnded = false
+  private var isWatching = false
+  /// How often the client was looked for.
+  private(set) var absenceLooks = 0
   /// Of the request that is being served, where it asks for one.
   private var upgrade: ServedUpgrade?
 
@@ -24,6 +29,7 @@ package final class HTTP1ServerConnection: ServedConnection {
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) -> HTTP1ServerConnection {
     let connection = HTTP1ServerConnection(channel, handler, configuration)
+    connection.memory.open { connection.shed() }
     connection.driver.start(for: connection)
     return connection
   }
@@ -33,11 +39,19 @@ package final class HTTP1ServerConnection: ServedConnection {
     http1.tunnelsH2C = configuration.upgrades.permitsH2C
     session = HTTP1ServerSession(
       configuration: http1, timeouts: configuration.timeouts, at: channel.eventLoop.now)
-    driver = ConnectionDriver(session, on: channel)
+    memory = MemoryAccount(configuration.memory, on: channel.eventLoop)
+    driver = ConnectionDriver(session, on: channel, memory: memory)
     self.handler = handler
     self.configuration = configuration
     via = "1.1 \(configuration.hop)"
-    terms = ServingTerms(configuration, readAhead: ReadAhead())
+    terms = ServingTerms(
+      configuration, readAhead: ReadAhead(lending: configuration.memory), memory: memory)
+  }
+
+  private func shed() -> Bool {
+    guard let exchange = exchange?.1, exchange.held > 0 else { return false }
+    exchange.shed()
+    return true
   }
 
   // MARK: ServedConnection
@@ -126,12 +140,40 @@ extension HTTP1ServerConnection: ConnectionOwner {
   }
 
   func inputEnded(isClosed: Bool) {
-    if !isClosed { session.receiveEnd(at: driver.eventLoop.now) }
+    guard !isClosed else { return }
+    session.receiveEnd(at: driver.eventLoop.now)
+    hasInputEnded = true
+    watchForAbsence()
+  }
+
+  func readHeldBack() {
+    watchForAbsence()
+  }
+
+  /// Looks from time to time whether the client's socket still has a program, while nothing else would tell.
+  private func watchForAbsence() {
+    guard !isWatching else { return }
+    isWatching = true
+    driver.watch(driver.eventLoop.now + configuration.absence.first)
+  }
+
+  func timePassed() {
+    isWatching = false
+    guard session.isExchanging, hasInputEnded || driver.isReadHeldBack else { return }
+    absenceLooks += 1
+    if AbandonedSocket.isOtherEnd(of: driver.channel) {
+      driver.note(BywayError(.cancelled, "The client has closed its socket."))
+      driver.abort()
+    } else {
+      isWatching = true
+      driver.watch(driver.eventLoop.now + configuration.absence.next)
+    }
   }
 
   func connectionEnded(_ error: BywayError?) {
     if let error { configuration.logger.debug("Connection failed", metadata: ["reason": "\(error)"]) }
     exchange.take()?.1.closed(BywayError(.cancelled, "The client closed the connection."))
+    memory.close()
   }
 }
 

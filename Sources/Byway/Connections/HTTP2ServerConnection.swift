@@ -15,6 +15,7 @@ package final class HTTP2ServerConnection: ServedConnection {
   private var exchanges = StreamTable<ServedExchange>()
   private var phase = Phase.serving
   private let terms: ServingTerms
+  private let memory: MemoryAccount
   private var lastEnd = NIODeadline.now()
 
   private enum Phase {
@@ -28,6 +29,9 @@ package final class HTTP2ServerConnection: ServedConnection {
   /// For the client to hear that no more requests are accepted.
   private static let lastCall = TimeAmount.seconds(1)
 
+  /// The window of a stream that begins, in bytes. It is what clients assume before they have our SETTINGS.
+  private static let initialWindow = 65_535
+
   package var runningExchanges: Int { exchanges.count }
 
   /// Puts the connection on a channel, and turns reading on.
@@ -35,17 +39,35 @@ package final class HTTP2ServerConnection: ServedConnection {
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) -> HTTP2ServerConnection {
     let connection = HTTP2ServerConnection(channel, handler, configuration)
+    connection.memory.open { connection.shed() }
     connection.driver.start(for: connection)
     return connection
   }
 
   private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
-    session = HTTP2Session(role: .server, configuration: configuration.http2.over(channel), at: channel.eventLoop.now)
+    var http2 = configuration.http2.over(channel)
+    // More of a body comes only where the peer's memory allows it, except over a line, which is slow to hear of it.
+    if http2.windows.isEager { http2.windows.initial = min(Self.initialWindow, http2.windows.initial) }
+    session = HTTP2Session(
+      role: .server, configuration: http2,
+      readAhead: ReadAhead(limit: http2.windows.growth, lending: configuration.memory), at: channel.eventLoop.now)
+    memory = MemoryAccount(configuration.memory, on: channel.eventLoop)
     driver = ConnectionDriver(session, on: channel)
     self.handler = handler
     self.configuration = configuration
-    terms = ServingTerms(configuration, readAhead: ReadAhead(limit: configuration.readAhead))
+    terms = ServingTerms(
+      configuration, readAhead: ReadAhead(limit: configuration.readAhead, lending: configuration.memory), memory: memory
+    )
     via = "2.0 \(configuration.hop)"
+  }
+
+  private func shed() -> Bool {
+    let now = driver.eventLoop.now
+    guard let exchange = exchanges.values.max(by: { $0.rank(at: now) < $1.rank(at: now) }), exchange.held > 0 else {
+      return false
+    }
+    exchange.shed()
+    return true
   }
 
   /// Accepts no more requests, lets the running ones finish, then closes.
@@ -111,12 +133,16 @@ extension HTTP2ServerConnection: ConnectionOwner {
       driver.scheduleTransmit()
     case .pong:
       if case .askingToStop = phase { stopAccepting() }
-    case .informational, .goAway, .settingsReceived, .departed:
+    case .informational, .violated, .goAway, .settingsReceived, .departed:
       break
     }
   }
 
   private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
+    guard !memory.isOverShare else {
+      session.reset(id, .refusedStream)
+      return driver.scheduleTransmit()
+    }
     let exchange = ServedExchange(
       id, on: self, asked: fields, isComplete: isComplete, terms: terms)
     exchanges[id] = exchange
@@ -147,6 +173,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
     exchanges = StreamTable()
     let reason = error ?? BywayError(.linkLost, "The client closed the connection.")
     for exchange in running { exchange.closed(reason) }
+    memory.close()
   }
 }
 

@@ -26,14 +26,17 @@ final class ServingTerms {
   let observation: Observation?
   let tally: ExchangeTally?
   let readAhead: ReadAhead
+  /// The account of the connection.
+  let memory: MemoryAccount
 
-  init(_ configuration: ServerConfiguration, readAhead: ReadAhead) {
+  init(_ configuration: ServerConfiguration, readAhead: ReadAhead, memory: MemoryAccount) {
     hop = configuration.hop
     responseTimeout = configuration.responseTimeout
     failed = configuration.failed
     observation = configuration.observation
     tally = configuration.tally
     self.readAhead = readAhead
+    self.memory = memory
   }
 }
 
@@ -64,6 +67,14 @@ final class ServedExchange: ResponseSink {
   private var response = Response.awaited
   /// Bytes that wait for the client.
   private var unsent = 0
+  /// Bytes of the heads.
+  private var headSize: Int
+  /// Bytes of the request's content that have come, and those of them that were not passed on yet.
+  private var received = 0
+  private var unconsumed = 0
+  /// The bytes that the connection's account counts for this exchange.
+  private(set) var held = 0
+  private var movedAt = NIODeadline.uptimeNanoseconds(0)
   private var failure: BywayError.Code?
 
   /// - Parameters:
@@ -79,12 +90,58 @@ final class ServedExchange: ResponseSink {
     request = isComplete ? .whole : .coming
     isHead = asked?.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     form = asked.map { FailureResponse.Form(answering: $0) } ?? .problem
+    headSize = asked.map { $0.listSize } ?? 0
     terms.tally?.began()
+    account()
   }
 
   deinit {
     terms.tally?.ended(failure)
     if unsent > 0 { terms.readAhead.sent(unsent) }
+    if held > 0 { terms.memory.change(by: -held) }
+  }
+
+  // MARK: Memory
+
+  /// Tells the connection's account what the exchange holds now.
+  private func account() {
+    let now = headSize + heldContent + unsent
+    guard now != held else { return }
+    let change = now - held
+    held = now
+    terms.memory.change(by: change)
+  }
+
+  /// What an upstream may have to send again it keeps, until the response begins.
+  private var heldContent: Int {
+    if case .awaited = response, received <= RequestBacklog.usualLimit { received } else { unconsumed }
+  }
+
+  /// Some of what is held has gone on.
+  private func moved() {
+    // The clock is not for small exchanges.
+    if held > MemoryAccount.step { movedAt = .now() }
+    account()
+  }
+
+  func rank(at now: NIODeadline) -> HeldRank { HeldRank(bytes: held, movedAt: movedAt, now: now) }
+
+  /// Gives the exchange up, because memory is short and it holds more than others.
+  func shed() {
+    let error = BywayError(
+      .refused, "The memory for requests and responses that wait is used up: try again.", processing: .possible)
+    upstream.take()?.cancel(error)
+    terms.failed?(error, observed?.record.trace)
+    noteFailure(error)
+    switch response {
+    case .awaited: answer(FailureResponse(error, hop: terms.hop, status: 503, form: form))
+    case .begun, .ended: cutShort(error)
+    }
+    headSize = 0
+    unconsumed = 0
+    terms.readAhead.sent(unsent)
+    unsent = 0
+    account()
   }
 
   /// - Parameter fields: what its client has asked for, as far as it is a request.
@@ -121,7 +178,11 @@ final class ServedExchange: ResponseSink {
 
   func requestBody(_ bytes: ByteBuffer) {
     observed?.requestBody(bytes)
-    if let upstream { upstream.write(bytes) } else { connection.consume(id, bytes.readableBytes) }
+    guard let upstream else { return connection.consume(id, bytes.readableBytes) }
+    received += bytes.readableBytes
+    unconsumed += bytes.readableBytes
+    account()
+    upstream.write(bytes)
   }
 
   /// - Parameter trailers: `nil` where there are none, and at the end of a tunnel.
@@ -160,6 +221,7 @@ final class ServedExchange: ResponseSink {
     let counted = min(bytes, unsent)
     unsent -= counted
     terms.readAhead.sent(counted)
+    moved()
     upstream?.didConsumeResponse(bytes)
   }
 
@@ -169,6 +231,9 @@ final class ServedExchange: ResponseSink {
     observed?.ended()
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
+    headSize = 0
+    unconsumed = 0
+    account()
   }
 
   // MARK: ResponseSink
@@ -189,6 +254,8 @@ final class ServedExchange: ResponseSink {
     }
     observed?.responseBegan(head)
     response = .begun
+    headSize += head.listSize
+    account()
     if isComplete { ended() }
   }
 
@@ -197,12 +264,14 @@ final class ServedExchange: ResponseSink {
     unsent += bytes.readableBytes
     observed?.responseBody(bytes)
     terms.readAhead.received(bytes.readableBytes)
+    account()
     attempt { connection throws(BywayError) in try connection.write(id, bytes) }
   }
 
   func finish(trailers: FieldSection?) {
     guard case .begun = response else { return }
     observed?.trailers(trailers)
+    if let trailers { headSize += trailers.listSize }
     attempt { connection throws(BywayError) in try connection.finish(id, trailers: trailers) }
     if !isEnded { ended() }
   }
@@ -220,6 +289,8 @@ final class ServedExchange: ResponseSink {
   }
 
   func didConsumeRequest(_ bytes: Int) {
+    unconsumed -= min(bytes, unconsumed)
+    moved()
     connection.consume(id, bytes)
   }
 
@@ -260,6 +331,8 @@ final class ServedExchange: ResponseSink {
   private func ended() {
     response = .ended
     upstream = nil
+    unconsumed = 0
+    account()
     observed?.ended()
     if case .coming = request { connection.stopReceiving(id) }
   }

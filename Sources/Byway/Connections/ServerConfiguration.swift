@@ -23,6 +23,10 @@ package struct ServerConfiguration: Sendable {
   package var readAhead = 2 << 20
   /// The protocols that requests may go over to.
   package var upgrades = UpgradeRules()
+  /// When an HTTP/1.1 client that is not heard is looked for, where it may be on this machine.
+  package var absence = AbsenceTimes()
+  /// The budget of what is held for the client, and for those that it reaches.
+  package var memory = MemoryBudget.shared
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
@@ -42,5 +46,16 @@ package struct ServerConfiguration: Sendable {
     self.http1 = http1
     self.http2 = http2
     self.logger = logger
+  }
+}
+
+/// The times after which a client that is not heard is looked for.
+package struct AbsenceTimes: Sendable, Hashable {
+  package var first = TimeAmount.seconds(1)
+  package var next = TimeAmount.seconds(5)
+
+  package init(first: TimeAmount = .seconds(1), next: TimeAmount = .seconds(5)) {
+    self.first = first
+    self.next = next
   }
 }

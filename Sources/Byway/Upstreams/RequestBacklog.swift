@@ -5,6 +5,9 @@ import NIOCore
 ///
 /// What waits for a first sending is bounded by the sender's window; what is kept for a second one by `replayLimit`.
 struct RequestBacklog {
+  /// The bytes of a body that are kept for a second sending.
+  static let usualLimit = 64 * 1024
+
   private let replayLimit: Int
   private var chunks: [ByteBuffer] = []
   private var bytes = 0
@@ -13,7 +16,7 @@ struct RequestBacklog {
   /// Everything since the head is still here.
   private(set) var isWhole = true
 
-  init(isComplete: Bool, replayLimit: Int = 64 * 1024) {
+  init(isComplete: Bool, replayLimit: Int = usualLimit) {
     self.isComplete = isComplete
     self.replayLimit = replayLimit
   }

@@ -62,6 +62,18 @@ struct DaemonStatus: Sendable {
     var failed: [String: Int] = [:]
   }
 
+  /// The memory that is held on behalf of peers.
+  struct Held: Sendable {
+    var bytes: Int
+    var limit: Int
+    /// Exchanges that were given up because of the limit.
+    var refused: Int
+
+    init(_ budget: MemoryBudget) {
+      (bytes, limit, refused) = (budget.held, budget.limit, budget.refused)
+    }
+  }
+
   let name: String
   let kind: String
   /// It serves only what has begun.
@@ -74,6 +86,7 @@ struct DaemonStatus: Sendable {
   let members: [Member]
   let requests: Requests
   let memoryBytes: Int?
+  let held: Held
   let descriptors: Int?
   /// The inspector's URL, with what it takes to act there.
   let inspector: String?
@@ -95,7 +108,9 @@ extension DaemonStatus {
         }
       },
       "members": .array(members.map(\.json)), "requests": requests.json,
-      "memoryBytes": memoryBytes.map { .number($0) }, "descriptors": descriptors.map { .number($0) },
+      "memoryBytes": memoryBytes.map { .number($0) },
+      "held": ["bytes": .number(held.bytes), "limitBytes": .number(held.limit), "refused": .number(held.refused)],
+      "descriptors": descriptors.map { .number($0) },
       "inspector": inspector.map { .string($0) },
     ]
   }

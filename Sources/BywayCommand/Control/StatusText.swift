@@ -24,6 +24,7 @@ struct StatusText {
     }
     for member in status["members"]?.elements ?? [] { lines += self.lines(of: member) }
     lines.append("  requests: \(requests)")
+    if let held = held { lines.append("  held for peers: \(held)") }
     if let inspector = status["inspector"]?.text { lines.append("  inspector: \(inspector.visible)") }
     return lines
   }
@@ -102,6 +103,15 @@ struct StatusText {
     let list = kinds.map { "\(number($0.value) ?? 0) \($0.name.visible)" }.joined(separator: ", ")
     facts.append("\(kinds.compactMap { number($0.value) }.reduce(0, &+)) failed (\(list))")
     return facts.joined(separator: ", ")
+  }
+
+  private var held: String? {
+    guard let held = status["held"], let bytes = number(held["bytes"]), let limit = number(held["limitBytes"]) else {
+      return nil
+    }
+    let refused = number(held["refused"]) ?? 0
+    let text = "\(ByteCount.text(bytes)) of \(ByteCount.text(limit))"
+    return refused == 0 ? text : "\(text), \(style.bad("\(refused) requests refused for that"))"
   }
 
   private func text(_ name: String) -> String { (status[name]?.text ?? "?").visible }

@@ -35,6 +35,7 @@ extension Daemon {
       drain = plan.drain
       if plan.daemon.logLevel != logLevel { plan.daemon.applyToLog() }
       logLevel = plan.daemon.logLevel
+      MemoryLimit.apply(plan.daemon.memoryBudget)
       for step in steps { await commit(step) }
       let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
       running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }

@@ -265,7 +265,8 @@ extension Daemon: Controllable {
       name: name, kind: Member.kind, isStopping: stopping != nil, processID: Int(getpid()), since: start,
       configuration: source.file,
       reload: lastReload, members: await memberStatus(measures: true), requests: DaemonStatus.Requests(tally),
-      memoryBytes: ProcessFacts.residentBytes, descriptors: ProcessFacts.openDescriptors, inspector: inspector?.url)
+      memoryBytes: ProcessFacts.residentBytes, held: DaemonStatus.Held(.shared),
+      descriptors: ProcessFacts.openDescriptors, inspector: inspector?.url)
   }
 
   private func memberStatus(measures: Bool = false) async -> [DaemonStatus.Member] {

@@ -9,9 +9,19 @@ struct DaemonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
   var logLevel: LogLevel?
 
+  @Option(
+    help: ArgumentHelp(
+      "The most to hold for clients and for those that they reach. (default: 64M, or a quarter of the process's memory)",
+      valueName: "size"))
+  var memoryBudget: Size?
+
   @OptionGroup var observation: ObservationOptions
 
   init() {}
+
+  func validate() throws {
+    try MemoryLimit.check(memoryBudget)
+  }
 
   /// How much is logged, and in which form, from now on.
   func applyToLog() {

@@ -9,13 +9,19 @@ import Synchronization
 final class ProcessMetrics: Sendable {
   private let memory: Meter
   private let descriptors: Meter
+  private let held: Meter
+  private let limit: Meter
+  private let refused: FloatingPointCounter
   private let processorTime: FloatingPointCounter
   /// What the counter has got.
-  private let seen = Mutex(0.0)
+  private let seen = Mutex((time: 0.0, refused: 0))
 
   init(factory: any MetricsFactory) {
     memory = Meter(label: MetricName.residentMemory.label, factory: factory)
     descriptors = Meter(label: MetricName.openDescriptors.label, factory: factory)
+    held = Meter(label: MetricName.heldMemory.label, factory: factory)
+    limit = Meter(label: MetricName.heldMemoryLimit.label, factory: factory)
+    refused = FloatingPointCounter(label: MetricName.heldMemoryRefusals.label, factory: factory)
     processorTime = FloatingPointCounter(label: MetricName.processorTime.label, factory: factory)
     Meter(label: MetricName.build.label, dimensions: [("version", Release.version)], factory: factory).set(1)
     if let start = ProcessFacts.start { Meter(label: MetricName.startTime.label, factory: factory).set(start) }
@@ -25,11 +31,16 @@ final class ProcessMetrics: Sendable {
     if let bytes = ProcessFacts.residentBytes { memory.set(bytes) }
     if let count = ProcessFacts.openDescriptors { descriptors.set(count) }
     let time = ProcessFacts.processorSeconds
+    let budget = MemoryBudget.shared
+    held.set(budget.held)
+    limit.set(budget.limit)
+    let count = budget.refused
     let more = seen.withLock { seen in
-      defer { seen = time }
-      return time - seen
+      defer { seen = (time, count) }
+      return (time: time - seen.time, refused: count - seen.refused)
     }
-    processorTime.increment(by: more)
+    processorTime.increment(by: more.time)
+    refused.increment(by: Double(more.refused))
   }
 }
 

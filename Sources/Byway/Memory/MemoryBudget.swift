@@ -1,0 +1,117 @@
+import HTTPWire
+import NIOCore
+import Synchronization
+
+/// A limit for the bytes that a process holds on behalf of its peers: heads, bodies, and responses that wait for their reader.
+///
+/// Each served connection has a ``MemoryAccount``, which reports here in coarse steps. Near the limit, accounts above their fair
+/// share take no more. Beyond it, the largest account gives up one exchange after the other. An account that has moved nothing for
+/// seconds goes first.
+package final class MemoryBudget: Sendable, ReadAheadLender {
+  /// The budget of this process.
+  package static let shared = MemoryBudget()
+
+  /// The limit where nothing else is known, in bytes.
+  package static let usual = 64 << 20
+
+  private struct Register {
+    var accounts: [ObjectIdentifier: MemoryAccount] = [:]
+    /// An account has been asked to give up an exchange.
+    var isShedding = false
+  }
+
+  private let heldBytes = Atomic(0)
+  private let limitBytes: Atomic<Int>
+  private let accountCount = Atomic(0)
+  private let shedCount = Atomic(0)
+  private let register = Mutex(Register())
+  private let trim: MemoryTrim
+
+  /// - Parameter trim: what returns memory to the system.
+  init(limit: Int = usual, trim: MemoryTrim = MemoryTrim()) {
+    limitBytes = Atomic(limit)
+    self.trim = trim
+  }
+
+  /// The limit in bytes.
+  package var limit: Int {
+    get { limitBytes.load(ordering: .relaxed) }
+    set { limitBytes.store(newValue, ordering: .relaxed) }
+  }
+
+  /// The bytes held, as far as accounts have reported them.
+  package var held: Int { heldBytes.load(ordering: .relaxed) }
+
+  /// The exchanges that were given up for want of memory.
+  package var refused: Int { shedCount.load(ordering: .relaxed) }
+
+  /// Whether more than three quarters are used.
+  package var isTight: Bool {
+    let limit = limit
+    return held > limit - limit / 4
+  }
+
+  /// The bytes that each account that holds much may have.
+  var fairShare: Int { limit / max(1, accountCount.load(ordering: .relaxed)) }
+
+  // MARK: For accounts
+
+  func add(_ account: MemoryAccount) {
+    register.withLock { $0.accounts[ObjectIdentifier(account)] = account }
+    accountCount.add(1, ordering: .relaxed)
+  }
+
+  func remove(_ account: MemoryAccount) {
+    guard register.withLock({ $0.accounts.removeValue(forKey: ObjectIdentifier(account)) }) != nil else { return }
+    accountCount.subtract(1, ordering: .relaxed)
+  }
+
+  /// Counts a change of what an account holds.
+  func change(by bytes: Int, on eventLoop: any EventLoop) {
+    let held = heldBytes.add(bytes, ordering: .relaxed).newValue
+    if bytes > 0 {
+      trim.rose(to: held)
+      if held > limit { makeRoom() }
+    } else {
+      trim.fell(to: held, on: eventLoop)
+    }
+  }
+
+  /// Asks one account at a time to give up an exchange, while the limit is exceeded.
+  private func makeRoom() {
+    let account: MemoryAccount? = register.withLock { register in
+      guard !register.isShedding else { return nil }
+      let now = NIODeadline.now()
+      let largest = register.accounts.values.max { $0.rank(at: now) < $1.rank(at: now) }
+      register.isShedding = largest != nil
+      return largest
+    }
+    guard let account else { return }
+    account.eventLoop.execute {
+      let hasShed = account.shedOne()
+      self.register.withLock { $0.isShedding = false }
+      // An account that has nothing to give up is asked again only when more is taken.
+      guard hasShed else { return }
+      self.shedCount.add(1, ordering: .relaxed)
+      if self.held > self.limit { self.makeRoom() }
+    }
+  }
+}
+
+/// A measure of how much is held and whether it moves, by which the first to be given up is found.
+struct HeldRank: Comparable {
+  /// The time after which bytes that do not move count as stuck.
+  static let patience = TimeAmount.seconds(2)
+
+  let isStuck: Bool
+  let bytes: Int
+
+  init(bytes: Int, movedAt: NIODeadline, now: NIODeadline) {
+    isStuck = bytes > 0 && movedAt + Self.patience < now
+    self.bytes = bytes
+  }
+
+  static func < (left: HeldRank, right: HeldRank) -> Bool {
+    left.isStuck == right.isStuck ? left.bytes < right.bytes : right.isStuck
+  }
+}

@@ -1,0 +1,26 @@
+import Byway
+import Testing
+
+@testable import BywayCommand
+
+@Suite struct MemoryLimitTests {
+  @Test(
+    "the budget is 64 MiB, a quarter of a process that has less, and never less than 1 MiB",
+    arguments: [(nil, 64 << 20), (1 << 30, 64 << 20), (128 << 20, 32 << 20), (1 << 20, 1 << 20)] as [(Int?, Int)])
+  func fitting(_ memory: Int?, _ limit: Int) {
+    #expect(MemoryLimit.fitting(within: memory) == limit)
+  }
+
+  @Test("the control groups around a process count as well")
+  func groups() {
+    #expect(MemoryLimit.groupFolders("/a/b.slice") == ["/a/b.slice", "/a", ""])
+    #expect(MemoryLimit.groupFolders("/") == [""])
+  }
+
+  @Test("a budget of less than 1 MiB is refused")
+  func small() throws {
+    try MemoryLimit.check(Size(1 << 20))
+    try MemoryLimit.check(nil)
+    #expect(throws: (any Error).self) { try MemoryLimit.check(Size((1 << 20) - 1)) }
+  }
+}

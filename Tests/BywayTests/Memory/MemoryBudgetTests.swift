@@ -1,0 +1,173 @@
+import HTTPWire
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import Byway
+
+@Suite("Memory budget") struct MemoryBudgetTests {
+  private static let step = MemoryAccount.step
+
+  /// An account whose exchanges hold so many bytes each; it gives the last of them up first.
+  private final class Holder {
+    let account: MemoryAccount
+    private(set) var exchanges: [Int] = []
+
+    init(_ budget: MemoryBudget, on eventLoop: EmbeddedEventLoop) {
+      account = MemoryAccount(budget, on: eventLoop)
+      account.open { [unowned self] in
+        guard let bytes = exchanges.popLast() else { return false }
+        account.change(by: -bytes)
+        return true
+      }
+    }
+
+    func begin(_ bytes: Int) {
+      exchanges.append(bytes)
+      account.change(by: bytes)
+    }
+  }
+
+  @Test("an account reports nothing until it holds 32 KiB, then what it holds, and zero when it holds nothing")
+  func steps() {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let holder = Holder(budget, on: EmbeddedEventLoop())
+    holder.account.change(by: Self.step)
+    #expect(budget.held == 0)
+    holder.account.change(by: 1)
+    #expect(budget.held == Self.step + 1)
+    holder.account.change(by: 100)
+    #expect(budget.held == Self.step + 1)
+    holder.account.change(by: Self.step)
+    #expect(budget.held == 2 * Self.step + 101)
+    holder.account.change(by: -Self.step)
+    #expect(budget.held == 2 * Self.step + 101)
+    holder.account.change(by: -200)
+    #expect(budget.held == Self.step - 99)
+    holder.account.change(by: 99 - Self.step)
+    #expect(budget.held == 0)
+  }
+
+  @Test("an account that is closed holds nothing, and counts nothing more")
+  func closed() {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let holder = Holder(budget, on: EmbeddedEventLoop())
+    holder.begin(100_000)
+    #expect(budget.held == 100_000)
+    #expect(budget.fairShare == 1 << 20)
+    holder.account.close()
+    #expect(budget.held == 0)
+    holder.account.change(by: 100_000)
+    #expect(budget.held == 0)
+    let others = (0..<2).map { _ in Holder(budget, on: EmbeddedEventLoop()) }
+    for other in others { other.begin(40_000) }
+    #expect(budget.fairShare == 1 << 19)
+  }
+
+  @Test("beyond the limit the largest holder gives up one exchange after the other, and small ones nothing")
+  func largest() {
+    let eventLoop = EmbeddedEventLoop()
+    let budget = MemoryBudget(limit: 1_000_000)
+    let small = Holder(budget, on: eventLoop)
+    let large = Holder(budget, on: eventLoop)
+    small.begin(200_000)
+    for _ in 0..<8 { large.begin(100_000) }
+    eventLoop.run()
+    #expect(large.exchanges.count == 8 && budget.refused == 0)
+    large.begin(250_000)
+    // Nothing calls back into the one who takes.
+    #expect(large.exchanges.count == 9)
+    eventLoop.run()
+    #expect(large.exchanges.count == 8 && small.exchanges.count == 1)
+    #expect(budget.held == 1_000_000 && budget.refused == 1)
+    small.begin(150_000)
+    eventLoop.run()
+    #expect(large.exchanges.count == 6 && small.exchanges.count == 2)
+    #expect(budget.held == 950_000 && budget.refused == 3)
+  }
+
+  @Test("a holder that has nothing to give up is asked once, and does not keep others from being asked")
+  func nothingToGive() {
+    let eventLoop = EmbeddedEventLoop()
+    let budget = MemoryBudget(limit: 100_000)
+    let asked = Atomic(0)
+    let empty = MemoryAccount(budget, on: eventLoop)
+    empty.open {
+      asked.add(1, ordering: .relaxed)
+      return false
+    }
+    empty.change(by: 150_000)
+    eventLoop.run()
+    #expect(asked.load(ordering: .relaxed) == 1 && budget.refused == 0)
+    empty.close()
+    let holder = Holder(budget, on: eventLoop)
+    holder.begin(150_000)
+    eventLoop.run()
+    #expect(holder.exchanges.isEmpty && budget.held == 0)
+  }
+
+  @Test("bytes that have not moved for two seconds are given up before those that move, however many these are")
+  func stuck() {
+    let now = NIODeadline.uptimeNanoseconds(0) + .seconds(100)
+    let moving = HeldRank(bytes: 4 << 20, movedAt: now - .seconds(1), now: now)
+    let stuck = HeldRank(bytes: 1 << 16, movedAt: now - .seconds(3), now: now)
+    let larger = HeldRank(bytes: 1 << 17, movedAt: now - .seconds(9), now: now)
+    let nothing = HeldRank(bytes: 0, movedAt: now - .seconds(9), now: now)
+    #expect([moving, stuck, larger, nothing].max() == larger)
+    #expect([moving, stuck, nothing].max() == stuck)
+    #expect([moving, nothing].max() == moving)
+  }
+
+  @Test("above three quarters nothing more is lent, and who holds more than a fair share is held back")
+  func tight() {
+    let budget = MemoryBudget(limit: 1_000_000)
+    let lenient = ReadAhead(lending: budget)
+    let small = Holder(budget, on: EmbeddedEventLoop())
+    let large = Holder(budget, on: EmbeddedEventLoop())
+    small.begin(100_000)
+    large.begin(650_000)
+    #expect(!budget.isTight && !large.account.isOverShare)
+    #expect(lenient.borrow(10_000, for: .trust) == 10_000)
+    #expect(lenient.borrow(10_000, for: .trust) == 10_000)
+    large.begin(100_000)
+    #expect(budget.isTight && large.account.isOverShare && !small.account.isOverShare)
+    #expect(lenient.borrow(10_000, for: .progress) == 0)
+    // A connection's first exchange need not ask.
+    #expect(ReadAhead(lending: budget).borrow(10_000, for: .trust) == 10_000)
+    large.account.change(by: -400_000)
+    #expect(!budget.isTight && !large.account.isOverShare)
+  }
+
+  @Test("memory goes back to the system five seconds after much of it was let go, and only then")
+  func trim() {
+    let eventLoop = EmbeddedEventLoop()
+    let trims = Counter()
+    let budget = MemoryBudget(limit: 100 << 20, trim: MemoryTrim { trims.value.add(1, ordering: .relaxed) })
+    let holder = Holder(budget, on: eventLoop)
+    func swing(to bytes: Int) {
+      holder.account.change(by: bytes)
+      holder.account.change(by: -bytes)
+    }
+    swing(to: MemoryTrim.highMark)
+    eventLoop.advanceTime(by: .seconds(10))
+    #expect(trims.value.load(ordering: .relaxed) == 0)
+    for _ in 0..<3 { swing(to: MemoryTrim.highMark + 1) }
+    eventLoop.advanceTime(by: .seconds(4))
+    #expect(trims.value.load(ordering: .relaxed) == 0)
+    eventLoop.advanceTime(by: .seconds(2))
+    #expect(trims.value.load(ordering: .relaxed) == 1)
+    eventLoop.advanceTime(by: .seconds(20))
+    holder.account.change(by: MemoryTrim.highMark + 1)
+    holder.account.change(by: -MemoryTrim.highMark / 2)
+    eventLoop.advanceTime(by: .seconds(20))
+    #expect(trims.value.load(ordering: .relaxed) == 1)
+    holder.account.change(by: -MemoryTrim.highMark / 2 - 1)
+    eventLoop.advanceTime(by: .seconds(20))
+    #expect(trims.value.load(ordering: .relaxed) == 2)
+  }
+
+  private final class Counter: Sendable {
+    let value = Atomic(0)
+  }
+}

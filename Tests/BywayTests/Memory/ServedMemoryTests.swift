@@ -1,0 +1,117 @@
+import HTTPWire
+import NIOCore
+import TestWire
+import Testing
+
+@testable import Byway
+
+/// The memory that served exchanges count, and the end of those that hold too much.
+@Suite("Served memory", .timeLimit(.minutes(1))) struct ServedMemoryTests {
+  private static let upload = "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n"
+
+  @Test("an upload that the handler does not take is answered with 503 once memory is used up, and holds nothing then")
+  func upload() async throws {
+    let budget = MemoryBudget(limit: 100_000)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    try await server.client.send(Self.upload)
+    let exchange = try await server.handler.exchange()
+    try await exchange.setConsuming(false)
+    server.client.offer(ByteBuffer(repeating: 0, count: 150_000))
+    let response = try await server.client.receive(through: "\r\n\r\n")
+    #expect(response.hasPrefix("HTTP/1.1 503 "))
+    #expect(try await exchange.cancelled().code == .refused)
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+    #expect(budget.refused == 1)
+  }
+
+  @Test("a response that its client does not read is cut short once memory is used up")
+  func unread() async throws {
+    let budget = MemoryBudget(limit: 4_000_000)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    try await server.client.setReading(false)
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    // More than the sockets keep.
+    for _ in 0..<12 { try await exchange.send(ByteBuffer(repeating: 0, count: 1_000_000)) }
+    #expect(try await exchange.cancelled().code == .refused)
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+  }
+
+  @Test("what is kept to be sent again counts until the response begins")
+  func kept() async throws {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    try await server.client.send(Self.upload)
+    server.client.offer(ByteBuffer(repeating: 0, count: 60_000))
+    let exchange = try await server.handler.exchange()
+    try await exchange.requestBody(count: 60_000)
+    #expect(budget.held > 60_000)
+    try await exchange.begin([":status": "200"])
+    #expect(budget.held == 0)
+  }
+
+  @Test("a head counts while its exchange runs, and nothing of it afterwards")
+  func head() async throws {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    let long = String(repeating: "h", count: 40_000)
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\nX-Long: \(long)\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    #expect(budget.held > 40_000)
+    try await exchange.answer([":status": "204"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+  }
+
+  @Test("while memory is short, a client above its share is not read, and goes on once there is room")
+  func paused() async throws {
+    let budget = MemoryBudget(limit: 400_000)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    let other = MemoryAccount(budget, on: server.watch.eventLoop)
+    try await server.watch.run {
+      other.open { false }
+      other.change(by: 260_000)
+    }
+    try await server.client.send(Self.upload)
+    let exchange = try await server.handler.exchange()
+    try await exchange.setConsuming(false)
+    server.client.offer(ByteBuffer(repeating: 0, count: 1_000_000))
+    try await server.watch.until("memory is short") { budget.isTight }
+    let bytes = try await exchange.settledRequestBytes()
+    #expect(bytes < 300_000)
+    try await exchange.setConsuming(true)
+    try await server.watch.run { other.close() }
+    try await exchange.requestBody(count: 1_000_000)
+    #expect(budget.refused == 0)
+  }
+
+  @Test("a tunnel whose far end does not read ends when its client has closed its socket")
+  func abandoned() async throws {
+    let server = try await HTTP1ServerFixture(probing: .milliseconds(20))
+    try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await exchange.setConsuming(false)
+    try await server.client.send("unread")
+    server.client.close()
+    #expect(try await exchange.cancelled().code == .cancelled)
+  }
+
+  @Test("a tunnel whose client has only ended its direction goes on")
+  func halfClosed() async throws {
+    let server = try await HTTP1ServerFixture(probing: .milliseconds(5))
+    try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await exchange.setConsuming(false)
+    try await server.client.send("all")
+    try await server.client.endOutput()
+    _ = try await exchange.requestBody()
+    try await server.watch.until("it was looked for") { server.connection.value.absenceLooks > 3 }
+    try await exchange.send("late answer")
+    _ = try await server.client.receive(through: "late answer")
+  }
+}
