@@ -150,7 +150,8 @@ let package = Package(
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation, and the only one that knows public suffixes.
-    source("BywayURLSession", ["Byway", "BywayInterceptors", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
+    source(
+      "BywayURLSession", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
     // What is observed, as metrics of whatever backend; and the backend of the command.
     source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
     source("PrometheusText", [coreMetrics]),

@@ -143,6 +143,25 @@ import Testing
     }
   }
 
+  @Test("the names of a response's fields have their usual capitalization")
+  func capitalization() async throws {
+    try await withRig { _ in
+      var response = Response(status: .ok, fields: [.contentType: "text/plain", .eTag: "tag"])
+      for name in ["x-serial", "x-xss-protection", "X-x-Twice"] {
+        if let name = HTTPField.Name(name) { response.head.headerFields.append(HTTPField(name: name, value: "1")) }
+      }
+      return response
+    } _: { rig in
+      let (_, response) = try await rig.session().data(from: .device())
+      let names = response.http?.allHeaderFields.keys.compactMap { $0 as? String } ?? []
+      // Foundation itself writes Etag.
+      for name in ["Content-Type", "Etag", "X-Serial", "X-XSS-Protection", "X-X-Twice"] {
+        #expect(names.contains(name), "\(names)")
+      }
+      #expect(response.http?.value(forHTTPHeaderField: "x-serial") == "1")
+    }
+  }
+
   @Test("a scheme of one's own goes over the link")
   func ownScheme() async throws {
     try await withRig { request in
@@ -188,7 +207,10 @@ import Testing
     } _: { rig in
       let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }
       #expect(error?.code == .dataLengthExceedsMaximum)
-      #expect(error?.localizedDescription.contains("delegate") == true)
+      // Foundation's own words, and ours as the reason.
+      #expect(error?.localizedDescription == "resource exceeds maximum size")
+      let reason = error?.userInfo[NSLocalizedFailureReasonErrorKey] as? String
+      #expect(reason?.contains("delegate") == true)
     }
   }
 

@@ -18,7 +18,10 @@ extension URLError {
   }
 
   init(_ code: Code, _ error: BywayError, at url: URL?) {
-    var information: [String: Any] = [NSLocalizedDescriptionKey: error.message, NSUnderlyingErrorKey: error]
+    var information: [String: Any] = [
+      NSLocalizedFailureReasonErrorKey: error.message, NSUnderlyingErrorKey: error,
+    ]
+    information[NSLocalizedDescriptionKey] = Self.words(for: code)
     if let url { information.merge(Self.place(url)) { $1 } }
     self.init(code, userInfo: information)
   }
@@ -32,6 +35,17 @@ extension URLError {
   private static func place(_ url: URL) -> [String: Any] {
     // The second is what NSURLErrorFailingURLStringErrorKey stands for, which is deprecated and asked for all the same.
     [NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString]
+  }
+
+  /// The text that Foundation's own protocols give such an error; `nil` where it has none of its own. Foundation then makes
+  /// `localizedDescription` of the failure reason.
+  private static func words(for code: Code) -> String? {
+    switch code {
+    case .cancelled: "cancelled"
+    case .dataLengthExceedsMaximum: "resource exceeds maximum size"
+    case .httpTooManyRedirects: "too many HTTP redirects"
+    default: nil
+    }
   }
 
   private static func code(for code: BywayError.Code) -> Code {
@@ -58,9 +72,9 @@ extension BywayError {
     .invalidRequest,
     "URLSession sends no GET with a body: use POST, or BywayClient, which sends any request.", processing: .none)
 
-  /// Foundation on Linux crashes, or answers nothing, where a protocol of others serves one.
+  /// Foundation crashes, or delivers nothing, if it finds no file where it looks for one.
   static let downloadTask = BywayError(
     .refused,
-    "Download tasks do not work over a bridge on Linux: call BywayClient.download(_:to:), which reports progress and"
-      + " resumes, or use a data task with a delegate.", processing: .none)
+    "Download tasks do not work over a bridge with this version of Foundation: call BywayClient.download(_:to:), which"
+      + " reports progress and resumes, or use a data task with a delegate.", processing: .none)
 }
