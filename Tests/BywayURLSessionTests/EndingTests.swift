@@ -199,32 +199,15 @@ import Testing
     let session = URLSession(configuration: .byway(bridge))
     let error = await #expect(throws: URLError.self) { try await session.data(from: .device("/x")) }
     #expect(error?.code == .cannotConnectToHost)
-    #expect(error?.localizedDescription.contains(nobody) == true)
+    let reason = error?.userInfo[NSLocalizedFailureReasonErrorKey] as? String
+    #expect(reason?.contains(nobody) == true)
+    #expect(error?.userInfo[NSLocalizedDescriptionKey] == nil)
+    #expect(error?.localizedDescription == "The operation could not be completed. \(reason ?? "")")
+    #expect((error as NSError?)?.localizedFailureReason == reason)
     #expect((error?.userInfo[NSUnderlyingErrorKey] as? BywayError)?.code == .linkUnavailable)
     #expect(error?.failingURL == .device("/x"))
     #expect(error?.userInfo["NSErrorFailingURLStringKey"] as? String == "http://device/x")
     await client.shutDown()
-  }
-
-  @Test("download tasks fail at once, in every form, and name what to call")
-  func downloads() async throws {
-    try await withRig { _ in
-      Response(status: .ok)
-    } _: { rig in
-      func isClear(_ error: (any Error)?) -> Bool {
-        error?.localizedDescription.contains("BywayClient.download(_:to:)") == true
-      }
-      let witness = Witness()
-      rig.session(delegate: witness).downloadTask(with: .device()).resume()
-      try await until { witness.isComplete }
-      #expect(isClear(witness.error))
-
-      let error: (any Error)? = await withCheckedContinuation { continuation in
-        rig.session().downloadTask(with: .device()) { _, _, error in continuation.resume(returning: error) }.resume()
-      }
-      #expect(isClear(error))
-      #expect(isClear(await #expect(throws: URLError.self) { try await rig.session().download(from: .device()) }))
-    }
   }
 
   @Test("a session can be invalidated while tasks run")

@@ -1,12 +1,14 @@
 import Foundation
+import FoundationNetworking
 import TestPeers
+import TestTools
 import Testing
 
 /// What concerns a whole process, in processes of their own.
 @Suite(.timeLimit(.minutes(5))) struct ProcessTests {
-  private func probe(_ arguments: String...) async throws -> String {
+  private func probe(_ arguments: String..., environment: [String: String] = [:]) async throws -> String {
     let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/URLSessionProbe"
-    return try await Program.run(program, arguments, within: .seconds(240)).text
+    return try await Program.run(program, arguments, within: .seconds(240), environment: environment).text
   }
 
   @Test("URLSession.shared goes over the link after one registration, until that is taken back")
@@ -24,9 +26,29 @@ import Testing
     // BYWAY_DOWNLOAD_BYTES=1073741824 for the long one.
     let bytes = ProcessInfo.processInfo.environment["BYWAY_DOWNLOAD_BYTES"] ?? "\(256 << 20)"
     let output = try await probe("download", bytes)
+    try expectLittleMemory(output, bytes)
+  }
+
+  @Test("a long download to a file takes little memory")
+  func memoryOfFile() async throws {
+    let bytes = "\(64 << 20)"
+    try expectLittleMemory(try await probe("download-file", bytes), bytes)
+  }
+
+  private func expectLittleMemory(_ output: String, _ bytes: String) throws {
     #expect(output.contains("received \(bytes) "))
     let peak = output.split(separator: "\n").first { $0.hasPrefix("VmHWM") }
     let kibibytes = try #require(peak?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) })
     #expect(kibibytes < 64 << 10, "\(output)")
+  }
+
+  @Test("a file that cannot be made, or not be written to its end, is an error that says so, and nothing is left")
+  func files() async throws {
+    let folder = try TemporaryFolder()
+    let missing = try await probe("download-file", "1000", environment: ["TMPDIR": folder["none"]])
+    #expect(missing.contains("error \(URLError.Code.cannotCreateFile.rawValue)\n"), "\(missing)")
+    let full = try await probe("download-file", "1000000", "100000", environment: ["TMPDIR": folder.path])
+    #expect(full.contains("error \(URLError.Code.cannotWriteToFile.rawValue)\n"), "\(full)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 }

@@ -10,7 +10,7 @@ import Synchronization
 
 /// What needs a process of its own: what is registered for all of it, and how much memory it takes.
 ///
-///     URLSessionProbe register | register-late | download BYTES
+///     URLSessionProbe register | register-late | download BYTES | download-file BYTES [LIMIT]
 @main enum URLSessionProbe {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
@@ -30,7 +30,10 @@ import Synchronization
     case "register": try await register(bridge)
     case "register-late": try registerLate(bridge)
     case "download": try await download(Int(arguments.last ?? "") ?? 0, bridge)
-    default: print("URLSessionProbe register | register-late | download BYTES")
+    case "download-file":
+      let numbers = arguments.dropFirst().compactMap { Int($0) }
+      await downloadFile(numbers.first ?? 0, limit: numbers.count > 1 ? numbers[1] : nil, bridge)
+    default: print("URLSessionProbe register | register-late | download BYTES | download-file BYTES [LIMIT]")
     }
     await client.shutDown()
     await gateway.stop(within: .seconds(1))
@@ -57,10 +60,33 @@ import Synchronization
         configuration: .byway(bridge), delegate: Counter { continuation.resume(returning: $0) }, delegateQueue: nil)
       session.dataTask(with: device("/\(count)")).resume()
     }
-    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-    let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") } ?? ""
     print("received \(received) in \(ContinuousClock.now - start)")
-    print(peak)
+    printPeak()
+  }
+
+  /// Downloads to a file in TMPDIR.
+  /// - Parameter limit: the largest file that the system lets this process write, in bytes.
+  private static func downloadFile(_ count: Int, limit: Int?, _ bridge: Bridge) async {
+    if let limit {
+      signal(SIGXFSZ, SIG_IGN)
+      var limits = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
+      setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+    }
+    let start = ContinuousClock.now
+    do {
+      let (file, _) = try await URLSession(configuration: .byway(bridge)).download(from: device("/\(count)"))
+      let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] ?? 0
+      print("received \(size) in \(ContinuousClock.now - start)")
+      try FileManager.default.removeItem(at: file)
+    } catch {
+      print("error \((error as? URLError)?.code.rawValue ?? 0)")
+    }
+    printPeak()
+  }
+
+  private static func printPeak() {
+    let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    print(status?.split(separator: "\n").first { $0.hasPrefix("VmHWM") } ?? "")
   }
 
   private static func device(_ path: String) -> URL {

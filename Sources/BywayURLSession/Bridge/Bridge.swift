@@ -18,13 +18,18 @@ public final class Bridge: Sendable {
   /// The most that is collected for a completion handler or an `async` call, which get a body in one piece; delegates
   /// get it as it comes, however long it is. In bytes.
   public let collectionLimit: Int
+  let temporaryFileSlot: TemporaryFileSlot?
 
   /// A bridge of these routes, which no session uses yet.
   /// - Throws: `BywayError` where this Foundation is built differently from those that this was written for.
-  public init(_ routes: [Route], collectionLimit: Int = 1 << 30) throws {
-    try TaskInternals.check()
+  public convenience init(_ routes: [Route], collectionLimit: Int = 1 << 30) throws {
+    self.init(routes, collectionLimit: collectionLimit, temporaryFileSlot: try TaskInternals.check())
+  }
+
+  init(_ routes: [Route], collectionLimit: Int, temporaryFileSlot: TemporaryFileSlot?) {
     self.routes = routes
     self.collectionLimit = collectionLimit
+    self.temporaryFileSlot = temporaryFileSlot
   }
 
   /// What `URLSessionConfiguration.protocolClasses` needs, in front of what is there.

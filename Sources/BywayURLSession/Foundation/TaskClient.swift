@@ -36,9 +36,14 @@ final class TaskClient: @unchecked Sendable {
     loader.client?.urlProtocol(loader, didLoad: data)
   }
 
-  func finish() {
-    guard living != nil, hasResponse else { return }
+  /// - Parameter prepare: called right before the end, if the task has not ended otherwise.
+  /// - Returns: whether this was the end.
+  @discardableResult
+  func finish(preparing prepare: (BywayURLProtocol) -> Void = { _ in }) -> Bool {
+    guard let loader = living, hasResponse else { return false }
+    prepare(loader)
     end { client, loader in client.urlProtocolDidFinishLoading(loader) }
+    return true
   }
 
   func fail(_ error: URLError) {

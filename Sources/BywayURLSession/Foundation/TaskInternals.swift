@@ -38,11 +38,12 @@ struct TaskInternals {
     audience = Self.audience(of: task, in: session)
   }
 
+  /// - Returns: the place for a download task's file; `nil`: download tasks are refused.
   /// - Throws: `BywayError` where Foundation's tasks are not made of the expected parts.
-  static func check() throws {
+  static func check() throws -> TemporaryFileSlot? {
     let parts = Reflection(URLSessionDataTask())
     let expected = ["workQueue", "session", "knownBody", "_callCompletionHandlerInline"]
-    guard let missing = expected.first(where: { !parts.contains($0) }) else { return }
+    guard let missing = expected.first(where: { !parts.contains($0) }) else { return .ofFoundation }
     throw BywayError(
       .refused,
       "This version of Foundation has no URLSessionTask.\(missing), which the URLSession bridge cannot do without: use"

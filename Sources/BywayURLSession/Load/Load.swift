@@ -16,7 +16,10 @@ actor Load {
   private let exchange: Exchange
   private let audience: TaskInternals.Audience
   private let collectionLimit: Int
+  private let temporaryFileSlot: TemporaryFileSlot?
+  private let completesInline: Bool
   private var collected = Data()
+  private var download: Download?
   private let timeouts: Timeouts
   private var work: Task<Void, Never>?
   private var pause: Pause?
@@ -36,6 +39,8 @@ actor Load {
     exchange = Exchange(bridge, task, internals, request, activity)
     audience = internals.audience
     collectionLimit = bridge.collectionLimit
+    temporaryFileSlot = bridge.temporaryFileSlot
+    completesInline = internals.completesInline
     timeouts = Timeouts(request, internals.session.configuration, activity)
   }
 
@@ -61,7 +66,7 @@ actor Load {
 
   private func begin() {
     guard !client.hasEnded else { return }
-    if task is URLSessionDownloadTask {
+    if task is URLSessionDownloadTask, temporaryFileSlot == nil {
       return end { $0.fail(URLError(BywayError.downloadTask, at: self.exchange.url)) }
     }
     timeouts.start(on: workQueue.queue) { [weak self] error in
@@ -85,14 +90,14 @@ actor Load {
         throw BywayError(.protocolViolation, "The response's head cannot be represented.")
       }
       client.receive(head)
+      try await beginDownload(expecting: response.body.length)
       for try await chunk in response.body {
         timeouts.activity.note()
         try await turn()
         try await deliver(chunk)
       }
       try await turn()
-      if case .completionHandler = audience { client.receive(collected) }
-      end { $0.finish() }
+      finish()
     } catch {
       let url = exchange.url
       end { $0.fail(URLError(error, at: url)) }
@@ -100,6 +105,10 @@ actor Load {
   }
 
   private func deliver(_ chunk: ByteBuffer) async throws {
+    if task is URLSessionDownloadTask {
+      try await download?.append(chunk)
+      return
+    }
     switch audience {
     case .sessionDelegate:
       client.receive(Data(chunk.readableBytesView))
@@ -121,6 +130,12 @@ actor Load {
     }
   }
 
+  private func finish() {
+    if let download = download.take() { return finish(download.file) }
+    if case .completionHandler = audience, !(task is URLSessionDownloadTask) { client.receive(collected) }
+    end { $0.finish() }
+  }
+
   /// Returns when something may be told to the task.
   private func turn() async throws {
     if pause != nil {
@@ -129,12 +144,41 @@ actor Load {
     try Task.checkCancellation()
   }
 
+  // MARK: Downloads
+
+  /// Makes the file, unless no delegate and no handler would get it.
+  private func beginDownload(expecting length: Int?) async throws {
+    guard let task = task as? URLSessionDownloadTask else { return }
+    let delegate: (any URLSessionDownloadDelegate)?
+    switch audience {
+    case .sessionDelegate:
+      delegate = exchange.question.session.delegate as? any URLSessionDownloadDelegate
+      guard delegate != nil else { return }
+    case .completionHandler(let own): delegate = own as? any URLSessionDownloadDelegate
+    case .nobody: return
+    }
+    download = Download(
+      of: task, to: try await .create(), expecting: length, reportingTo: delegate, exchange.question)
+  }
+
+  /// Hands the file over. It exists as long as the delegate or the completion handler runs; an `async` caller keeps it.
+  private func finish(_ file: TemporaryFile) {
+    var isTaken = false
+    end { client in isTaken = client.finish { self.temporaryFileSlot?.store(file.url, in: $0) } }
+    guard isTaken else { return file.remove() }
+    // A barrier, because an app may give its session a queue that runs several calls at once.
+    if !completesInline { exchange.question.session.delegateQueue.addBarrierBlock { file.remove() } }
+  }
+
+  // MARK: The end
+
   /// Once; what is under way ends without a word.
   private func end(_ call: (TaskClient) -> Void) {
     // Elsewhere: what others do when they are cancelled may wait for a work queue, as URLSession's own calls do, and this
     // thread has one.
     if let work = work.take() { DispatchQueue.global().async { work.cancel() } }
     timeouts.cancel()
+    download.take()?.file.remove()
     call(client)
     pause.take()?.waiter?.resume()
   }

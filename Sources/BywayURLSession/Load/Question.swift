@@ -22,15 +22,20 @@ struct Question: Sendable {
   /// Tells the delegate of an `async` call of data, and returns when it has seen that.
   func show(_ data: Data, to delegate: any URLSessionDataDelegate) async throws {
     guard let task = task as? URLSessionDataTask else { return }
-    try await wait { [session] seen in
-      delegate.urlSession(session, dataTask: task, didReceive: data)
+    try await report { [session] in delegate.urlSession(session, dataTask: task, didReceive: data) }
+  }
+
+  /// Calls a function on the delegate's queue, and returns when it has returned.
+  func report(_ call: @escaping @Sendable () -> Void) async throws {
+    try await wait { seen in
+      call()
       seen(())
     }
   }
 
   /// Returns when the delegate's queue has done what it had to do up to now.
   func waitForTurn() async throws {
-    try await wait { answer in answer(()) }
+    try await report {}
   }
 
   /// Tells something that needs no answer.

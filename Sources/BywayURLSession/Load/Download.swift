@@ -1,0 +1,40 @@
+import Foundation
+import FoundationNetworking
+import NIOCore
+import Synchronization
+
+/// The body of a download task on its way to a file. Reports each piece to the delegate and to the progress of the task.
+final class Download: Sendable {
+  let file: TemporaryFile
+  private let task: URLSessionDownloadTask
+  private let delegate: (any URLSessionDownloadDelegate)?
+  private let question: Question
+  /// Bytes in all, where that is known.
+  private let expected: Int64
+  private let written = Atomic<Int64>(0)
+
+  init(
+    of task: URLSessionDownloadTask, to file: TemporaryFile, expecting length: Int?,
+    reportingTo delegate: (any URLSessionDownloadDelegate)?, _ question: Question
+  ) {
+    self.task = task
+    self.file = file
+    self.delegate = delegate
+    self.question = question
+    expected = length.map { Int64($0) } ?? NSURLSessionTransferSizeUnknown
+    task.progress.totalUnitCount = expected
+  }
+
+  /// Returns when the bytes are in the file and the delegate has seen the report: so neither gets far behind.
+  func append(_ bytes: ByteBuffer) async throws {
+    try await question.activity.holding { try await file.append(bytes) }
+    let count = Int64(bytes.readableBytes)
+    let total = written.add(count, ordering: .relaxed).newValue
+    task.progress.completedUnitCount = total
+    guard let delegate else { return }
+    try await question.report { [task, expected, session = question.session] in
+      delegate.urlSession(
+        session, downloadTask: task, didWriteData: count, totalBytesWritten: total, totalBytesExpectedToWrite: expected)
+    }
+  }
+}
