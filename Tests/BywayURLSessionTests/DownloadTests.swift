@@ -288,7 +288,7 @@ import Testing
   @Test("where Foundation has no place for the file, downloads fail at once in every form and name what to call")
   func refused() async throws {
     try await withRig(Self.handler) { rig in
-      let bridge = Bridge(rig.bridge.routes, collectionLimit: 1, temporaryFileSlot: nil)
+      let bridge = Bridge(rig.bridge.routes, collectionLimit: 1, gatewayFailures: .responses, temporaryFileSlot: nil)
       func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {
         URLSession(configuration: .byway(bridge), delegate: delegate, delegateQueue: nil)
       }

@@ -18,17 +18,26 @@ public final class Bridge: Sendable {
   /// The most that is collected for a completion handler or an `async` call, which get a body in one piece; delegates
   /// get it as it comes, however long it is. In bytes.
   public let collectionLimit: Int
+  /// The form in which an app gets a gateway's failures.
+  public let gatewayFailures: GatewayFailures
   let temporaryFileSlot: TemporaryFileSlot?
 
   /// A bridge of these routes, which no session uses yet.
   /// - Throws: `BywayError` where this Foundation is built differently from those that this was written for.
-  public convenience init(_ routes: [Route], collectionLimit: Int = 1 << 30) throws {
-    self.init(routes, collectionLimit: collectionLimit, temporaryFileSlot: try TaskInternals.check())
+  public convenience init(
+    _ routes: [Route], collectionLimit: Int = 1 << 30, gatewayFailures: GatewayFailures = .responses
+  ) throws {
+    self.init(
+      routes, collectionLimit: collectionLimit, gatewayFailures: gatewayFailures,
+      temporaryFileSlot: try TaskInternals.check())
   }
 
-  init(_ routes: [Route], collectionLimit: Int, temporaryFileSlot: TemporaryFileSlot?) {
+  init(
+    _ routes: [Route], collectionLimit: Int, gatewayFailures: GatewayFailures, temporaryFileSlot: TemporaryFileSlot?
+  ) {
     self.routes = routes
     self.collectionLimit = collectionLimit
+    self.gatewayFailures = gatewayFailures
     self.temporaryFileSlot = temporaryFileSlot
   }
 
@@ -37,6 +46,16 @@ public final class Bridge: Sendable {
 
   func client(for request: URLRequest) -> BywayClient? {
     RoutedRequest.with(request) { request in routes.first { request.isIn($0.scope) }?.client }
+  }
+}
+
+extension Bridge {
+  /// The form of a failure that a gateway or a proxy of Byway reports, such as an origin that is down.
+  public enum GatewayFailures: Sendable {
+    /// A response with a status of 400 or more, as HTTP has it.
+    case responses
+    /// A `URLError` with a fitting code. The gateway's message is its failure reason.
+    case errors
   }
 }
 

@@ -51,9 +51,14 @@ final class Exchange: Sendable {
       }
       return try await route.client.execute(request)
     }
-    return try await Loop.$bridges.withValue(Loop.bridges + [bridge]) {
+    let response = try await Loop.$bridges.withValue(Loop.bridges + [bridge]) {
       try await DelegateLogin.$current.withValue(login) { try await chain(request) }
     }
+    guard bridge.gatewayFailures == .errors, let failure = URLError(reportedBy: response.head, at: url) else {
+      return response
+    }
+    await response.discard()
+    throw failure
   }
 
   private func route(of request: Request) -> Route? {
