@@ -1,35 +1,37 @@
-import Byway
-import NIOCore
+package import Byway
+package import NIOCore
 
 /// Turns the bytes of one body into others, in steps that are small enough for an event loop.
-protocol BodyCoder: AnyObject {
+package protocol BodyCoder: AnyObject {
   /// Adds what the beginning of these bytes becomes, and takes that beginning off.
   func code(_ bytes: inout ByteBuffer, into result: inout ByteBuffer) throws
-  /// All bytes that there are now have been given: whatever is held back and can be told goes out.
-  func flush(into result: inout ByteBuffer) throws
+  /// Adds what is held back and can be told now, after all bytes that there are have been given.
+  /// - Returns: whether another call may add more.
+  func flush(into result: inout ByteBuffer) throws -> Bool
   func finish(into result: inout ByteBuffer) throws
 }
 
 /// A body as a coder leaves it; pulled chunk by chunk like the one underneath.
-struct CodedBody: AsyncSequence, Sendable {
-  typealias Element = ByteBuffer
+package struct CodedBody: AsyncSequence, Sendable {
+  package typealias Element = ByteBuffer
 
   private let body: Body
   private let makeCoder: @Sendable () -> any BodyCoder
 
-  init(_ body: Body, _ makeCoder: @escaping @Sendable () -> any BodyCoder) {
+  package init(_ body: Body, _ makeCoder: @escaping @Sendable () -> any BodyCoder) {
     self.body = body
     self.makeCoder = makeCoder
   }
 
-  func makeAsyncIterator() -> AsyncIterator {
+  package func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(chunks: body.makeAsyncIterator(), coder: makeCoder())
   }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var chunks: Body.AsyncIterator
     fileprivate let coder: any BodyCoder
     private var rest = ByteBuffer()
+    private var flushes = false
     private var isFinished = false
 
     fileprivate init(chunks: Body.AsyncIterator, coder: any BodyCoder) {
@@ -37,12 +39,14 @@ struct CodedBody: AsyncSequence, Sendable {
       self.coder = coder
     }
 
-    mutating func next() async throws -> ByteBuffer? {
+    package mutating func next() async throws -> ByteBuffer? {
       var result = ByteBuffer()
       while result.readableBytes == 0, !isFinished {
-        if rest.readableBytes > 0 {
+        if flushes {
+          flushes = try coder.flush(into: &result)
+        } else if rest.readableBytes > 0 {
           try coder.code(&rest, into: &result)
-          if rest.readableBytes == 0 { try coder.flush(into: &result) }
+          if rest.readableBytes == 0 { flushes = try coder.flush(into: &result) }
           // Others on this event loop have their turn between two pieces of a large chunk.
           if rest.readableBytes > 0 { await Task.yield() }
         } else if let chunk = try await chunks.next() {

@@ -1,16 +1,31 @@
 import Byway
 import CZlib
-import NIOCore
+package import NIOCore
 
-/// Restores what ``GzipEncoder`` has compressed. Memory stays small whatever the bytes would become.
-final class GzipDecoder: BodyCoder {
+/// A decoder of gzip and of deflate. Memory stays small whatever the bytes would become.
+package final class GzipDecoder: BodyCoder {
+  package enum Format: Sendable {
+    /// RFC 1952.
+    case gzip
+    /// HTTP's `deflate` is zlib's format (RFC 9110 §8.4.1.2). Some servers send the compressed bytes without its header.
+    case deflate
+
+    /// Says which format it is, and the size of its window, in zlib's way. A window may always be of the largest size.
+    fileprivate func windowBits(for first: UInt8) -> CInt {
+      switch self {
+      case .gzip: 15 + 16
+      // RFC 1950 §2.2: the method is 8. Without a header these bits begin a stored block, with padding that no encoder makes.
+      case .deflate: first & 0x0F == 8 ? 15 : -15
+      }
+    }
+  }
+
   /// Bytes of output in one step, about.
   private static let quantum = 64 * 1024
-  /// Any window, in gzip's format (zlib's manual).
-  private static let format: CInt = 15 + 16
 
+  private let format: Format
   private let expected: Int?
-  private let message: String
+  private let subject: String
   private let stream = ZlibStream()
   private var isOpen = false
   private var isWhole = false
@@ -18,10 +33,11 @@ final class GzipDecoder: BodyCoder {
 
   /// - Parameters:
   ///   - expected: bytes in all, where that is known.
-  ///   - message: "request" or "response", for errors.
-  init(expecting expected: Int?, of message: String) {
+  ///   - subject: begins the messages of errors: "The body".
+  package init(_ format: Format = .gzip, expecting expected: Int?, of subject: String) {
+    self.format = format
     self.expected = expected
-    self.message = message
+    self.subject = subject
   }
 
   deinit {
@@ -31,7 +47,7 @@ final class GzipDecoder: BodyCoder {
   /// As much as can be restored of something that may have been cut off, 4 MiB at most.
   /// - Returns: `nil` where it is damaged.
   static func beginning(of bytes: ByteBuffer) -> ByteBuffer? {
-    let decoder = GzipDecoder(expecting: nil, of: "record")
+    let decoder = GzipDecoder(expecting: nil, of: "The record")
     var rest = bytes
     var result = ByteBuffer()
     do {
@@ -43,7 +59,7 @@ final class GzipDecoder: BodyCoder {
       var last = -1
       while !decoder.isWhole, result.readableBytes < 4 << 20, last != result.readableBytes {
         last = result.readableBytes
-        try decoder.flush(into: &result)
+        _ = try decoder.flush(into: &result)
       }
       return result
     } catch {
@@ -51,8 +67,9 @@ final class GzipDecoder: BodyCoder {
     }
   }
 
-  func code(_ bytes: inout ByteBuffer, into result: inout ByteBuffer) throws {
-    try open()
+  package func code(_ bytes: inout ByteBuffer, into result: inout ByteBuffer) throws {
+    guard let first = bytes.readableBytesView.first else { return }
+    try open(first)
     guard !isWhole else { throw failure("goes on after its end") }
     try bytes.readWithUnsafeReadableBytes { input in
       try stream.reading(input) { try run(into: &result) }
@@ -60,8 +77,9 @@ final class GzipDecoder: BodyCoder {
   }
 
   /// Of what it has taken it may still hold a little.
-  func flush(into result: inout ByteBuffer) throws {
-    if !isWhole { try run(into: &result) }
+  package func flush(into result: inout ByteBuffer) throws -> Bool {
+    if isOpen, !isWhole { try run(into: &result) }
+    return false
   }
 
   private func run(into result: inout ByteBuffer) throws {
@@ -80,19 +98,19 @@ final class GzipDecoder: BodyCoder {
     if let expected, count > expected { throw failure("is longer than it said") }
   }
 
-  func finish(into result: inout ByteBuffer) throws {
+  package func finish(into result: inout ByteBuffer) throws {
     // What holds nothing was never begun.
     guard isWhole || count == 0 && !isOpen else { throw failure("ended too early") }
     if let expected, count < expected { throw failure("is shorter than it said") }
   }
 
-  private func open() throws {
+  private func open(_ first: UInt8) throws {
     guard !isOpen else { return }
-    isOpen = zlib_inflate_init(stream.pointer, Self.format) == Z_OK
+    isOpen = zlib_inflate_init(stream.pointer, format.windowBits(for: first)) == Z_OK
     guard isOpen else { throw BywayError(.handlerFailed, "There is no memory to restore a compressed body with.") }
   }
 
   private func failure(_ what: String) -> BywayError {
-    BywayError(.incompleteResponse, "The \(message)'s body, compressed for the link, \(what).")
+    BywayError(.incompleteResponse, "\(subject) \(what).")
   }
 }

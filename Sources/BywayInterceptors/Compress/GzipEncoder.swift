@@ -29,9 +29,10 @@ final class GzipEncoder: BodyCoder {
     if !isJudged, stream.pointer.pointee.total_in >= Self.trial { try judge(into: &result) }
   }
 
-  func flush(into result: inout ByteBuffer) throws {
+  func flush(into result: inout ByteBuffer) throws -> Bool {
     var none = ByteBuffer()
     try run(&none, Z_SYNC_FLUSH, into: &result)
+    return false
   }
 
   func finish(into result: inout ByteBuffer) throws {
@@ -53,7 +54,7 @@ final class GzipEncoder: BodyCoder {
     isJudged = true
     guard stream.pointer.pointee.total_out * 20 > stream.pointer.pointee.total_in * 19 else { return }
     // What was compressed so far leaves, as zlib asks for, before the level changes.
-    try flush(into: &result)
+    _ = try flush(into: &result)
     _ = try step(into: &result) { deflateParams($0, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY) }
   }
 

@@ -49,7 +49,8 @@ enum LinkCoding {
     fields[.contentLength] = length.map { String($0) }
     let coded = body
     body = Body(
-      CodedBody(coded) { GzipDecoder(expecting: length, of: message) }, length: length,
+      CodedBody(coded) { GzipDecoder(expecting: length, of: "The \(message)'s body, compressed for the link,") },
+      length: length,
       isReplayable: coded.isReplayable, trailers: { await coded.trailers() })
   }
 

@@ -6,7 +6,7 @@ import NIOCore
 import Synchronization
 
 /// A task's request on its way. What Foundation does for its own protocols, and leaves to others, is done by a chain of
-/// interceptors: redirects outermost, then logins, then cookies, then the link.
+/// interceptors: redirects outermost, then logins, cookies, compression, and the link.
 final class Exchange: Sendable {
   let question: Question
   private let bridge: Bridge
@@ -43,7 +43,7 @@ final class Exchange: Sendable {
     let login = DelegateLogin(question, url: original.url, storage: configuration.urlCredentialStorage)
     let interceptors: [any Interceptor] = [
       Redirect(limit: .max, decide: redirection()), LoginRounds(login: login),
-      SessionLogins.process.authenticate(for: question.session), CookieJar(configuration, original),
+      SessionLogins.process.authenticate(for: question.session), CookieJar(configuration, original), Decompress(),
     ]
     let chain = Next(interceptors[...]) { [self] request in
       guard let route = route(of: request) else {
