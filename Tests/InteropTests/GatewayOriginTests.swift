@@ -19,7 +19,8 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("an HTTP/2 origin that allows two streams at once answers a hundred requests") func fewStreams() async throws {
+    @Test("an HTTP/2 origin that allows two streams at once answers a hundred requests") func fewStreams() async throws
+    {
       let nginx = try await NginxServer(
         in: TemporaryFolder(), http2: true, locations: "http2_max_concurrent_streams 2;")
       let bare = try await BareGateway(to: "h2c://\(nginx.endpoint)")
