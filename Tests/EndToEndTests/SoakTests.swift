@@ -8,7 +8,8 @@ extension EndToEnd {
     @Test("every link survives everything at once, for a while") func short() async throws {
       let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Soak/soak.py").path
       let result = try await Program.python.run(
-        [script, "--byway", BywayProcess.command(), "--minutes", "0.2", "--clients", "3", "--faults", "0"], within: .seconds(200),
+        [script, "--byway", BywayProcess.command(), "--minutes", "0.2", "--clients", "3", "--faults", "0"],
+        within: .seconds(200),
         environment: ["PYTHONDONTWRITEBYTECODE": "1"])
       #expect(result.exitCode == 0, "\(result.text) \(result.errorText)")
     }
