@@ -254,6 +254,8 @@ class Passage:
         self.set_faults(0)
         faults = self.check_faults()
         if not self.is_alive():
+            await self.link.stop()
+            await self.origin.stop()
             return {"link": self.kind, "faults": faults, "problems": self.problems}
         await self.settle()
         after = await self.cost(idle)
