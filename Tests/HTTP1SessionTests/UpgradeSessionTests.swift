@@ -29,7 +29,7 @@ import Testing
     client.write(" words")
     #expect(client.sent() == "tent")
     client.drain()
-    #expect(client.take() == ["drained 3", "drained 3"])
+    #expect(client.take() == ["drained 3", "drained 4"])
     client.receive(Self.switched + "welcome")
     #expect(client.take() == ["upgraded 101", "data welcome"])
     #expect(client.sent() == "early words")

@@ -51,7 +51,7 @@ def answer(connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nno upgrade here")
         connection.close()
         return
-    if not all(part in head for part in wanted) or "byway" in head.lower():
+    if not all(part in head for part in wanted) or "byway-upgrade" in head.lower():
         body = head.encode()
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         connection.close()
