@@ -18,7 +18,8 @@ extension Interop {
     }
 
     @Test(
-      "docker and podman run, attach, copy and follow, and docker executes, as they do at podman's socket", arguments: [true, false])
+      "docker and podman run, attach, copy and follow, and docker executes, as they do at podman's socket",
+      arguments: [true, false])
     func containers(hasGateway: Bool) async throws {
       let folder = try TemporaryFolder()
       let service = try Script.containers.start("serve", folder.path)
@@ -57,8 +58,9 @@ extension Interop {
       let folder = try TemporaryFolder()
       let server = try Script.spdy.start("serve", folder["o"])
       _ = try await server.outputLine(containing: "ready", within: .seconds(10))
-      let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "unix:\(folder["o"])"])
-      let proxy = try await BywayProcess.proxy(["--link", "unix:\(folder["l"])", "--listen", "127.0.0.1:0"])
+      let link = "unix:\(folder["l"])"
+      let gateway = try await BywayProcess.gateway(["--link", link, "--origin", "unix:\(folder["o"])"])
+      let proxy = try await BywayProcess.proxy(["--link", link, "--listen", "127.0.0.1:0"])
       let address = try "\(proxy.endpoint())"
 
       let spoken = try await Script.spdy.run("use", address, "/api/exec?command=sh", as: Spoken.self)
@@ -68,7 +70,8 @@ extension Interop {
       #expect(!spoken.head.contains("byway-upgrade"))
       #expect(spoken.echoed == 600 && spoken.counted == 600)
       let declined = try await Script.spdy.run("use", address, "/api/old", as: Spoken.self)
-      #expect(declined.head.hasPrefix("HTTP/1.1 200 OK\r\n") && !declined.head.contains("byway-upgrade"), "\(declined.head)")
+      #expect(declined.head.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(declined.head)")
+      #expect(!declined.head.contains("byway-upgrade"))
       await proxy.process.stop()
       await gateway.process.stop()
       await server.stop()
