@@ -7,6 +7,8 @@
 Another Host than its own gets 421, and an Origin of another site 403. /redirect answers with its own name in each field that can have it,
 an upgrade to websocket with 101, everything else with the lines of the request.
 """
+import base64
+import hashlib
 import os
 import socketserver
 import sys
@@ -27,7 +29,9 @@ class Handler(socketserver.StreamRequestHandler):
         if fields.get("origin", own) != own:
             return self.answer(403, f"{fields['origin']} is not {own}")
         if fields.get("upgrade", "").lower() == "websocket":
-            return self.answer(101, "", "Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+            digest = hashlib.sha1((fields["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+            accept = f"Sec-WebSocket-Accept: {base64.b64encode(digest).decode()}"
+            return self.answer(101, "", "Upgrade: websocket", "Connection: upgrade", accept)
         if lines[0].split()[1] == "/redirect":
             return self.answer(
                 302, "", f"Location: {own}/there", f"Content-Location: {own}/here", f"Refresh: 0; url={own}/soon",
