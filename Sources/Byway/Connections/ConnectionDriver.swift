@@ -246,6 +246,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   private func pauseReading() {
     guard pause == nil else { return }
+    owner?.readHeldBack()
     pause = eventLoop.assumeIsolated().scheduleTask(in: Self.pauseTime) { [self] in
       pause = nil
       if !isEnded, let context { read(context: context) }

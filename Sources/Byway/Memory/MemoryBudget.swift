@@ -16,9 +16,12 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
 
   private struct Register {
     var accounts: [ObjectIdentifier: MemoryAccount] = [:]
-    /// An account has been asked to give up an exchange.
-    var isShedding = false
+    /// The time until which an account that was asked to give up an exchange is waited for.
+    var shedBy: NIODeadline?
   }
+
+  /// The time that an event loop has for it: one that is stuck must not keep others from being asked.
+  private static let shedTime = TimeAmount.seconds(1)
 
   private let heldBytes = Atomic(0)
   private let limitBytes: Atomic<Int>
@@ -80,16 +83,16 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   /// Asks one account at a time to give up an exchange, while the limit is exceeded.
   private func makeRoom() {
     let account: MemoryAccount? = register.withLock { register in
-      guard !register.isShedding else { return nil }
       let now = NIODeadline.now()
+      if let shedBy = register.shedBy, now < shedBy { return nil }
       let largest = register.accounts.values.max { $0.rank(at: now) < $1.rank(at: now) }
-      register.isShedding = largest != nil
+      register.shedBy = largest.map { _ in now + Self.shedTime }
       return largest
     }
     guard let account else { return }
     account.eventLoop.execute {
       let hasShed = account.shedOne()
-      self.register.withLock { $0.isShedding = false }
+      self.register.withLock { $0.shedBy = nil }
       // An account that has nothing to give up is asked again only when more is taken.
       guard hasShed else { return }
       self.shedCount.add(1, ordering: .relaxed)
