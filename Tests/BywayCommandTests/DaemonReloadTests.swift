@@ -43,6 +43,39 @@ import Testing
     }
   }
 
+  @Test(
+    "a pipe or a device in the place of a file is refused at once: reload, status, check and stop go on",
+    arguments: ["config", "stub", "replay", "auth", "trace", "cert", "key"])
+  func pipes(_ kind: String) async throws {
+    let house = try House()
+    let folder = house.folder
+    let plain = "origin = http://127.0.0.1:1\nlink = unix:\(folder["l"])\n"
+    let gateway = try await house.gateway(plain)
+    for place in [folder["pipe"], "/dev/zero"] where kind != "trace" || place != "/dev/zero" {
+      if place == folder["pipe"] { mkfifo(place, 0o600) }
+      switch kind {
+      case "config":
+        unlink(folder["hall.conf"])
+        symlink(place, folder["hall.conf"])
+      case "cert": try house.write(plain + "link = tls://127.0.0.1:0?cert=\(place)&key=/none\n")
+      case "key": try house.write(plain + "link = tls://127.0.0.1:0?cert=/none&key=\(place)\n")
+      default: try house.write(plain + "\(kind) = \(place)\n")
+      }
+      for command in [["reload"], ["check", folder["hall.conf"]]] {
+        let result = try await BywayProcess.run(command, within: .seconds(10), environment: house.environment)
+        // Where a file is written, only the start finds that a pipe has no reader.
+        #expect(result.exitCode != 0 || kind == "trace" && command[0] == "check", "\(kind) \(command) \(place)")
+        if !["cert", "key", "trace"].contains(kind) || place == folder["pipe"] && kind == "cert" {
+          #expect(result.errorText.contains(place == folder["pipe"] ? "a pipe" : "a device"), "\(result.errorText)")
+        }
+      }
+      #expect(try await house.byway("status").exitCode == 0)
+      if kind == "config" { unlink(folder["hall.conf"]) }
+    }
+    #expect(try await house.byway("stop").exitCode == 0)
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
   @Test("where one section cannot be opened, all go on by the old file, and new ones are not there")
   func allOrNothing() async throws {
     let house = try House()

@@ -54,6 +54,27 @@ import Testing
     await gateway.stop()
   }
 
+  @Test(
+    "-o follows no link, overwrites no file that has another name, and waits for no pipe",
+    arguments: ["link", "hard link", "pipe", "folder"], [false, true])
+  func planted(_ kind: String, _ resumes: Bool) async throws {
+    let gateway = try await BareGateway()
+    let folder = gateway.folder
+    let victim = try folder.write("precious", to: "victim")
+    switch kind {
+    case "link": symlink(victim, folder["f.part"])
+    case "hard link": link(victim, folder["f.part"])
+    case "pipe": mkfifo(folder["f.part"], 0o666)
+    default: mkdir(folder["f.part"], 0o777)
+    }
+    let result = try await BywayProcess.run(
+      ["request", "--link", "unix:\(gateway.socket)", "-o", folder["f"]] + (resumes ? ["-C", "-"] : []) + ["/"])
+    #expect(result.exitCode == 73 && result.errorText.contains("f.part"), "\(kind): \(result.errorText)")
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
+    #expect(!FileManager.default.fileExists(atPath: folder["f"]))
+    await gateway.stop()
+  }
+
   @Test("-o makes the file when it is complete")
   func output() async throws {
     let gateway = try await BareGateway()

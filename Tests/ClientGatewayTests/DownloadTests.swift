@@ -235,9 +235,13 @@ import Testing
   func unwritable() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
-      try FileManager.default.createSymbolicLink(atPath: path + ".part", withDestinationPath: "/dev/full")
-      let useless = await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }
-      #expect(useless?.code == .unwritableFile, "\(useless as Any)")
+      let victim = path + ".victim"
+      try "precious".write(toFile: victim, atomically: false, encoding: .utf8)
+      try FileManager.default.createSymbolicLink(atPath: path + ".part", withDestinationPath: victim)
+      let planted = await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }
+      #expect(planted?.code == .uncreatableFile, "\(planted as Any)")
+      #expect(planted?.message.contains("symbolic link") == true, "\(planted as Any)")
+      #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
       try FileManager.default.removeItem(atPath: path + ".part")
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       let taken = await #expect(throws: BywayError.self) { try await client.download("http://device/f", to: path) }

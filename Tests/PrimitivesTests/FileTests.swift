@@ -44,20 +44,29 @@ private final class Place {
     #expect(throws: SmallFile.Failure.tooLarge(limit: 5)) { try SmallFile(path, limit: 5) }
     #expect(throws: SmallFile.Failure.missing) { try SmallFile(path + "b", limit: 5) }
     #expect(throws: SmallFile.Failure.missing) { try SmallFile(path + "/b", limit: 5) }
-    #expect(throws: SmallFile.Failure.system(SystemError(code: EISDIR))) { try SmallFile(place.path, limit: 5) }
-    // Nobody writes to it, and nobody waits.
-    try #require(mkfifo("\(place.path)/pipe", 0o600) == 0)
-    #expect(throws: SmallFile.Failure.noRegularFile) { try SmallFile("\(place.path)/pipe", limit: 5) }
+    #expect(throws: SmallFile.Failure.refused(.notRegular(.folder))) { try SmallFile(place.path, limit: 5) }
   }
 
-  @Test("what comes through a pipe is waited for where that is wanted")
-  func pipe() throws {
+  @Test(
+    "only a regular file is read: a pipe, a device and a socket are refused at once, and a pipe's writer is not woken")
+  func kinds() throws {
+    try #require(mkfifo("\(place.path)/pipe", 0o600) == 0)
+    symlink("\(place.path)/pipe", "\(place.path)/link")
     var ends: [CInt] = [-1, -1]
     try #require(Glibc.pipe(&ends) == 0)
-    try Descriptor.write("words", to: ends[1])
-    close(ends[1])
-    defer { close(ends[0]) }
-    #expect(try SmallFile("/dev/fd/\(ends[0])", limit: 5, waits: true).text == "words")
+    defer { for end in ends { close(end) } }
+    let cases: [(String, FileStatus.Kind)] = [
+      ("\(place.path)/pipe", .pipe), ("\(place.path)/link", .pipe), ("/dev/fd/\(ends[0])", .pipe),
+      ("/dev/zero", .characterDevice), ("/dev/tty", .characterDevice), ("/dev/full", .characterDevice),
+    ]
+    for (path, kind) in cases {
+      #expect(throws: SmallFile.Failure.refused(.notRegular(kind)), "\(path)") { try SmallFile(path, limit: 5) }
+      #expect(throws: FileRefusal.notRegular(kind), "\(path)") { try RegularFile.open(path) }
+    }
+    let words = "\(FileRefusal.notRegular(.pipe))"
+    #expect(words == "it is a pipe, not a regular file")
+    // A writer that comes now still waits for its reader.
+    #expect(open("\(place.path)/pipe", O_WRONLY | O_NONBLOCK) == -1 && errno == ENXIO)
   }
 
   @Test("bytes are read and written at a position, or where the call before has ended")

@@ -7,6 +7,9 @@ import Primitives
 /// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with what tells that content from another,
 /// so that a later process can go on.
 ///
+/// Another user may have prepared both names, in /tmp for example. So both are regular files of this user that have no other
+/// name, and symbolic links are not followed.
+///
 /// `@unchecked Sendable`: one download uses it, and waits for each call to return.
 package final class PartialDownload: @unchecked Sendable {
   private let path: String
@@ -29,13 +32,13 @@ package final class PartialDownload: @unchecked Sendable {
     self.path = path
     self.source = source
     let descriptor: CInt
-    do {
-      descriptor = try Descriptor.open(path + ".part", O_RDWR | O_CREAT, mode: 0o644)
+    do throws(FileRefusal) {
+      descriptor = try RegularFile.openOwn(path + ".part", O_RDWR, mode: 0o644)
     } catch {
-      throw BywayError.cannotCreate(path + ".part", error)
+      throw Self.refused(path + ".part", error)
     }
     // Two downloads into one file would mix their bytes.
-    guard let file = LockedFile(owning: descriptor), Self.isStillAt(path + ".part", file) else {
+    guard let file = LockedFile(owning: descriptor), Self.isStill(at: path + ".part", descriptor) else {
       throw BywayError(
         .uncreatableFile, "Another download is writing \(path).part: wait until it has finished.", processing: .none)
     }
@@ -45,6 +48,32 @@ package final class PartialDownload: @unchecked Sendable {
     guard let tag, tag.count >= 2, tag[1] == source[...] else { return }
     validator = String(tag[0])
     total = tag.count > 2 ? Int(tag[2]) : nil
+  }
+
+  private static func refused(_ path: String, _ refusal: FileRefusal) -> BywayError {
+    let advice = if case .system = refusal { "" } else { ": remove it, or choose another name" }
+    return .cannotCreate(path, "\(refusal)\(advice)")
+  }
+
+  /// Makes `PATH.part` for a download from the beginning. An older one of this user is removed first. Blocks.
+  /// - Returns: a descriptor, which belongs to the caller.
+  package static func makePart(of path: String) throws(BywayError) -> CInt {
+    removeTag(nextTo: path)
+    do throws(FileRefusal) {
+      return try RegularFile.openOwn(path + ".part", O_WRONLY, isNew: true)
+    } catch {
+      throw refused(path + ".part", error)
+    }
+  }
+
+  /// Gives `PATH.part` its name. Blocks.
+  /// - Parameter descriptor: of `PATH.part`. Another process may have put another file in its place.
+  package static func rename(partOf path: String, _ descriptor: CInt) throws(BywayError) {
+    guard isStill(at: path + ".part", descriptor) else {
+      throw .cannotCreate(path, "another program has replaced \(path).part")
+    }
+    guard Glibc.rename(path + ".part", path) == 0 else { throw .cannotWrite(path, .last) }
+    removeTag(nextTo: path)
   }
 
   /// Leaves next to `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
@@ -109,10 +138,8 @@ package final class PartialDownload: @unchecked Sendable {
   /// Puts it in its place.
   func complete() async throws -> Int {
     try await onThread {
-      guard fsync(self.file.descriptor) == 0, rename(self.partPath, self.path) == 0 else {
-        throw BywayError.cannotWrite(self.path, .last)
-      }
-      unlink(self.tagPath)
+      guard fsync(self.file.descriptor) == 0 else { throw BywayError.cannotWrite(self.path, .last) }
+      try Self.rename(partOf: self.path, self.file.descriptor)
     }
     return size
   }
@@ -121,24 +148,28 @@ package final class PartialDownload: @unchecked Sendable {
     try await NIOThreadPool.singleton.runIfActive(body)
   }
 
-  /// The download that held the lock before may have put the file in its place.
-  private static func isStillAt(_ path: String, _ file: LockedFile) -> Bool {
-    guard let named = try? FileStatus(of: path), let opened = try? FileStatus(of: file.descriptor) else { return false }
+  /// Whether the name leads to the file that is open: the download that held the lock before may have put it in its place.
+  private static func isStill(at path: String, _ descriptor: CInt) -> Bool {
+    guard let named = try? FileStatus(of: path, followsLinks: false), let opened = try? FileStatus(of: descriptor)
+    else {
+      return false
+    }
     return named.identity == opened.identity
   }
 
   /// The first line of a short file.
   private static func line(in path: String) -> String? {
-    (try? SmallFile(path, limit: 8192))?.text?.split(separator: "\n").first.map(String.init)
+    guard let file = try? SmallFile(path, limit: 8192), file.status.owner == geteuid() else { return nil }
+    return file.text?.split(separator: "\n").first.map(String.init)
   }
 
   private static func write(_ line: String, to path: String) throws {
-    do throws(SystemError) {
-      let descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    do throws(FileRefusal) {
+      let descriptor = try RegularFile.openOwn(path, O_WRONLY, isNew: true)
       defer { close(descriptor) }
-      try Descriptor.write(line + "\n", to: descriptor)
+      try FileRefusal.wrapping { () throws(SystemError) in try Descriptor.write(line + "\n", to: descriptor) }
     } catch {
-      throw BywayError.cannotWrite(path, error)
+      throw refused(path, error)
     }
   }
 }

@@ -8,8 +8,13 @@ extension BywayError {
 
   package static func cannotRead(_ path: String, _ error: SystemError) -> BywayError { cannotRead(path, "\(error)") }
 
+  /// - Parameter reason: follows a colon.
+  package static func cannotCreate(_ path: String, _ reason: String) -> BywayError {
+    BywayError(.uncreatableFile, "Cannot create \(path): \(reason).", processing: .none)
+  }
+
   package static func cannotCreate(_ path: String, _ error: SystemError) -> BywayError {
-    BywayError(.uncreatableFile, "Cannot create \(path): \(error).", processing: .none)
+    cannotCreate(path, "\(error)")
   }
 
   package static func cannotWrite(_ path: String, _ error: SystemError) -> BywayError {

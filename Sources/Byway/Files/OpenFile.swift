@@ -2,7 +2,7 @@ import Glibc
 package import NIOCore
 package import Primitives
 
-/// A regular file, open for reading; closed with its last reference.
+/// A regular file, open for reading. The last reference closes it.
 ///
 /// Reads name their position and share none, so that several bodies can be read from one file at once. They block: not
 /// for event loops.
@@ -16,15 +16,13 @@ package final class OpenFile: Sendable {
   package var size: Int { status.size }
 
   /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
-  package convenience init(_ path: String) throws {
-    let descriptor: CInt
-    do {
-      // A pipe without a writer would hold the caller up.
-      descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+  package init(_ path: String) throws {
+    do throws(FileRefusal) {
+      (descriptor, status) = try RegularFile.open(path)
     } catch {
-      throw BywayError.cannotRead(path, error)
+      throw BywayError.cannotRead(path, "\(error)")
     }
-    try self.init(owning: descriptor, path: path)
+    self.path = path
   }
 
   /// - Parameter descriptor: closed by this object, also where this fails.
@@ -37,7 +35,7 @@ package final class OpenFile: Sendable {
     }
     guard status.kind == .regular else {
       close(descriptor)
-      throw BywayError.cannotRead(path, "it is not a regular file")
+      throw BywayError.cannotRead(path, "\(FileRefusal.notRegular(status.kind))")
     }
     self.descriptor = descriptor
     self.path = path

@@ -18,7 +18,6 @@ struct CheckCommand: ParsableCommand {
   init() {}
 
   func run() throws {
-    // A pipe can be read once.
     let text = try TextFile.read(file, ofUser: true)
     switch try kind(of: text) {
     case .gateway: try check(GatewayCommand.self, text)

@@ -15,10 +15,10 @@ struct OptionCheck {
     self.run = run
   }
 
-  /// Of a file that is read at the start. A pipe can be read once, and that is for the start to do.
+  /// A check of a file that is read at the start.
   static func reading(_ option: String, _ path: String?, _ read: @escaping (String) throws -> Void) -> [OptionCheck] {
     guard let path else { return [] }
-    return [OptionCheck(option) { if (try? FileStatus(of: path).kind) != .pipe { try read(path) } }]
+    return [OptionCheck(option) { try read(path) }]
   }
 
   static func writing(file path: String?, _ option: String) -> [OptionCheck] {

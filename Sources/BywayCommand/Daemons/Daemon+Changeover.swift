@@ -52,7 +52,9 @@ extension Daemon {
   private func prepare(
     _ plan: DaemonPlan<Command>.Member, named name: String, after predecessor: Running?
   ) async throws -> Step {
-    let interception = try plan.options.interception(of: plan.configuration, with: files)
+    let interception = try await FileWork.run { [files] in
+      try plan.options.interception(of: plan.configuration, with: files)
+    }
     let configuration = plan.configuration.adding(interception, observation, tally)
     let held = Set(running.flatMap(\.places))
     let member = try predecessor?.member ?? Member.make(configuration)
@@ -85,7 +87,7 @@ extension Daemon {
       }
     }
     if problems.isEmpty, stopping == nil {
-      do { try files.begin() } catch { problems.append(error.asFailure) }
+      do { try await FileWork.run { [files] in try files.begin() } } catch { problems.append(error.asFailure) }
     }
     if stopping != nil, problems.isEmpty { problems.append(CommandFailure(.unavailable, "It is stopping.")) }
     if !problems.isEmpty {

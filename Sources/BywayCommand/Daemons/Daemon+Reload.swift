@@ -31,7 +31,7 @@ extension Daemon {
   private func reloadOnce() async -> ReloadResult {
     let plan: DaemonPlan<Command>
     do {
-      plan = try await Self.read(source)
+      plan = try await source.readChecked()
     } catch {
       return refused((error as? ConfigurationErrors)?.failures ?? [error.asFailure])
     }
@@ -50,13 +50,6 @@ extension Daemon {
         metadata: ["reason": "\(failure.message)"])
     }
     return .refused(failures)
-  }
-
-  /// Away from the actor: a file may be long, and who asks for the status or wants to stop does not wait for that.
-  @concurrent private static func read(_ source: DaemonPlan<Command>.Source) async throws -> DaemonPlan<Command> {
-    let plan = try source.read()
-    try plan.check(source.transports)
-    return plan
   }
 
   /// Options that have changed and count at the next start only.

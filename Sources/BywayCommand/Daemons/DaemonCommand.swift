@@ -141,8 +141,7 @@ extension DaemonCommand {
     let name = try file.name(of: Member.kind)
     let service = DaemonService { manager in
       // After the signals are taken: who asks for a reload meanwhile gets it.
-      let plan = try source.read()
-      try plan.check(source.transports)
+      let plan = try await source.readChecked()
       plan.daemon.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)
     }

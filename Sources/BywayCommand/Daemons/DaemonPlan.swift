@@ -38,14 +38,23 @@ extension DaemonPlan.Source {
     return settings.last { $0.name == "log-format" }.flatMap { LogFormat(rawValue: $0.value) }
   }
 
-  /// The command line does not change; what it names may have.
+  /// Reads the plan and the files that it names, and checks what a start needs, on another thread.
+  func readChecked() async throws -> DaemonPlan {
+    try await FileWork.run {
+      let plan = try read()
+      try plan.check(transports)
+      return plan
+    }
+  }
+
+  /// Reads the plan again: the command line stays the same, and the files may have changed.
   func read() throws -> DaemonPlan {
     try read(given: Command.parse(arguments))
   }
 
   /// - Parameters:
   ///   - command: what the arguments alone say.
-  ///   - text: of the file, where that was read before: a pipe can be read once.
+  ///   - text: of the file, where that was read before: it may change between two readings.
   /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` where there is no such file.
   func read(given command: Command, text: String? = nil) throws -> DaemonPlan {
     guard let path = file else {

@@ -46,14 +46,16 @@ struct DaemonService<Served: Service>: Sendable {
     let service = try await start(manager)
     ResidentMemory.releaseStartUp()
     for notice in await service.readyNotices {
-      try? Descriptor.write(notice.bytes(LogLevels.currentFormat, at: .now()), to: STDERR_FILENO)
+      try? Descriptor.write(
+        notice.bytes(LogLevels.currentFormat, at: .now(), isSeen: StandardStream.error.isTerminal), to: STDERR_FILENO)
     }
     manager.ready(status: await service.statusLine)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         for await request in requests {
           switch request {
-          case .reload: _ = await service.reload()
+          // The service has the reload. The end of this process does not wait for a file that cannot be read.
+          case .reload: Task { await service.reload() }
           case .reopenFiles: await service.reopenFiles()
           case .nothing(let signal): logger.notice("\(signal) is ignored: it means nothing to this program.")
           case .stop: break

@@ -7,7 +7,7 @@ enum FuturePlace {
   static func check(file path: String) throws(CommandFailure) {
     switch try? FileStatus(of: path).kind {
     case .folder: throw failure(path, EISDIR)
-    case nil: try check(access: parent(of: path), W_OK | X_OK, for: path)
+    case nil: try check(access: SharedPlace.parent(of: path), W_OK | X_OK, for: path)
     default: try check(access: path, W_OK, for: path)
     }
   }
@@ -16,20 +16,13 @@ enum FuturePlace {
   static func check(folder path: String) throws(CommandFailure) {
     switch try? FileStatus(of: path).kind {
     case .folder: try check(access: path, W_OK | X_OK, for: path)
-    case nil: try check(access: parent(of: path), W_OK | X_OK, for: path)
+    case nil: try check(access: SharedPlace.parent(of: path), W_OK | X_OK, for: path)
     default: throw failure(path, ENOTDIR)
     }
   }
 
   private static func check(access path: String, _ mode: CInt, for wanted: String) throws(CommandFailure) {
     if access(path, mode) != 0 { throw failure(wanted, errno) }
-  }
-
-  private static func parent(of path: String) -> String {
-    var path = path[...]
-    while path.count > 1, path.last == "/" { path.removeLast() }
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   private static func failure(_ path: String, _ code: CInt) -> CommandFailure {

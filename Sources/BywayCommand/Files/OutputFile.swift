@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// Where a response's body goes: standard output, or a file that appears under its name only when it is complete.
+/// The output that a response's body goes to: standard output, or a file that appears under its name only when it is complete.
 ///
 /// Until then it is `FILE.part`, which stays behind where the body was cut short.
 final class OutputFile {
@@ -62,10 +62,8 @@ final class OutputFile {
 
   /// The body is complete: the file takes its name.
   func finish() throws {
-    guard case .file(let path) = target, let writingPath else { return }
-    _ = try open()
-    if rename(writingPath, path) != 0 { throw Self.notCreated(path, errno) }
-    PartialDownload.removeTag(nextTo: path)
+    guard case .file(let path) = target else { return }
+    try PartialDownload.rename(partOf: path, try open())
   }
 
   private var writingPath: String? {
@@ -78,17 +76,36 @@ final class OutputFile {
 
   private func open() throws -> CInt {
     if let descriptor { return descriptor }
-    let path = writingPath ?? ""
-    // It never stands next to bytes that it does not belong to.
-    if case .file(let path) = target { PartialDownload.removeTag(nextTo: path) }
-    do {
-      let opened = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
-      descriptor = opened
-      return opened
-    } catch {
-      throw Self.notCreated(path, error.code)
+    let opened =
+      switch target {
+      case .standardOutput: STDOUT_FILENO
+      case .special(let path): try Self.openSpecial(path)
+      case .file(let path): try PartialDownload.makePart(of: path)
+      }
+    descriptor = opened
+    return opened
+  }
+
+  /// Waits for a reader of a pipe, for a while.
+  private static func openSpecial(_ path: String) throws -> CInt {
+    let start = ContinuousClock.now
+    while true {
+      do throws(FileRefusal) {
+        return try SharedPlace.open(path, O_WRONLY, mode: 0o666)
+      } catch {
+        guard error == .system(SystemError(code: ENXIO)) else {
+          throw CommandFailure(.cannotCreate, "Cannot create \(path): \(error).")
+        }
+      }
+      guard ContinuousClock.now - start < patience else {
+        throw CommandFailure(.cannotCreate, "Cannot write to \(path): no program has read from this pipe for 30 s.")
+      }
+      try Task.checkCancellation()
+      usleep(20_000)
     }
   }
+
+  private static let patience = Duration.seconds(30)
 
   private static func notCreated(_ path: String, _ code: CInt) -> CommandFailure {
     CommandFailure(.cannotCreate, "Cannot create \(path): \(SystemError(code: code)).")

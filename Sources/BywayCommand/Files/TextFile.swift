@@ -1,15 +1,20 @@
 import Primitives
 
-/// Small files that people write.
+/// Readers of small files that people write.
 enum TextFile {
   private static let limit = 1 << 20
 
-  /// - Parameter ofUser: others may not be able to write it, because it makes this program do things.
+  /// - Parameter ofUser: refuses a file that others can write, because it makes this program do things.
   /// - Throws: ``CommandFailure`` where it cannot be read, is too large, or is not UTF-8.
   static func read(_ path: String, ofUser: Bool = false) throws(CommandFailure) -> String {
     let file: SmallFile
     do {
-      file = try SmallFile(path, limit: limit, waits: true)
+      file = try SmallFile(path, limit: limit)
+    } catch .refused(.notRegular(.pipe)) {
+      throw CommandFailure(
+        .noInput,
+        "Cannot read \(path): it is a pipe, and a later start or reload would wait for a program to write to it. Write its "
+          + "content to a file.")
     } catch .tooLarge {
       throw CommandFailure(.noInput, "\(path) is larger than 1 MiB: that is not a configuration file.")
     } catch {

@@ -12,15 +12,15 @@ struct AccessLogFile {
   /// - Throws: ``CommandFailure`` where it cannot be opened.
   init(_ path: String, of option: String = "--access-log") throws {
     self.path = path == "-" ? nil : path
-    do throws(SystemError) {
-      descriptor = try self.path.map(Self.open) ?? STDOUT_FILENO
+    do throws(FileRefusal) {
+      descriptor = if let path = self.path { try Self.open(path) } else { STDOUT_FILENO }
     } catch {
       throw CommandFailure(.cannotCreate, "\(option) \(path): it cannot be opened: \(error).")
     }
   }
 
   /// - Throws: where it cannot be opened; lines go on to the old one.
-  mutating func reopen() throws(SystemError) {
+  mutating func reopen() throws(FileRefusal) {
     guard let path else { return }
     let opened = try Self.open(path)
     close(descriptor)
@@ -63,9 +63,9 @@ struct AccessLogFile {
 
   private static let newline = UInt8(ascii: "\n")
 
-  private static func open(_ path: String) throws(SystemError) -> CInt {
-    // A pipe that nobody reads is an error, and not something to wait for; afterwards a reader is waited for.
-    let descriptor = try Descriptor.open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, mode: 0o640)
+  private static func open(_ path: String) throws(FileRefusal) -> CInt {
+    // A pipe without a reader is an error. Later, a write waits for the reader.
+    let descriptor = try SharedPlace.open(path, O_WRONLY | O_APPEND, mode: 0o640)
     let flags = fcntl(descriptor, F_GETFL)
     if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) }
     return descriptor

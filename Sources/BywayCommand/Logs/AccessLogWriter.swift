@@ -28,7 +28,7 @@ final class AccessLogWriter: @unchecked Sendable {
   }
 
   func reopen() {
-    do throws(SystemError) {
+    do throws(FileRefusal) {
       try file.reopen()
     } catch {
       logger.error(

@@ -95,7 +95,7 @@ private final class AuditLogWriter: @unchecked Sendable {
   }
 
   func reopen() {
-    do throws(SystemError) {
+    do throws(FileRefusal) {
       try file.reopen()
     } catch {
       logger.error("The audit log cannot be opened again; lines go to the old file", metadata: ["reason": "\(error)"])

@@ -35,7 +35,7 @@ struct ManualCommand: ParsableCommand {
 
   private func write(_ text: String, to path: String) throws(CommandFailure) {
     do {
-      let descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+      let descriptor = try SharedPlace.open(path, O_WRONLY | O_TRUNC, mode: 0o666)
       defer { close(descriptor) }
       try Descriptor.write(ByteBuffer(string: text), to: descriptor)
     } catch {

@@ -108,7 +108,6 @@ struct UserOptions: ParsableArguments {
     return host.lowercased() == "localhost" || host.hasPrefix("127.") || ["::1", "[::1]"].contains(host)
   }
 
-  /// A pipe is refused: at the next reload nobody may write to it.
   private static func read(_ path: String, _ option: String, isSecret: Bool = false) throws -> String {
     try OptionValue.of(option) {
       let file: SmallFile

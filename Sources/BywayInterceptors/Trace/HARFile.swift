@@ -73,10 +73,10 @@ public final class HARFile: TraceRecorder {
     self.logger = logger
     httpVersion = "HTTP/\(framing.rawValue)"
     file = Mutex(File(position: Self.head.utf8.count))
-    do {
-      descriptor = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
+    do throws(FileRefusal) {
+      descriptor = try SharedPlace.open(path, O_WRONLY, mode: 0o600)
     } catch {
-      throw BywayError.cannotCreate(path, error)
+      throw BywayError.cannotCreate(path, "\(error)")
     }
   }
 

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What the system knows of a file (stat(2)), symbolic links followed.
+/// The status of a file (stat(2)).
 package struct FileStatus: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
-    case regular, folder, characterDevice, socket, pipe, other
+    case regular, folder, characterDevice, socket, pipe, symbolicLink, other
   }
 
   package let kind: Kind
@@ -18,15 +18,20 @@ package struct FileStatus: Sendable, Hashable {
   package let identity: Identity
   /// The number of the device that it stands for.
   package let deviceNumber: UInt64
+  /// The number of its names.
+  package let links: Int
+  /// Of a folder: in it only its owner, and that of a file, can remove the file.
+  package let isSticky: Bool
 
   package struct Identity: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64
   }
 
-  package init(of path: String) throws(SystemError) {
+  /// - Parameter followsLinks: `false`: of a symbolic link itself.
+  package init(of path: String, followsLinks: Bool = true) throws(SystemError) {
     var status = stat()
-    try SystemError.check(stat(path, &status))
+    try SystemError.check(followsLinks ? stat(path, &status) : lstat(path, &status))
     self.init(status)
   }
 
@@ -45,6 +50,7 @@ package struct FileStatus: Sendable, Hashable {
       case S_IFCHR: .characterDevice
       case S_IFSOCK: .socket
       case S_IFIFO: .pipe
+      case S_IFLNK: .symbolicLink
       default: .other
       }
     size = Int(status.st_size)
@@ -54,5 +60,10 @@ package struct FileStatus: Sendable, Hashable {
     modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
     identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     deviceNumber = UInt64(status.st_rdev)
+    links = Int(status.st_nlink)
+    isSticky = status.st_mode & S_ISVTX != 0
   }
+
+  /// It is /dev/null, under whatever name.
+  package var isNull: Bool { kind == .characterDevice && deviceNumber == 0x103 }
 }

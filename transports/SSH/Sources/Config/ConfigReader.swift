@@ -106,7 +106,7 @@ struct ConfigReader {
       file = try SmallFile(path, limit: Self.fileLimit)
     } catch .missing where kind != .named || isIncluded {
       return nil
-    } catch .system(SystemError(code: EACCES)) where kind == .system || isIncluded {
+    } catch .refused(.system(SystemError(code: EACCES))) where kind == .system || isIncluded {
       return nil
     } catch {
       throw problem("Cannot read \(path): \(error)", "check config= in the address, or the file.")

@@ -9,17 +9,17 @@ extension SmallFile {
       // Only the last folder, as ~/.ssh; whatever is wrong with it shows when the file is opened.
       mkdir(String(path[..<slash]), 0o700)
     }
-    do throws(SystemError) {
-      let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, mode: 0o600)
+    do throws(FileRefusal) {
+      let descriptor = try SharedPlace.open(path, O_RDWR | O_APPEND, mode: 0o600)
       defer { close(descriptor) }
       let size = lseek(descriptor, 0, SEEK_END)
       var last: UInt8 = 0x0A
-      if size > 0, pread(descriptor, &last, 1, size - 1) < 0 { throw .last }
+      if size > 0, pread(descriptor, &last, 1, size - 1) < 0 { throw .system(.last) }
       let text = Array("\(last == 0x0A ? "" : "\n")\(line)\n".utf8)
       let count = write(descriptor, text, text.count)
-      guard count == text.count else { throw count < 0 ? .last : SystemError(code: ENOSPC) }
+      guard count == text.count else { throw .system(count < 0 ? .last : SystemError(code: ENOSPC)) }
     } catch {
-      throw error.code == ENOENT || error.code == ENOTDIR ? .missing : .system(error)
+      throw SmallFile.Failure(error)
     }
   }
 }

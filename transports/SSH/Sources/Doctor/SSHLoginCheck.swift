@@ -69,7 +69,7 @@ struct SSHLoginCheck: Check {
     switch obstacle {
     case .file(let path, .exposed):
       Diagnosis(.exposedKey, "\(obstacle)", command: "chmod 600 \(ShellWord.of(path))")
-    case .file(let path, .file(.system(let problem))) where problem.code == EACCES:
+    case .file(let path, .file(.refused(.system(let problem)))) where problem.code == EACCES:
       Diagnosis(.noPermission, "\(obstacle)", command: "ls -l \(ShellWord.of(path))")
     case .file(_, .file(.missing)):
       Diagnosis(.noKeyFile, "The key file \(obstacle) Correct identity= in the link, or IdentityFile in ~/.ssh/config.")
