@@ -1,35 +1,77 @@
 import Primitives
 
-/// JSON as it stands in a record: perhaps cut off, perhaps no JSON at all.
-enum JSONText {
+/// JSON as it stands in a record: perhaps cut off, perhaps no JSON at all. The work grows with the length only.
+struct JSONText {
+  /// Strings in strings. Text that is wrapped more often than that hides something.
+  private static let depthLimit = 6
+
+  private let isSecret: (String) -> Bool
+  /// The text of a string, changed; `nil` where it has no secret and is not JSON.
+  private let changedText: (ArraySlice<UInt8>) -> [UInt8]?
+
   /// Puts ``Trace/Redaction/mark`` in the place of every value, whatever it is, whose name is a secret's.
-  static func replacing(in bytes: [UInt8], where isSecret: (String) -> Bool) -> [UInt8] {
+  /// - Parameters:
+  ///   - isSecret: of a member's name.
+  ///   - changedText: what else may be in a string, of XML for example.
+  /// - Returns: `nil` where there is none.
+  static func replacing(
+    in bytes: [UInt8], where isSecret: @escaping (String) -> Bool,
+    changedText: @escaping (ArraySlice<UInt8>) -> [UInt8]? = { _ in nil }
+  ) -> [UInt8]? {
+    JSONText(isSecret: isSecret, changedText: changedText).changed(bytes, depth: 0)
+  }
+
+  private func changed(_ bytes: [UInt8], depth: Int) -> [UInt8]? {
     var result: [UInt8] = []
+    var copied = 0
+    func replace(_ range: Range<Int>, with new: some Collection<UInt8>) {
+      result += bytes[copied..<range.lowerBound]
+      result += new
+      copied = range.upperBound
+    }
     var index = 0
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\"") else {
-        result.append(bytes[index])
-        index += 1
-        continue
-      }
-      let end = endOfString(bytes, from: index)
-      let text = name(bytes[(index + 1)..<max(index + 1, end - 1)])
-      result += bytes[index..<end]
+    while let start = bytes[index...].firstIndex(of: UInt8(ascii: "\"")) {
+      let end = Self.endOfString(bytes, from: start)
+      let isClosed = end - start > 1 && end <= bytes.count && bytes[end - 1] == UInt8(ascii: "\"")
+      let content = bytes[(start + 1)..<max(start + 1, isClosed ? end - 1 : end)]
       index = end
       // A string is a name where a colon follows.
-      let value = bytes[index...].firstIndex { !" \t\r\n:".utf8.contains($0) } ?? bytes.count
-      guard bytes[index..<value].contains(UInt8(ascii: ":")), isSecret(text), value < bytes.count else { continue }
-      result += bytes[index..<value]
-      result += "\"\(Trace.Redaction.mark)\"".utf8
-      index = endOfValue(bytes, from: value)
+      let value = bytes[end...].firstIndex { !" \t\r\n:".utf8.contains($0) } ?? bytes.count
+      let isName = bytes[end..<value].contains(UInt8(ascii: ":"))
+      if let new = changedContent(content, depth: depth) { replace(content.startIndex..<content.endIndex, with: new) }
+      guard isName, value < bytes.count, isSecret(Self.name(content)) else { continue }
+      index = Self.endOfValue(bytes, from: value)
+      replace(value..<index, with: "\"\(Trace.Redaction.mark)\"".utf8)
     }
+    if copied == 0 { return nil }
+    result += bytes[copied...]
     return result
   }
 
+  /// A string may hold a text of its own, JSON again for example.
+  private func changedContent(_ content: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
+    let mayBeJSON = Self.hasEscapedQuote(content)
+    guard mayBeJSON || content.contains(UInt8(ascii: "<")) || content.contains(UInt8(ascii: "\\")) else { return nil }
+    let plain = JSONEscapes.decoded(content)
+    if mayBeJSON {
+      guard depth < Self.depthLimit else { return Array(Trace.Redaction.mark.utf8) }
+      if let new = changed(plain, depth: depth + 1) { return JSONEscapes.encoded(new) }
+    }
+    return changedText(plain[...]).map(JSONEscapes.encoded)
+  }
+
+  private static func hasEscapedQuote(_ content: ArraySlice<UInt8>) -> Bool {
+    var index = content.startIndex
+    while let slash = content[index...].firstIndex(of: UInt8(ascii: "\\")), slash + 1 < content.endIndex {
+      if content[slash + 1] == UInt8(ascii: "\"") || content[slash...].starts(with: "\\u0022".utf8) { return true }
+      index = slash + 2
+    }
+    return false
+  }
+
   /// An escape may hide it (RFC 8259 §7).
-  private static func name(_ bytes: ArraySlice<UInt8>) -> String {
-    let text = String(decoding: bytes, as: UTF8.self)
-    return bytes.contains(UInt8(ascii: "\\")) ? JSON(parsing: "\"\(text)\"")?.text ?? text : text
+  private static func name(_ content: ArraySlice<UInt8>) -> String {
+    String(decoding: content.contains(UInt8(ascii: "\\")) ? JSONEscapes.decoded(content)[...] : content, as: UTF8.self)
   }
 
   private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {

@@ -185,6 +185,16 @@ import TransportTestSupport
       (#"{"secret":["hid"#, #"{"secret":"[redacted]""#), ("no json \" at", "no json \" at"),
       (#"{"access_\u0074oken":"hidden"}"#, #"{"access_\u0074oken":"[redacted]"}"#),
       (#"{"code":"invalidRequest"}"#, #"{"code":"invalidRequest"}"#),
+      (#"{"a":"{\"password\":\"hidden\",\"b\":1}","c":2}"#, #"{"a":"{\"password\":\"[redacted]\",\"b\":1}","c":2}"#),
+      (
+        #"["{\"a\":\"{\\\"token\\\":\\\"hidden\\\"}\"}"]"#,
+        #"["{\"a\":\"{\\\"token\\\":\\\"[redacted]\\\"}\"}"]"#
+      ),
+      (#"{"a":"{\u0022pin\u0022:1}"}"#, #"{"a":"{\"pin\":\"[redacted]\"}"}"#),
+      (#"{"{\"secret\":\"hidden\"}":1}"#, #"{"{\"secret\":\"[redacted]\"}":1}"#),
+      (#"{"a":"{\"secret\":\"hid"#, #"{"a":"{\"secret\":\"[redacted]\""#),
+      (#"{"a":"say \"shown\"","b":"c\\"}"#, #"{"a":"say \"shown\"","b":"c\\"}"#),
+      (#"{"a":"<b><Password>hidden</Password></b>"}"#, #"{"a":"<b><Password>[redacted]</Password></b>"}"#),
     ])
   func json(_ text: String, _ shown: String) async throws {
     let lines = TraceLines()
@@ -205,6 +215,14 @@ import TransportTestSupport
         "data: it\"s\ndata: {\"token\":\"[redacted]\"}\n\n"
       ),
       ("application/x-ndjson", "{\"a\":1}\n{\"pin\":2}\n", "{\"a\":1}\n{\"pin\":\"[redacted]\"}\n"),
+      ("application/xml", "<a><Password>hidden</Password></a>", "<a><Password>[redacted]</Password></a>"),
+      ("application/soap+xml", "<s:Pin n='1'>hidden</s:Pin>", "<s:Pin n='1'>[redacted]</s:Pin>"),
+      (
+        "text/plain", " <?xml version='1.0'?>\n<token\n>hidden\n</token>",
+        " <?xml version='1.0'?>\n<token\n>[redacted]</token>"
+      ),
+      ("text/plain", "data: <pin>hidden</pin>\nx < y", "data: <pin>[redacted]</pin>\nx < y"),
+      ("text/html", "<token>shown</token>", "<token>shown</token>"),
       ("text/plain", "a {brace}\nand \"text\"", "a {brace}\nand \"text\""),
       ("image/png", #"{"token":"shown"}"#, #"{"token":"shown"}"#),
     ])
