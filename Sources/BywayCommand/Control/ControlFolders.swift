@@ -16,20 +16,27 @@ enum ControlFolders {
   /// Where a daemon of this name puts its socket, and has made the folder for it; `nil` where there is no place.
   /// - Throws: ``CommandFailure`` where there is one that cannot be used.
   static func own(_ name: String) throws(CommandFailure) -> Place? {
-    // systemd has made it, and gives several separated by colons.
-    if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first {
-      return Place(name: name, socket: "\(folder)/\(socketName)")
-    }
-    guard let base = userBase else { return nil }
     do {
+      // systemd has made it, and gives several separated by colons.
+      if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init) {
+        guard folder.hasPrefix("/"), try TrustedFolder.existing(folder) != nil else {
+          throw CommandFailure(
+            .cannotCreate,
+            "RUNTIME_DIRECTORY is \(folder.visible): it must be the absolute path of a folder that exists.")
+        }
+        return Place(name: name, socket: "\(folder)/\(socketName)")
+      }
+      guard let base = userBase else { return nil }
       _ = try TrustedFolder("\(base)/\(name)", making: .all)
+      return Place(name: name, socket: "\(base)/\(name)/\(socketName)")
+    } catch let failure as CommandFailure {
+      throw failure
     } catch {
-      throw CommandFailure(.cannotCreate, error.message)
+      throw CommandFailure(.cannotCreate, BywayError(error).message)
     }
-    return Place(name: name, socket: "\(base)/\(name)/\(socketName)")
   }
 
-  /// What a daemon leaves that ends.
+  /// Removes the folder of a daemon that ends.
   static func leave(_ place: Place) {
     guard let userBase, place.socket.hasPrefix(userBase) else { return }
     rmdir(String(place.socket.dropLast(socketName.count + 1)))

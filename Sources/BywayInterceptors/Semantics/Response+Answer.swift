@@ -2,16 +2,20 @@ import Byway
 import HTTPTypes
 
 extension Response {
-  /// An answer made here, in the form that one from an origin has: without a body where HTTP knows none, and with its
-  /// length where that is known (RFC 9110 §6.4.1, §8.6).
+  /// An answer made here, in the form that one from an origin has: without a body where HTTP allows none, and with its
+  /// length where that is known (RFC 9110 §6.4.1, §8.6, §15.3.6).
   func answering(_ request: HTTPRequest) -> Response {
     var answer = self
     let code = status.code
+    let isReset = code == 205
     let isBodiless = code == 204 || code == 304 || code < 200
-    if !isBodiless, request.method != .connect, let length = body.length, fields[.contentLength] == nil {
+    if isReset {
+      answer.head.headerFields[.contentLength] = "0"
+      answer.head.headerFields[.contentType] = nil
+    } else if !isBodiless, request.method != .connect, let length = body.length, fields[.contentLength] == nil {
       answer.head.headerFields[.contentLength] = String(length)
     }
-    if isBodiless || request.method == .head { answer.body = .empty }
+    if isBodiless || isReset || request.method == .head { answer.body = .empty }
     return answer
   }
 }

@@ -34,8 +34,9 @@ package struct UserHeader: Sendable, Hashable {
     case notAName
   }
 
-  /// Takes it off, and whatever programs behind a gateway of the web's first days would take for it: in their environment
-  /// `X_Remote_User` and `X-Remote-User` are one variable (RFC 3875 §4.1.18).
+  /// Takes the field off, and each field that a program behind CGI or WSGI would take for it. In their environment
+  /// `X-Remote-User`, `X_Remote_User` and `x.remote.user` are one variable (RFC 3875 §4.1.18): servers write `_` for each
+  /// character that is neither a letter nor a digit.
   func take(from fields: inout FieldSection) -> Reading {
     var values: [String?] = []
     var isForeign = false
@@ -73,9 +74,9 @@ package struct UserHeader: Sendable, Hashable {
 
   private static func folded(_ byte: UInt8) -> UInt8 {
     switch byte {
-    case UInt8(ascii: "_"): UInt8(ascii: "-")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-    default: byte
+    default: UInt8(ascii: "-")
     }
   }
 }

@@ -243,7 +243,9 @@ import Testing
     func ask(_ fields: String, of device: String = "printer") async throws -> String {
       try await house.exchange("GET / HTTP/1.1\r\nHost: \(device).devices.example\r\n\(fields)")
     }
-    let answer = try await ask("x-remote-USER: alice\r\nX_Remote_User: root\r\nAuthorization: Bearer own")
+    let answer = try await ask(
+      "x-remote-USER: alice\r\nX_Remote_User: root\r\nx.remote.user: root\r\nX~Remote!User: root\r\nAuthorization: Bearer own"
+    )
     #expect(answer.contains("this is the printer") && answer.contains("Bearer own"), "\(answer)")
     #expect(!answer.lowercased().contains("remote"), "\(answer)")
     let login = try await ask(
