@@ -1,16 +1,23 @@
 import Byway
+import BywayInterceptors
 import HTTPTypes
 import NIOCore
 import Primitives
 
-/// What who has the token may ask for.
+/// Requests that need the token.
 extension InspectorFeed {
   func allowed(_ request: Request) -> Bool {
     HTTPField.Name("byway-token").map { request.head.headerFields[$0] == token } ?? false
+      || isEvents(request) && Self.parameter("token", of: request) == token
+  }
+
+  /// A browser's EventSource sends no fields of its own.
+  private func isEvents(_ request: Request) -> Bool {
+    request.head.method == .get && request.head.path?.prefix { $0 != "?" } == "/api/events"
   }
 
   static let forbidden = text(
-    "This needs the token of the URL that the command has printed.\n", .forbidden)
+    "This needs the token of the URL that byway status shows, and that the command prints to a terminal.\n", .forbidden)
 
   func act(_ path: [String], _ request: Request) async throws -> Response {
     switch path.first {
@@ -23,13 +30,15 @@ extension InspectorFeed {
     }
     guard let sighting = exchange(path) else { return Self.notFound }
     switch path.dropFirst(2) {
-    case ["stub"]: return Self.text(try StubText.of(view.traced(sighting)), .ok)
+    case ["stub"]:
+      let text = try StubText.of(view.traced(sighting))
+      return answer(request, "text/plain; charset=utf-8") { FeedAnswer.one(ByteBuffer(string: text)) }
     case ["resend"]:
       guard let send = actions.send else { return Self.text("Only a proxy sends requests again.\n", .notImplemented) }
-      let changes = try ResendChanges(String(buffer: try await Self.body(of: request)))
+      let changes = try ResendChanges(String(buffer: try await Self.body(of: request, upTo: Self.mostChanged)))
       let next = inspector.read(\.nextID)
       try resending.begin(try changes.request(from: sighting), at: sighting.record.listener, send)
-      return try await sent(from: next, instead: sighting.id)
+      return try await sent(request, from: next, instead: sighting.id)
     default: return Self.notFound
     }
   }
@@ -40,6 +49,7 @@ extension InspectorFeed {
       case .refused: .serviceUnavailable
       case .invalidRequest: .badRequest
       case .timedOut: .requestTimeout
+      case .tooLarge: .contentTooLarge
       default: .conflict
       }
     return text("\(error.message)\n", status)
@@ -52,41 +62,48 @@ extension InspectorFeed {
       return Self.text("Requests cannot be hindered here.\n", .notImplemented)
     }
     if path.count == 2, path[1] == "remove", let id = Int(path[0]) {
-      return hindrances.remove(id) ? Self.json(HindranceText.list(actions)) : Self.notFound
+      return hindrances.remove(id) ? hindranceList(request) : Self.notFound
     }
     guard path.isEmpty else { return Self.notFound }
-    _ = try hindrances.add(HindranceText.hindrance(String(buffer: try await Self.body(of: request))))
-    return Self.json(HindranceText.list(actions))
+    let text = String(buffer: try await Self.body(of: request, upTo: Hindrances.sizeLimit))
+    _ = try hindrances.add(HindranceText.hindrance(text))
+    return hindranceList(request)
+  }
+
+  private func hindranceList(_ request: Request) -> Response {
+    json(request) { [actions] in HindranceText.list(actions) }
   }
 
   private func setLine(_ request: Request) async throws -> Response {
     guard let line = actions.line else {
       return Self.text("There is no emulated line here: byway demo has one.\n", .notImplemented)
     }
-    let json = JSON(parsing: String(buffer: try await Self.body(of: request)))
+    let json = JSON(parsing: String(buffer: try await Self.body(of: request, upTo: Self.mostSet)))
     if let rate = json?["errors"]?.text, !line.setErrorRate(rate) {
       return Self.text(
         "The line has no such rate of errors: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
     }
     if case .bool(let isPulled)? = json?["pulled"] { line.setPulled(isPulled) }
-    return Self.json(HindranceText.list(actions))
+    return hindranceList(request)
   }
 
-  /// Of a request, as JSON.
+  /// Bytes of a request that is to be sent again, as JSON.
   private static let mostChanged = 4 << 20
+  /// Bytes of what is said of a line.
+  private static let mostSet = 4096
   private static let patience = Duration.seconds(30)
 
-  private static func body(of request: Request) async throws -> ByteBuffer {
+  private static func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
     let late = BywayError(.timedOut, "The request's body has not come within 30 s.", processing: .none)
-    return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: mostChanged) }
+    return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: limit) }
   }
 
   /// When it is on its way, it is known.
-  private func sent(from next: Int, instead id: Int) async throws -> Response {
+  private func sent(_ request: Request, from next: Int, instead id: Int) async throws -> Response {
     for _ in 0..<100 {
       if let sighting = inspector.read({ $0.first(from: next, at: Resending.listener) }) {
         inspector.note(sighting.id, resends: id)
-        return Self.json(["id": .number(sighting.id)])
+        return json(request) { ["id": .number(sighting.id)] }
       }
       try await Task.sleep(for: .milliseconds(10))
     }

@@ -7,16 +7,18 @@ import Synchronization
 
 /// What an inspector answers: docs/inspector.md. Safe on any thread.
 package final class InspectorFeed: Sendable {
-  /// Each holds a connection, and has every change written for it.
+  /// Readers of events. Each holds a connection, and has every change written for it.
   private static let readers = 8
-  /// Other answers that have not been read yet.
+  /// Other answers that have not been read yet, of any size.
   private static let answers = 8
+  /// Places of each kind besides, for requests with the token.
+  private static let reserved = 4
 
   let inspector: Inspector
   let view: SightingView
   let links = Mutex(LinkHistory())
-  private let seats = Seats(InspectorFeed.readers)
-  private let answerSeats = Seats(InspectorFeed.answers)
+  private let readerSeats = (all: Seats(InspectorFeed.readers), own: Seats(InspectorFeed.reserved))
+  private let answerSeats = (all: Seats(InspectorFeed.answers), own: Seats(InspectorFeed.reserved))
   let resending = Resending()
   let actions: InspectorActions
   /// Ids of events are of this process only.
@@ -59,14 +61,20 @@ package final class InspectorFeed: Sendable {
   // MARK: Answers
 
   package func respond(to request: Request) async throws -> Response {
+    var response = try await answer(to: request)
+    InspectorPage.secure(&response.head.headerFields)
+    return response
+  }
+
+  private func answer(to request: Request) async throws -> Response {
     let path = request.head.path ?? "/"
     let place = path.prefix { $0 != "?" }
     let segments = place.split(separator: "/")
     switch (request.head.method, segments.first) {
     case (.get, "api") where segments == ["api", "har"]:
-      return allowed(request) ? answer("application/json") { [self] in har() } : Self.forbidden
+      return allowed(request) ? answer(request, "application/json") { [self] in har() } : Self.forbidden
     case (.get, "api") where segments == ["api", "recording"]:
-      return allowed(request) ? recording() : Self.forbidden
+      return allowed(request) ? recording(request) : Self.forbidden
     case (.get, "api"), (.head, "api"): return read(segments.dropFirst().map(String.init), request)
     case (.post, "api"):
       guard allowed(request) else { return Self.forbidden }
@@ -82,28 +90,37 @@ package final class InspectorFeed: Sendable {
 
   private func read(_ path: [String], _ request: Request) -> Response {
     switch path {
-    case ["exchanges"]: return answer("application/json") { [self] in list() }
-    case ["links"]: return Self.json(linkList())
-    case ["hindrances"]: return Self.json(HindranceText.list(actions))
+    case ["exchanges"]: return answer(request, "application/json") { [self] in list() }
+    case ["links"]: return json(request) { [self] in linkList() }
+    case ["hindrances"]: return json(request) { [actions] in HindranceText.list(actions) }
     case ["events"]: return events(request)
     default: break
     }
     guard let sighting = exchange(path) else { return Self.notFound }
     switch path.dropFirst(2) {
     case []:
-      return answer("application/json") { [view] in FeedAnswer.one(ByteBuffer(string: "\(view.detail(sighting))\n")) }
-    case ["request-body"]: return download(.request, of: sighting)
-    case ["response-body"]: return download(.response, of: sighting)
+      return json(request) { [view] in view.detail(sighting) }
+    case ["request-body"]: return download(request, .request, of: sighting)
+    case ["response-body"]: return download(request, .response, of: sighting)
     default: return Self.notFound
     }
   }
 
-  /// What may be long is made when it is read.
-  private func answer(
-    _ type: String, _ more: HTTPFields = [:], _ begin: @escaping @Sendable () -> FeedAnswer.Pieces
+  /// Makes an answer as it is read.
+  func answer(
+    _ request: Request, _ type: String, _ more: HTTPFields = [:], _ begin: @escaping @Sendable () -> FeedAnswer.Pieces
   ) -> Response {
-    guard let seat = answerSeats.take() else { return Self.tooMany }
+    guard let seat = take(answerSeats, request) else { return Self.tooMany }
     return Self.answer(Body(FeedAnswer(seat, begin)), type, .ok, more)
+  }
+
+  func json(_ request: Request, _ value: @escaping @Sendable () -> JSON) -> Response {
+    answer(request, "application/json") { FeedAnswer.one(ByteBuffer(string: "\(value())\n")) }
+  }
+
+  /// Takes a place. A request with the token finds one also where others have taken all of theirs.
+  private func take(_ seats: (all: Seats, own: Seats), _ request: Request) -> Seats.Seat? {
+    allowed(request) ? seats.own.take() ?? seats.all.take() : seats.all.take()
   }
 
   private static let tooMany = text(
@@ -138,19 +155,20 @@ package final class InspectorFeed: Sendable {
   }
 
   private func events(_ request: Request) -> Response {
-    guard let seat = seats.take() else {
+    guard let seat = take(readerSeats, request) else {
       return Self.text("Too many follow the inspector already.\n", .serviceUnavailable, [.retryAfter: "10"])
     }
-    let last = HTTPField.Name("last-event-id").flatMap { request.head.headerFields[$0] } ?? Self.after(request)
+    let last =
+      HTTPField.Name("last-event-id").flatMap { request.head.headerFields[$0] } ?? Self.parameter("after", of: request)
     guard let version = last.map({ version(of: $0) }) ?? 0 else {
       return Self.events(Body("event: reset\ndata: {}\n\n"))
     }
     return Self.events(Body(FeedEvents(self, after: version, seat)))
   }
 
-  private static func after(_ request: Request) -> String? {
+  static func parameter(_ name: String, of request: Request) -> String? {
     let query = (request.head.path ?? "").drop { $0 != "?" }.dropFirst()
-    return query.split(separator: "&").first { $0.hasPrefix("after=") }.map { String($0.dropFirst("after=".count)) }
+    return query.split(separator: "&").first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
   }
 
   private func har() -> FeedAnswer.Pieces {
@@ -167,8 +185,9 @@ package final class InspectorFeed: Sendable {
     }
   }
 
-  private func recording() -> Response {
-    answer("application/octet-stream", [.contentDisposition: "attachment; filename=\"byway.recording\""]) { [self] in
+  private func recording(_ request: Request) -> Response {
+    answer(request, "application/octet-stream", [.contentDisposition: "attachment; filename=\"byway.recording\""]) {
+      [self] in
       var rest = inspector.read(\.all)[...]
       return { [view] in
         while let sighting = rest.popFirst() {
@@ -183,8 +202,6 @@ package final class InspectorFeed: Sendable {
 
   static let notFound = text("There is nothing here: docs/inspector.md lists what there is.\n", .notFound)
 
-  static func json(_ value: JSON) -> Response { answer(Body("\(value)\n"), "application/json", .ok) }
-
   static func text(_ text: String, _ status: HTTPResponse.Status, _ fields: HTTPFields = [:]) -> Response {
     answer(Body(text), "text/plain; charset=utf-8", status, fields)
   }
@@ -192,8 +209,8 @@ package final class InspectorFeed: Sendable {
   private static func events(_ body: Body) -> Response { answer(body, "text/event-stream", .ok) }
 
   /// Never shown as what it says to be: it is a device's.
-  private func download(_ body: Sightings.Body, of sighting: Sighting) -> Response {
-    answer("application/octet-stream", [.contentDisposition: "attachment"]) { [view] in
+  private func download(_ request: Request, _ body: Sightings.Body, of sighting: Sighting) -> Response {
+    answer(request, "application/octet-stream", [.contentDisposition: "attachment"]) { [view] in
       FeedAnswer.one(view.bytes(of: body, sighting))
     }
   }
@@ -205,7 +222,6 @@ package final class InspectorFeed: Sendable {
     fields[.contentType] = type
     fields[.cacheControl] = "no-store"
     fields[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
-    fields[.xContentTypeOptions] = "nosniff"
     return Response(status: status, fields: fields, body: body)
   }
 }

@@ -16,13 +16,27 @@ enum InspectorPage {
       status: .ok,
       fields: [
         .contentType: "\(type); charset=utf-8", .cacheControl: "no-store", .contentSecurityPolicy: policy,
-        .xContentTypeOptions: "nosniff",
-      ], body: Body(ByteBuffer(bytes: bytes)))
+      ], body: Body(bytes))
   }
+
+  /// Adds the fields that keep other pages of the browser away from a response: they cannot embed it, hold its window, have it
+  /// read as another type, or be told its URL.
+  static func secure(_ fields: inout HTTPFields) {
+    fields[.xContentTypeOptions] = "nosniff"
+    for (name, value) in isolation { fields[name] = value }
+  }
+
+  private static let isolation: [(HTTPField.Name, String)] = [
+    ("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"), ("x-frame-options", "DENY"),
+  ].compactMap { name, value in HTTPField.Name(name).map { ($0, value) } }
 
   private static let types = [".html": "text/html", ".css": "text/css", ".js": "text/javascript"]
 
-  private static let files: [String: [UInt8]] = [
+  /// Answers share these bytes.
+  private static let files = sources.mapValues { ByteBuffer(bytes: $0) }
+
+  private static let sources: [String: [UInt8]] = [
     "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
     "act.js": PackageResources.act_js, "body.js": PackageResources.body_js, "chart.js": PackageResources.chart_js,
     "compare.js": PackageResources.compare_js, "copy.js": PackageResources.copy_js,

@@ -1,6 +1,6 @@
 package import Byway
 package import Logging
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 /// Answers requests of this machine's programs with a function, over HTTP/1.1 and HTTP/2: a daemon's control socket, its metrics.
@@ -9,6 +9,10 @@ import NIOPosix
 package final class LocalServer: Sendable {
   /// More than people and their programs need at once.
   private static let connectionLimit = 32
+  /// Streams of one connection of HTTP/2.
+  private static let streamLimit = 16
+  /// For the rest of a request's head: the client is on this machine.
+  private static let headPatience = TimeAmount.seconds(5)
 
   private let acceptor: Acceptor
 
@@ -17,10 +21,12 @@ package final class LocalServer: Sendable {
 
   /// - Parameters:
   ///   - isForAnyone: it answers under any name, to whoever can reach it.
+  ///   - patience: how long a client may read nothing of a response before that is ended.
   ///   - advice: what else to do where it is asked by a name that is not this machine's own; half a sentence.
   /// - Throws: `BywayError` where the address cannot be listened on.
   package static func start(
-    on listen: Link, isForAnyone: Bool = false, advice: String? = nil, logger: Logger,
+    on listen: Link, isForAnyone: Bool = false, patience: TimeAmount = .seconds(30), advice: String? = nil,
+    logger: Logger,
     respond: @escaping @Sendable (Request) async throws -> Response
   ) async throws -> LocalServer {
     let rules = try IngressRules(hosts: HostRules(names: []), pages: PageRules())
@@ -29,13 +35,19 @@ package final class LocalServer: Sendable {
     let acceptor = try await Acceptor.start(
       on: [listen], group: group, limit: ConnectionLimit(connectionLimit), logger: logger
     ) { channel, listen, logger in
-      let handler = AsyncExchangeHandler(on: LoopExecutor(channel.eventLoop), respond)
+      let handler = TimedReading(
+        patience, on: channel.eventLoop,
+        before: AsyncExchangeHandler(on: LoopExecutor(channel.eventLoop), respond))
+      var configuration = ServerConfiguration(hop: hop, logger: logger)
+      configuration.http2.streams.maximumConcurrent = streamLimit
+      configuration.timeouts.head = headPatience
+      configuration.timeouts.unread = patience
       let isUnguarded = isForAnyone || listen.transport.audience(of: listen.address) == .programs
       return try IngressConnection.start(
         on: channel,
         handler: isUnguarded
           ? handler : GuardedHandler(rules, port: channel.localAddress?.port, advice: advice, before: handler),
-        configuration: ServerConfiguration(hop: hop, logger: logger))
+        configuration: configuration)
     }
     return LocalServer(acceptor)
   }

@@ -231,6 +231,43 @@ import Testing
     for process in [gateway, other] { #expect(await process.process.stop() == .code(0)) }
   }
 
+  @Test(
+    "a RUNTIME_DIRECTORY that others can write to, or that does not exist, has no control socket",
+    arguments: [false, true])
+  func foreignPlace(_ exists: Bool) async throws {
+    let folder = try TemporaryFolder()
+    if exists {
+      mkdir(folder["run"], 0o777)
+      chmod(folder["run"], 0o777)
+    }
+    let gateway = try await BywayProcess.gateway(
+      ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
+      environment: ["XDG_RUNTIME_DIR": "", "RUNTIME_DIRECTORY": "\(folder["run"]):/other"])
+    let line = try await gateway.process.errorLine(containing: "no control socket", within: .seconds(5))
+    #expect(line.contains(exists ? "Others can write to \(folder["run"])" : "folder that exists"), "\(line)")
+    #expect(!FileManager.default.fileExists(atPath: folder["run/control.sock"]))
+    chmod(folder["run"], 0o755)
+    #expect(await gateway.process.stop() == .code(0))
+    guard exists else { return }
+    let trusted = try await BywayProcess.gateway(
+      ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
+      environment: ["XDG_RUNTIME_DIR": "", "RUNTIME_DIRECTORY": "\(folder["run"]):/other"])
+    #expect(FileManager.default.fileExists(atPath: folder["run/control.sock"]))
+    #expect(await trusted.process.stop() == .code(0))
+  }
+
+  @Test("the token of the inspector is in the status, and not in what is written to a pipe or a file")
+  func token() async throws {
+    let home = try Home()
+    let gateway = try await home.gateway(["--inspect", "127.0.0.1:0"])
+    let url = try #require(try await home.status("hall")["inspector"]?.text)
+    let token = try #require(url.split(separator: "#").last)
+    #expect(token.utf8.count > 16)
+    _ = try await gateway.process.errorLine(containing: "byway status has the URL that may act", within: .seconds(5))
+    #expect(!gateway.log.contains(token), "\(gateway.log)")
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
   @Test("a daemon without a place for its control socket says so, and what to set")
   func homeless() async throws {
     let gateway = try await BywayProcess.gateway(

@@ -88,6 +88,35 @@ import Testing
     await house.stop()
   }
 
+  @Test("one has at most 64 KiB, and all have at most 1 MiB: more is refused with what to do")
+  func sizes() async throws {
+    let house = try await house()
+    func path(_ count: Int) -> String { #"{"delay":1,"path":"/\#(String(repeating: "a", count: count))"}"# }
+    let large = try await hinder(house, path(64 << 10))
+    #expect(large.status == 413 && large.text.contains("\(64 << 10) bytes"), "\(large)")
+    for _ in 0..<16 { #expect(try await hinder(house, path(65_400)).status == 200) }
+    let more = try await hinder(house, path(65_400))
+    #expect(more.status == 413 && more.text.contains("remove one"), "\(more)")
+    #expect(try await hinder(house, path(1)).status == 200)
+    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 200)
+    #expect(try await hinder(house, path(65_000)).status == 200)
+    await house.stop()
+  }
+
+  @Test(
+    "an answer of a status that has no content has none", arguments: [(204, nil), (205, "0"), (304, nil), (503, "51")])
+  func bodiless(_ status: Int, _ length: String?) async throws {
+    let house = try await house()
+    #expect(try await hinder(house, #"{"status":\#(status)}"#).status == 200)
+    let response = try await house.client.execute(Request(url: "http://localhost/"))
+    #expect(response.status.code == status)
+    #expect(response.fields[.contentLength] == length)
+    #expect(response.fields.contains(.contentType) == (status == 503))
+    let body = try await response.body.collect(upTo: 1000)
+    #expect(body.readableBytes == (status == 503 ? 51 : 0))
+    await house.stop()
+  }
+
   @Test("there are at most 50")
   func limit() async throws {
     let house = try await house()

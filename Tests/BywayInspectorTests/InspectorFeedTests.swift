@@ -84,19 +84,51 @@ import Testing
     await house.stop()
   }
 
-  @Test("answers that nobody reads are few, and the seats are free again when their readers have gone")
-  func unread() async throws {
-    let house = try await InspectedProxy { _ in Response(status: .ok) }
-    func list() async throws -> Response {
+  @Test(
+    "answers that are not read are few, whatever their size; the token has places of its own; they are free again when readers go",
+    arguments: [
+      "/api/exchanges", "/api/links", "/api/hindrances", "/api/exchanges/1", "/api/exchanges/1/response-body",
+      "/api/events",
+    ])
+  func unread(_ path: String) async throws {
+    let house = try await InspectedProxy { _ in Response(status: .ok, body: Body("x")) }
+    _ = try await house.client.get("http://localhost/").body.collect(upTo: 10)
+    func ask(_ suffix: String = "", _ fields: HTTPFields = [:]) async throws -> Response {
       try await house.feed.respond(
-        to: Request(HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/api/exchanges")))
+        to: Request(
+          HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: path + suffix, headerFields: fields)))
     }
+    let token = HTTPField.Name("byway-token").map { [$0: house.feed.token] as HTTPFields } ?? [:]
+    let wrong = HTTPField.Name("byway-token").map { [$0: "wrong"] as HTTPFields } ?? [:]
     var held: [Response] = []
-    for _ in 0..<8 { held.append(try await list()) }
+    for _ in 0..<8 { held.append(try await ask()) }
     #expect(held.allSatisfy { $0.status == .ok })
-    #expect(try await list().status == .serviceUnavailable)
+    #expect(try await ask().status == .serviceUnavailable)
+    #expect(try await ask("", wrong).status == .serviceUnavailable)
+    #expect(try await ask("?token=\(house.feed.token)").status == (path == "/api/events" ? .ok : .serviceUnavailable))
+    for _ in 0..<4 { held.append(try await ask("", token)) }
+    #expect(held.allSatisfy { $0.status == .ok })
+    #expect(try await ask("", token).status == .serviceUnavailable)
     held = []
-    #expect(try await list().status == .ok)
+    #expect(try await ask().status == .ok)
+    await house.stop()
+  }
+
+  @Test(
+    "no response of the inspector is for another page",
+    arguments: ["/", "/main.js", "/api/exchanges", "/api/nothing", "/api/har", "/none"])
+  func isolated(_ path: String) async throws {
+    let house = try await InspectedProxy { _ in Response(status: .ok) }
+    let fields = try await house.ask(.get, path).fields
+    for (name, value) in [
+      ("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin"),
+      ("referrer-policy", "no-referrer"), ("x-frame-options", "DENY"), ("x-content-type-options", "nosniff"),
+    ] {
+      #expect(try fields[#require(HTTPField.Name(name))] == value, "\(name)")
+    }
+    #expect(fields[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
+    let cleared = try await house.ask(.post, "/api/clear", token: house.feed.token)
+    #expect(try cleared.status == 204 && cleared.fields[#require(HTTPField.Name("referrer-policy"))] == "no-referrer")
     await house.stop()
   }
 

@@ -2,6 +2,9 @@ import Byway
 import BywayProxy
 import HTTPTypes
 import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
 import TCPTransport
 import Testing
 
@@ -22,5 +25,80 @@ import Testing
     #expect(text.contains("use one of these, or set the option") && !text.contains("--name"), "\(text)")
     await client.shutDown()
     await server.stop()
+  }
+
+  @Test("a response that its client does not read is ended, and one that is read slowly is not")
+  func unread() async throws {
+    let transports = TransportRegistry([TCPTransport()])
+    let made = MadeBytes()
+    let server = try await LocalServer.start(
+      on: transports.link("tcp://127.0.0.1:0"), patience: .milliseconds(600), logger: Logger(label: "test")
+    ) { request in
+      request.head.path == "/slow"
+        ? Response(status: .ok, body: Body(Drops())) : Response(status: .ok, body: Body(made))
+    }
+    let port = try #require(try server.address.hostPort().port)
+    async let slow = {
+      let client = BywayClient(try transports.link("tcp://127.0.0.1:\(port)?http=1.1"))
+      var count = 0
+      for try await chunk in try await client.get("http://localhost:\(port)/slow").body { count += chunk.readableBytes }
+      await client.shutDown()
+      return count
+    }()
+    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .channelOption(.autoRead, value: false)
+      .connect(host: "127.0.0.1", port: port) { $0.eventLoop.makeSucceededFuture($0) }
+    try await channel.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n"))
+    try await made.ended.futureResult.get()
+    let count = made.count
+    #expect(count < 64 << 20)
+    // Nothing more is made, and the connection has ended: what is left can be read to an end.
+    try await channel.setOption(.autoRead, value: true).get()
+    try await channel.closeFuture.get()
+    #expect(made.count == count)
+    #expect(try await slow == 12)
+    await server.stop()
+  }
+}
+
+/// A body without an end. It says when it is let go of.
+private final class MadeBytes: AsyncSequence, Sendable {
+  typealias Element = ByteBuffer
+
+  private let made = Mutex(0)
+  let ended = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
+
+  var count: Int { made.withLock { $0 } }
+
+  func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  final class Iterator: AsyncIteratorProtocol {
+    private let bytes: MadeBytes
+
+    init(_ bytes: MadeBytes) { self.bytes = bytes }
+
+    deinit { bytes.ended.succeed() }
+
+    func next() async throws -> ByteBuffer? {
+      try Task.checkCancellation()
+      bytes.made.withLock { $0 += 65_536 }
+      return ByteBuffer(repeating: 0x61, count: 65_536)
+    }
+  }
+}
+
+/// A byte every 100 ms.
+private struct Drops: AsyncSequence, Sendable {
+  func makeAsyncIterator() -> Iterator { Iterator() }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var left = 12
+
+    mutating func next() async throws -> ByteBuffer? {
+      if left == 0 { return nil }
+      left -= 1
+      try await Task.sleep(for: .milliseconds(100))
+      return ByteBuffer(string: "x")
+    }
   }
 }

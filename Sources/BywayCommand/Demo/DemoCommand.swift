@@ -56,7 +56,7 @@ struct DemoCommand: AsyncParsableCommand {
     let service = DaemonService(canReload: false) { _ in
       let printer = ExchangePrinter { display.writeLine($0.line(style)) }
       let stage = try await stage(transports, observer: printer, isInspected: true)
-      for line in stage.introduction(style) { display.writeLine(line) }
+      for line in stage.introduction(style, isSeen: display.stream.isTerminal) { display.writeLine(line) }
       let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
       return DemoShow(stage: stage, console: console)
     }

@@ -92,7 +92,8 @@ struct DemoStage {
   }
 
   /// No line is longer than a terminal of 80 columns, unless the address is.
-  func introduction(_ style: TextStyle) -> [String] {
+  /// - Parameter isSeen: it goes to a terminal, so that the inspector's URL may have its token.
+  func introduction(_ style: TextStyle, isSeen: Bool) -> [String] {
     [
       style.bold("A service without a network, as if it were on it:"),
       "",
@@ -103,7 +104,7 @@ struct DemoStage {
       "Run it with --seed \(line.seed) to have the same errors again.",
       "",
       "  open  \(style.accent(url + "/"))",
-      "  look  \(style.accent(inspector?.url ?? ""))",
+      "  look  \(style.accent((isSeen ? inspector?.url : inspector?.place) ?? ""))",
       "        at what passes, and what waits for what",
       "  try   curl \(url)/status",
       "        curl -N \(url)/events",

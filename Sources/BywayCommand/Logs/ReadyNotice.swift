@@ -1,18 +1,20 @@
 import Primitives
 
-/// That a service serves from now on, and where: whatever the log's level, because somebody waits for it.
+/// The notice that a service serves from now on, and where. It is written at each level of the log, because a user waits for it.
 struct ReadyNotice: Sendable {
   /// As in "gateway hall ready on unix:/run/hall.sock".
   let words: String
   /// The same for programs.
   let facts: [(name: String, value: String)]
-  /// In place of ``words`` where others read it: in a journal.
+  /// In place of ``words`` where others may read it: in a journal, a file or a pipe.
   var publicWords: String?
 
-  /// - Parameter time: of the event, where its format has one.
-  func bytes(_ format: LogFormat, at time: WallTime) -> [UInt8] {
+  /// - Parameters:
+  ///   - time: of the event, where its format has one.
+  ///   - isSeen: it goes to a terminal, which only its user sees.
+  func bytes(_ format: LogFormat, at time: WallTime, isSeen: Bool) -> [UInt8] {
     switch format {
-    case .text: Array("byway: \(words.visible)\n".utf8)
+    case .text: Array("byway: \((isSeen ? words : publicWords ?? words).visible)\n".utf8)
     case .journal: line(publicWords ?? words, [], time).bytes(format)
     case .json: line("Ready", facts, time).bytes(format)
     }

@@ -8,7 +8,7 @@ import { line } from "./format.js";
 import { hinder } from "./hinder.js";
 import { shareLink, token } from "./place.js";
 
-export const NO_TOKEN = "This page may only look: open the URL that the command printed, which has a token.";
+export const NO_TOKEN = "This page may only look: open the URL that byway status shows, which has a token.";
 
 async function call(path, method = "POST", body) {
   if (token() === undefined) throw new Error(NO_TOKEN);
@@ -21,7 +21,7 @@ async function call(path, method = "POST", body) {
   } catch {
     throw new Error(`The inspector did not answer. ${method === "POST" ? "Look at the list before you try again: it may have done what it was asked for." : ""}`);
   }
-  if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been started again. Open the URL that it printed.");
+  if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been started again. Open the URL that byway status shows.");
   if (!response.ok) throw new Error(`The inspector answered ${response.status}: ${line((await response.text()).slice(0, 300))}`);
   return response;
 }

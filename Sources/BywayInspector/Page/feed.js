@@ -1,5 +1,7 @@
 // Reads the feed: what there is, then what happens. Says when it has lost something, and gets it again.
 
+import { token } from "./place.js";
+
 const UNSEEN = 60_000;
 /** For the first byte of an answer, and for each next one: a long list takes as long as it takes. */
 const SILENCE = 30_000;
@@ -55,7 +57,9 @@ export class Feed {
   listen(after) {
     this.close();
     this.last = after;
-    const source = new EventSource(`/api/events?after=${encodeURIComponent(after)}`);
+    // An EventSource sends no fields. With its token, this page has a place also where others have taken theirs.
+    const own = token() === undefined ? "" : `&token=${encodeURIComponent(token())}`;
+    const source = new EventSource(`/api/events?after=${encodeURIComponent(after)}${own}`);
     this.source = source;
     const on = (name, act) => source.addEventListener(name, (event) => {
       if (source !== this.source) return;
@@ -110,6 +114,9 @@ export class Feed {
   }
 }
 
+/** The token, where this page has one. */
+const identity = () => (token() === undefined ? {} : { "Byway-Token": token() });
+
 /** Nothing came for too long. */
 class Silence extends Error {}
 
@@ -123,7 +130,7 @@ async function read(path, heard) {
   };
   wait();
   try {
-    const response = await fetch(path, { cache: "no-store", signal: control.signal });
+    const response = await fetch(path, { cache: "no-store", headers: identity(), signal: control.signal });
     if (!response.ok) throw new Failed(response.status, path);
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
@@ -176,7 +183,7 @@ export class LiveSource {
   }
 
   async body(id, side) {
-    const response = await fetch(`/api/exchanges/${id}/${side}-body`, { cache: "no-store" }).catch(() => undefined);
+    const response = await fetch(`/api/exchanges/${id}/${side}-body`, { cache: "no-store", headers: identity() }).catch(() => undefined);
     if (response === undefined) throw new Error("The inspector does not answer.");
     if (!response.ok) throw new Error("The body is not kept any more.");
     return new Uint8Array(await response.arrayBuffer());

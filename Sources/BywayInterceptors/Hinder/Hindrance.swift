@@ -17,6 +17,12 @@ package struct Hindrance: Sendable, Hashable {
   package let scope: Scope
   package let effect: Effect
 
+  /// Of its texts.
+  var byteCount: Int {
+    scope.methods.reduce(0) { $0 + $1.rawValue.utf8.count }
+      + (scope.hosts + scope.paths).reduce(0) { $0 + $1.utf8.count }
+  }
+
   package init(_ effect: Effect, of scope: Scope = .everything) {
     self.effect = effect
     self.scope = scope

@@ -20,8 +20,11 @@ package final class Hindrances: OccasionalInterceptor {
     var version = 0
   }
 
-  /// At once. Who wants more writes an interceptor.
+  /// The number of hindrances at once. An interceptor does more.
   private static let limit = 50
+  /// Bytes of the texts of one hindrance, and of all.
+  package static let sizeLimit = 64 << 10
+  private static let totalLimit = 1 << 20
 
   private let state = Mutex(State())
   /// Looked at for each request.
@@ -38,11 +41,21 @@ package final class Hindrances: OccasionalInterceptor {
   package var all: (entries: [Entry], version: Int) { state.withLock { ($0.entries, $0.version) } }
 
   /// - Returns: its id.
-  /// - Throws: `BywayError` with code `refused` where there are too many.
+  /// - Throws: `BywayError` with code `refused` where there are too many, and `tooLarge` where they are too large.
   package func add(_ hindrance: Hindrance) throws -> Int {
-    try state.withLock { state in
+    let size = hindrance.byteCount
+    guard size <= Self.sizeLimit else {
+      throw BywayError(
+        .tooLarge, "A hindrance has \(size) bytes of text: at most \(Self.sizeLimit >> 10) KiB.", processing: .none)
+    }
+    return try state.withLock { state in
       guard state.entries.count < Self.limit else {
         throw BywayError(.refused, "There are \(Self.limit) hindrances already: remove one.", processing: .none)
+      }
+      guard state.entries.reduce(size, { $0 + $1.hindrance.byteCount }) <= Self.totalLimit else {
+        throw BywayError(
+          .tooLarge, "All hindrances together have at most \(Self.totalLimit >> 20) MiB of text: remove one.",
+          processing: .none)
       }
       defer { state.next += 1 }
       state.entries.append(Entry(id: state.next, hindrance: hindrance))
@@ -79,9 +92,7 @@ package final class Hindrances: OccasionalInterceptor {
       switch effect {
       case .delay(let time): try await clock.sleep(for: time, tolerance: nil)
       case .answer(let status):
-        return Response(
-          status: status, fields: [.contentType: "text/plain; charset=utf-8"],
-          body: Body("The inspector answers this in the far end's place.\n"))
+        return Self.answer(status).answering(request.head)
       case .pace(let pace) where !isTunnel: request.body = request.body.throttled(to: pace, clock: clock)
       case .pace, .cut: break
       }
@@ -96,6 +107,14 @@ package final class Hindrances: OccasionalInterceptor {
       }
     }
     return response
+  }
+
+  private static func answer(_ status: HTTPResponse.Status) -> Response {
+    // They have no content, and so no type of it (RFC 9110 §15.3.5, §15.4.5).
+    if status.code == 204 || status.code == 304 { return Response(status: status) }
+    return Response(
+      status: status, fields: [.contentType: "text/plain; charset=utf-8"],
+      body: Body("The inspector answers this in the far end's place.\n"))
   }
 
   private func effects(on request: Request) -> [Hindrance.Effect] {
