@@ -88,12 +88,12 @@ extension Redactor {
     return isChanged ? result : nil
   }
 
-  /// What is said in one message, where it is JSON.
+  /// Redacts a message that is JSON or XML.
   package func redactedMessage(_ text: String) -> String {
     isIdle ? text : changedLines(ByteBuffer(string: text).readableBytesView).map { String(buffer: $0) } ?? text
   }
 
-  /// There these are names of other things as well: of an error, of a sale.
+  /// Tells whether a member names a secret. In JSON, `code` and its like name other things as well.
   private func isSecretMember(_ name: String) -> Bool {
     isSecret(name) && !["code", "sid", "ticket"].contains(name.lowercased())
   }

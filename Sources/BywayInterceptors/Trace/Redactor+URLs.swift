@@ -3,7 +3,7 @@ import Primitives
 
 /// Secrets in URLs, and in text that has some.
 extension Redactor {
-  /// Without credentials in front of the host, secrets among the parameters of query and fragment, and those that the path
+  /// Removes credentials in front of the host, secrets among the parameters of query and fragment, and those that the path
   /// announces.
   package func redactedURL(_ url: String) -> String {
     changedURL(url) ?? url
@@ -36,7 +36,7 @@ extension Redactor {
 
   // MARK: Each function answers `nil` where there is no secret.
 
-  /// What stands between spaces and brackets may be a URL.
+  /// Redacts the URLs between spaces and brackets.
   func changedText(_ text: String, needsHost: Bool = true) -> String? {
     var result: String?
     var copied = text.startIndex
@@ -86,7 +86,7 @@ extension Redactor {
     return isChanged ? result : pairs
   }
 
-  /// What stands before the host, the sign between them included.
+  /// The range of the text before the host, the sign between them included.
   private static func credentials(in place: Substring) -> Range<Substring.Index>? {
     guard place.utf8.contains(UInt8(ascii: "@")), let authority = place.firstRange(of: "//")?.upperBound else {
       return nil
@@ -113,7 +113,7 @@ extension Redactor {
     return result.map { $0 + text[copied...] }
   }
 
-  /// Where the first secret begins among pairs with semicolons between them.
+  /// Finds the beginning of the first secret among pairs with semicolons between them.
   private func secret(in part: Substring.UTF8View, depth: Int) -> Substring.Index? {
     var rest = part
     while !rest.isEmpty {

@@ -26,7 +26,7 @@ struct XMLText {
       index = start
       guard let tag = takeTag() else { continue }
       guard tag.kind == .opening else {
-        // Of what follows the value nothing is known.
+        // The announced value can only be the next element.
         if tag.kind == .closing, !["name", "key"].contains(tag.name) { isAnnounced = false }
         continue
       }
@@ -80,7 +80,7 @@ struct XMLText {
     enum Kind { case opening, closing, empty }
 
     var kind: Kind
-    /// Without its prefix, in lower case.
+    /// The name without its prefix, in lower case.
     let name: String
     /// An attribute says so: `<entry key="password">`.
     var namesSecret = false

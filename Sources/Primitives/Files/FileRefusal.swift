@@ -31,7 +31,7 @@ extension FileRefusal: CustomStringConvertible {
 }
 
 extension FileStatus.Kind: CustomStringConvertible {
-  /// With its article.
+  /// The name of the kind, with its article.
   package var description: String {
     switch self {
     case .regular: "a regular file"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Opens files to write whose folder may be everybody's, as /tmp is. Another user may have prepared the name there.
+/// Opens files to write in a folder that all users may share, as /tmp is. Another user may have prepared the name there.
 ///
 /// The rule is that of Linux's settings `fs.protected_symlinks`, `fs.protected_fifos` and `fs.protected_regular`, which small
 /// systems leave off: in a sticky folder that others can write to, the name must belong to this user or to the folder's owner.
@@ -10,7 +10,7 @@ package enum SharedPlace {
   package static func open(_ path: String, _ flags: CInt, mode: UInt32) throws(FileRefusal) -> CInt {
     let flags = flags | O_NONBLOCK | O_NOCTTY
     guard let known = try? FileStatus(of: path, followsLinks: false) else {
-      // Who is faster than this call is not the user.
+      // A file that appears now is another program's.
       return try FileRefusal.wrapping { () throws(SystemError) in
         try Descriptor.open(path, flags | O_CREAT | O_EXCL, mode: mode)
       }
