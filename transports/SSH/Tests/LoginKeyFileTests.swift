@@ -104,7 +104,7 @@ struct LoginKeyFileTests {
       #expect(problem(file) == .unreadable, "\(content)")
     }
     #expect(problem(folder["missing"]) == .file(.missing))
-    #expect(problem(folder.path) == .file(.system(SystemError(code: EISDIR))))
+    #expect(problem(folder.path) == .file(.refused(.notRegular(.folder))))
   }
 
   @Test("a file cannot ask for years of work")
