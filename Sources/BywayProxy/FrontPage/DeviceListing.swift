@@ -55,7 +55,7 @@ extension DeviceListing.Device {
     case .present, nil:
       let link = LinkState(entry.status.state, isInbound: entry.isInbound)
       // Who waits for a gateway is not told why the last one has gone.
-      (state, reason) = (.link(link), link == .waiting ? nil : entry.status.state.reason)
+      (state, reason) = (.link(link), link == .waiting ? nil : entry.status.state.reason.map(entry.withoutOptions))
     }
   }
 
@@ -70,6 +70,11 @@ extension DeviceListing.Device {
 }
 
 extension DeviceEntry {
+  /// Takes the options off the addresses in a message: they name files, for example.
+  fileprivate func withoutOptions(_ message: String) -> String {
+    addresses.reduce(message) { $0.replacing($1.text, with: $1.publicName) }
+  }
+
   fileprivate var leftAt: NIODeadline? {
     if case .away(let since) = discovery { since } else { nil }
   }
