@@ -151,5 +151,6 @@ final class GatewayRules: Sendable {
     let (generation, places) = state.withLock { ($0.generation, Array($0.places.values)) }
     for interceptor in generation.configuration.interceptors { await interceptor.shutDown() }
     for place in places { try? await place.eventLoop.submit { place.shutDown() }.get() }
+    failures.finish()
   }
 }

@@ -7,7 +7,14 @@ import Synchronization
 final class FailureLog: Sendable {
   private struct State {
     var tally = FailureTally()
-    var isScheduled = false
+    var timer = Timer.none
+  }
+
+  private enum Timer {
+    case none
+    case scheduled(Scheduled<Void>)
+    /// The gateway has stopped.
+    case over
   }
 
   private let logger: Logger
@@ -41,14 +48,23 @@ final class FailureLog: Sendable {
   }
 
   private func schedule(_ state: inout State) {
-    guard state.tally.isWaiting, !state.isScheduled else { return }
-    state.isScheduled = true
-    eventLoop.scheduleTask(in: FailureTally.interval) { [weak self] in self?.tellDue() }
+    guard state.tally.isWaiting, case .none = state.timer else { return }
+    state.timer = .scheduled(
+      eventLoop.scheduleTask(in: FailureTally.interval) { [weak self] in self?.tellDue() })
+  }
+
+  /// Ends the wait for more failures to count.
+  func finish() {
+    state.withLock { state in
+      if case .scheduled(let timer) = state.timer { timer.cancel() }
+      state.timer = .over
+    }
   }
 
   private func tellDue() {
-    let notices = state.withLock { state in
-      state.isScheduled = false
+    let notices: [FailureTally.Notice] = state.withLock { state in
+      guard case .scheduled = state.timer else { return [] }
+      state.timer = .none
       let notices = state.tally.due(at: .now())
       schedule(&state)
       return notices
