@@ -25,7 +25,8 @@ struct AccessLogFile {
     let opened = try Self.open(path)
     close(descriptor)
     descriptor = opened
-    isWithinLine = false
+    // It may be the same file, or a pipe that others have begun to read.
+    isWithinLine = isWithinLine && lseek(opened, 0, SEEK_END) != 0
   }
 
   /// - Parameter lines: each with its end.
