@@ -241,7 +241,7 @@ let package = Package(
       "BywayInspectorTests",
       [
         "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "HTTPWire", "LineLayer", "LoopbackTransport",
-        "Primitives", "TestTools", nioCore, httpTypes, logging,
+        "Primitives", "TestTools", "TestWire", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayProxyTests",
@@ -302,7 +302,7 @@ let package = Package(
       "BywayMetricsTests",
       [
         "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",
-        coreMetrics, nioCore, httpTypes,
+        "TestTools", "TestWire", coreMetrics, nioCore, httpTypes,
       ]),
     tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
     tests(

@@ -8,6 +8,7 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import Primitives
+import TestWire
 
 /// A device behind a proxy that is inspected, all in this process.
 final class InspectedProxy: Sendable {
@@ -15,6 +16,7 @@ final class InspectedProxy: Sendable {
   let client: BywayClient
   private let gateway: Gateway
   private let proxy: Proxy
+  private let remains = Remains()
 
   init(
     _ name: String = "\(UInt64.random(in: .min ... .max))", bodyLimit: Int = 1 << 20, showsSecrets: Bool = false,
@@ -24,15 +26,15 @@ final class InspectedProxy: Sendable {
     var configuration = GatewayConfiguration(
       links: [try transports.link("loopback:\(name)-link")], origin: .handler(origin))
     configuration.logger = .quiet
-    gateway = try await Gateway.start(configuration)
+    gateway = try await Gateway.start(configuration, group: remains.loops.any())
     let inspector = Inspector(bodyLimit: bodyLimit)
     var outer = ProxyConfiguration(
       link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
-    outer.observers = [inspector]
+    outer.observers = [inspector, remains.ledger]
     let hindrances = Hindrances()
     outer.interceptors = [hindrances]
     outer.logger = .quiet
-    let proxy = try await Proxy.start(outer)
+    let proxy = try await Proxy.start(outer, group: remains.loops)
     self.proxy = proxy
     let actions = InspectorActions(
       send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances)
@@ -75,6 +77,7 @@ final class InspectedProxy: Sendable {
     await client.shutDown()
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
+    await remains.expectNone()
   }
 }
 

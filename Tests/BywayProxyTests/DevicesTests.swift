@@ -5,6 +5,7 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import TCPTransport
+import TestPeers
 import TestTools
 import TestWire
 import Testing
@@ -223,6 +224,25 @@ import UnixTransport
     await house.stop()
   }
 
+  @Test("the list names each link of a device without its options, also where it gives the reason for a failure")
+  func roads() async throws {
+    let transports = TransportRegistry([TCPTransport()])
+    let ports = try [Endpoint.freePort(), Endpoint.freePort()]
+    let roads = try ports.map { try transports.link("tcp://127.0.0.1:\($0)?http=1.1") }
+    var configuration = ProxyConfiguration(
+      devices: try DeviceDirectory([Device(#require(DeviceName("printer")), roads: roads)]),
+      listen: try transports.link("tcp://127.0.0.1:0"))
+    configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    configuration.patience = .zero
+    let house = try await House(configuration)
+    #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: printer.localhost").hasPrefix("HTTP/1.1 503"))
+    let list = try await house.exchange("GET /devices.json HTTP/1.1\r\nHost: localhost:\(house.port)")
+    let expected = ports.map { "\"tcp://127.0.0.1:\($0)\"" }.joined(separator: ",")
+    #expect(list.contains("\"roads\":[\(expected)]") && !list.contains("http=1.1"), "\(list)")
+    #expect(list.contains("\"state\":\"down\""), "\(list)")
+    await house.stop()
+  }
+
   @Test("who follows the list is told when a device comes up, and not before")
   func events() async throws {
     let house = try await House()
@@ -273,6 +293,7 @@ private struct House {
   let proxy: Proxy
   let gateways: [Gateway]
   let configuration: ProxyConfiguration
+  private let remains = Remains()
 
   init(hasMain: Bool = false, title: String? = nil, names: [String] = [], socket: String? = nil) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -285,7 +306,7 @@ private struct House {
       var configuration = GatewayConfiguration(
         links: [link], origin: .handler { try await Self.respond(to: $0, as: name) })
       configuration.logger = quiet
-      gateways.append(try await Gateway.start(configuration))
+      gateways.append(try await Gateway.start(configuration, group: remains.loops.any()))
       devices.append(try Device(#require(DeviceName(name)), title: title, roads: [link]))
     }
     let pattern = try DevicePattern("my-{name}", roads: ["loopback:\(street)-{name}"]) { try transports.link($0) }
@@ -296,9 +317,15 @@ private struct House {
     configuration.names = names
     configuration.logger = quiet
     configuration.patience = .zero
+    configuration.observers = [remains.ledger]
     self.gateways = gateways
     self.configuration = configuration
-    proxy = try await Proxy.start(configuration)
+    proxy = try await Proxy.start(configuration, group: remains.loops)
+  }
+
+  init(_ configuration: ProxyConfiguration) async throws {
+    (self.configuration, gateways) = (configuration, [])
+    proxy = try await Proxy.start(configuration, group: remains.loops)
   }
 
   private static func respond(to request: Request, as name: String) async throws -> Response {
@@ -341,5 +368,6 @@ private struct House {
   func stop() async {
     await proxy.stop(within: .zero)
     for gateway in gateways { await gateway.stop(within: .zero) }
+    await remains.expectNone()
   }
 }

@@ -14,6 +14,7 @@ import UnixTransport
 struct ProxyFixture {
   let proxy: Proxy
   let gateway: Gateway?
+  private let remains = Remains()
   let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
 
   /// - Parameters:
@@ -34,19 +35,21 @@ struct ProxyFixture {
         links: [link], origin: origin.map { try Origin($0) } ?? .handler(respond))
       configuration.allowed = try allowed.map { try AllowRule($0) }
       configuration.logger = quiet
-      gateway = try await Gateway.start(configuration)
+      gateway = try await Gateway.start(configuration, group: remains.loops.any())
     } else {
       gateway = nil
     }
     var configuration = ProxyConfiguration(link: link, listen: try transports.link(listen))
     configuration.logger = quiet
     change(&configuration)
-    proxy = try await Proxy.start(configuration)
+    configuration.observers.append(remains.ledger)
+    proxy = try await Proxy.start(configuration, group: remains.loops)
   }
 
   func stop() async {
     await proxy.stop(within: .zero)
     await gateway?.stop(within: .zero)
+    await remains.expectNone()
   }
 
   var port: Int {

@@ -23,6 +23,7 @@ struct UserHouse {
   let configuration: ProxyConfiguration
   let audit = CollectedAudit()
   private let folder: TemporaryFolder
+  private let remains = Remains()
 
   /// - Parameters:
   ///   - header: the proxy listens on a Unix socket, and a reverse proxy says who it is.
@@ -41,7 +42,7 @@ struct UserHouse {
       var configuration = GatewayConfiguration(
         links: [link], origin: .handler { try await Self.respond(to: $0, as: name) })
       configuration.logger = quiet
-      gateways.append(try await Gateway.start(configuration))
+      gateways.append(try await Gateway.start(configuration, group: remains.loops.any()))
       devices.append(try Device(#require(DeviceName(name)), roads: [link]))
     }
     var configuration = ProxyConfiguration(
@@ -53,9 +54,10 @@ struct UserHouse {
     configuration.interceptors = interceptors
     configuration.users = try Self.rules(rights: Self.rights, passwords: passwords, header: header)
     configuration.audit = audit
+    configuration.observers = [remains.ledger]
     self.gateways = gateways
     self.configuration = configuration
-    proxy = try await Proxy.start(configuration)
+    proxy = try await Proxy.start(configuration, group: remains.loops)
   }
 
   static func rules(rights: String, passwords: Bool = true, header: String? = nil) throws -> UserRules {
@@ -136,6 +138,7 @@ struct UserHouse {
   func stop() async {
     await proxy.stop(within: .zero)
     for gateway in gateways { await gateway.stop(within: .zero) }
+    await remains.expectNone()
   }
 }
 
