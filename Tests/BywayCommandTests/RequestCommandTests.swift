@@ -148,7 +148,8 @@ import Testing
     let result = try await gateway.request("--max-time", "0.3", path)
     #expect(result.exitCode == 69)
     #expect(result.errorText == "byway: The request did not end within --max-time.\n")
-    #expect(result.duration < .seconds(5))
+    // Half a second where nothing else runs, and 3 s at a load of 25. The origin hangs for a minute.
+    #expect(result.duration < .seconds(20))
     await gateway.stop()
   }
 

@@ -70,7 +70,7 @@ extension Waiting {
       try await EndToEnd.waitUntil("the link is back") { try await Curl.fetch(proxy.url + "/").status == 200 }
       async let held = Curl.fetch(proxy.url + "/held?ms=50000", within: .seconds(60))
       _ = try await Curl.fetch("--unix-socket", folder["o"], "http://origin/arrivals?count=1")
-      await second.kill()
+      try await second.kill()
       // A line's session lives on for 15 s without a sound from its far end.
       let answer = try await held
       #expect(answer.status >= 502, "\(answer.status)")

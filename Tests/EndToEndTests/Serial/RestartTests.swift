@@ -14,7 +14,7 @@ extension EndToEnd {
       async let post = Curl.fetch("-d", "x", url + "/held?ms=50000", within: .seconds(60))
       #expect(try await passage.arrivals(atLeast: 2).count == 2)
 
-      await passage.gateway.kill()
+      try await passage.gateway.kill()
       let next = try await SerialPassage.gateway(on: passage.line.far, to: passage.origin)
       let ready = ContinuousClock.now
       let problem = try await post.problem()
@@ -42,7 +42,7 @@ extension EndToEnd {
         let download = try ChildProcess(
           Program.curl.path(), ["-q", "-sS", "-o", "/dev/null", try proxy.url + "/noise?size=1000000"])
         try await EndToEnd.waitUntil("the download has begun") { passage.line.toClient.delivered > before + 20_000 }
-        await proxy.kill()
+        try await proxy.kill()
         #expect(await download.waitForExit(within: .seconds(10)) != .code(0))
 
         proxy = try await SerialPassage.proxy(on: passage.line.near)

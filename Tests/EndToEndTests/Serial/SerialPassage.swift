@@ -55,9 +55,12 @@ extension BywayProcess {
   /// Where a proxy is reached.
   var url: String { get throws { try "http://\(endpoint())" } }
 
-  /// As a power cut does it.
-  func kill() async {
+  /// Ends it as a power cut does. When this returns the process is gone, and its lock on a port with it.
+  func kill() async throws {
     process.send(SIGKILL)
-    _ = await process.waitForExit(within: .seconds(5))
+    // The process keeps its descriptors until its last thread has left the kernel: seconds on a loaded machine.
+    guard await process.waitForExit(within: .seconds(60)) != nil else {
+      throw PeerFailure("Process \(process.id) still runs a minute after SIGKILL.")
+    }
   }
 }

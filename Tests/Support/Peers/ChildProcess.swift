@@ -37,6 +37,8 @@ package final class ChildProcess: Sendable {
 
   package var id: pid_t { life.id }
   package var exit: Exit? { life.exit }
+  /// The time from the start to the exit; `nil` while it runs.
+  package var duration: Duration? { life.duration }
   package var output: Data { standardOutput.bytes }
   package var errorText: String { standardError.text }
 

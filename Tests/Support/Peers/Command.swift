@@ -22,11 +22,9 @@ extension Program {
   package static func run(
     _ path: String, _ arguments: [String], within limit: Duration = .seconds(30), environment: [String: String] = [:]
   ) async throws -> CommandResult {
-    let start = ContinuousClock.now
     let child = try ChildProcess(path, arguments, environment: environment)
     let exit = await child.waitForExit(within: limit)
-    let duration = ContinuousClock.now - start
-    guard let exit else {
+    guard let exit, let duration = child.duration else {
       await child.stop(within: .milliseconds(200))
       throw PeerFailure("\(child.name) \(arguments) still ran after \(limit): \(child.errorText)")
     }

@@ -7,11 +7,13 @@ import Synchronization
 final class ProcessLife: Sendable {
   private struct State {
     var exit: ChildProcess.Exit?
+    var duration: Duration?
     var waiters: [Int: CheckedContinuation<ChildProcess.Exit?, Never>] = [:]
     var nextWaiter = 0
   }
 
   let id: pid_t
+  private let began = ContinuousClock.now
   private let state = Mutex(State())
 
   init(of id: pid_t) {
@@ -19,11 +21,15 @@ final class ProcessLife: Sendable {
     Thread.detachNewThread {
       var information = siginfo_t()
       while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
-      self.reap()
+      self.reap(after: ContinuousClock.now - self.began)
     }
   }
 
   var exit: ChildProcess.Exit? { state.withLock { $0.exit } }
+
+  /// The time from the start to the exit. A thread of its own measures it: tasks that wait for the exit may have to wait for a
+  /// thread as well, for seconds, while other tests use them all.
+  var duration: Duration? { state.withLock { $0.duration } }
 
   func send(_ signal: Int32) {
     state.withLock { if $0.exit == nil { _ = kill(id, signal) } }
@@ -47,13 +53,14 @@ final class ProcessLife: Sendable {
     }
   }
 
-  private func reap() {
+  private func reap(after duration: Duration) {
     let (exit, waiters) = state.withLock { state in
       var status: Int32 = 0
       waitpid(id, &status, 0)
       let exit: ChildProcess.Exit = status & 0x7F == 0 ? .code(status >> 8 & 0xFF) : .signal(status & 0x7F)
       defer { state.waiters = [:] }
       state.exit = exit
+      state.duration = duration
       return (exit, state.waiters.values)
     }
     for waiter in waiters { waiter.resume(returning: exit) }
