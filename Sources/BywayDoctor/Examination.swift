@@ -17,12 +17,16 @@ package actor Examination {
   package static let limit = Duration.seconds(19)
 
   package nonisolated let belongings = Belongings()
+  private let limit: Duration
   private let observer: @Sendable (Step) async -> Void
   private let began = ContinuousClock.now
   private(set) var steps: [Step] = []
 
-  /// - Parameter observer: told of each step as it is made.
-  package init(observer: @escaping @Sendable (Step) async -> Void = { _ in }) {
+  /// - Parameters:
+  ///   - limit: of all checks together.
+  ///   - observer: told of each step as it is made.
+  package init(within limit: Duration = limit, observer: @escaping @Sendable (Step) async -> Void = { _ in }) {
+    self.limit = limit
     self.observer = observer
   }
 
@@ -31,7 +35,7 @@ package actor Examination {
   /// Makes a check, and hands its conclusion to those that need it.
   package func make<C: Check>(_ check: C) async throws(Over) -> C.Conclusion {
     let start = ContinuousClock.now
-    let limit = min(check.limit, Self.limit - duration)
+    let limit = min(check.limit, self.limit - duration)
     let finding: Finding<C.Conclusion>
     do {
       finding = try await withTimeLimit(limit, throwing: TooLong()) { [belongings] in

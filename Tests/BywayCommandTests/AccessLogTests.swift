@@ -200,6 +200,79 @@ import Testing
     #expect(numbers == Array(0..<3000))
   }
 
+  @Test("a file that was renamed is let go of, so that its space is free once it is removed")
+  func letGo() throws {
+    var file = try AccessLogFile(path)
+    for round in 0..<3 {
+      #expect(rename(path, "\(path).\(round)") == 0)
+      try file.reopen()
+    }
+    #expect(try folder.openFiles() == [path])
+    // Nothing is let go of where the new one cannot be opened.
+    #expect(rename(path, "\(path).old") == 0 && mkdir(path, 0o700) == 0)
+    #expect(throws: SystemError.self) { try file.reopen() }
+    #expect(try folder.openFiles() == ["\(path).old"])
+  }
+
+  /// A log that goes to a pipe in which half a line waits, and the pipe's reader.
+  private func partialLine() throws -> (file: AccessLogFile, reader: CInt) {
+    #expect(mkfifo(path, 0o600) == 0)
+    let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    var file = try AccessLogFile(path)
+    let writer = try #require(try folder.openDescriptors().first { $0 != reader })
+    // As a disk that is full: what there is no room for is refused.
+    #expect(fcntl(writer, F_SETFL, fcntl(writer, F_GETFL) | O_NONBLOCK) == 0)
+    #expect(Self.write("\(String(repeating: "x", count: 1 << 20))\n", to: &file) == 1)
+    return (file, reader)
+  }
+
+  /// - Returns: the number of lines that were lost.
+  private static func write(_ text: String, to file: inout AccessLogFile) -> Int {
+    Array(text.utf8).withUnsafeBytes { file.write($0).lost }
+  }
+
+  private static func takeAll(_ reader: CInt) -> String {
+    var all: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(reader, &buffer, buffer.count), count > 0 { all += buffer[..<count] }
+    return String(decoding: all, as: UTF8.self)
+  }
+
+  @Test(
+    "a line that could not be written whole is ended before the next, however many are lost between", arguments: 0...2)
+  func partialLine(_ losses: Int) throws {
+    var (file, reader) = try partialLine()
+    defer { close(reader) }
+    for _ in 0..<losses { #expect(Self.write("lost\nlost\n", to: &file) == 2) }
+    #expect(Self.takeAll(reader).allSatisfy { $0 == "x" })
+    for line in ["next\n", "last\n"] { #expect(Self.write(line, to: &file) == 0) }
+    #expect(Self.takeAll(reader) == "\nnext\nlast\n")
+  }
+
+  @Test("half a line is ended where the same file is opened again, and a new file begins without an empty line")
+  func partialLineReopened() throws {
+    var (file, reader) = try partialLine()
+    defer { close(reader) }
+    _ = Self.takeAll(reader)
+    try file.reopen()
+    #expect(Self.write("next\n", to: &file) == 0)
+    #expect(Self.takeAll(reader) == "\nnext\n")
+    #expect(rename(path, "\(path).old") == 0)
+    try file.reopen()
+    #expect(Self.write("new\n", to: &file) == 0)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new\n")
+  }
+
+  @Test("half a line in a file that was renamed leaves no empty line in the new one")
+  func partialLineRenamed() throws {
+    var (file, reader) = try partialLine()
+    defer { close(reader) }
+    #expect(rename(path, "\(path).old") == 0)
+    try file.reopen()
+    #expect(Self.write("new\n", to: &file) == 0)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new\n")
+  }
+
   @Test("a full disk loses lines, which are counted and told of")
   func fullDisk() async throws {
     let lost = Mutex(0)

@@ -96,6 +96,42 @@ import Testing
     try await group.shutdownGracefully()
   }
 
+  @Test("a sign comes at least twice within the service manager's limit, and a stuck loop is told of before it")
+  func period() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let clock = RecordingClock()
+    let watchdog = Watchdog(
+      over: Array(group.makeIterator()), limit: .seconds(30), clock: clock, logger: Messages().logger)
+    let running = Task { await watchdog.run {} }
+    #expect(try await eventually { clock.waits.count >= 6 })
+    running.cancel()
+    await running.value
+    #expect(clock.waits.allSatisfy { $0 <= .seconds(15) && $0 > .seconds(10) })
+    try await group.shutdownGracefully()
+  }
+
+  /// A clock whose waits end at once. It keeps their lengths.
+  private final class RecordingClock: Clock {
+    struct Instant: InstantProtocol {
+      var offset = Duration.zero
+
+      func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+      func duration(to other: Instant) -> Duration { other.offset - offset }
+      static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let kept = Mutex<[Duration]>([])
+
+    var waits: [Duration] { kept.withLock(\.self) }
+    var now: Instant { Instant() }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      kept.withLock { $0.append(now.duration(to: deadline)) }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
   @Test("a text stays within its line")
   func lines() {
     #expect(ServiceNotice.status("3 links up\nMAINPID=1").text == "STATUS=3 links up MAINPID=1")

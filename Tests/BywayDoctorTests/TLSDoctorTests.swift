@@ -47,6 +47,10 @@ import TransportTestSupport
       #expect(
         expired.expects(.clientCertificateRefused) && expired.steps.first?.diagnosis?.fault == .ownCertificate,
         "\(expired.json)")
+      let early = try await ca.issueForTheFuture("early-client")
+      let tooSoon = try await examine(place, "\(trust)&\(early.options)")
+      #expect(tooSoon.steps.first?.diagnosis?.fault == .ownCertificate, "\(tooSoon.json)")
+      #expect(tooSoon.steps.first?.diagnosis?.sentence.contains("is not valid yet") == true, "\(tooSoon.json)")
     }
   }
 

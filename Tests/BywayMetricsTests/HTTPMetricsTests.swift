@@ -5,6 +5,8 @@ import HTTPTypes
 import LoopbackTransport
 import NIOCore
 import PrometheusText
+import TestTools
+import TestWire
 import Testing
 
 /// What is counted of the exchanges of a gateway.
@@ -23,12 +25,14 @@ import Testing
   ) async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
     var configuration = GatewayConfiguration(links: [link], origin: .handler(respond))
-    configuration.observers = [HTTPMetrics(factory: registry)]
-    let gateway = try await Gateway.start(configuration)
+    let remains = Remains()
+    configuration.observers = [HTTPMetrics(factory: registry), remains.ledger]
+    let gateway = try await Gateway.start(configuration, group: remains.loops.any())
     let client = BywayClient(link)
     try await body(client)
     await client.shutDown()
     await gateway.stop(within: .seconds(1))
+    await remains.expectNone()
   }
 
   @Test("exchanges are counted by method and outcome, with their bytes and the time that they took")
@@ -56,6 +60,70 @@ import Testing
       lines("http_server_active") == [#"http_server_active_requests{http_request_method="POST",url_scheme="http"} 0"#])
     #expect(
       lines("byway_http_re") == ["byway_http_request_body_bytes_total 10", "byway_http_response_body_bytes_total 8"])
+  }
+
+  @Test("an exchange is active no more when it has failed before its answer or within it, or its client has left")
+  func failed() async throws {
+    let (endless, more) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "begun"))
+    let respond: @Sendable (Request) async throws -> Response = { request in
+      switch request.head.path {
+      case "/throws": throw BywayError(.originLost, "It is gone.")
+      case "/breaks":
+        let broken = AsyncThrowingStream<ByteBuffer, any Error> { stream in
+          stream.yield(ByteBuffer(string: "begun"))
+          stream.finish(throwing: BywayError(.originLost, "It is gone."))
+        }
+        return Response(status: .ok, body: Body(broken, length: nil))
+      default: return Response(status: .ok, body: Body(endless, length: nil))
+      }
+    }
+    try await withGateway(respond) { client in
+      for path in ["/throws", "/breaks"] {
+        _ = try? await client.execute(Request(url: "http://x\(path)")).body.collect(upTo: 1000)
+      }
+      for try await _ in try await client.execute(Request(url: "http://x/left")).body { break }
+      #expect(try await eventually { lines("http_server_request_duration_seconds_count").count == 3 })
+      #expect(
+        lines("http_server_active") == [#"http_server_active_requests{http_request_method="GET",url_scheme="http"} 0"#])
+    }
+    more.finish()
+  }
+
+  @Test("an exchange is not active at an upstream any more when its response has broken off")
+  func brokenOff() async throws {
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(
+        links: [link],
+        origin: .handler { _ in
+          let broken = AsyncThrowingStream<ByteBuffer, any Error> { stream in
+            stream.yield(ByteBuffer(string: "begun"))
+            stream.finish(throwing: BywayError(.originLost, "It is gone."))
+          }
+          return Response(status: .ok, body: Body(broken, length: nil))
+        }))
+    var configuration = BywayClient.Configuration.defaults
+    configuration.observers = [HTTPMetrics(factory: registry)]
+    let client = BywayClient(link, configuration: configuration)
+    await #expect(throws: (any Error).self) {
+      _ = try await client.execute(Request(url: "http://x/")).body.collect(upTo: 1000)
+    }
+    await client.shutDown()
+    await gateway.stop(within: .seconds(1))
+    #expect(lines("http_client_active").map { $0.hasSuffix(" 0") } == [true])
+  }
+
+  @Test("a request that cannot be sent is not active at an upstream when it has failed")
+  func unsent() async throws {
+    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
+    var configuration = BywayClient.Configuration.defaults
+    configuration.observers = [HTTPMetrics(factory: registry)]
+    configuration.patience = .zero
+    let client = BywayClient(link, configuration: configuration)
+    await #expect(throws: BywayError.self) { try await client.execute(Request(url: "http://x/")) }
+    await client.shutDown()
+    #expect(lines("http_client_active").allSatisfy { $0.hasSuffix(" 0") })
   }
 
   @Test("where a client alone is observed, what it asks is counted as a client's, and nothing as a server's")

@@ -294,4 +294,30 @@ import Testing
     await proxy.stop(within: .zero)
     for gateway in [first, printer, second, camera] { await gateway.stop(within: .zero) }
   }
+
+  @Test(
+    "a certificate for a name that only begins or ends like a device's is not the device's",
+    arguments: [
+      "camera.elsewhere", "camera.devices.example.elsewhere", "xcamera.devices.example", "x.camera.devices.example",
+      "devices.example",
+    ])
+  func similarNames(_ certified: String) async throws {
+    let certificates = try await Certificates()
+    let port = try Endpoint.freePort()
+    let hub = "tls://127.0.0.1:\(port)?\(certificates.server.options)&ca=\(certificates.authority)"
+    let logged = LoggedMessages()
+    var configuration = try proxy(hubs: ["\(hub)&open=listen"])
+    configuration.logger = logged.logger
+    let proxy = try await Proxy.start(configuration)
+    let identity = try await certificates.issue("liar", names: "DNS:\(certified)")
+    let link = "tls://127.0.0.1:\(port)?\(identity.options)&ca=\(certificates.authority)&open=dial"
+    let liar = try await gateway("camera", at: link)
+    #expect(
+      try await eventually {
+        logged.all.contains("A gateway that has dialed says a name that its certificate does not have")
+      })
+    #expect(try await get("camera", of: proxy).hasPrefix("421"))
+    await proxy.stop(within: .zero)
+    await liar.stop(within: .zero)
+  }
 }

@@ -94,6 +94,21 @@ import Testing
         == "a=1")
   }
 
+  @Test("each of several cookies stays with the device that set it, wherever it stands among them")
+  func severalCookies() throws {
+    let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
+    let rules = UpstreamRules(farEnd: .gateway, via: nil, siblings: siblings)
+    let shared = ["a=1; Domain=devices.example", "b=2; Domain=localhost"]
+    for cookies in [shared + ["c=3"], [shared[0], "c=3", shared[1]], ["c=3"] + shared, shared] {
+      var response: FieldSection = [":status": "200"]
+      for cookie in cookies { response.append(name: "set-cookie", value: cookie) }
+      let cleaned = rules.cleaned(response, of: [":authority": "printer.devices.example"])
+      #expect(
+        cleaned.lines.filter { $0.field == .setCookie }.map { cleaned.value(of: $0) }
+          == cookies.map { $0.split(separator: ";").first.map(String.init) })
+    }
+  }
+
   @Test("whose word on the way counts") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
     for (farEnd, via, keeps) in [

@@ -250,4 +250,30 @@ import Testing
     server.session.consume(count / 2)
     #expect(server.session.releaseRead(at: server.now))
   }
+
+  @Test("content that an exchange has left unread does not hold back the next request")
+  func unreadContent() throws {
+    let server = ServerEnd()
+    server.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 300000\r\n\r\n")
+    server.receive(String(repeating: "x", count: 299_999))
+    #expect(!server.session.admitRead())
+    server.receive("x")
+    try server.respond()
+    _ = server.sent()
+    #expect(server.session.releaseRead(at: server.now) && server.session.admitRead())
+    _ = server.take()
+    server.receive("GET /next HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(server.take() == ["head /next", "end"])
+  }
+
+  @Test("a head has no more time where it comes byte by byte")
+  func headInPieces() {
+    let server = ServerEnd()
+    let begin = server.now
+    for byte in "GET / HTTP/1.1\r\nHost:" {
+      server.receive(String(byte))
+      server.pass(.seconds(1))
+    }
+    #expect(server.session.nextDeadline == begin + .seconds(30))
+  }
 }

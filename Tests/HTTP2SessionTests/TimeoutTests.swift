@@ -53,6 +53,29 @@ import Testing
     #expect(client.server.nextDeadline == nil)
   }
 
+  @Test("a header block has no more time where it comes byte by byte")
+  func headerBlockInPieces() {
+    let client = RawClient()
+    let block = RawFrame.headers(1, HPACK.get).bytes.dropLast()
+    for (index, byte) in block.enumerated() {
+      client.now = seconds(Int64(index))
+      client.send(bytes: [byte])
+    }
+    #expect(client.server.nextDeadline == seconds(30))
+  }
+
+  @Test("a header block has no more time where it comes in many frames")
+  func headerBlockInFrames() {
+    let client = RawClient()
+    client.send(.headers(1, HPACK.get, flags: 0))
+    for second in [10, 20, 29] {
+      client.now = seconds(Int64(second))
+      client.send(.continuation(1, [], flags: 0))
+    }
+    #expect(client.server.nextDeadline == seconds(30))
+    #expect(events(of: client.server, until: seconds(30)).failure?.kind == .unresponsive)
+  }
+
   @Test("a body may take its time") func slowBody() {
     let client = RawClient()
     client.send(.post(1))

@@ -10,11 +10,17 @@ struct Watchdog: Sendable {
   private let loops: [any EventLoop]
   /// From one sign to the next.
   private let period: Duration
+  private let clock: any Clock<Duration>
   private let logger: Logger
 
-  /// - Parameter limit: the longest that the service manager waits for a sign.
-  init(over loops: [any EventLoop], limit: Duration, logger: Logger) {
+  /// - Parameters:
+  ///   - limit: the longest that the service manager waits for a sign.
+  ///   - clock: for the waits between signs.
+  init(
+    over loops: [any EventLoop], limit: Duration, clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+  ) {
     self.loops = loops
+    self.clock = clock
     // As sd_watchdog_enabled(3) recommends.
     period = limit / 2
     self.logger = logger
@@ -25,13 +31,13 @@ struct Watchdog: Sendable {
     while !Task.isCancelled {
       await hearAll()
       await sign()
-      try? await Task.sleep(for: period)
+      try? await clock.sleep(for: period)
     }
   }
 
   private func hearAll() async {
     let late = Task {
-      try await Task.sleep(for: period)
+      try await clock.sleep(for: period)
       logger.error(
         "An event loop does not answer; the service manager may end this process", metadata: ["for": "\(period)"])
     }

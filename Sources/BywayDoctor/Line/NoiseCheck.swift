@@ -39,7 +39,7 @@ struct NoiseCheck: Check {
       let enough = series
       series.hear(await ear.listen(for: patience) { enough.isMovedOn(by: $0) })
     }
-    return conclude(series)
+    return Self.conclusion(of: series, bytesPerSecond: bytesPerSecond)
   }
 
   /// For an answer that comes at all.
@@ -48,26 +48,26 @@ struct NoiseCheck: Check {
     return max(delay * 3, .milliseconds(250)) + wire
   }
 
-  private func conclude(_ series: QuestionSeries) -> Finding<Void> {
+  static func conclusion(of series: QuestionSeries, bytesPerSecond: Int?) -> Finding<Void> {
     guard series.settled > 0 else {
       return .undecided("The far end leaves the question unanswered by which errors are counted.")
     }
     let damaged = min(series.heard.damagedRuns.count, series.lost)
     let interrupted = min(series.heard.interruptedRuns, series.lost - damaged)
     let lost = series.lost - damaged - interrupted
-    let toFarEnd = LineNoise(frameBytes: Self.frameLength + 1, frames: series.settled, lost: lost)
-    let toHere = LineNoise(frameBytes: Self.frameLength, frames: series.settled - lost, lost: damaged)
+    let toFarEnd = LineNoise(frameBytes: frameLength + 1, frames: series.settled, lost: lost)
+    let toHere = LineNoise(frameBytes: frameLength, frames: series.settled - lost, lost: damaged)
     let others = interrupted > 0 ? " Somebody else writes on the line as well." : ""
     let saw = "To the far end \(toFarEnd), from there \(toHere).\(others)"
     let worst = max(toFarEnd.perMillionBytes, toHere.perMillionBytes)
-    guard worst > Self.noticeable else { return .sound(saw) }
+    guard worst > noticeable else { return .sound(saw) }
     let lengths = series.heard.damagedRuns.map(\.count)
-    let shortened = lengths.count { $0 < Self.frameLength - 1 }
+    let shortened = lengths.count { $0 < frameLength - 1 }
     return .noted(
-      saw, diagnosis(worst, losesBytes: shortened > lengths.count { $0 == Self.frameLength - 1 }))
+      saw, diagnosis(worst, bytesPerSecond, losesBytes: shortened > lengths.count { $0 == frameLength - 1 }))
   }
 
-  private func diagnosis(_ errors: Int, losesBytes: Bool) -> Diagnosis {
+  private static func diagnosis(_ errors: Int, _ bytesPerSecond: Int?, losesBytes: Bool) -> Diagnosis {
     let share = LineNoise.goodput(ofErrors: errors, losesBytes: losesBytes)
     let rate = bytesPerSecond.map { ", which is \($0 * share / 100) bytes in a second" } ?? ""
     return Diagnosis(

@@ -183,6 +183,33 @@ import Testing
     #expect(bench.names == ["printer"] && bench.asked.count == 2)
   }
 
+  @Test("another adapter in the same place does not inherit the name of the one before", arguments: [true, false])
+  func otherAdapter(_ wasAway: Bool) {
+    var bench = Bench()
+    bench.plug(LinkPort(address: "serial:/dev/ttyUSB0", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
+    bench.wait(.seconds(30))
+    bench.claims = [:]
+    if wasAway {
+      bench.unplug("/dev/ttyUSB0")
+      bench.wait(.seconds(10))
+    } else {
+      bench.plugged = []
+    }
+    bench.plug(LinkPort(address: "serial:/dev/ttyUSB0", device: "/dev/ttyUSB0", name: "CP2102"))
+    #expect(bench.names == ["cp2102"])
+  }
+
+  @Test("another adapter at the same address, under another name of the system, does not inherit the name either")
+  func otherAdapterElsewhere() {
+    var bench = Bench()
+    bench.plug(LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
+    bench.wait(.seconds(30))
+    bench.claims = [:]
+    bench.plugged = []
+    bench.plug(LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB1", name: "FTDI"))
+    #expect(bench.names == ["ftdi"])
+  }
+
   @Test("a port whose address changes because another of its kind has come stays the same device")
   func otherAddress() {
     var bench = Bench()

@@ -42,6 +42,25 @@ import Testing
     #expect(!next.isOver)
   }
 
+  @Test(
+    "trailers name no user and have no login, whether they come while a login is checked or later",
+    arguments: [true, false])
+  func trailers(_ isEarly: Bool) throws {
+    let exchange = UserExchange(
+      hiding: try UserHeader("X-Remote-User"), within: HeldContent(), respondingTo: Answer())
+    let upstream = Upstream()
+    let trailers: FieldSection = [
+      "x-remote-user": "root", "x_remote_user": "root", "X-Remote-User": "root", "authorization": "Basic eDp5",
+      "proxy-authorization": "Basic eDp5", "x-digest": "abc",
+    ]
+    if isEarly { exchange.finish(trailers: trailers) }
+    exchange.begin(
+      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(visitor: .anyone, resource: nil),
+      with: { _, _ throws(BywayError) in upstream }, ended: { _ in })
+    if !isEarly { exchange.finish(trailers: trailers) }
+    #expect(upstream.isWhole && upstream.trailers == ["x-digest": "abc"])
+  }
+
   private final class Answer: ResponseSink {
     var failure: BywayError.Code?
 
@@ -56,9 +75,10 @@ import Testing
   private final class Upstream: RequestSink {
     var writes: [Int] = []
     var isWhole = false
+    var trailers: FieldSection?
 
     func write(_ bytes: ByteBuffer) { writes.append(bytes.readableBytes) }
-    func finish(trailers: FieldSection?) { isWhole = true }
+    func finish(trailers: FieldSection?) { (isWhole, self.trailers) = (true, trailers) }
     func cancel(_ reason: BywayError) {}
     func didConsumeResponse(_ bytes: Int) {}
   }

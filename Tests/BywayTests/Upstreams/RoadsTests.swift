@@ -385,4 +385,20 @@ import Testing
     try rig.run(for: .minutes(2))
     #expect(rig.dials.count == dials)
   }
+
+  @Test("a better link that opens after the shutdown is closed")
+  func openedLate() throws {
+    let rig = rig(.http2)
+    rig.cut(0)
+    _ = try get(rig)
+    rig.openings[0] = (.opens, .seconds(3))
+    let dials = rig.dialedRoads.count
+    try rig.run(for: .seconds(20)) { rig.dialedRoads.count > dials }
+    #expect(rig.dialedRoads.last == 0 && rig.connectionCount(on: 0) == 0)
+    rig.upstream?.shutDown()
+    try rig.run(for: .milliseconds(2900))
+    #expect(rig.connectionCount == 0)
+    try rig.run(for: .seconds(1))
+    #expect(rig.openedCount(on: 0) == 1 && rig.connectionCount == 0)
+  }
 }

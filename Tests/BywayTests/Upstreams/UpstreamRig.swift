@@ -62,6 +62,7 @@ final class UpstreamRig {
   /// In the places of some of them.
   var rawFarEnds: [Int: RawFarEnd] = [:]
   private var wires: [Wire] = []
+  private var opened: [Int: Int] = [:]
   /// When each try to connect began.
   private(set) var dials: [NIODeadline] = []
   /// Over which road each of them went.
@@ -212,6 +213,7 @@ final class UpstreamRig {
 
   private func open(_ road: Int, _ opening: Opening, _ promise: EventLoopPromise<any Channel>) throws {
     let wire = try Wire(road, on: loop)
+    opened[road, default: 0] += 1
     switch opening {
     case .resets:
       // The gate keeps it, as it does where a socket learns of it before its owner reads.
@@ -268,6 +270,9 @@ final class UpstreamRig {
   func repair(_ road: Int) {
     openings[road] = nil
   }
+
+  /// The number of connections that a link has opened so far.
+  func openedCount(on road: Int) -> Int { opened[road] ?? 0 }
 
   func connectionCount(on road: Int) -> Int {
     wires.count { $0.road == road && $0.near.isActive }

@@ -113,6 +113,27 @@ struct CorrectorTests {
     #expect(isWeak == [false, true] && corrector.isOn)
   }
 
+  @Test("adds none, and no longer frames, where more is wrong than can be put right, at whatever stage")
+  func beyondMending() {
+    let plain = FrameSizer(rate: ErrorRate(halfErrors: 2000, in: 1_000_000))
+    for stage in ["off", "trying", "proven"] {
+      var corrector = Corrector(most: Strength.count)
+      if stage != "off" { _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: 0) }
+      if stage == "proven" {
+        var trials = FrameSizer.Trials(overhead: Corrector.overhead)
+        for _ in 0..<1000 { trials.noteArrival(of: 1000) }
+        corrector.note(trials, plain: plain, Self.room, at: 0)
+      }
+      #expect(corrector.isOn == (stage != "off") && corrector.isProven == (stage == "proven"))
+      let isWeak = corrector.hear(.beyondMending, plain: plain, Self.room, at: 1)
+      #expect(!isWeak)
+      #expect(!corrector.isOn && corrector.errors == 0, "\(stage)")
+      // A correction that is given up rests, even where the noise falls at once.
+      _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: 2)
+      #expect(corrector.isOn == (stage == "off"))
+    }
+  }
+
   @Test("frames of a trial are no longer than four times what gets through without")
   func trial() {
     for (share, longest) in [(0.1, 64), (0.01, 128), (0.0001, 400)] {

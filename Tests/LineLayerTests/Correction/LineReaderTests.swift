@@ -58,6 +58,31 @@ struct LineReaderTests {
     #expect(frames.count == (index == 0 || index == 136 ? 3 : 2))
   }
 
+  @Test("finds the next frame where the one before has lost several bytes", arguments: [1, 2, 5, 9, 16])
+  func droppedSeveral(_ count: Int) {
+    var bytes = Self.mendable(Self.data(0, 400))
+    bytes.removeSubrange(100..<(100 + count))
+    let frames = [Self.data(7, 400), Self.data(14, 20)]
+    // Another header after it is looked for as well as a frame without correction.
+    #expect(read(bytes + Self.mendable(frames[0]) + Self.mendable(frames[1])) == frames)
+    #expect(read(bytes + Self.plain(frames[0]) + Self.plain(frames[1])).last == frames[1])
+  }
+
+  @Test("finds the next frames where the line falls silent within a frame, whatever comes after the silence")
+  func brokenOffBefore() {
+    let (held, next) = (Self.data(2, 30), Self.data(3, 40))
+    let header = Array(Self.mendable(Self.data(0, 1500))[..<10])
+    for later in [Self.plain(next), Self.mendable(next)] {
+      var reader = Mendable.reader(seal: Self.id)
+      // A false header, and what it seemed to hold.
+      let first = reader.receive(header + Self.plain(held), at: 1_000_000)
+      #expect(Mendable.frames(in: first, seal: Self.id).frames.isEmpty && reader.heldBytes > 0)
+      let all = reader.receive(later, at: 300_000_000)
+      #expect(Mendable.frames(in: all, seal: Self.id).frames == [held, next])
+      #expect(reader.heldBytes == 0)
+    }
+  }
+
   @Test("finds the frames that a false header seemed to hold")
   func falseHeader() {
     // A header in which nothing is wrong, and a body of which nothing comes.

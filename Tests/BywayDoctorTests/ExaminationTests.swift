@@ -1,0 +1,43 @@
+import Testing
+
+@testable import BywayDoctor
+
+/// The time that checks may take.
+@Suite("Doctor: time", .timeLimit(.minutes(1))) struct ExaminationTests {
+  /// Ends when it is cancelled.
+  private struct EndlessCheck: Check {
+    static let title = "endless"
+    let limit: Duration
+
+    func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+      try await Task.sleep(for: .seconds(3600))
+      return .sound("It has ended.")
+    }
+  }
+
+  private struct QuickCheck: Check {
+    static let title = "quick"
+
+    func examine(_ belongings: Belongings) async throws -> Finding<Int> { .sound("It is there.", 7) }
+  }
+
+  @Test(
+    "a check is given up at its own limit, or at the one of all checks together, whichever is sooner",
+    arguments: [(own: 0.1, all: 3600.0), (own: 3600.0, all: 0.1), (own: 3600.0, all: -1.0)])
+  func limits(own: Double, all: Double) async throws {
+    let examination = Examination(within: .seconds(all))
+    await #expect(throws: Examination.Over.late) {
+      try await examination.make(EndlessCheck(limit: .seconds(own)))
+    }
+    #expect(await examination.steps.map(\.title) == ["endless"])
+  }
+
+  @Test("the checks before count against the limit of all")
+  func together() async throws {
+    let examination = Examination(within: .milliseconds(400))
+    #expect(try await examination.make(QuickCheck()) == 7)
+    await #expect(throws: Examination.Over.late) { try await examination.make(EndlessCheck(limit: .milliseconds(250))) }
+    await #expect(throws: Examination.Over.late) { try await examination.make(EndlessCheck(limit: .seconds(3600))) }
+    #expect(await examination.steps.map(\.title) == ["quick", "endless", "endless"])
+  }
+}

@@ -1,0 +1,71 @@
+import LineLayer
+import Testing
+
+@testable import BywayDoctor
+
+/// The errors that are counted in each direction, without a line.
+@Suite("Doctor: noise") struct NoiseCheckTests {
+  /// The far end's answer to each question, as it arrives here.
+  private enum Answer {
+    case sound
+    /// The question has not arrived.
+    case missing
+    case damaged
+    /// Some of its bytes are missing.
+    case shortened
+  }
+
+  /// - Parameter second: what becomes of the second of each five questions, and of its answer.
+  private func conclusion(_ second: Answer, rounds: Int = 40, bytesPerSecond: Int? = nil) -> Finding<Void> {
+    var series = QuestionSeries()
+    var scratch: [UInt8] = []
+    for _ in 0..<rounds {
+      var heard: [UInt8] = []
+      for (index, frame) in HeardFrames(series.next() ?? []).frames.enumerated() {
+        guard case .poll(let session, _) = frame else { continue }
+        var bytes: [UInt8] = []
+        FrameCodec.encode(.reset(session: session, reason: .unknown), seal: nil, scratch: &scratch, into: &bytes)
+        switch index == 1 ? second : .sound {
+        case .sound: heard += bytes
+        case .missing: break
+        // Its delimiter is sound, and no byte becomes another.
+        case .damaged: heard += bytes.map { $0 == 0 ? 0 : $0 ^ 0x80 == 0 ? 0x81 : $0 ^ 0x80 }
+        case .shortened: heard += bytes.dropFirst(3)
+        }
+      }
+      series.hear(heard)
+    }
+    return NoiseCheck.conclusion(of: series, bytesPerSecond: bytesPerSecond)
+  }
+
+  @Test("a line without errors is sound")
+  func sound() {
+    guard case .sound(let saw, _) = conclusion(.sound) else { Issue.record("it is not sound"); return }
+    #expect(saw == "To the far end no errors in 2600 bytes, from there no errors in 2400 bytes.")
+  }
+
+  @Test("errors in either direction alone make a line noisy, and are told of that direction")
+  func eachDirection() {
+    for (answer, words) in [
+      (Answer.missing, ["To the far end 17164 errors", "from there no errors"]),
+      (.damaged, ["To the far end no errors", "from there 18595 errors"]),
+      (.shortened, ["To the far end no errors", "from there 18595 errors"]),
+    ] {
+      guard case .noted(let saw, let diagnosis, _) = conclusion(answer, bytesPerSecond: 10_000) else {
+        Issue.record("\(answer) is not noted")
+        continue
+      }
+      for word in words { #expect(saw.contains(word), "\(saw)") }
+      #expect(diagnosis.fault == .noisyLine)
+      // Wrong bytes are corrected, missing ones are not.
+      let share =
+        answer == .shortened ? "about 42 % of its rate, which is 4200" : "about 88 % of its rate, which is 8800"
+      #expect(diagnosis.sentence.contains(share), "\(diagnosis.sentence)")
+    }
+  }
+
+  @Test("a far end that answers nothing says nothing of errors")
+  func silent() {
+    guard case .undecided = conclusion(.sound, rounds: 0) else { Issue.record("it is decided"); return }
+  }
+}
