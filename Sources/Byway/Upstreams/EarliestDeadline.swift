@@ -23,4 +23,10 @@ final class EarliestDeadline {
     earliest = deadline
     timer.set(deadline)
   }
+
+  /// Forgets all deadlines.
+  func clear() {
+    earliest = .distantFuture
+    timer.cancel()
+  }
 }

@@ -80,6 +80,8 @@ final class WaitingLine<Exchange: WaitingExchange> {
   /// Tells each of them something; those that end by it leave.
   func tell(_ news: (Exchange) -> Void) {
     for exchange in Array(exchanges) { news(exchange) }
+    // A timer for exchanges that have left would outlive an upstream that is shut down.
+    if exchanges.isEmpty { time.clear() }
     for exchange in exchanges { time.note(exchange.nextDeadline) }
   }
 
