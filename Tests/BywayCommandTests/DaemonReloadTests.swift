@@ -38,15 +38,6 @@ import Testing
 
     func isThere(_ socket: String) -> Bool { FileManager.default.fileExists(atPath: folder[socket]) }
 
-    /// The clients of the control socket that the daemon has accepted.
-    func controlConnections() throws -> Int {
-      // The sixth column is the state: 3 for a connection (unix(7)).
-      try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n").count { line in
-        let columns = line.split(separator: " ")
-        return columns.count > 7 && columns[5] == "03" && columns[7].hasPrefix(folder.path)
-      }
-    }
-
     func curl(_ socket: String) async throws -> Int {
       try await Curl.fetch(["--http2-prior-knowledge", "--unix-socket", folder[socket], "http://device/"]).status
     }
@@ -170,45 +161,6 @@ import Testing
     let done = try await house.byway("reload")
     #expect(done.exitCode == 0, "\(done.errorText)")
     for socket in ["x", "y"] { #expect(try await house.curl(socket) == 503, "\(socket)") }
-    #expect(await gateway.process.stop() == .code(0))
-  }
-
-  @Test("a reload that is asked for while another reads its file reads the file again")
-  func twoAtATime() async throws {
-    let house = try House()
-    let pipe = house.folder["hall.conf"]
-    func text(_ port: Int) -> String {
-      "origin = http://127.0.0.1:\(port)\nlink = unix:\(house.folder["l"])\n"
-    }
-    /// A writer of the pipe as soon as the daemon reads it.
-    func opened() async throws -> FileHandle? {
-      var descriptor: Int32 = -1
-      _ = try await eventually {
-        descriptor = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-        return descriptor >= 0
-      }
-      return descriptor < 0 ? nil : FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    }
-    func feed(_ port: Int) async throws {
-      let writer = try #require(try await opened(), "nobody reads the file")
-      try writer.write(contentsOf: Data(text(port).utf8))
-      try writer.close()
-    }
-    let gateway = try await house.gateway(text(1))
-    // The daemon reads a pipe for as long as the test wants.
-    #expect(unlink(pipe) == 0 && mkfifo(pipe, 0o600) == 0)
-    async let first = house.byway("reload")
-    let writer = try #require(try await opened(), "nobody reads the file")
-    let reload = try ChildProcess(BywayProcess.command(), ["reload"], environment: house.environment)
-    // The first one reads as long as its writer is there; the second one has asked by now.
-    #expect(try await eventually { try house.controlConnections() >= 2 })
-    #expect(try await house.status()["reload"]?["result"] == nil)
-    try writer.write(contentsOf: Data(text(2).utf8))
-    try writer.close()
-    #expect(try await first.exitCode == 0)
-    try await feed(3)
-    #expect(await reload.waitForExit(within: .seconds(20)) == .code(0))
-    #expect(try await house.origins().compactMap { $0["name"]?.text } == ["http://127.0.0.1:3"])
     #expect(await gateway.process.stop() == .code(0))
   }
 
