@@ -1,5 +1,5 @@
 import Glibc
-package import NIOCore
+import NIOCore
 
 /// The sockets of programs on this machine that have closed them, while TCP still keeps the connection.
 ///
