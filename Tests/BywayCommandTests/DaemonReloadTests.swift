@@ -65,7 +65,10 @@ import Testing
         let result = try await BywayProcess.run(command, within: .seconds(10), environment: house.environment)
         // Where a file is written, only the start finds that a pipe has no reader.
         #expect(result.exitCode != 0 || kind == "trace" && command[0] == "check", "\(kind) \(command) \(place)")
-        if !["cert", "key", "trace"].contains(kind) || place == folder["pipe"] && kind == "cert" {
+        // A recording is a folder, and says so.
+        if kind == "replay" {
+          #expect(result.errorText.contains("is not a folder"), "\(result.errorText)")
+        } else if !["cert", "key", "trace"].contains(kind) || place == folder["pipe"] && kind == "cert" {
           #expect(result.errorText.contains(place == folder["pipe"] ? "a pipe" : "a device"), "\(result.errorText)")
         }
       }

@@ -31,8 +31,8 @@ import Testing
     }
     let inspector = try #require(look?.split(separator: " ").last?.split(separator: "#").first)
     #expect(try await Curl.fetch("\(inspector)").text.contains("Byway inspector"))
-    #expect(try await Curl.fetch("\(inspector)api/exchanges").text.contains("\"path\":\"/nothing\""))
-    #expect(try await Curl.fetch("\(inspector)api/links").text.contains("framesSent"))
+    #expect(try await Curl.fetch("\(inspector)/api/exchanges").text.contains("\"path\":\"/nothing\""))
+    #expect(try await Curl.fetch("\(inspector)/api/links").text.contains("framesSent"))
     #expect(await demo.stop() == .code(0))
     let output = String(decoding: demo.output, as: UTF8.self)
     #expect(output.contains("GET     /nothing                          404"))

@@ -15,6 +15,11 @@ import Testing
         "streams.maximumHeaderListSize", { $0.streams.maximumHeaderListSize = 7000 },
         { $0.streams.maximumHeaderListSize = 1 }
       ),
+      ("streams.heldHeaderSize", { $0.streams.heldHeaderSize = 1 << 20 }, { $0.streams.heldHeaderSize = 0 }),
+      (
+        "streams.informationalResponses", { $0.streams.informationalResponses = 7 },
+        { $0.streams.informationalResponses = -1 }
+      ),
       ("streams.maximumFrameSize", { $0.streams.maximumFrameSize = 20_000 }, { $0.streams.maximumFrameSize = 16_383 }),
       ("streams.headerTableSize", { $0.streams.headerTableSize = 0 }, { $0.streams.headerTableSize = -1 }),
       ("windows.initial", { $0.windows.initial = 70_000 }, { $0.windows.initial = 1 << 31 }),

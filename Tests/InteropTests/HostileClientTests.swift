@@ -33,7 +33,7 @@ extension Interop {
       Case(attack: "connection-fields", ends: isRefused),
       Case(attack: "line-break-in-value", ends: isRefused),
       Case(attack: "line-break-in-path", ends: isRefused),
-      Case(attack: "too-many-streams", options: ["--count", "1000"], ends: { ($0.resets["7"] ?? 0) > 0 || $0.closed }),
+      Case(attack: "too-many-streams", options: ["--count", "1500"], ends: { ($0.resets["7"] ?? 0) > 0 || $0.closed }),
       Case(
         attack: "overflow-connection", options: ["--target", "/slow-head?ms=9000"],
         ends: { $0.goaway == 3 || !$0.resets.isEmpty }),

@@ -331,6 +331,7 @@ final class ServedExchange: ResponseSink {
   private func ended() {
     response = .ended
     upstream = nil
+    headSize = 0
     unconsumed = 0
     account()
     observed?.ended()

@@ -191,7 +191,7 @@ import TransportTestSupport
         #"["{\"a\":\"{\\\"token\\\":\\\"[redacted]\\\"}\"}"]"#
       ),
       (#"{"a":"{\u0022pin\u0022:1}"}"#, #"{"a":"{\"pin\":\"[redacted]\"}"}"#),
-      (#"{"{\"secret\":\"hidden\"}":1}"#, #"{"{\"secret\":\"[redacted]\"}":1}"#),
+      (#"{"{\"secret\":\"hidden\"}":1}"#, #"{"{\"secret\":\"[redacted]\"}":"[redacted]"}"#),
       (#"{"a":"{\"secret\":\"hid"#, #"{"a":"{\"secret\":\"[redacted]\""#),
       (#"{"a":"say \"shown\"","b":"c\\"}"#, #"{"a":"say \"shown\"","b":"c\\"}"#),
       (#"{"a":"<b><Password>hidden</Password></b>"}"#, #"{"a":"<b><Password>[redacted]</Password></b>"}"#),

