@@ -161,7 +161,8 @@ extension Parsing {
     func configuration() throws {
       let configuration = try options(
         "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
-        "--forwarded", "--host-field", "origin", "--title-case", "--connect-timeout", "3", "--response-timeout", "0.5", "--body-timeout",
+        "--forwarded", "--host-field", "origin", "--title-case", "--connect-timeout", "3", "--response-timeout", "0.5",
+        "--body-timeout",
         "0.25", "--name", "Printer", "--title", "In the hall"
       ).configuration(transports: transports, logger: logger)
       #expect(configuration.links.map(\.address.text) == ["loopback:a", "loopback:b"])
