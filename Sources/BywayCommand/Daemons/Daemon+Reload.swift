@@ -4,22 +4,10 @@ import Primitives
 extension Daemon {
   /// Goes over to what the file says now. What is wrong is logged, and what is right before stays in force.
   func reload() async -> ReloadResult {
-    if let nextReload { return await nextReload.value }
-    let before = reloading
-    let task = Task {
-      if let before {
-        _ = await before.value
-        reloading = nextReload
-        nextReload = nil
-      }
-      return await reloadNow()
-    }
-    if before == nil { reloading = task } else { nextReload = task }
-    return await task.value
+    await reloads.request { await self.reloadNow() }.value
   }
 
   private func reloadNow() async -> ReloadResult {
-    defer { reloading = nil }
     guard stopping == nil else { return .refused([CommandFailure(.unavailable, "It is stopping.")]) }
     manager.reloading()
     let result = await reloadOnce()

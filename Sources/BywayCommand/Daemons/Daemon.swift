@@ -47,9 +47,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   private var departing: [ObjectIdentifier: Task<Void, Never>] = [:]
   private var failure: (any Error)?
   var lastReload: (at: Int, result: ReloadResult)?
-  /// The reload that runs, and the one that begins after it: whoever asks meanwhile is served by that.
-  var reloading: Task<ReloadResult, Never>?
-  var nextReload: Task<ReloadResult, Never>?
+  let reloads = ReloadQueue<ReloadResult>()
   var stopping: Task<Void, Never>?
 
   /// Starts all members, or none.
