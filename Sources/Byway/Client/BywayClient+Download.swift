@@ -3,25 +3,25 @@ import NIOCore
 import NIOPosix
 
 extension BywayClient {
-  /// How far a download has come.
+  /// The progress of a download.
   public struct DownloadProgress: Sendable, Hashable {
-    /// Bytes that are in the file, those of earlier attempts included.
+    /// Bytes in the file, including those of earlier attempts.
     public var received: Int
-    /// Bytes in all, where the origin says so.
+    /// Bytes in total, if the origin reports them.
     public var total: Int?
   }
 
-  /// Downloads to a file, as it comes: memory does not grow with the file.
+  /// Downloads to a file as the content arrives: memory does not grow with the file.
   ///
-  /// What arrives is kept next to the file, in `PATH.part`, which becomes the file at the end. When the link is lost
-  /// meanwhile, and when a download that failed or was cancelled is called for again, it goes on from where it was, if the
-  /// origin can tell that the content is still the same (RFC 9110 §13.1.5); else it starts over.
+  /// The content is kept next to the file, in `PATH.part`, which becomes the file at the end. The download continues where it was after the
+  /// link was lost, and when it is called again after a failure or a cancellation, if the origin can show that the content is unchanged
+  /// (RFC 9110 §13.1.5). Otherwise it starts over.
   /// - Parameters:
-  ///   - url: asked for by GET.
-  ///   - path: replaced at the end, if it exists.
+  ///   - url: the URL, for a GET request.
+  ///   - path: the file, replaced at the end if it exists.
   ///   - report: called after each chunk, never concurrently.
-  /// - Returns: bytes in the file.
-  /// - Throws: ``BywayError``; code `refused` where the origin's answer is not a success.
+  /// - Returns: the number of bytes in the file.
+  /// - Throws: ``BywayError``; code `refused` if the origin's response is not a success.
   @discardableResult
   public func download(
     _ url: String, to path: String, reporting report: (@Sendable (DownloadProgress) -> Void)? = nil
@@ -29,15 +29,15 @@ extension BywayClient {
     try await download(Request(url: url), to: path, reporting: report)
   }
 
-  /// The same for a request with fields of its own; its method is GET.
+  /// Downloads with a request that has its own fields; its method is GET.
   @discardableResult
   public func download(
     _ request: Request, to path: String, reporting report: (@Sendable (DownloadProgress) -> Void)? = nil
   ) async throws -> Int {
     let source = PartialDownload.source(of: request.head)
     let file = try await NIOThreadPool.singleton.runIfActive { try PartialDownload(of: path, from: source) }
-    // What brings something may be tried as often as it takes: more than there was before, or content that changes each time
-    // would have no end.
+    // Attempts with progress are not limited. Progress means more bytes than ever before: otherwise content that changes each time would be
+    // requested for ever.
     var (best, fruitless) = (0, 0)
     while true {
       let failure: BywayError
@@ -56,15 +56,15 @@ extension BywayClient {
 }
 
 extension BywayError {
-  /// The content was coming, and something between here and the origin broke.
+  /// Whether the failure is one of the connection, so that content may still be available.
   var isOfTheWay: Bool {
     code == .linkLost || code == .originLost || code == .incompleteResponse || code == .linkUnavailable
   }
 }
 
 extension PartialDownload {
-  /// One attempt.
-  /// - Returns: bytes in the file; `nil` where more are to be asked for.
+  /// Makes one attempt.
+  /// - Returns: the number of bytes in the file; `nil` if more must be requested.
   fileprivate func `continue`(
     _ request: Request, with client: BywayClient, _ report: (@Sendable (BywayClient.DownloadProgress) -> Void)?
   ) async throws -> Int? {
@@ -78,7 +78,7 @@ extension PartialDownload {
     switch response.status.code {
     case 206:
       guard size > 0, let range = ContentRange(response), range.start == size else { throw Self.refusal(response) }
-      // What has another tag or length is another content, whatever the answer calls itself (RFC 9110 §15.3.7.3).
+      // Another tag or length means other content, whatever the response's status (RFC 9110 §15.3.7.3).
       let fresh = Self.validator(of: response)
       guard fresh == nil || fresh == validator, isOfSameLength(range) else {
         return try await beginAgain(request, with: client, report)
@@ -88,7 +88,7 @@ extension PartialDownload {
       end = response.body.length
       try await restart(validator: Self.validator(of: response), total: end)
     case 416:
-      // Nothing lies behind what is there; whether it is the right thing is not known.
+      // The content has no further bytes; whether the existing ones are correct is unknown.
       guard size > 0 else { throw Self.refusal(response) }
       return try await beginAgain(request, with: client, report)
     default: throw Self.refusal(response)
@@ -103,7 +103,7 @@ extension PartialDownload {
     if let end, size < end {
       throw BywayError(.incompleteResponse, "The origin has sent less than it has announced.")
     }
-    // It may send less than is asked for (RFC 9110 §15.3.7).
+    // The origin may send less than was requested (RFC 9110 §15.3.7).
     if let total, size < total { return nil }
     return try await complete()
   }

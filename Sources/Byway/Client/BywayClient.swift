@@ -6,34 +6,34 @@ import NIOPosix
 
 /// Sends HTTP requests over a link, or to devices by their names.
 ///
-/// A link opens with the first request, opens again when it was lost, and carries any number of requests at once;
-/// requests wait while it is down. What failed is sent again only where that is safe: the far end refused it unseen,
-/// or the method is idempotent (RFC 9110 §9.2.2) and the body can be sent twice.
+/// A link opens with the first request, reopens after a loss, and carries any number of requests concurrently; requests wait while it is
+/// down. A failed request is sent again only where that is safe: the remote end refused it unprocessed, or the method is idempotent (RFC
+/// 9110 §9.2.2) and the body can be sent twice.
 ///
 /// Safe on any thread. Call ``shutDown()`` when done.
 public final class BywayClient: Sendable {
-  /// How long a client waits, and what its requests pass. A value: a change has no effect on clients that were made before.
+  /// The time limits and interceptors of a client. A value: a change has no effect on existing clients.
   public struct Configuration: Sendable {
-    /// Asked in this order; the link is the last of the chain.
+    /// Called in this order; the link is the end of the chain.
     public var interceptors: [any Interceptor] = []
-    /// The deadline of a request that sets none: from sending to the response's head.
+    /// The deadline of a request without its own: from sending to the response's head.
     public var timeout: TimeAmount = .seconds(30)
     /// How long a request waits for a link that is down. Zero: the first failure is final.
     public var patience: TimeAmount = .seconds(10)
-    /// When a link counts as dead while requests run; `nil`: not before the transport says so.
+    /// When a link counts as dead while requests run; `nil`: only when the transport reports it.
     public var liveness: Liveness? = .ofServer
-    /// Silent by default, as a library should be.
+    /// Silent by default, as usual for a library.
     public var logger = Logger(label: "byway.client", factory: { _ in SwiftLogNoOpLogHandler() })
-    /// Told of every exchange: for metrics, or a log. An interceptor's requests are exchanges of their own. Those of a server
-    /// that this client works for are told to its observers instead.
+    /// Notified of every exchange: for metrics, or a log. An interceptor's requests are separate exchanges. Exchanges on behalf of a server
+    /// are reported to its observers instead.
     public var observers: [any ExchangeObserver] = []
-    /// Where the link lives; `nil`: a loop shared by the process.
+    /// The event loop of the link; `nil`: a loop shared by the process.
     public var eventLoop: (any EventLoop)?
 
     /// 30 seconds for a request, 10 of them for a link that is down; liveness ``Liveness/ofServer``; no interceptors, no log, no observers.
     public static var defaults: Configuration { Configuration() }
 
-    /// The same as ``defaults``.
+    /// Creates the same as ``defaults``.
     public init() {}
   }
 
@@ -41,9 +41,9 @@ public final class BywayClient: Sendable {
   private let devices: DeviceTable
   private let chain: Next
 
-  /// A client for devices, each of which is reached as `http://NAME.localhost`; a URL with another host means the default device.
+  /// Creates a client for devices, each with the URL `http://NAME.localhost`; a URL with another host means the default device.
   ///
-  /// A device's links are opened by the first request for it.
+  /// The first request for a device opens its links.
   public init(_ devices: DeviceDirectory, configuration: Configuration = .defaults) {
     self.configuration = configuration
     let eventLoop = configuration.eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
@@ -56,13 +56,13 @@ public final class BywayClient: Sendable {
     chain = Next(configuration.interceptors[...], to: exchanges)
   }
 
-  /// A client for a link, which is not opened before the first request.
+  /// Creates a client for a link, which is opened by the first request.
   public convenience init(_ link: Link, configuration: Configuration = .defaults) {
     self.init(DeviceDirectory(main: link), configuration: configuration)
   }
 
-  /// A client for a link address.
-  /// - Throws: ``BywayError`` where the address names no link that these transports can open.
+  /// Creates a client for a link address.
+  /// - Throws: ``BywayError`` if these transports cannot open the address.
   public convenience init(
     link: String, transports: [any Transport], configuration: Configuration = .defaults
   ) throws {
@@ -70,7 +70,7 @@ public final class BywayClient: Sendable {
   }
 
   /// Sends a request and returns when the response's head has arrived; both bodies may still be streaming then.
-  /// - Throws: ``BywayError``, or what an interceptor threw.
+  /// - Throws: ``BywayError``, or an interceptor's error.
   public func execute(_ request: Request) async throws -> Response {
     if let authority = request.head.authority { try Request.checkAuthority(authority) }
     var request = request
@@ -83,34 +83,34 @@ public final class BywayClient: Sendable {
     try await execute(Request(url: url))
   }
 
-  /// Measures a round trip over the default device's link with an HTTP/2 PING, which the far end's HTTP/2 answers by itself.
+  /// Measures a round trip over the default device's link with an HTTP/2 PING, which the remote end's HTTP/2 layer answers.
   /// - Throws: ``BywayError`` with code `invalidRequest` on a link with `http=1.1`, which has no ping.
   public func ping() async throws -> TimeAmount {
     try await devices.ping(nil)
   }
 
   /// Measures a round trip to a device.
-  /// - Throws: ``BywayError``, with code `misdirected` where there is no such device.
+  /// - Throws: ``BywayError``, with code `misdirected` if there is no such device.
   public func ping(_ device: DeviceName) async throws -> TimeAmount {
     try await devices.ping(device)
   }
 
-  /// How its links are now: the default device's first, those of patterns as far as they are open.
+  /// Returns the state of its links: the default device's first, those of patterns only while they are open.
   public func links() async -> [LinkReport] { await devices.linkReports() }
 
-  /// The same, at first and whenever they have changed; a line's counters change with each frame.
-  /// - Parameter pause: between two looks, while somebody waits for the next element.
+  /// Returns the state of its links, at first and after each change; a line's counters change with each frame.
+  /// - Parameter pause: the polling interval while the next element is awaited.
   public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
     LinkChanges(every: pause) { [devices] in await devices.linkReports() }
   }
 
-  /// What the line of the default device's link does; `nil` where it has none, or is down.
+  /// Returns the statistics of the line of the default device's link; `nil` if it has none, or is down.
   package func lineStatistics() async -> LineStatistics? {
     await devices.entries().first { $0.name == nil }?.status.line
   }
 
-  /// Takes no more requests and closes the links when the running ones have ended. Returns when it has closed, after 3
-  /// seconds at the latest.
+  /// Takes no more requests and closes the links when the running ones have ended. Returns when all are closed, after 3 seconds at the
+  /// latest.
   public func shutDown() async {
     for interceptor in configuration.interceptors { await interceptor.shutDown() }
     await devices.shutDown()

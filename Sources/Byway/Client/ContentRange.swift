@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// What a 206 has of the whole (RFC 9110 §14.4): `bytes 500-999/1000`.
+/// The range of a 206 response (RFC 9110 §14.4): `bytes 500-999/1000`.
 struct ContentRange: Hashable {
   let start: Int
-  /// After its last byte.
+  /// The position after its last byte.
   let end: Int
-  /// Of the whole; `nil` where its sender does not know.
+  /// The length of the whole; `nil` if its sender does not know it.
   let total: Int?
 
-  /// `nil` for what is none, or cannot be right.
+  /// Returns `nil` if there is no valid range.
   init?(_ response: Response) {
     guard let field = response.fields[.contentRange], field.hasPrefix("bytes ") else { return nil }
     let parts = field.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)

@@ -1,12 +1,12 @@
 package import NIOCore
 
 extension Acceptor {
-  /// Opens what these links need and is free. What listens already reads its files anew, so that a renewed certificate counts
-  /// then. One call at a time.
+  /// Prepares a change to these links: opens those that are needed and whose addresses are free. Links that listen already read their files
+  /// again, so that a renewed certificate takes effect. One call at a time.
   /// - Parameters:
-  ///   - held: places that others hold who change at the same time: ``Changeover/wanted``.
-  ///   - rest: whatever else goes with the links.
-  /// - Throws: ``BywayError`` where a link cannot be listened on. Then everything is as it was before.
+  ///   - held: addresses of other acceptors that change at the same time: ``Changeover/wanted``.
+  ///   - rest: other resources that change with the links.
+  /// - Throws: ``BywayError`` where a link cannot be listened on. Then everything is as before.
   package func prepare(
     _ links: [Link], besides held: Set<String> = [], _ rest: Changeover.Rest = Changeover.Rest()
   ) async throws -> Changeover {
@@ -18,10 +18,11 @@ extension Acceptor {
     return changeover
   }
 
-  /// To leave places that others want.
+  /// Prepares to release addresses that others want.
   package func prepareToLeave() -> Changeover { Changeover(self, to: [], Changeover.Rest()) }
 
-  /// - Returns: until it is completed, the whole does not end with its last listener.
+  /// Keeps the acceptor running without listeners.
+  /// - Returns: a promise. Until it is completed, the acceptor does not end with its last listener.
   func stayingUp() -> EventLoopPromise<Void> {
     let promise = group.any().makePromise(of: Void.self)
     let waiting = Task<(any Error)?, Never> { [future = promise.futureResult] in
@@ -32,7 +33,7 @@ extension Acceptor {
     return promise
   }
 
-  /// Back to what listened before.
+  /// Restores the previous listeners.
   func reopen(_ entrances: [Entrance]) async {
     for entrance in entrances {
       do {
@@ -52,8 +53,8 @@ extension Acceptor {
 }
 
 extension Changeover {
-  /// Of one that changes alone: opens the rest too, and puts it in force.
-  /// - Throws: ``BywayError`` where a link cannot be listened on. Then everything is as it was before.
+  /// Completes the change of a single acceptor: opens the rest too, and puts it into effect.
+  /// - Throws: ``BywayError`` where a link cannot be listened on. Then everything is as before.
   package func complete(within patience: TimeAmount) async throws {
     await vacate(wanted, within: patience)
     do { try await openRest() } catch {

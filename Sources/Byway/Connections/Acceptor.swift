@@ -3,16 +3,16 @@ package import Logging
 package import NIOCore
 import Synchronization
 
-/// Accepts what comes to its listeners, and owns every connection until that has ended.
+/// Accepts connections from its listeners, and owns each connection until it has ended.
 ///
 /// Safe on any thread.
 package final class Acceptor: Sendable {
-  /// Puts a connection on a channel; called on the channel's event loop. The link has the address as bound.
+  /// Starts a connection on a channel; called on the channel's event loop. The link has the bound address.
   package typealias Serve = @Sendable (any Channel, Link, Logger) throws -> any ServedConnection
 
-  /// A listener, and the task that takes what comes to it.
+  /// A listener, and the task that accepts its channels.
   final class Entrance: Sendable {
-    /// That it was made for.
+    /// The link that it was made for.
     let link: Link
     let listener: any Listener
     var bound: Link {
@@ -40,17 +40,17 @@ package final class Acceptor: Sendable {
   private let serve: Serve
   let state: Mutex<State>
 
-  /// As bound, in the order of the links.
+  /// The bound addresses, in the order of the links.
   package var addresses: [LinkAddress] { state.withLock { $0.entrances.map(\.listener.address) } }
 
-  /// The same, with why nobody can come there.
+  /// The bound addresses, each with the reason why it cannot be reached, if any.
   package var entrances: [(address: LinkAddress, obstacle: String?)] {
     state.withLock(\.entrances).map { ($0.listener.address, $0.listener.obstacle) }
   }
 
   /// Listens on every link.
-  /// - Parameter limit: of the connections that have a descriptor.
-  /// - Throws: ``BywayError`` where one of them cannot be listened on; the others are closed again.
+  /// - Parameter limit: the limit of connections that have a descriptor.
+  /// - Throws: ``BywayError`` if one of them cannot be listened on; the others are closed again.
   package static func start(
     on links: [Link], group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve
   ) async throws -> Acceptor {
@@ -59,7 +59,7 @@ package final class Acceptor: Sendable {
     return acceptor
   }
 
-  /// One that listens nowhere yet: ``prepare(_:besides:_:)`` opens its links.
+  /// Creates an acceptor without listeners: ``prepare(_:besides:_:)`` opens its links.
   package init(group: any EventLoopGroup, limit: ConnectionLimit, logger: Logger, serve: @escaping Serve) {
     self.group = group
     self.limit = limit
@@ -69,13 +69,13 @@ package final class Acceptor: Sendable {
     limit.onFull { [weak self] in self?.makeRoom() }
   }
 
-  /// Returns when no listener gives channels any more, `stdio:` after its one, and every connection has ended.
-  /// - Throws: why a listener cannot go on, where that was not by ``stop(within:)``.
+  /// Returns when no listener gives more channels (`stdio:` gives one) and every connection has ended.
+  /// - Throws: the failure of a listener, unless ``stop(within:)`` ended it.
   package func waitUntilEnded() async throws {
     try await state.withLock(\.run)?.value
   }
 
-  /// What is open now, each with its link.
+  /// Returns the open connections, each with its link.
   package func connections() async -> [ServedLink] {
     var links: [ServedLink] = []
     for (box, entrance) in state.withLock({ Array($0.connections.values) }) {
@@ -84,10 +84,10 @@ package final class Acceptor: Sendable {
     return links.sorted { $0.since < $1.since }
   }
 
-  /// What the lines do over which its connections go.
+  /// Returns the statistics of the lines under its connections.
   package func lineStatistics() async -> [LineStatistics] { await connections().compactMap(\.line) }
 
-  /// Accepts nothing more, lets running requests finish within that time, then closes what is left.
+  /// Stops accepting, lets running requests finish within that time, then closes the remaining connections.
   package func stop(within patience: TimeAmount) async {
     let entrances = state.withLock { state in
       state.isStopping = true
@@ -95,7 +95,7 @@ package final class Acceptor: Sendable {
     }
     let deadline = NIODeadline.now() + patience
     await leave(entrances, by: deadline)
-    // Of links that were left before.
+    // Connections of links that were removed before.
     await drain(state.withLock { $0.connections.values.map(\.box) }, by: deadline)
     try? await waitUntilEnded()
   }
@@ -106,10 +106,10 @@ package final class Acceptor: Sendable {
     }
   }
 
-  /// Nobody is let in there any more; who has come may finish, which takes its time.
+  /// Closes these listeners. Their connections may finish by the deadline, which is not waited for.
   func depart(from entrances: [Entrance], by deadline: NIODeadline) async {
     for entrance in entrances { await close(entrance) }
-    // Ends by the deadline, and with the connections, for which the end of the whole waits.
+    // Ends by the deadline, and with the connections, which the acceptor waits for.
     for entrance in entrances { Task { await self.drain(self.connections(of: entrance), by: deadline) } }
   }
 
@@ -120,7 +120,7 @@ package final class Acceptor: Sendable {
 
   private func close(_ entrance: Entrance) async {
     await entrance.listener.close()
-    // What was accepted before is taken: who has connected is not told that nobody is here.
+    // Connections that were accepted before are still served: their clients have connected successfully.
     _ = await state.withLock { $0.accepting[ObjectIdentifier(entrance)] }?.value
   }
 
@@ -143,12 +143,12 @@ package final class Acceptor: Sendable {
 
   // MARK: Accepting
 
-  /// Where it does not yet.
+  /// Runs until all listeners and connections have ended, unless it runs already.
   func run() {
     guard state.withLock({ $0.run == nil }) else { return }
     let run = Task {
       var failure: (any Error)?
-      // Each listener is there before the one that it replaces has gone.
+      // A new listener is added before the one that it replaces is removed.
       while let (key, accepting) = self.state.withLock({ $0.accepting.first }) {
         let error = await accepting.value
         failure = failure ?? error
@@ -187,13 +187,13 @@ package final class Acceptor: Sendable {
 
   // MARK: Making room
 
-  /// Closes connections that only wait for their clients, those that have waited longest first. One that has come just now
-  /// is let be: its request may be there and not have been read yet.
+  /// Closes connections that wait for requests, the longest waiting first. Leaves out very recent ones, whose request may have arrived
+  /// unread.
   private func makeRoom() {
-    // What goes over a line has no descriptor to give back.
+    // A connection over a line has no descriptor to free.
     let boxes = state.withLock { state in state.connections.values.map(\.box).filter { !($0.channel is StreamChannel) }
     }
-    // Looking costs as much as there are connections, so that it should pay.
+    // The search costs as much as there are connections, so it closes several at once.
     let share = max(1, limit.maximum / 32)
     for boxes in Dictionary(grouping: boxes, by: { ObjectIdentifier($0.channel.eventLoop) }).values {
       boxes.first?.channel.eventLoop.execute { Self.closeIdle(share, of: boxes) }
@@ -202,7 +202,7 @@ package final class Acceptor: Sendable {
 
   private static let shortestIdleness = TimeAmount.seconds(1)
 
-  /// On the event loop of all of them.
+  /// Closes the longest idle connections. On the event loop of all of them.
   private static func closeIdle(_ count: Int, of boxes: [ConnectionBox]) {
     let latest = NIODeadline.now() - shortestIdleness
     let idle = boxes.compactMap { box in box.idleSince.map { (since: $0, box) } }
@@ -214,7 +214,7 @@ package final class Acceptor: Sendable {
   private func start(_ box: ConnectionBox, from entrance: Entrance) {
     var logger = logger
     logger[metadataKey: "link"] = "\(entrance.listener.address)"
-    // Who has connected and left at once, to see whether somebody is here, has no pipeline any more, and asks for nothing.
+    // A client that connects only to test reachability, and closes at once, leaves a channel without a pipeline.
     guard box.channel.isActive else {
       logger.debug("A client has gone before its connection began")
       return box.channel.close(promise: nil)

@@ -1,7 +1,7 @@
 import HTTP1Session
 import HTTPWire
 
-/// The upgrade that a server of HTTP/1.1 is asked for, on behalf of an extended CONNECT (RFC 8441).
+/// The upgrade that an HTTP/1.1 server is asked for, on behalf of an extended CONNECT (RFC 8441).
 enum AskedUpgrade {
   case webSocket(WebSocketHandshake)
   case other(String)

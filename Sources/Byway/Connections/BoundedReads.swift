@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// Sizes a connection's reads: by what the last ones brought, and never beyond what its owner can take.
+/// The sizes of a connection's reads: adapted to the previous ones, and limited to what its owner can take.
 ///
-/// `@unchecked Sendable`: the bound is touched on the channel's event loop only.
+/// `@unchecked Sendable`: the bound is used on the channel's event loop only.
 package struct BoundedReads: RecvByteBufferAllocator, @unchecked Sendable {
   package final class Bound {
     package var bytes = Int.max
@@ -15,7 +15,7 @@ package struct BoundedReads: RecvByteBufferAllocator, @unchecked Sendable {
 
   package init() {}
 
-  /// A buffer of the usual size may be used again; one that must be smaller is made for the occasion.
+  /// A buffer of the usual size may be reused; a smaller one is allocated when needed.
   package func nextBufferSize() -> Int? {
     bound.bytes >= adaptive.maximum ? adaptive.nextBufferSize() : nil
   }

@@ -1,17 +1,17 @@
 package import NIOCore
 
-/// The way of an ``Acceptor``, and of whoever serves with it, to other links and another configuration: everything is opened first,
-/// and counts from ``commit(within:)`` on.
+/// The switch of an ``Acceptor`` and its service to other links and another configuration. All links are opened first, and take effect with
+/// ``commit(within:)``.
 ///
-/// Several that change together may want each other's places. So each is made with what is free, then all
-/// ``vacate(_:within:)`` what others want, and then each opens that with ``openRest()``. Afterwards exactly one of
-/// ``commit(within:)`` and ``abandon()`` is called; neither can fail.
+/// Acceptors that change together may need each other's addresses. So each is prepared with the free ones, then all ``vacate(_:within:)``
+/// what others want, and then each opens that with ``openRest()``. At the end exactly one of ``commit(within:)`` and ``abandon()`` is
+/// called; neither can fail.
 package actor Changeover {
-  /// What goes with the links.
+  /// The other resources that change with the links.
   package struct Rest: Sendable {
-    /// Puts it in force, when all links are open and before anybody comes by a new one.
+    /// Puts them into effect, after all links are open and before a new link accepts connections.
     package let commit: @Sendable () async -> Void
-    /// Lets go of what was opened for it.
+    /// Releases what was opened for them.
     package let abandon: @Sendable () async -> Void
 
     package init(
@@ -25,13 +25,13 @@ package actor Changeover {
   private let acceptor: Acceptor
   private let links: [Link]
   private let rest: Rest
-  /// Keeps the whole from ending while its only listener is replaced.
+  /// Keeps the acceptor from ending while its only listener is replaced.
   private let staysUp: EventLoopPromise<Void>
-  /// By their places among the links.
+  /// The listeners to keep, by the index of their link.
   private let kept: [Int: Acceptor.Entrance]
   private let leaving: [Acceptor.Entrance]
   private var opened: [Int: Acceptor.Entrance] = [:]
-  /// Of those that leave: they are closed already, because somebody needs their place.
+  /// Leaving listeners that are closed already, because their address is needed.
   private var vacated: [Acceptor.Entrance] = []
   private var renewals: [@Sendable () -> Void] = []
 
@@ -54,8 +54,8 @@ package actor Changeover {
     staysUp.succeed()
   }
 
-  /// Opens what is free, and reads anew the files of what stays.
-  /// - Parameter held: places that others hold who change at the same time.
+  /// Opens the links whose addresses are free, and reads the files of the kept ones again.
+  /// - Parameter held: addresses of other acceptors that change at the same time.
   func open(besides held: Set<String>) async throws {
     for entrance in kept.values { renewals.append(try await entrance.listener.reread()) }
     let taken = held.union(leaving.map(\.link.address.place))
@@ -64,12 +64,12 @@ package actor Changeover {
     }
   }
 
-  /// The places of links that cannot be opened before somebody has left them: a serial port at another rate, for example.
+  /// The addresses of links that cannot be opened before another listener has left them: a serial port at another rate, for example.
   package var wanted: Set<String> {
     Set(links.indices.filter { kept[$0] == nil && opened[$0] == nil }.map { links[$0].address.place })
   }
 
-  /// Leaves those of these places that it will not need. Their connections have that time to end.
+  /// Leaves those of these addresses that it will not need. Their connections have that time to end.
   package func vacate(_ places: Set<String>, within patience: TimeAmount) async {
     for entrance in leaving where places.contains(entrance.link.address.place) {
       guard !vacated.contains(where: { $0 === entrance }) else { continue }
@@ -86,8 +86,8 @@ package actor Changeover {
     }
   }
 
-  /// From now on the new links and the new configuration count. Who came by a link that stays notices nothing; who came by
-  /// another may finish what is running, within that time, which is not waited for.
+  /// Puts the new links and the new configuration into effect. Connections on kept links are not affected. Those on other links may finish
+  /// their exchanges within that time, which is not waited for.
   package func commit(within patience: TimeAmount) async {
     for renew in renewals { renew() }
     let entrances = links.indices.compactMap { kept[$0] ?? opened[$0] }
@@ -104,14 +104,14 @@ package actor Changeover {
     staysUp.succeed()
   }
 
-  /// The first half of ``abandon()``, where several exchange places: each gives back what it took before any opens again what
-  /// it had.
+  /// Does the first half of ``abandon()``, for several acceptors that exchange addresses: each releases what it opened before any of them
+  /// reopens its previous links.
   package func closeOpened() async {
     for entrance in opened.values { await entrance.listener.close() }
     opened = [:]
   }
 
-  /// Everything is as it was before.
+  /// Restores the previous state.
   package func abandon() async {
     await closeOpened()
     await acceptor.reopen(vacated)

@@ -1,9 +1,9 @@
 package import NIOCore
 
 extension Channel {
-  /// Closes once everything written has left: NIO's own close drops what the peer has not taken yet.
+  /// Closes after all written bytes are sent: NIO's own close drops bytes that the peer has not taken yet.
   ///
-  /// - Parameter patience: how long that may last. `nil`: as long as the peer takes to read.
+  /// - Parameter patience: the time limit for that. `nil`: no limit.
   package func closeOnceWritten(within patience: TimeAmount? = nil) {
     let timer = patience.map { eventLoop.scheduleTask(in: $0) { self.close(promise: nil) } }
     writeAndFlush(ByteBuffer()).whenComplete { _ in

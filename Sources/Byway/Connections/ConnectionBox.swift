@@ -1,9 +1,9 @@
 import LineLayer
 import NIOCore
 
-/// A served connection, as seen from other threads; keeps it alive as long as its channel is open.
+/// A served connection for use from other threads; keeps it alive while its channel is open.
 ///
-/// `@unchecked Sendable`: `connection` is touched on the channel's event loop only.
+/// `@unchecked Sendable`: `connection` is used on the channel's event loop only.
 final class ConnectionBox: @unchecked Sendable {
   let channel: any Channel
   let start = NIODeadline.now()
@@ -13,13 +13,13 @@ final class ConnectionBox: @unchecked Sendable {
     self.channel = channel
   }
 
-  /// On the channel's event loop.
+  /// Stores the connection. On the channel's event loop.
   func hold(_ connection: any ServedConnection) {
     self.connection = connection
     channel.closeFuture.assumeIsolated().whenComplete { _ in self.connection = nil }
   }
 
-  /// How it is now, as a link that came to that address.
+  /// Returns its current state, as a link to that address.
   func link(at address: LinkAddress) async -> ServedLink {
     let none = ServedLink(address: address, since: start, line: nil, interruption: nil)
     guard let stream = channel as? StreamChannel else { return none }
@@ -29,10 +29,10 @@ final class ConnectionBox: @unchecked Sendable {
       }.get()) ?? none
   }
 
-  /// On the channel's event loop.
+  /// When its last exchange ended; `nil` if one is running. On the channel's event loop.
   var idleSince: NIODeadline? { connection?.idleSince }
 
-  /// On the channel's event loop.
+  /// Closes it if it is idle. On the channel's event loop.
   func giveUpPlace() {
     connection?.giveUpPlace()
   }
@@ -41,7 +41,7 @@ final class ConnectionBox: @unchecked Sendable {
     try? await channel.closeFuture.get()
   }
 
-  /// Lets the running exchanges finish, at most until then.
+  /// Lets the running exchanges finish by the deadline.
   /// - Returns: how many of them were cut off.
   func drain(by deadline: NIODeadline) async -> Int {
     let cut = channel.eventLoop.scheduleTask(deadline: deadline) { () -> Int in

@@ -3,27 +3,27 @@ import HTTPWire
 import LineLayer
 import NIOCore
 
-/// What a connection's role makes of its session's events. Called on the event loop.
+/// The role-specific part of a connection, which handles its session's events. Called on the event loop.
 protocol ConnectionOwner: AnyObject {
-  /// Takes every event that the session has, until the driver's end.
+  /// Handles every event of the session, until the driver's end.
   func deliver()
   /// The peer has ended its sending direction.
-  /// - Parameter isClosed: ours has ended, too: the channel is gone.
+  /// - Parameter isClosed: whether both directions have ended: the channel is closed.
   func inputEnded(isClosed: Bool)
-  /// What a failure of the channel means to those who use the connection.
-  /// - Parameter hasBegun: the connection could be used before.
+  /// Returns the error that users of the connection get for a failure of the channel.
+  /// - Parameter hasBegun: whether the connection could be used before.
   func explain(_ error: any Error, hasBegun: Bool) -> BywayError
-  /// The last call. `error` tells why, where the connection did not end in good order.
+  /// The last call. `error` is the reason, unless the connection ended normally.
   func connectionEnded(_ error: BywayError?)
-  /// The line underneath the link is gone, and the link waits for it.
+  /// The line under the link is gone, and the link waits for it.
   func linkInterrupted()
-  /// After an interruption of the link its far end was heard again.
+  /// After an interruption of the link its remote end was heard again.
   func linkResumed()
-  /// What ``ConnectionDriver/follow(_:)`` asked for.
+  /// Bytes have passed that ``ConnectionDriver/follow(_:)`` was called for.
   func linkPassed(_ passage: Passage)
-  /// Reads are held back: nothing is heard of the peer for now.
+  /// Reads are held back: nothing is received from the peer for now.
   func readHeldBack()
-  /// What the driver was asked to watch besides the session has passed.
+  /// The deadline of ``ConnectionDriver/watch(_:)`` has passed.
   func timePassed()
 }
 
@@ -41,11 +41,11 @@ extension ConnectionOwner {
   func readHeldBack() {}
 }
 
-/// Moves bytes between a channel and a ``ConnectionSession``, which decides everything else.
+/// Moves bytes between a channel and a ``ConnectionSession``, which makes all other decisions.
 ///
-/// One handler for each connection, none added or removed for an exchange. Output is pulled once for each turn of the loop,
-/// and only as much as the channel takes, so that what is sent next is decided as late as possible. Nothing that the owner asks
-/// for while it is told an event calls it again before it returns.
+/// One handler for each connection; exchanges add or remove none. Output is taken from the session once per turn of the loop, and only as
+/// much as the channel takes, so that the next bytes are chosen as late as possible. Calls of the owner during an event never call it back
+/// before they return.
 final class ConnectionDriver: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -54,19 +54,19 @@ final class ConnectionDriver: ChannelDuplexHandler {
   private enum Phase {
     case new
     case open
-    /// Our direction ends once everything is written.
+    /// Our direction ends after everything is written.
     case endingOutput
     case outputEnded
-    /// The channel closes once it has taken what the session has, or at that time.
+    /// The channel closes when it has taken the session's output, or at that time.
     case closing(by: NIODeadline)
-    /// Nothing more is taken from the session; the channel closes once it has written what it has.
+    /// Nothing more is taken from the session; the channel closes when its output is written.
     case lastWrite
     /// The channel has been told to close now.
     case aborting
     case ended
   }
 
-  /// Bytes taken from the session for one write, where the channel does not say what it would like.
+  /// Bytes taken from the session for one write, if the channel does not state its room.
   private static let transmitQuantum = 64 * 1024
 
   private let session: any ConnectionSession
@@ -82,10 +82,10 @@ final class ConnectionDriver: ChannelDuplexHandler {
   private var isReadOwed = false
   private var failure: BywayError?
   private let reads = BoundedReads()
-  /// What the owner waits for besides the session.
+  /// The owner's own deadline, in addition to the session's.
   private var ownersDeadline = NIODeadline.distantFuture
   private let timer: LazyTimer
-  /// Holds reads back while the peer has more than its share of memory that is short; `nil`: never.
+  /// Holds reads back while the peer uses more than its share of scarce memory; `nil`: never.
   private let memory: MemoryAccount?
   private var pause: Scheduled<Void>?
   /// The time after which a read that was held back for memory is tried again.
@@ -100,22 +100,22 @@ final class ConnectionDriver: ChannelDuplexHandler {
     timer.fired = { [unowned self] in timerFired() }
   }
 
-  /// Of the line that this connection goes over; `nil` where there is none.
+  /// The statistics of the line under this connection; `nil` if there is none.
   var lineStatistics: LineStatistics? { stream?.lineStatistics }
 
-  /// Of the line underneath, for which the connection waits.
+  /// The interruption of the line underneath, which the connection waits for.
   var interruption: LineInterruption? { stream?.interruption }
 
-  /// When the other end began to send what came last, where a line underneath knows.
+  /// When the remote end began to send the latest bytes, if the line underneath measures it.
   var arrivalBegan: NIODeadline? { stream?.arrivalBegan }
 
-  /// Asks for the owner's ``ConnectionOwner/linkPassed(_:)`` once these bytes of the connection have arrived at the other end, where
-  /// a line underneath knows.
+  /// Requests a call of ``ConnectionOwner/linkPassed(_:)`` when these bytes have arrived at the remote end, if the line underneath measures
+  /// it.
   func follow(_ bytes: Range<UInt64>) {
     stream?.follow(bytes)
   }
 
-  /// Nothing more can begin on it.
+  /// Whether nothing more can begin on it.
   var isClosing: Bool {
     switch phase {
     case .new, .open: !channel.isActive
@@ -129,8 +129,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
 
   // MARK: For the role
 
-  /// Enters the channel's pipeline, and reads from then on. All that becomes of the connection is told to the owner, its end
-  /// perhaps before this returns.
+  /// Enters the channel's pipeline, and reads from then on. The owner gets all events, possibly including the end before this returns.
   func start(for owner: any ConnectionOwner) {
     self.owner = owner
     do {
@@ -143,14 +142,14 @@ final class ConnectionDriver: ChannelDuplexHandler {
     }
   }
 
-  /// Sends what the session has, at the end of this turn of the loop.
+  /// Sends the session's output at the end of this turn of the loop.
   func scheduleTransmit() {
     guard !isTransmitScheduled, !isEnded else { return }
     isTransmitScheduled = true
     eventLoop.assumeIsolated().execute { self.transmit() }
   }
 
-  /// Sends what the session has now, where nothing more is about to follow.
+  /// Sends the session's output now, where nothing more is about to follow.
   func transmit() {
     transmit(at: eventLoop.now)
   }
@@ -163,10 +162,10 @@ final class ConnectionDriver: ChannelDuplexHandler {
     settle()
   }
 
-  /// A read waits until more of what came has been dealt with.
+  /// Whether the next read waits for received bytes to be processed.
   var isReadHeldBack: Bool { isReadOwed || pause != nil }
 
-  /// More of what came has been dealt with: reads go on where they were held back for that.
+  /// Continues reads that were held back, after received bytes were processed.
   func resumeReading() {
     guard isReadOwed, let context, session.releaseRead(at: eventLoop.now) else { return }
     isReadOwed = false
@@ -174,18 +173,18 @@ final class ConnectionDriver: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Tells the owner when that time has come, in place of the one before; `nil`: it waits for nothing.
+  /// Notifies the owner at that time, which replaces an earlier one; `nil`: cancels it.
   func watch(_ deadline: NIODeadline?) {
     ownersDeadline = deadline ?? .distantFuture
     if !isEnded { armTimer() }
   }
 
-  /// The owner is told this at the connection's end, where nothing was noted before.
+  /// Stores the error for the owner at the connection's end, unless there is one already.
   func note(_ error: BywayError) {
     failure = failure ?? error
   }
 
-  /// Closes the channel once what the session still wants to say is written.
+  /// Closes the channel after the session's output is written.
   func close() {
     transmit()
     closeOnceWritten(within: .seconds(30))
@@ -201,14 +200,14 @@ final class ConnectionDriver: ChannelDuplexHandler {
     }
   }
 
-  /// The connection is of no use any more: the owner is told at once, however long the channel takes to close.
+  /// Ends a connection that is no longer usable: the owner is notified now, however long the channel takes to close.
   func fail(_ error: BywayError) {
     note(error)
     abort()
     end()
   }
 
-  /// The same, and what a line has not carried yet it does not carry later: it is about to be sent another way.
+  /// The same, and drops what the line has not carried yet: it is about to be sent over another link.
   func abandon(_ error: BywayError) {
     stream?.abandon()
     fail(error)
@@ -221,7 +220,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     phase = .open
     stream = context.channel as? StreamChannel
     reads.bound.bytes = session.readRoom
-    // Where it cannot be set the channel reads as it likes.
+    // If the option cannot be set, the channel chooses the size of reads.
     if session.readRoom < .max { try? context.channel.syncOptions?.setOption(.recvAllocator, value: reads) }
     transmit()
   }
@@ -239,7 +238,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     } else {
       isReadOwed = true
       owner?.readHeldBack()
-      // Who is not read is not late.
+      // A peer whose bytes are not read is not late.
       armTimer()
     }
   }
@@ -263,9 +262,9 @@ final class ConnectionDriver: ChannelDuplexHandler {
   func channelReadComplete(context: ChannelHandlerContext) {
     if session.wantsTransmit { scheduleTransmit() }
     settle()
-    // The channel would ask for the next read by itself, from the pipeline's other end.
+    // Otherwise the channel would ask for the next read from the other end of the pipeline.
     if !isEnded { read(context: context) }
-    // Nobody stands behind this handler who would have to know.
+    // No handler follows this one, so the event is not passed on.
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -331,7 +330,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     isDelivering = false
   }
 
-  /// What follows from where the session stands now.
+  /// Acts on the session's state after each step.
   private func settle() {
     guard !isEnded, !isDelivering else { return }
     resumeReading()
@@ -370,7 +369,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     }
   }
 
-  /// What the session still has follows as the channel takes it.
+  /// The rest of the session's output follows as the channel takes it.
   private func finish(by end: NIODeadline) {
     let now = eventLoop.now
     push(at: now)

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 
 extension Link {
-  /// The serving end: it listens, unless the address says that it dials.
+  /// Opens the serving end: listens, unless the address says that it dials.
   func accept(_ context: LinkContext) async throws -> any Listener {
     switch opening ?? .listen {
     case .listen: try await transport.listen(on: address, context: context)
@@ -11,8 +11,8 @@ extension Link {
   }
 }
 
-/// Dials for a serving end, as a device behind NAT does: one channel at a time, and the next when that one has closed.
-/// To whoever serves it is a listener like any other.
+/// The serving end that dials, as a device behind NAT does: one channel at a time, and the next when that one has closed. It acts as a
+/// listener.
 private struct DialedLink: Sendable {
   private static let connectTimeout = TimeAmount.seconds(10)
 
@@ -46,7 +46,7 @@ private struct DialedLink: Sendable {
         return
       } catch {
         redial.failed()
-        // Once for each reason: the far end may be away for days.
+        // Once for each reason: the remote end may be down for days.
         let message = "\(error)"
         if message != obstacle.text {
           context.logger.warning("Link unavailable", metadata: ["link": "\(link.address)", "reason": "\(message)"])

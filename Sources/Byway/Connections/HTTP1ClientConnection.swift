@@ -6,7 +6,7 @@ import NIOCore
 ///
 /// Lives on its channel's event loop.
 final class HTTP1ClientConnection {
-  /// What has the connection. Called on the event loop.
+  /// The owner of the connection. Called on the event loop.
   protocol Delegate: AnyObject {
     /// It can take a request: its first, or another one.
     func connectionBecameIdle(_ connection: HTTP1ClientConnection)
@@ -16,17 +16,17 @@ final class HTTP1ClientConnection {
   }
 
   struct Configuration {
-    /// What messages call the server, and the option that sets the time for its response.
+    /// The name of the server in messages, and the option that sets the time for its response.
     var name: String
     var responseOption: String?
     var session: HTTP1ClientSession.Configuration
-    /// What is lost before its response has another way.
+    /// Whether a request that is lost before its response can take another link.
     var hasOtherRoads = false
-    /// For exchanges whose connection has none of its own: those that interceptors have made theirs.
+    /// The read-ahead of exchanges without their own, which are those that an interceptor created.
     var readAhead: ReadAhead
   }
 
-  /// In the middle of what it has ended.
+  /// The stage at which it ended.
   enum End {
     /// It has never become idle.
     case opening
@@ -34,30 +34,30 @@ final class HTTP1ClientConnection {
     case exchange
   }
 
-  /// What it has been good for.
+  /// The use of the connection so far.
   private enum Use {
-    /// Nobody has heard of it yet.
+    /// The delegate does not know of it yet.
     case none
     /// It waits for its first exchange.
     case fresh
-    /// It has served, or waited a while, and may be closed by its peer at any moment.
+    /// It has served an exchange, or has been idle for a while, so its peer may close it at any moment.
     case kept
   }
 
   let session: HTTP1ClientSession
   let driver: ConnectionDriver
-  /// Which of its upstream's roads it takes.
+  /// The index of its link among those of the upstream.
   let road: Int
   private let configuration: Configuration
   /// Held until the connection has ended.
   private var delegate: (any Delegate)?
   private var exchange: UpstreamExchange?
   private var id: StreamID = 0
-  /// Of the exchange, where it asks for one.
+  /// The upgrade that the exchange asks for, if any.
   private var upgrade: AskedUpgrade?
   private var use = Use.none
 
-  /// The delegate hears of the connection when it can be used, and when it ends: at once perhaps, with what the channel has
+  /// Starts a connection. The delegate is notified when it can be used, and when it ends: possibly at once, with bytes that the channel has
   /// kept.
   static func start(
     on channel: any Channel, road: Int = 0, configuration: Configuration, delegate: any Delegate
@@ -67,7 +67,7 @@ final class HTTP1ClientConnection {
     if connection.isUsable { connection.becomeIdle() }
   }
 
-  /// Tells its news to another one from now on, which hears of it at once where it can be used.
+  /// Replaces the delegate, which is notified at once if the connection can be used.
   func handOver(to delegate: any Delegate) {
     self.delegate = delegate
     if isUsable { delegate.connectionBecameIdle(self) }
@@ -83,13 +83,13 @@ final class HTTP1ClientConnection {
 
   // MARK: For its delegate
 
-  /// What messages call the server.
+  /// The name of the server in messages.
   var name: String { configuration.name }
 
-  /// Nothing speaks against another exchange, as far as is known here.
+  /// Whether it can take another exchange, as far as this end knows.
   var isUsable: Bool { session.isReusable && !driver.isClosing }
 
-  /// Of the link's line, for which it waits.
+  /// The interruption of the link's line, which it waits for.
   var interruption: LineInterruption? { driver.interruption }
 
   var isKept: Bool {
@@ -106,13 +106,13 @@ final class HTTP1ClientConnection {
     return driver.channel.closeFuture
   }
 
-  /// Ends at once, and what runs on it with that error.
+  /// Ends at once, and fails its exchange with that error.
   func giveUp(_ error: BywayError) {
     driver.abandon(error)
   }
 
   /// Begins an exchange.
-  /// - Throws: where its request cannot be written; the connection can still be used.
+  /// - Throws: if its request cannot be written; the connection can still be used.
   func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP1Failure) {
     if exchange.head.fields.contains(.protocol) {
       var fields = exchange.head.fields
@@ -168,7 +168,7 @@ extension HTTP1ClientConnection: ClientConnection {
     driver.abort()
   }
 
-  /// The session has seen to it: half a request cannot be taken back, so the connection ends.
+  /// Does nothing: half a request cannot be taken back, so the session ends the connection.
   func stopSending(_ id: StreamID) {}
 
   func watch(_ deadline: NIODeadline?) {
@@ -201,7 +201,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
     }
   }
 
-  /// The response is whole: the connection may serve the next before this one is told.
+  /// Releases the connection after a complete response: it may serve the next exchange before this one is notified.
   private func release() -> UpstreamExchange? {
     let exchange = exchange.take()
     if isUsable {
@@ -240,7 +240,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
     watch(exchange?.nextDeadline)
   }
 
-  /// Of what the exchange waited for when it was last asked: it may wait for something later by now, or for nothing.
+  /// The exchange may wait for a later time by now, or for none.
   func timePassed() {
     exchange?.timePassed()
     watch(exchange?.nextDeadline)
@@ -261,7 +261,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
       let code: BywayError.Code =
         switch failure.code {
         case .incomplete(.beforeHead): .originLost
-        // It is not the server, which another road may lead to.
+        // It is not the expected server, which another link may reach.
         case .notHTTP where configuration.hasOtherRoads: .originLost
         case .incomplete: .incompleteResponse
         default: .protocolViolation

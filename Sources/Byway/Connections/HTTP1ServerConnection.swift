@@ -10,7 +10,7 @@ package final class HTTP1ServerConnection: ServedConnection {
   let driver: ConnectionDriver
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
-  /// The line that each request from here gets.
+  /// The member that each request from here gets in `Via`.
   private let via: String
   private let terms: ServingTerms
   private let memory: MemoryAccount
@@ -18,12 +18,12 @@ package final class HTTP1ServerConnection: ServedConnection {
   private var lastID: StreamID = 0
   private var hasInputEnded = false
   private var isWatching = false
-  /// How often the client was looked for.
+  /// How often the client's socket was checked.
   private(set) var absenceLooks = 0
-  /// Of the request that is being served, where it asks for one.
+  /// The upgrade that the current request asks for, if any.
   private var upgrade: ServedUpgrade?
 
-  /// Puts the connection on a channel, and turns reading on.
+  /// Puts the connection on a channel, and starts reading.
   @discardableResult
   package static func start(
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
@@ -58,7 +58,7 @@ package final class HTTP1ServerConnection: ServedConnection {
 
   package var runningExchanges: Int { session.isExchanging ? 1 : 0 }
 
-  /// Of a request that waits for its turn.
+  /// The bytes of a request that waits for its turn.
   package var bufferedBytes: Int { session.bufferedBytes }
 
   package var idleSince: NIODeadline? { session.idleSince }
@@ -125,7 +125,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
     return exchange
   }
 
-  /// What came is not HTTP/1.1: the answer says why, and nothing more is read.
+  /// Answers input that is not valid HTTP/1.1 with the reason; nothing more is read.
   private func refuse(_ failure: HTTP1Failure) {
     configuration.logger.debug("Request refused", metadata: ["reason": "\(failure)"])
     let error = BywayError(
@@ -150,7 +150,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
     watchForAbsence()
   }
 
-  /// Looks from time to time whether the client's socket still has a program, while nothing else would tell.
+  /// Checks periodically whether a program still holds the client's socket, while no other event would show it.
   private func watchForAbsence() {
     guard !isWatching else { return }
     isWatching = true
@@ -229,6 +229,6 @@ extension HTTP1ServerConnection: ResponseWriter {
     driver.resumeReading()
   }
 
-  /// The session has seen to it: where the rest of a request would have to be dropped, the connection ends.
+  /// Does nothing: where the rest of a request would have to be dropped, the session ends the connection.
   func stopReceiving(_ id: StreamID) {}
 }

@@ -7,30 +7,30 @@ import NIOCore
 ///
 /// Lives on its channel's event loop.
 final class HTTP2ClientConnection {
-  /// What has the connection. Called on the event loop.
+  /// The owner of the connection. Called on the event loop.
   protocol Delegate: AnyObject {
-    /// The peer has sent its settings: it does speak HTTP/2.
+    /// The peer has sent its settings: it speaks HTTP/2.
     func connectionProved(_ connection: HTTP2ClientConnection)
     /// No further exchange can begin on it.
     func connectionRefusesStreams(_ connection: HTTP2ClientConnection)
-    /// It takes exchanges, and has refused one after the other.
+    /// It accepts exchanges, but has refused several in a row.
     func connectionRefusesAll(_ connection: HTTP2ClientConnection)
     /// A stream has closed: another exchange may begin.
     func connectionHasRoom(_ connection: HTTP2ClientConnection)
-    /// - Parameter error: `nil` where it ended in good order, so that nothing was lost with it.
+    /// - Parameter error: `nil` if it ended normally, without losses.
     func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?)
     /// The line underneath is gone, and the connection waits for it.
     func connectionInterrupted(_ connection: HTTP2ClientConnection)
-    /// Its far end was heard again.
+    /// Its remote end was heard again.
     func connectionResumed(_ connection: HTTP2ClientConnection)
     func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount)
   }
 
   let driver: ConnectionDriver
   let session: HTTP2Session
-  /// What messages call the server.
+  /// The name of the server in messages.
   let name: String
-  /// Which of its upstream's roads it takes.
+  /// The index of its link among those of the upstream.
   let road: Int
   private let rules: UpstreamRules
   /// Held until the connection has ended.
@@ -41,22 +41,22 @@ final class HTTP2ClientConnection {
   private var exchanges = StreamTable<UpstreamExchange>()
   var isIdle: Bool { exchanges.isEmpty }
   private var isDraining = false
-  /// The peer's SETTINGS have come.
+  /// Whether the peer's SETTINGS have arrived.
   private(set) var isProved = false
-  /// Assumed until the peer's settings have come.
+  /// Assumed until the peer's settings have arrived.
   private(set) var knowsExtendedConnect = true
   private var record = ServiceRecord()
-  /// Frames on their way through a line, in the order in which they left.
+  /// Frames on their way through a line, in the order of sending.
   private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
-  /// Why it is no good, though nothing is wrong with its HTTP/2.
+  /// Why it is drained although its HTTP/2 works.
   private var refusal: BywayError?
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
     timePassed(for: exchanges.values)
   }
 
-  /// Nothing is read or written, and no end is told, before ``start()``.
-  /// - Parameter watchesLine: a line that is silent is given up like any other link, because there is another road.
+  /// Creates a connection that neither reads nor writes, nor reports its end, before ``start()``.
+  /// - Parameter watchesLine: whether a silent line is given up like any other link, because there is another link.
   init(
     on channel: any Channel, name: String, road: Int = 0, configuration: HTTP2Configuration, watchesLine: Bool = false,
     rules: UpstreamRules
@@ -71,12 +71,12 @@ final class HTTP2ClientConnection {
     self.rules = rules
   }
 
-  /// Tells its news to another one from now on.
+  /// Replaces the delegate.
   func handOver(to delegate: (any Delegate)?) {
     self.delegate = delegate
   }
 
-  /// Begins with what the channel has kept: the connection may have ended when this returns.
+  /// Starts with bytes that the channel has kept: the connection may have ended when this returns.
   func start() {
     isStarted = true
     driver.start(for: self)
@@ -85,7 +85,7 @@ final class HTTP2ClientConnection {
   // MARK: For its delegate
 
   /// Begins an exchange.
-  /// - Throws: where no stream can be opened any more; nothing of the request was sent.
+  /// - Throws: if no more streams can be opened; nothing of the request was sent.
   func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP2Failure) {
     let head = exchange.head
     let id = try session.submitRequest(
@@ -102,40 +102,39 @@ final class HTTP2ClientConnection {
 
   var lineStatistics: LineStatistics? { driver.lineStatistics }
 
-  /// Of the link's line, for which it waits.
+  /// The interruption of the link's line, which it waits for.
   var interruption: LineInterruption? { driver.interruption }
 
   /// Why it is about to end.
   var failure: BywayError? { session.failure.map(explain) ?? refusal }
 
-  /// What the far end says that it is called, where it was asked.
+  /// The title that the remote end has given itself, if it was asked.
   var title: String?
 
-  /// Exchanges that run on it.
+  /// The number of exchanges on it.
   var load: Int { exchanges.count }
 
-  /// The exchanges that run on it, the oldest first.
+  /// The exchanges on it, the oldest first.
   var running: [UpstreamExchange] { exchanges.values }
 
-  /// The streams that the peer allows at once.
+  /// The maximum of streams that the peer allows.
   var streamLimit: Int { session.streamLimit }
 
-  /// Whether an exchange can begin on it without waiting for another one's end.
+  /// Whether an exchange can begin on it now.
   var hasRoom: Bool { session.hasRoom }
 
   /// Streams that are about to close: their exchanges have left.
   var closingStreams: Int { session.openStreams - exchanges.count }
 
-  /// It has failed its last requests at once: others are better at the moment.
+  /// Whether its last requests failed immediately, so that others are preferred at the moment.
   func rests(at now: NIODeadline) -> Bool { record.rests(at: now) }
 
-  /// How long it takes the peer's first bytes at least to be here; `nil`: they are, it speaks HTTP/2, and nothing is known to be
-  /// between.
+  /// The least time in which the peer's first bytes can arrive; `nil`: they have arrived, it speaks HTTP/2, and no interruption is known.
   private var provingTakes: TimeAmount? {
     isProved ? interruption != nil ? .zero : nil : timeToProve
   }
 
-  /// A line has a handshake, and then carries both ends' SETTINGS. Other links are fast for as little.
+  /// The time for a line's handshake and both ends' SETTINGS. On other links it is negligible.
   var timeToProve: TimeAmount { lineStatistics?.time(for: 512) ?? .zero }
 
   /// Takes no more exchanges; closes when the running ones have ended.
@@ -144,7 +143,7 @@ final class HTTP2ClientConnection {
     closeIfDrained()
   }
 
-  /// Takes no more exchanges, because it refuses them.
+  /// Takes no more exchanges, because the remote end refuses them.
   func drainRefusing() {
     refusal = refusesRequests
     delegate?.connectionRefusesStreams(self)
@@ -153,7 +152,7 @@ final class HTTP2ClientConnection {
 
   private var refusesRequests: BywayError { BywayError(.linkLost, "\(name) refuses requests.", processing: .none) }
 
-  /// Ends at once, and what runs on it with that error.
+  /// Ends at once, and fails its exchanges with that error.
   func giveUp(_ error: BywayError) {
     driver.abandon(error)
   }
@@ -237,7 +236,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
       delegate?.connectionHasRoom(self)
     case .goAway(let last, _, _):
       isDraining = true
-      // It may go whenever it likes (RFC 9113 §6.8). One that goes before it has done anything takes no requests.
+      // The remote end may send GOAWAY at any time (RFC 9113 §6.8). One that does so before its first answer takes no requests.
       if !record.hasAnswered, !exchanges.isEmpty, exchanges.ids.allSatisfy({ $0 > last }) { refusal = refusesRequests }
       delegate?.connectionRefusesStreams(self)
       closeIfDrained()
@@ -260,7 +259,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
     tellProved()
   }
 
-  /// A limit that came late, or has shrunk, leaves no stream to the requests that have not left.
+  /// Takes back unsent requests for which a late or lowered limit leaves no stream.
   private func withdrawExcess() {
     let withdrawn = session.withdrawExcess().reversed().compactMap { exchanges.remove($0) }
     for exchange in withdrawn { exchange.withdrawn() }
@@ -304,7 +303,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
   func connectionEnded(_ error: BywayError?) {
     let running = exchanges.values
     exchanges = StreamTable()
-    // Who ends in good order lets what runs end first.
+    // A remote end that closes normally lets running exchanges end first.
     let cut = BywayError(.linkLost, "\(name) was closed by the far end before the response ended.")
     delegate.take()?.connectionEnded(self, error ?? (running.contains(where: \.isRunning) ? cut : refusal))
     for exchange in running { exchange.lost { _ in error ?? cut } }
@@ -325,7 +324,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
     }
     if exchange.isUnanswered, !isDraining {
       record.failed(isRefusal: isUnprocessed, at: driver.eventLoop.now)
-      // Known before it looks for another one.
+      // Recorded before the exchange looks for another connection.
       if record.refusesAll { delegate?.connectionRefusesAll(self) }
     }
     exchange.lost { hadBegun in
@@ -337,7 +336,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
 
   private func received(_ bytes: ByteBuffer, isLast: Bool, on id: StreamID) {
     guard let exchange = exchanges[id] else {
-      // Cancelled here, and still on its way there.
+      // The exchange was cancelled here, which the remote end does not know yet.
       session.consume(id, bytes: bytes.readableBytes)
       return
     }

@@ -3,11 +3,10 @@ import LineLayer
 import NIOCore
 
 extension HTTP2Configuration {
-  /// What suits a channel. A session over a line watches over its own liveness, and no byte of a slow line is to be spent on
-  /// measuring what is known: windows there
-  /// grow to what they need at the first byte, and PING is for its owner only.
-  /// - Parameter watchesLine: a line counts as dead as soon as another link would, because there is another way. What it
-  ///   needs to carry a PING and its answer behind a frame each is not counted.
+  /// Returns the configuration for a channel. A line's session monitors itself, and a slow line spends no bytes on measuring known facts:
+  /// windows grow to their size at the first byte, and PING is for its owner only.
+  /// - Parameter watchesLine: whether a line counts as dead as soon as another link would, because there is another one. The extra time
+  ///   covers a PING and its answer, but not a frame in front of each.
   func over(_ channel: any Channel, watchesLine: Bool = false) -> HTTP2Configuration {
     guard let line = (channel as? StreamChannel)?.lineStatistics else { return self }
     var configuration = self
@@ -26,7 +25,7 @@ extension HTTP2Configuration {
 }
 
 extension LineStatistics {
-  /// How long that many bytes are on the wire.
+  /// Returns how long that many bytes take on the wire.
   func time(for bytes: Int64) -> TimeAmount {
     .nanoseconds(nominalRate.map { bytes * 1_000_000_000 / Int64(max($0, 1)) } ?? 0)
   }

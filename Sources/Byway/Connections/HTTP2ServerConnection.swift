@@ -20,21 +20,21 @@ package final class HTTP2ServerConnection: ServedConnection {
 
   private enum Phase {
     case serving
-    /// The client has been asked to send no more requests; those that it has sent before it heard of that are served.
+    /// The client has been asked to send no more requests; those that it sends before it receives that are served.
     case askingToStop(atMost: Scheduled<Void>)
     /// The last request is known.
     case draining
   }
 
-  /// For the client to hear that no more requests are accepted.
+  /// The time for the client to learn that no more requests are accepted.
   private static let lastCall = TimeAmount.seconds(1)
 
-  /// The window of a stream that begins, in bytes. It is what clients assume before they have our SETTINGS.
+  /// The initial window of a stream, in bytes. It is what clients assume before they have our SETTINGS.
   private static let initialWindow = 65_535
 
   package var runningExchanges: Int { exchanges.count }
 
-  /// Puts the connection on a channel, and turns reading on.
+  /// Puts the connection on a channel, and starts reading.
   package static func start(
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) -> HTTP2ServerConnection {
@@ -46,7 +46,7 @@ package final class HTTP2ServerConnection: ServedConnection {
 
   private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
     var http2 = configuration.http2.over(channel)
-    // More of a body comes only where the peer's memory allows it, except over a line, which is slow to hear of it.
+    // More of a body is accepted only if the peer's memory allows it, except over a line, which is slow to pass on window updates.
     if http2.windows.isEager { http2.windows.initial = min(Self.initialWindow, http2.windows.initial) }
     session = HTTP2Session(
       role: .server, configuration: http2,
@@ -74,7 +74,7 @@ package final class HTTP2ServerConnection: ServedConnection {
   package func drain() {
     guard case .serving = phase else { return }
     session.shutdownNotice()
-    // A round trip later it has heard (RFC 9113 §6.8).
+    // The pong shows that the client has received it (RFC 9113 §6.8).
     session.ping()
     phase = .askingToStop(
       atMost: driver.eventLoop.assumeIsolated().scheduleTask(in: Self.lastCall) { self.stopAccepting() })
@@ -158,11 +158,11 @@ extension HTTP2ServerConnection: ConnectionOwner {
   func inputEnded(isClosed: Bool) {
     session.receiveEnd(at: driver.eventLoop.now)
     guard !isClosed else { return }
-    // No request can be completed any more, but an answer may still be read.
+    // No request can be completed any more, but a response may still be read.
     let error = BywayError(.linkLost, "The client closed the connection before the end of its request.")
     for exchange in exchanges.values { exchange.requestLost(error) }
     stopAccepting()
-    // Where that was the end of both directions, only a write tells: without it a stream whose window is shut would wait for ever.
+    // If both directions have ended, only a write detects it; without it a stream whose window is closed would wait for ever.
     session.ping()
     driver.scheduleTransmit()
   }
@@ -199,7 +199,7 @@ extension HTTP2ServerConnection: ResponseWriter {
   }
 
   func cutShort(_ id: StreamID, _ error: BywayError) {
-    // A body cut short must not look like a whole one (RFC 9113 §8.1.1).
+    // A truncated body must not look like a complete one (RFC 9113 §8.1.1).
     session.reset(id, error.code == .cancelled ? .cancel : .internalError)
     driver.scheduleTransmit()
   }
@@ -209,7 +209,7 @@ extension HTTP2ServerConnection: ResponseWriter {
     driver.scheduleTransmit()
   }
 
-  /// Once our side has ended, the client is told so with NO_ERROR (RFC 9113 §8.1).
+  /// After our side has ended, the client is notified with NO_ERROR (RFC 9113 §8.1).
   func stopReceiving(_ id: StreamID) {
     session.stopReceiving(id)
   }

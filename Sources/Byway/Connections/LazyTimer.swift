@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// A deadline that is moved often and rarely passes: kept in one scheduled task that looks again when it fires.
+/// A timer for a deadline that moves often and rarely passes. Uses one scheduled task, which checks the deadline again when it fires.
 ///
 /// Lives on its event loop.
 package final class LazyTimer {
-  /// What the scheduled task holds. A weak reference to the timer instead would make every use of the timer slow.
+  /// The state that the scheduled task holds. A weak reference to the timer instead would make every use of the timer slow.
   private final class Watch {
     let eventLoop: any EventLoop
     var fired: (() -> Void)?
@@ -19,7 +19,7 @@ package final class LazyTimer {
     func schedule() {
       scheduled?.cancel()
       scheduledFor = deadline
-      // One that has passed already is due now: a loop in virtual time would go back for it.
+      // A deadline in the past is due now: a loop in virtual time would go back for it.
       scheduled = eventLoop.assumeIsolated().scheduleTask(deadline: max(deadline, eventLoop.now)) { self.look() }
     }
 
@@ -42,14 +42,13 @@ package final class LazyTimer {
     watch = Watch(eventLoop)
   }
 
-  /// - Parameter fired: what to call once a deadline has passed: ``fired``.
+  /// - Parameter fired: called after a deadline has passed: ``fired``.
   package convenience init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
     self.init(on: eventLoop)
     self.fired = fired
   }
 
-  /// Called when the deadline of that moment has passed, never after the owner has let go of the timer; it should refer to the
-  /// owner `unowned`.
+  /// Called when the current deadline has passed, never after the owner has released the timer; it should refer to the owner `unowned`.
   package var fired: (() -> Void)? {
     get { watch.fired }
     set { watch.fired = newValue }

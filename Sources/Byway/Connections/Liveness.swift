@@ -1,27 +1,27 @@
 package import HTTP2Session
 public import NIOCore
 
-/// How a connection over HTTP/2 learns that nobody is there any more: a PING (RFC 9113 §6.7) after a time of silence, and
-/// the end of the connection where it is not answered. While requests run; an idle link stays silent, unless the end that asks is the
-/// only one that can open it again.
+/// How an HTTP/2 connection detects that its peer is gone: a PING (RFC 9113 §6.7) after a time of silence, and the end of the connection if
+/// there is no answer. PINGs are sent while requests run. An idle link stays silent, unless this end is the only one that can open it
+/// again.
 ///
-/// What runs then fails, or is sent again over a new link where that is safe, instead of waiting for its deadline.
+/// Running requests then fail, or are sent again over a new link where that is safe, instead of waiting for their deadlines.
 public struct Liveness: Sendable, Hashable {
-  /// Until a PING asks.
+  /// The time of silence before a PING.
   public var silence: TimeAmount
-  /// The same, from the second PING on that brings nothing but its answer. `nil`: as before.
+  /// The same, after a PING that brought nothing but its answer. `nil`: as before.
   public var quietSilence: TimeAmount?
-  /// The same, while nothing runs. `nil`: an idle link stays silent.
+  /// The same, while no request runs. `nil`: an idle link stays silent.
   public var idle: TimeAmount?
-  /// Until the answer must have come.
+  /// The time limit for the answer.
   public var answer: TimeAmount
 
-  /// A rule of one's own.
+  /// Creates a rule.
   /// - Parameters:
-  ///   - silence: until a PING asks.
-  ///   - quietSilence: the same, from the second PING on that brings nothing but its answer; `nil`: as before.
-  ///   - idle: the same, while nothing runs; `nil`: an idle link stays silent.
-  ///   - answer: until the answer must have come.
+  ///   - silence: the time of silence before a PING.
+  ///   - quietSilence: the same, after a PING that brought nothing but its answer; `nil`: as before.
+  ///   - idle: the same, while no request runs; `nil`: an idle link stays silent.
+  ///   - answer: the time limit for the answer.
   public init(
     silence: TimeAmount, quietSilence: TimeAmount? = nil, idle: TimeAmount? = nil, answer: TimeAmount
   ) {
@@ -31,16 +31,17 @@ public struct Liveness: Sendable, Hashable {
     self.answer = answer
   }
 
-  /// A server always reads.
+  /// For a peer that is a server, which always reads.
   public static let ofServer = Liveness(silence: .seconds(10), answer: .seconds(5))
-  /// A client may stop reading on purpose, as `curl | less` does; its patience is what other servers have, too.
+  /// For a peer that is a client: it may stop reading on purpose, as `curl | less` does. The time limit is usual for servers.
   public static let ofClient = Liveness(silence: .seconds(15), answer: .seconds(45))
-  /// A gRPC server counts as abuse what asks more often than every five minutes while it sends nothing.
+  /// For an origin: a gRPC server treats PINGs more often than every five minutes as abuse while it sends nothing.
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
-  /// Where another road exists, silence is over within three seconds.
+  /// For links of a device with several: silence is detected within three seconds.
   static let ofRoads = Liveness(silence: .seconds(1), answer: .seconds(1))
 
-  /// Of an end that dials, over a network: routers forget what has been silent for minutes, and nobody but this end can mend that.
+  /// Returns the rule for an end that dials over a network. Routers forget connections that are silent for minutes, and only this end can
+  /// open them again.
   package func keepingOpen(_ link: Link) -> Liveness {
     guard link.opening == .dial, link.transport.crossesNetwork else { return self }
     var liveness = self
@@ -48,7 +49,7 @@ public struct Liveness: Sendable, Hashable {
     return liveness
   }
 
-  /// Routers of homes, of mobile networks and of data centres forget after two to six minutes; two PINGs may get lost.
+  /// Routers of homes, mobile networks and data centres forget after two to six minutes; two PINGs may get lost.
   private static let shortestMemory = TimeAmount.seconds(60)
 
   fileprivate func atMost(_ other: Liveness) -> Liveness {
@@ -58,8 +59,8 @@ public struct Liveness: Sendable, Hashable {
 
 extension HTTP2Configuration {
   /// - Parameters:
-  ///   - liveness: `nil` where the link itself knows.
-  ///   - hasOtherRoads: a wrong verdict costs less than a late one.
+  ///   - liveness: `nil` if the link itself detects losses.
+  ///   - hasOtherRoads: whether there are other links, so that a false alarm costs less than a late one.
   package init(liveness: Liveness?, hasOtherRoads: Bool = false) {
     self.init()
     var liveness = liveness

@@ -2,10 +2,10 @@ package import NIOCore
 
 /// When an end that dials tries again.
 ///
-/// Over a network many such ends lose their far end in the same moment. All of them would dial at once where the first try is
-/// immediate, and whatever takes their place would have all handshakes to do in that moment.
+/// Over a network many such ends lose the same remote end at once. If their first attempts were immediate, all would dial in the same
+/// moment, and the replacement would have to handle all handshakes at once.
 package struct Redial: Sendable {
-  /// A link that lived that long was a success.
+  /// A link that lasted longer than this was a success.
   private static let successfulLife = TimeAmount.seconds(10)
   private static let usualJitter = TimeAmount.seconds(1)
 
@@ -13,8 +13,8 @@ package struct Redial: Sendable {
   private var backoff = Backoff()
   private var isSpread = false
 
-  /// - Parameter jitter: over how much time the first tries of all who have lost a link together are spread; `nil`: as is usual for such
-  ///   a link.
+  /// - Parameter jitter: the time over which the first attempts of all clients that lost a link together are spread; `nil`: the default for
+  ///   the kind of link.
   package init(crossesNetwork: Bool, jitter: TimeAmount? = nil) {
     self.jitter = jitter ?? (crossesNetwork ? Self.usualJitter : .zero)
     guard crossesNetwork else { return }
@@ -28,13 +28,13 @@ package struct Redial: Sendable {
     isSpread = true
   }
 
-  /// It could not be opened. Who is spread already stays so.
+  /// The link could not be opened. Later attempts are spread already.
   package mutating func failed() {
     backoff.fail()
     isSpread = false
   }
 
-  /// Until the next try.
+  /// Returns the pause before the next attempt.
   /// - Parameter fraction: a random number from 0 to 1.
   package func pause(fraction: Double) -> TimeAmount {
     let spread = TimeAmount.nanoseconds(Int64(Double(jitter.nanoseconds) * min(max(fraction, 0), 1)))
@@ -45,7 +45,7 @@ package struct Redial: Sendable {
 extension LinkAddress {
   private static let longestJitter = 600.0
 
-  /// What it says of how far tries to dial it again are spread; `nil` where it does not.
+  /// The time over which redials are spread, as given by the address; `nil` without the option.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   func jitter() throws -> TimeAmount? {
     guard let text = self[option: "jitter"] else { return nil }

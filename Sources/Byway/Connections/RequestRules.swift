@@ -1,9 +1,9 @@
 import HTTPWire
 
-/// What a hop checks and changes in every request that it takes in, whichever HTTP it came by.
+/// The checks and changes of a hop for every request that it receives, over either HTTP version.
 enum RequestRules {
-  /// Prepares a request's head for forwarding. From here on `:authority` alone says where it goes.
-  /// - Parameter via: the member of `Via` that tells how the request came (RFC 9110 §7.6.3).
+  /// Prepares a request's head for forwarding. From here on `:authority` alone is its target.
+  /// - Parameter via: the member of `Via` for how the request arrived (RFC 9110 §7.6.3).
   /// - Returns: why it must not be forwarded, or `nil`.
   static func admit(
     _ fields: inout FieldSection, _ configuration: ServerConfiguration, via: String
@@ -21,7 +21,7 @@ enum RequestRules {
     return nil
   }
 
-  /// One authority, which everybody reads alike.
+  /// Leaves one authority, which all hops read alike.
   private static func settleAuthority(of fields: inout FieldSection) -> BywayError? {
     do throws(AuthorityFlaw) {
       let named = try fields.withValue(of: .authority) { bytes throws(AuthorityFlaw) in try AuthoritySpelling(bytes) }
@@ -30,7 +30,7 @@ enum RequestRules {
         _ = try Authority(host)
         fields.append(.authority, host)
       } else {
-        // RFC 9113 §8.3.1: what differs is malformed.
+        // RFC 9113 §8.3.1: a difference is malformed.
         let scheme = fields.value(of: .scheme)
         let other = try Authority(host)
         let authority = try fields.withValue(of: .authority) { bytes throws(AuthorityFlaw) in try Authority(bytes) }
@@ -47,7 +47,7 @@ enum RequestRules {
     }
   }
 
-  /// What another protocol would make of the bytes after a CONNECT (RFC 8441 §4), nothing on the way can tell.
+  /// Rejects other protocols: a hop cannot tell how they would use the bytes after a CONNECT (RFC 8441 §4).
   private static func judgeProtocol(of fields: FieldSection, by rules: UpgradeRules) -> BywayError? {
     guard fields.withValue(of: .protocol, rules.permits) == false else { return nil }
     return UpgradeRules.refusal(of: fields.value(of: .protocol) ?? "")
@@ -70,7 +70,7 @@ enum RequestRules {
 }
 
 extension FieldSection {
-  /// Removes what only another hop of Byway may say.
+  /// Removes the fields that only another Byway hop may set.
   fileprivate mutating func removeHopFields() {
     remove(.targetForm)
     remove(.upgradeMethod)

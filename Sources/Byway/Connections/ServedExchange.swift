@@ -1,25 +1,25 @@
 import HTTPWire
 import NIOCore
 
-/// Where the response of a served exchange goes: a connection to its client, whichever HTTP that speaks.
+/// The target of a served exchange's response: a connection to its client, over either HTTP version.
 ///
-/// What it throws has not been written. Nothing of this calls the exchange before it returns.
+/// After a thrown error nothing was written. None of its functions calls the exchange before it returns.
 protocol ResponseWriter: AnyObject {
   func informational(_ id: StreamID, _ head: FieldSection)
   func respond(_ id: StreamID, _ head: FieldSection, isComplete: Bool) throws(BywayError)
   func write(_ id: StreamID, _ bytes: ByteBuffer) throws(BywayError)
   func finish(_ id: StreamID, trailers: FieldSection?) throws(BywayError)
-  /// Ends a response that cannot be completed. What was cut short must not look like a whole one.
+  /// Ends a response that cannot be completed. A truncated response must not look like a complete one.
   func cutShort(_ id: StreamID, _ error: BywayError)
-  /// That many bytes of the request have been passed on for good.
+  /// Acknowledges bytes of the request that were passed on.
   func consume(_ id: StreamID, _ bytes: Int)
-  /// What is left of the request has no reader.
+  /// Stops receiving: the rest of the request has no reader.
   func stopReceiving(_ id: StreamID)
 }
 
-/// What all exchanges of a serving connection go by.
+/// The parts that all exchanges of a serving connection share.
 final class ServingTerms {
-  /// Names this hop in what it answers itself.
+  /// The name of this hop in its own responses.
   let hop: String
   let responseTimeout: TimeAmount?
   let failed: (@Sendable (BywayError, TraceID?) -> Void)?
@@ -40,10 +40,10 @@ final class ServingTerms {
   }
 }
 
-/// One exchange as a server sees it: takes the rest of the request to whoever answers, and the response to its connection.
+/// One exchange on the serving side: passes the rest of the request to its handler, and the response to its connection.
 final class ServedExchange: ResponseSink {
   private enum Request {
-    /// More of it may come.
+    /// More of it may arrive.
     case coming
     case whole
   }
@@ -52,7 +52,7 @@ final class ServedExchange: ResponseSink {
     /// The handler has the request, or is about to get it.
     case awaited
     case begun
-    /// It has ended, failed, or has nobody left to read it.
+    /// It has ended, failed, or lost its client.
     case ended
   }
 
@@ -69,7 +69,7 @@ final class ServedExchange: ResponseSink {
   private var unsent = 0
   /// Bytes of the heads.
   private var headSize: Int
-  /// Bytes of the request's content that have come, and those of them that were not passed on yet.
+  /// Bytes of the request's content that have arrived, and those of them that were not passed on yet.
   private var received = 0
   private var unconsumed = 0
   /// The bytes that the connection's account counts for this exchange.
@@ -78,8 +78,8 @@ final class ServedExchange: ResponseSink {
   private var failure: BywayError.Code?
 
   /// - Parameters:
-  ///   - asked: what a refusal looks like depends on it, too; `nil` where what came is not a request.
-  ///   - isComplete: the request ends with its head.
+  ///   - asked: the request's head, on which the form of a refusal depends; `nil` if the input is not a request.
+  ///   - isComplete: whether the request ends with its head.
   init(
     _ id: StreamID, on connection: any ResponseWriter, asked: borrowing FieldSection?, isComplete: Bool,
     terms: ServingTerms
@@ -103,7 +103,7 @@ final class ServedExchange: ResponseSink {
 
   // MARK: Memory
 
-  /// Tells the connection's account what the exchange holds now.
+  /// Updates the connection's account with the bytes that the exchange holds now.
   private func account() {
     let now = headSize + heldContent + unsent
     guard now != held else { return }
@@ -112,21 +112,21 @@ final class ServedExchange: ResponseSink {
     terms.memory.change(by: change)
   }
 
-  /// What an upstream may have to send again it keeps, until the response begins.
+  /// Until the response begins, an upstream keeps content that it may have to send again.
   private var heldContent: Int {
     if case .awaited = response, received <= RequestBacklog.usualLimit { received } else { unconsumed }
   }
 
-  /// Some of what is held has gone on.
+  /// Updates the account after held bytes have gone on.
   private func moved() {
-    // The clock is not for small exchanges.
+    // Small exchanges need no clock.
     if held > MemoryAccount.step { movedAt = .now() }
     account()
   }
 
   func rank(at now: NIODeadline) -> HeldRank { HeldRank(bytes: held, movedAt: movedAt, now: now) }
 
-  /// Gives the exchange up, because memory is short and it holds more than others.
+  /// Fails the exchange, because memory is short and it holds more than others.
   func shed() {
     let error = BywayError(
       .refused, "The memory for requests and responses that wait is used up: try again.", processing: .possible)
@@ -144,13 +144,13 @@ final class ServedExchange: ResponseSink {
     account()
   }
 
-  /// - Parameter fields: what its client has asked for, as far as it is a request.
+  /// - Parameter fields: the request's head, as far as it is valid.
   func observe(_ fields: inout FieldSection, _ version: ExchangeRecord.Version) {
     let isComplete = if case .whole = request { true } else { false }
     observed = terms.observation?.begin(&fields, version, isComplete: isComplete)
   }
 
-  /// What came is not even the head of a request.
+  /// Observes input that is not even the head of a request.
   func observe(_ version: ExchangeRecord.Version) {
     observed = terms.observation?.begin(version)
   }
@@ -193,17 +193,17 @@ final class ServedExchange: ResponseSink {
     upstream?.finish(trailers: trailers)
   }
 
-  /// Nothing more comes of a request that is not whole.
+  /// The rest of an incomplete request will not arrive.
   func requestLost(_ error: BywayError) {
     guard case .coming = request else { return }
-    // The other side of the exchange has not failed, and would go on: a tunnel for ever.
+    // The other side of the exchange has not failed, and would continue: a tunnel for ever.
     let upstream = upstream.take()
     noteFailure(error, by: .client)
     fail(error)
     upstream?.cancel(error)
   }
 
-  /// What came is not a request, or not the rest of one.
+  /// Rejects input that is not a request, or not the rest of one.
   func refuse(_ error: BywayError, status: Int) {
     upstream.take()?.cancel(error)
     request = .whole
@@ -217,7 +217,7 @@ final class ServedExchange: ResponseSink {
 
   /// Bytes of the response have left.
   func drained(_ bytes: Int) {
-    // What tells of a failure was not counted.
+    // The body of a failure response was not counted.
     let counted = min(bytes, unsent)
     unsent -= counted
     terms.readAhead.sent(counted)
@@ -225,7 +225,7 @@ final class ServedExchange: ResponseSink {
     upstream?.didConsumeResponse(bytes)
   }
 
-  /// Its connection, or its stream, is gone or through.
+  /// Its connection or stream has ended.
   func closed(_ reason: @autoclosure () -> BywayError) {
     if !isEnded { noteFailure(reason(), by: .client) }
     observed?.ended()
@@ -296,7 +296,7 @@ final class ServedExchange: ResponseSink {
 
   // MARK: Ending
 
-  /// The response of this hop itself.
+  /// Responds on behalf of this hop itself.
   private func answer(_ failure: FailureResponse) {
     let isBodiless = isHead || failure.body.readableBytes == 0
     response = .begun

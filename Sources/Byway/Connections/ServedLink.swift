@@ -1,13 +1,13 @@
 package import LineLayer
 package import NIOCore
 
-/// A connection that is served, as others see it.
+/// A served connection, for status reports.
 package struct ServedLink: Sendable {
-  /// Of its listener.
+  /// The address of its listener.
   package let address: LinkAddress
   package let since: NIODeadline
-  /// `nil` where it goes over no line.
+  /// `nil` if it does not go over a line.
   package let line: LineStatistics?
-  /// Of the line, for which it waits.
+  /// The interruption of the line, which it waits for.
   package let interruption: LineInterruption?
 }

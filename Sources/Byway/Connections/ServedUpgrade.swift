@@ -1,15 +1,15 @@
 import HTTP1Session
 import HTTPWire
 
-/// The upgrade that a client of HTTP/1.1 asks for. Everywhere else it is an extended CONNECT (RFC 8441).
+/// The upgrade that an HTTP/1.1 client asks for. Everywhere else it is an extended CONNECT (RFC 8441).
 enum ServedUpgrade {
   case webSocket(WebSocketHandshake)
   /// A protocol in its client's spelling.
   case other(String)
 
-  /// Turns a request to upgrade into an extended CONNECT. Its method and the length of its content go along in fields of Byway's
-  /// own, which end at the hop that speaks HTTP/1.1 again.
-  /// - Returns: `nil` where the request asks for no upgrade.
+  /// Turns an upgrade request into an extended CONNECT. Its method and the length of its content are kept in Byway's own fields, which end
+  /// at the hop that speaks HTTP/1.1 again.
+  /// - Returns: `nil` if the request asks for no upgrade.
   init?(_ head: RequestHead, _ fields: inout FieldSection, by rules: UpgradeRules) throws(BywayError) {
     switch head.kind {
     case .ordinary, .head, .connect:
@@ -43,7 +43,7 @@ enum ServedUpgrade {
     response.status.map { $0 / 100 == 2 } == true && !response.contains(.upgradeStatus)
   }
 
-  /// Makes the response that opens the tunnel one of HTTP/1.1.
+  /// Turns the response that opens the tunnel into one of HTTP/1.1.
   func confirm(_ response: inout FieldSection) {
     switch self {
     case .webSocket(let handshake): handshake.confirm(&response)

@@ -3,38 +3,38 @@ package import HTTP2Session
 package import Logging
 package import NIOCore
 
-/// What a serving connection is told, whichever HTTP it speaks.
+/// The configuration of a serving connection, for either HTTP version.
 package struct ServerConfiguration: Sendable {
-  /// How long a connection of HTTP/1.1 waits for its client.
+  /// How long an HTTP/1.1 connection waits for its client.
   package typealias Timeouts = HTTP1ServerSession.Timeouts
 
   /// Names this hop in `Via` (RFC 9110 §7.6.3) and `Proxy-Status` (RFC 9209).
   package var hop: String
-  /// Of what asks for a path, as HTTP/1.1 does: `https` where TLS ends here.
+  /// The scheme of requests without one, as in HTTP/1.1: `https` where TLS ends here.
   package var scheme: StaticString = "http"
   /// How long a request may take until its response's head; `nil`: no limit.
   package var responseTimeout: TimeAmount?
   package var timeouts = Timeouts()
-  /// The peers are Byway's own and may mark what their clients sent in absolute form, and of an upgrade its method and length;
-  /// from others such marks are removed.
+  /// Whether peers are Byway hops, which may mark requests in absolute form, and an upgrade's method and length. From other peers such
+  /// marks are removed.
   package var trustsTargetForm = false
-  /// What the streams of one connection of HTTP/2, which may ask for much at once and read nothing, are ahead of their reader
-  /// beyond their shares, in bytes. Over a long way a stream needs it as its window.
+  /// How many bytes the streams of one HTTP/2 connection may be ahead of their reader beyond their shares. A connection may request much at
+  /// once and read nothing. Over a long distance a stream needs this as its window.
   package var readAhead = 2 << 20
-  /// The protocols that requests may go over to.
+  /// The protocols that requests may upgrade to.
   package var upgrades = UpgradeRules()
-  /// When an HTTP/1.1 client that is not heard is looked for, where it may be on this machine.
+  /// When a silent HTTP/1.1 client is checked, where it may be on this machine.
   package var absence = AbsenceTimes()
-  /// The budget of what is held for the client, and for those that it reaches.
+  /// The memory budget for data held for the client, and for its targets.
   package var memory = MemoryBudget.shared
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
-  /// Told of each exchange that failed, on the event loop; of which one, where they are observed.
+  /// Called for each failed exchange, on the event loop; with its trace where exchanges are observed.
   package var failed: (@Sendable (BywayError, TraceID?) -> Void)?
-  /// Counts the exchanges; `nil`: nobody does.
+  /// Counts the exchanges; `nil`: no count.
   package var tally: ExchangeTally?
-  /// Who observes the exchanges; `nil`: nobody.
+  /// Observes the exchanges; `nil`: no observation.
   package var observation: Observation?
 
   package init(
@@ -49,7 +49,7 @@ package struct ServerConfiguration: Sendable {
   }
 }
 
-/// The times after which a client that is not heard is looked for.
+/// The times after which a silent client is checked.
 package struct AbsenceTimes: Sendable, Hashable {
   package var first = TimeAmount.seconds(1)
   package var next = TimeAmount.seconds(5)

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// A protocol that a request may ask its connection to go over to (RFC 9110 §7.8): a name, or a name, a slash and a version.
+/// A protocol that a request may upgrade its connection to (RFC 9110 §7.8): a name, or a name, a slash and a version.
 ///
 /// Names are compared without regard to case.
 public struct UpgradeProtocol: Sendable, Hashable, CustomStringConvertible {

@@ -1,8 +1,8 @@
 import HTTPWire
 
-/// The protocols that requests may go over to at a serving connection.
+/// The protocols that requests may upgrade to at a serving connection.
 package struct UpgradeRules: Sendable {
-  /// The protocols besides `websocket`, `tcp` (containers) and `SPDY/3.1` (Kubernetes).
+  /// The protocols in addition to `websocket`, `tcp` (containers) and `SPDY/3.1` (Kubernetes).
   package var allowed: [UpgradeProtocol]
 
   package init(allowing allowed: [UpgradeProtocol] = []) {
@@ -30,7 +30,7 @@ package struct UpgradeRules: Sendable {
     }
   }
 
-  /// The answer to any other protocol.
+  /// The response for any other protocol.
   static func refusal(of offer: String) -> BywayError {
     BywayError(
       .unsupported,

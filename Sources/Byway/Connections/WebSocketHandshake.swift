@@ -2,10 +2,9 @@ import Crypto
 import HTTPWire
 import Primitives
 
-/// How both ends of an HTTP/1.1 connection prove that they mean to speak WebSocket (RFC 6455 §4).
+/// The proof of both ends of an HTTP/1.1 connection that they speak WebSocket (RFC 6455 §4).
 ///
-/// Over HTTP/2 none of it is sent (RFC 8441 §5): the hop that changes from one to the other takes the part of the missing
-/// end. This is a value: one handshake.
+/// Over HTTP/2 none of it is sent (RFC 8441 §5): the hop that converts between the two acts for the missing end. A value: one handshake.
 struct WebSocketHandshake {
   /// `Sec-WebSocket-Key`: sixteen random bytes, which the client chooses.
   let key: String
@@ -20,7 +19,7 @@ struct WebSocketHandshake {
     request.set(.secWebSocketVersion, "13")
   }
 
-  /// Whether the answer is this handshake's. Takes the proof out of it, which ends here.
+  /// Whether the response belongs to this handshake. Removes the proof from it, which ends here.
   func verify(_ response: inout FieldSection) -> Bool {
     let isProof = response.value(of: .secWebSocketAccept) == proof
     response.remove(.secWebSocketAccept)
@@ -29,8 +28,8 @@ struct WebSocketHandshake {
 
   // MARK: The server's part
 
-  /// Takes the client's key out of a request to upgrade, which becomes one with `:protocol`.
-  /// - Returns: `nil` where the key is none.
+  /// Takes the client's key out of an upgrade request, and turns it into one with `:protocol`.
+  /// - Returns: `nil` if the key is invalid.
   init?(answering request: inout FieldSection) {
     guard request.withValue(of: .secWebSocketKey, Self.isKey) == true,
       let key = request.value(of: .secWebSocketKey)
@@ -41,7 +40,7 @@ struct WebSocketHandshake {
     request.append(.protocol, "websocket")
   }
 
-  /// Makes the answer that opens the tunnel one of HTTP/1.1.
+  /// Turns the response that opens the tunnel into one of HTTP/1.1.
   func confirm(_ response: inout FieldSection) {
     response.set(.status, "101")
     response.set(.secWebSocketAccept, proof)

@@ -1,14 +1,14 @@
-/// What people reach by one name: docs/devices.md. A value.
+/// A device, which users reach by one name: docs/devices.md. A value.
 public struct Device: Sendable {
-  /// Its label beneath `localhost` and the suffixes of a ``DeviceDirectory``.
+  /// Its label below `localhost` and the suffixes of a ``DeviceDirectory``.
   public let name: DeviceName
-  /// What people call it; `nil` where nobody has said.
+  /// Its title for users; `nil` if it has none.
   public let title: String?
-  /// Links to its gateway, the better one first.
+  /// The links to its gateway, the best one first.
   public let roads: [Link]
 
-  /// A device behind one link or several.
-  /// - Throws: ``BywayError`` with code `invalidAddress` where there is no road, or they cannot be roads to one device.
+  /// Creates a device behind one link or several.
+  /// - Throws: ``BywayError`` with code `invalidAddress` if there is no link, or they cannot be links of one device.
   public init(_ name: DeviceName, title: String? = nil, roads: [Link]) throws {
     guard !roads.isEmpty else {
       throw BywayError(.invalidAddress, "The device \(name) has no link: write \(name)=LINK.")
@@ -21,6 +21,6 @@ public struct Device: Sendable {
 }
 
 extension [Link] {
-  /// Two lists with the same one are one way to one device.
+  /// Two lists with the same value lead to one device.
   var identity: [String] { map(\.address.text) }
 }

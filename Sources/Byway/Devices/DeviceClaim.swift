@@ -1,18 +1,18 @@
 package import Primitives
 
-/// What a device says of itself at `/.well-known/byway`, a JSON object. Nobody has verified it: it is shown as text, and a name is taken
-/// only where it is nobody else's.
+/// The description that a device gives of itself at `/.well-known/byway`, a JSON object. It is not verified: it is shown as text, and a
+/// name is used only if no other device has it.
 package struct DeviceClaim: Sendable, Hashable {
   package static let path: StaticString = "/.well-known/byway"
-  /// No more is read of it.
+  /// The maximum size that is read.
   package static let maximumBytes = 16 << 10
 
-  /// `nil` where it claims none, or one that is not a device's name.
+  /// `nil` if it claims no name, or an invalid one.
   package var name: DeviceName?
   package var title: DeviceText?
-  /// Of the Byway there.
+  /// The version of Byway on the device.
   package var version: DeviceText?
-  /// Which protocol requests are for: `http`.
+  /// The protocol that the device serves: `http`.
   package var serves: DeviceText?
 
   package init(
@@ -25,13 +25,13 @@ package struct DeviceClaim: Sendable, Hashable {
     self.serves = serves
   }
 
-  /// Reads what a device has answered; what cannot be used of it is left out. `nil` where it is no claim at all.
+  /// Parses a device's answer, without unusable parts. Returns `nil` if it is not a claim at all.
   package init?(reading bytes: some Collection<UInt8>) {
     guard bytes.count <= Self.maximumBytes, let text = String(validating: bytes, as: UTF8.self),
       let json = JSON(parsing: text), case .object = json
     else { return nil }
     func shown(_ member: String) -> DeviceText? { json[member]?.text.flatMap { DeviceText(claimed: $0) } }
-    // Browsers would show other characters in place of an encoded one, perhaps those of a name that people trust.
+    // Browsers would show other characters in place of an encoded name, perhaps those of a trusted name.
     let name = json["name"]?.text.flatMap { DeviceName($0) }.flatMap { $0.isEncoded ? nil : $0 }
     self.init(name: name, title: shown("title"), version: shown("version"), serves: shown("serves"))
   }

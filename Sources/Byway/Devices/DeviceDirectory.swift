@@ -1,29 +1,29 @@
 package import HTTPWire
 import Primitives
 
-/// Which devices there are, and who is meant by a name. A value.
+/// The devices of a configuration, and the meaning of names. A value.
 public struct DeviceDirectory: Sendable {
-  /// The links of the default device, the better one first; empty where there is none.
+  /// The links of the default device, the best one first; empty if there is none.
   public let main: [Link]
   /// In the order of the configuration.
   public let devices: [Device]
-  /// Asked in this order for a name that is not a device's.
+  /// Tried in this order for a name that is not a device's.
   public let patterns: [DevicePattern]
   package private(set) var hosts: DeviceHosts
-  /// Others may be found besides.
+  /// Whether more devices may be found.
   package let isOpen: Bool
-  /// Links that gateways dial, each for the device that it says to be.
+  /// Links that gateways dial, each for the device whose name it claims.
   package let hubs: [Link]
   package let sharing: GatewaySharing
-  /// How many names may be known of those that dial.
+  /// The maximum of names of devices that dial.
   package let mostDialed: Int
-  /// How many of them one peer may claim without a certificate.
+  /// How many of these names one peer may claim without a certificate.
   package let mostDialedByPeer: Int
   private let byName: [DeviceName: Device]
 
   package static let usualDialed = 4096
 
-  /// One device, which needs no name.
+  /// Creates a directory of one device, which needs no name.
   public init(main link: Link) {
     main = [link]
     devices = []
@@ -37,13 +37,13 @@ public struct DeviceDirectory: Sendable {
     hosts = .localhost
   }
 
-  /// Devices by name.
+  /// Creates a directory of devices by name.
   /// - Parameters:
-  ///   - devices: each with a name of its own.
-  ///   - patterns: of devices that are not listed.
-  ///   - main: links of the device that is meant where none is named; empty: none is.
-  ///   - suffixes: domains beneath which names are devices', besides `localhost`.
-  /// - Throws: ``BywayError`` with code `invalidAddress` where a name is there twice, or a suffix is not a domain.
+  ///   - devices: the devices, with unique names.
+  ///   - patterns: patterns of devices that are not listed.
+  ///   - main: the links of the default device, for requests without a device's name; empty: none.
+  ///   - suffixes: domains below which names are devices, in addition to `localhost`.
+  /// - Throws: ``BywayError`` with code `invalidAddress` if a name occurs twice, or a suffix is not a domain.
   public init(
     _ devices: [Device], patterns: [DevicePattern] = [], main: [Link] = [], suffixes: [String] = []
   ) throws {
@@ -51,11 +51,11 @@ public struct DeviceDirectory: Sendable {
   }
 
   /// - Parameters:
-  ///   - isOpen: others may be found besides.
-  ///   - hubs: links that gateways dial, each for the device that it says to be.
-  ///   - sharing: what becomes of a name that several gateways claim.
-  ///   - mostDialed: how many names may be known of those that dial.
-  ///   - mostDialedByPeer: how many of them one peer may claim without a certificate.
+  ///   - isOpen: whether more devices may be found.
+  ///   - hubs: links that gateways dial, each for the device whose name it claims.
+  ///   - sharing: the use of several gateways that claim one name.
+  ///   - mostDialed: the maximum of names of devices that dial.
+  ///   - mostDialedByPeer: how many of these names one peer may claim without a certificate.
   package init(
     _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool,
     hubs: [Link] = [], sharing: GatewaySharing = .newest, mostDialed: Int = usualDialed, mostDialedByPeer: Int = .max
@@ -84,44 +84,44 @@ public struct DeviceDirectory: Sendable {
     }
   }
 
-  /// Names mean nothing here: whatever is asked for goes to the one device.
+  /// Whether names have no meaning here: all requests go to the one device.
   package var isUnnamed: Bool { devices.isEmpty && patterns.isEmpty && hubs.isEmpty && !isOpen }
 
-  /// Returns the directory with names that mean no device, whatever they stand beneath.
+  /// Returns the directory with names that mean no device, even below a suffix.
   package func reserving(_ names: [Authority]) -> DeviceDirectory {
     var directory = self
     directory.hosts.reserved = names
     return directory
   }
 
-  /// The authority by which the default device is asked for, or the only one where there can be no other; `nil` where there are several.
+  /// The authority of the default device, or of the only device where there can be no other; `nil` if there are several.
   package var defaultAuthority: String? {
     if !main.isEmpty { return "localhost" }
     guard devices.count == 1, patterns.isEmpty, hubs.isEmpty, !isOpen else { return nil }
     return devices.first.map { "\($0.name).localhost" }
   }
 
-  /// Beneath which the devices' names stand; `nil` where there is only one, which has none.
+  /// The suffixes below which the devices' names are; `nil` if there is only one device, which has no name.
   var siblings: DeviceHosts? { isUnnamed ? nil : hosts }
 
   package subscript(name: DeviceName) -> Device? { byName[name] }
 
-  /// The device that the first pattern which has that name makes of it; `nil` where none has.
-  /// - Throws: where its link would not be one.
+  /// Returns the device of the first pattern that matches the name; `nil` if none does.
+  /// - Throws: if its link would be invalid.
   func madeDevice(named name: DeviceName) throws -> Device? {
     try patterns.first { $0.matches(name) }?.device(named: name)
   }
 
-  /// The configuration says whose name this is, and nobody else can have it.
+  /// Whether the configuration defines the name, so that no other device can have it.
   package func hasGiven(_ name: DeviceName) -> Bool {
     byName[name] != nil || name.text == DeviceHosts.frontPage || patterns.contains { $0.matches(name) }
   }
 
-  /// All links that are configured.
+  /// All configured links.
   package var links: [Link] { main + devices.flatMap(\.roads) + hubs }
 
-  /// Why a name leads nowhere.
-  /// - Parameter known: names that there are.
+  /// Returns the error for an unknown name.
+  /// - Parameter known: the known names.
   package static func unknown(_ name: String, among known: [String]) -> BywayError {
     let hint = Spelling.nearest(to: name, among: known).map { " Did you mean \"\($0)\"?" } ?? ""
     return BywayError(
@@ -134,7 +134,7 @@ public struct DeviceDirectory: Sendable {
 }
 
 extension DeviceHosts {
-  /// Beneath nothing else.
+  /// Only below `localhost`.
   fileprivate static let localhost = DeviceHosts()
 
   fileprivate init() {

@@ -1,27 +1,27 @@
 package import HTTPWire
 
-/// Which hosts mean devices: those beneath `localhost`, which browsers resolve to loopback by themselves (RFC 6761 §6.3), and
-/// beneath suffixes of one's own.
+/// The hosts that mean devices: those below `localhost`, which browsers resolve to loopback themselves (RFC 6761 §6.3), and below
+/// configured suffixes.
 package struct DeviceHosts: Sendable, Hashable {
   package enum Meaning: Sendable, Hashable {
     case device(DeviceName)
     /// The list of all devices.
     case frontPage
-    /// Beneath a suffix, and not the name of any device.
+    /// Below a suffix, and not a valid name of a device.
     case notAName(String)
   }
 
-  /// The name that no device has.
+  /// The name of the list, which no device has.
   package static let frontPage = "byway"
 
-  /// In lower case, without the dot before them.
+  /// In lower case, without the leading dot.
   package let suffixes: [String]
 
-  /// Names beneath a suffix that mean no device. Without a port: at any.
+  /// Names below a suffix that mean no device. Without a port: with any port.
   package var reserved: [Authority] = []
 
-  /// Reads domains beneath which hosts mean devices.
-  /// - Parameter suffixes: domains besides `localhost`.
+  /// Creates the domains below which hosts mean devices.
+  /// - Parameter suffixes: domains in addition to `localhost`.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   package init(suffixes: [String] = []) throws {
     let given = try suffixes.map { text in
@@ -31,12 +31,12 @@ package struct DeviceHosts: Sendable, Hashable {
       }
       return name
     }
-    // The longest that fits is meant.
+    // The longest matching suffix applies.
     self.suffixes = (["localhost"] + given).sorted { $0.utf8.count > $1.utf8.count }
   }
 
-  /// Reads the authority of a request.
-  /// - Returns: `nil` where it is reserved, or not beneath any suffix.
+  /// Returns the meaning of a request's authority.
+  /// - Returns: `nil` if it is reserved, or not below any suffix.
   package func meaning(of named: Authority) -> Meaning? {
     guard let meaning = meaning(of: named.host) else { return nil }
     let isReserved = reserved.contains { name in
@@ -46,14 +46,14 @@ package struct DeviceHosts: Sendable, Hashable {
     return isReserved ? nil : meaning
   }
 
-  /// `nil`: the host is not beneath any of them.
+  /// Returns `nil` if the host is not below any suffix.
   package func meaning(of host: Host) -> Meaning? {
     guard case .name(let name) = host, let label = label(of: name) else { return nil }
     if label == Self.frontPage { return .frontPage }
     return DeviceName(label).map { .device($0) } ?? .notAName(String(label))
   }
 
-  /// What stands before a suffix and its dot.
+  /// Returns the part before a suffix and its dot.
   private func label(of name: String) -> Substring? {
     for suffix in suffixes {
       let count = name.utf8.count - suffix.utf8.count - 1
@@ -66,7 +66,7 @@ package struct DeviceHosts: Sendable, Hashable {
     return nil
   }
 
-  /// A domain whose cookies several devices would share.
+  /// Whether several devices would share the cookies of a domain.
   /// - Parameter domain: in lower case.
   func isShared(_ domain: String) -> Bool {
     suffixes.contains { $0 == domain || $0.hasSuffix(".\(domain)") }

@@ -1,16 +1,16 @@
 /// The name of a device: one label of DNS (RFC 1035 §2.3.1), in lower case.
 ///
-/// Letters, digits and hyphens, a hyphen at neither end, at most 63. So it can stand before `.localhost`, and is never an option, a
+/// Letters, digits and hyphens, at most 63, with no hyphen at either end. So it can stand before `.localhost`, and is never an option, a
 /// path, or another host.
 public struct DeviceName: Sendable, Hashable {
   package static let maximumLength = 63
-  /// For messages.
+  /// The rule in messages.
   package static let rule = "letters, digits and hyphens, at most 63, with a letter or digit at both ends"
 
   /// In lower case.
   public let text: String
 
-  /// Case does not count. `nil` for what is not a name.
+  /// Creates a name, ignoring case. Returns `nil` for an invalid name.
   public init?(_ text: some StringProtocol) {
     let bytes = String(text).utf8
     guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(Self.isAllowed),
@@ -19,26 +19,27 @@ public struct DeviceName: Sendable, Hashable {
     self.text = String(decoding: bytes.lazy.map(Self.lowered), as: UTF8.self)
   }
 
-  /// The nearest name to any text: "FTDI FT232R USB UART" becomes `ftdi-ft232r-usb-uart`. `nil` where nothing of it may stand in one.
+  /// Returns the most similar name for a text: "FTDI FT232R USB UART" becomes `ftdi-ft232r-usb-uart`. `nil` if the text has no usable
+  /// character.
   ///
-  /// Never one that stands for other characters (`xn--…`, RFC 5890 §2.3.1): there are no two hyphens in a row.
+  /// Never an encoded name (`xn--…`, RFC 5890 §2.3.1), because it has no two hyphens in a row.
   package init?(claimed text: some StringProtocol) {
     let words = text.utf8.split { $0 == Self.hyphen || !Self.isAllowed($0) }
     let bytes = Array(words.joined(separator: CollectionOfOne(Self.hyphen)).prefix(Self.maximumLength))
     self.init(String(decoding: bytes, as: UTF8.self).trimmingHyphens)
   }
 
-  /// The same with a number after it, for another of the same name: `printer-2`. Short enough to be one.
+  /// Returns the name with a number, for another device of the same name: `printer-2`. Shortened if necessary.
   package func numbered(_ number: Int) -> DeviceName {
     let suffix = "-\(number.magnitude)"
     let stem = String(text.prefix(Self.maximumLength - suffix.utf8.count)).trimmingHyphens
     return DeviceName(validated: stem + suffix)
   }
 
-  /// It stands for characters that are not in it, which browsers show in its place (RFC 5890 §2.3.1).
+  /// Whether browsers show it as other characters (RFC 5890 §2.3.1).
   package var isEncoded: Bool { text.dropFirst(2).hasPrefix("--") }
 
-  /// For what says nothing of itself.
+  /// The name of a device without usable information.
   package static let unnamed = DeviceName(validated: "device")
 
   private init(validated text: String) {
@@ -65,7 +66,7 @@ extension DeviceName: Comparable {
 }
 
 extension String {
-  /// Of a text without two hyphens in a row, or any before its first letter.
+  /// The text without a hyphen at its end. It has no two hyphens in a row, and none before its first letter.
   fileprivate var trimmingHyphens: String {
     last == "-" ? String(dropLast()) : self
   }

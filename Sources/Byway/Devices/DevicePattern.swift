@@ -1,21 +1,21 @@
-/// Devices that need not be listed, because their links are alike: `{name}` is reached by `ssh://{name}/run/byway.sock`. A value.
+/// Devices that need not be listed, because their links are alike: `{name}` has the link `ssh://{name}/run/byway.sock`. A value.
 public struct DevicePattern: Sendable {
-  /// What stands for the name.
+  /// The placeholder for the name.
   public static let placeholder = "{name}"
 
-  /// As it was written: `{name}`, or `pi-{name}`.
+  /// The pattern as written: `{name}`, or `pi-{name}`.
   public let text: String
   private let prefix: String
   private let suffix: String
   private let roads: [String]
   private let read: @Sendable (String) throws -> Link
 
-  /// Reads a pattern and tries it with a name.
+  /// Creates a pattern and tests it with a name.
   /// - Parameters:
   ///   - text: a device's name, a part of which is `{name}`.
-  ///   - roads: link addresses, each with `{name}` in it, the better one first.
+  ///   - roads: link addresses, each with `{name}` in it, the best one first.
   ///   - read: makes a link of an address.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, or what `read` throws.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, or an error of `read`.
   public init(_ text: String, roads: [String], read: @escaping @Sendable (String) throws -> Link) throws {
     guard let place = text.firstRange(of: Self.placeholder) else {
       throw BywayError(.invalidAddress, "\"\(text)\" is not a pattern: \(Self.placeholder) stands for the name.")
@@ -36,17 +36,17 @@ public struct DevicePattern: Sendable {
     _ = try links(for: example)
   }
 
-  /// The device of that name; `nil` where the name is not of this pattern.
+  /// Returns the device of that name; `nil` if the name does not match.
   func device(named name: DeviceName) throws -> Device? {
     try part(of: name).map { try Device(name, roads: links(for: $0)) }
   }
 
   func matches(_ name: DeviceName) -> Bool { part(of: name) != nil }
 
-  /// Every name is one of its own.
+  /// Whether every name matches.
   var isUniversal: Bool { prefix.isEmpty && suffix.isEmpty }
 
-  /// What stands for the placeholder: a name again, so that it cannot be taken for an option, a path or another host.
+  /// Returns the part for the placeholder: a valid name again, so that it cannot be taken for an option, a path or another host.
   private func part(of name: DeviceName) -> DeviceName? {
     let name = name.text
     guard name.count > prefix.count + suffix.count, name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Sends each exchange to the device that its authority names. Lives on the table's event loop.
+/// Sends each exchange to the device of its authority. Lives on the table's event loop.
 package final class DeviceRouter: ExchangeHandler {
   private let devices: DeviceTable
 

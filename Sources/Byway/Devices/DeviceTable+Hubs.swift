@@ -2,8 +2,8 @@ import NIOCore
 
 // Devices whose gateways dial.
 extension DeviceTable {
-  /// Listens for gateways, if nobody does yet. Any thread.
-  /// - Throws: ``BywayError`` where an address cannot be listened on.
+  /// Listens for gateways on the hubs that are not open yet. Any thread.
+  /// - Throws: ``BywayError`` if an address cannot be listened on.
   func prepareHubs(
     of directory: DeviceDirectory, _ terms: OpenDevice.Terms, in preparation: inout Preparation
   ) async throws {
@@ -22,7 +22,7 @@ extension DeviceTable {
     }
   }
 
-  /// Answers who dials the new ones, and listens no more on those that the directory does not have.
+  /// Starts the new hubs, and closes those that are not in the directory.
   func startHubs(of preparation: Preparation) {
     let wanted = Set(directory.hubs.map(\.address.text))
     var left: Set<LinkAddress> = []
@@ -37,17 +37,18 @@ extension DeviceTable {
     }
     dialed.limit = directory.mostDialed
     dialed.perPeer = directory.mostDialedByPeer
-    // A name that is configured now is not a guest's any more.
+    // A configured name is no longer available to devices that dial.
     dialed.sweep(at: eventLoop.now) { name, device in
-      // Nor is one a device that has come over a hub which is not wanted any more.
+      // A device of a closed hub is removed, too.
       directory.hasGiven(name) || device.addresses.contains { left.contains($0) }
     }
     for device in dialed.all { device.follow(terms, sharing: directory.sharing) }
   }
 
-  /// Where the connection of a gateway goes that has dialed. A name that is somebody else's is not taken: also not one that a
-  /// certificate has verified, by somebody who only says it at another hub. Who has the certificate takes it from such a one.
-  /// - Parameter peer: that it comes from; `nil` where a certificate has the name.
+  /// Returns the upstream for the connection of a gateway that has dialed. A name of another device is not given away. In particular, a
+  /// gateway without a certificate does not get a name that a certificate has verified; a gateway with the certificate takes the name from
+  /// one without.
+  /// - Parameter peer: the peer of the connection; `nil` if a certificate has the name.
   private func gateway(
     _ claim: DeviceClaim, from peer: HubPeer?, at address: LinkAddress
   ) throws(BywayError) -> HTTP2Upstream? {

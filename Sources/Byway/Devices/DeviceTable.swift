@@ -2,20 +2,20 @@ package import HTTPWire
 package import NIOCore
 import Primitives
 
-/// The devices of a ``DeviceDirectory`` as far as somebody has asked for them: a device that nobody uses is a name and addresses.
+/// The devices of a ``DeviceDirectory`` that have been used. An unused device is only a name and addresses.
 ///
-/// Whoever has the same links is the same device here, whatever it is called. `@unchecked Sendable`: everything but the
-/// asynchronous functions is for the event loop only.
+/// Devices with the same links are one device here, whatever their names. `@unchecked Sendable`: everything but the asynchronous functions
+/// is for the event loop only.
 package final class DeviceTable: @unchecked Sendable {
-  /// Devices of patterns that are open at once: names come from outside.
+  /// The maximum of open devices of patterns. Their names come from outside.
   private static let madeLimit = 32
-  /// After which a device of a pattern is closed that nobody uses.
+  /// The time after which an unused device of a pattern is closed.
   private static let madeIdle = TimeAmount.minutes(5)
 
   private struct Found {
     let found: DiscoveredDevice
     let device: Device
-    /// Another one whenever another device may be behind it.
+    /// A new number whenever another device may be behind it.
     let incarnation: UInt64
   }
 
@@ -32,12 +32,12 @@ package final class DeviceTable: @unchecked Sendable {
   var hubs: [String: InboundHub] = [:]
   var dialed: DialedDevices
   private var opened: [[String]: OpenDevice] = [:]
-  /// Those of ``opened`` that were asked for by a name.
+  /// The devices of ``opened`` that were requested by name.
   private var named: [DeviceName: OpenDevice] = [:]
   private(set) var made: [DeviceName: Made] = [:]
-  /// Of those: a name that no device has may come with any request.
+  /// Failures of devices of patterns: any request may have a name that no device has.
   private let madeFailures = SharedSparseLog()
-  /// Those that were found, in the order of their names; none that the directory has.
+  /// The discovered devices, sorted by name, without those of the directory.
   private var discovered: [Found] = []
   private var sweep: Scheduled<Void>?
   private var isShutDown = false
@@ -50,10 +50,10 @@ package final class DeviceTable: @unchecked Sendable {
     self.eventLoop = eventLoop
   }
 
-  // MARK: Who is meant
+  // MARK: Look-up
 
-  /// The device that a request's authority names, or the default one.
-  /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
+  /// Returns the device of a request's authority, or the default one.
+  /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
   package func device(for fields: FieldSection) throws(BywayError) -> OpenDevice {
     if directory.isUnnamed { return try mainDevice() }
     let authority = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
@@ -65,7 +65,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
   }
 
-  /// - Throws: ``BywayError`` with code `misdirected` where there is no such device.
+  /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
   package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
     if let device = named[name] { return device }
     if let device = directory[name] {
@@ -87,14 +87,14 @@ package final class DeviceTable: @unchecked Sendable {
     return try make(name)
   }
 
-  /// Whether a name leads to a device now. Opens none.
+  /// Whether a device has that name now. Opens none.
   package func has(_ name: DeviceName) -> Bool {
     directory.hasGiven(name) || dialed[name] != nil || discovered.contains { $0.found.name == name }
   }
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
-  /// - Throws: ``BywayError`` with code `misdirected` where there is none.
+  /// - Throws: ``BywayError`` with code `misdirected` if there is none.
   package func mainDevice() throws(BywayError) -> OpenDevice {
     if directory.main.isEmpty {
       throw BywayError(
@@ -129,7 +129,7 @@ package final class DeviceTable: @unchecked Sendable {
     return device
   }
 
-  /// The one that nobody uses for the longest time goes.
+  /// Closes the device that has been unused for longest, if there are too many.
   private func makeRoom() throws(BywayError) {
     guard made.count >= Self.madeLimit else { return }
     let idle = made.filter { !$0.value.device.upstream.status.isInUse }
@@ -154,21 +154,21 @@ package final class DeviceTable: @unchecked Sendable {
     }
   }
 
-  // MARK: From one configuration to the next
+  // MARK: Reload
 
-  /// Devices whose gateways dial, open before anything of a new directory counts.
+  /// The resources of a new directory that are opened before it takes effect: devices whose gateways dial.
   package struct Preparation: Sendable {
     fileprivate var inbound: [[String]: OpenDevice] = [:]
-    /// Those of them that are new.
+    /// The new ones among them.
     fileprivate var fresh: [OpenDevice] = []
-    /// Make files count that were read anew.
+    /// Put files into effect that were read again.
     var renewals: [@Sendable () -> Void] = []
-    /// Those that gateways may dial from now on, by the texts of their links.
+    /// The new hubs, by the texts of their links.
     var hubs: [String: InboundHub] = [:]
   }
 
-  /// Listens where gateways of a directory dial, if nobody does yet. Any thread.
-  /// - Throws: ``BywayError`` where an address cannot be listened on; then nothing has changed.
+  /// Listens where gateways of a directory dial, unless that is open already. Any thread.
+  /// - Throws: ``BywayError`` if an address cannot be listened on; then nothing has changed.
   package func prepare(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms) async throws -> Preparation {
     let known = try await eventLoop.submit { self.opened }.get()
     var preparation = Preparation()
@@ -192,13 +192,13 @@ package final class DeviceTable: @unchecked Sendable {
     return preparation
   }
 
-  /// Nothing comes of it. Any thread.
+  /// Closes what was prepared. Any thread.
   package func abandon(_ preparation: Preparation) async {
     for device in preparation.fresh { await device.shutDown() }
     try? await eventLoop.submit { for hub in preparation.hubs.values { hub.shutDown() } }.get()
   }
 
-  /// Goes over to a directory. Devices whose links it has as well stay open, the others serve whom they have.
+  /// Switches to a directory. Devices whose links it also has stay open; the others finish their exchanges.
   package func replace(by directory: DeviceDirectory, _ terms: OpenDevice.Terms, _ preparation: Preparation) {
     for renew in preparation.renewals { renew() }
     self.directory = directory
@@ -221,8 +221,8 @@ package final class DeviceTable: @unchecked Sendable {
     startHubs(of: preparation)
   }
 
-  /// Goes over to another list of devices that were found. Who has gone serves whom he has.
-  /// - Parameter found: with the links that lead to them.
+  /// Switches to another list of discovered devices. Removed devices finish their exchanges.
+  /// - Parameter found: the devices with their links.
   package func discover(_ found: [(DiscoveredDevice, Link)]) {
     let before = discovered
     discovered = found.compactMap { found, link in
@@ -237,7 +237,7 @@ package final class DeviceTable: @unchecked Sendable {
     retireUnnamed()
   }
 
-  /// The way over a link, where it is open already, or waits for its line. On the event loop.
+  /// Returns a client for a link that is open already, or waits for its line. On the event loop.
   package func openClient(over link: Link) -> ExchangeClient? {
     guard let upstream = opened[[link].identity]?.upstream else { return nil }
     switch upstream.status.state {
@@ -260,7 +260,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
   }
 
-  /// Returns when all have closed, or have been given time for that. Any thread.
+  /// Returns when all devices have closed, or their time for that has passed. Any thread.
   package func shutDown() async {
     let devices = try? await eventLoop.submit {
       let devices = Array(self.opened.values) + self.made.values.map(\.device) + self.dialed.all
@@ -280,24 +280,24 @@ package final class DeviceTable: @unchecked Sendable {
   }
 }
 
-// MARK: Who is there
+// MARK: Lists
 
-/// A device as lists show it.
+/// A device in lists.
 package struct DeviceEntry: Sendable {
   /// `nil`: the default device.
   package let name: DeviceName?
   package let title: String?
-  /// Of its roads, the better one first; as bound where the gateway dials.
+  /// The addresses of its links, the best one first; as bound where the gateway dials.
   package let addresses: [LinkAddress]
   package let isInbound: Bool
-  /// `.idle` where nobody has asked for it yet.
+  /// `.idle` if nothing has asked for it yet.
   package let status: UpstreamStatus
-  /// `nil` where it is configured.
+  /// `nil` if it is configured.
   package var discovery: DiscoveredDevice.State?
 }
 
 extension DeviceTable {
-  /// All that are configured, and those of patterns that are open. Any thread.
+  /// Returns all configured and discovered devices, those that have dialed, and the open ones of patterns. Any thread.
   package func entries() async -> [DeviceEntry] {
     let entries = try? await eventLoop.submit {
       var entries: [DeviceEntry] = []
@@ -325,7 +325,7 @@ extension DeviceTable {
     return entries ?? []
   }
 
-  /// Whom requests for that name reach now. On the event loop.
+  /// Returns the destination of requests for that name. On the event loop.
   package func destination(of name: DeviceName) -> Destination {
     if let links = directory[name]?.roads ?? madeLinks(for: name) {
       return .device(name, roads: links.map(\.address.text), isClaimed: false)
@@ -338,18 +338,18 @@ extension DeviceTable {
     return .device(name, roads: roads, isClaimed: true)
   }
 
-  /// The configured device whose name is the nearest to one that is not there. On the event loop.
-  /// - Parameter isKnown: whether whoever asks may know of one.
+  /// Returns the configured device whose name is the most similar to an unknown one. On the event loop.
+  /// - Parameter isKnown: whether the client may know of a device.
   package func nearest(to name: DeviceName, where isKnown: (DeviceName) -> Bool) -> String? {
     Spelling.nearest(to: name.text, among: directory.devices.lazy.map(\.name).filter(isKnown).prefix(256).map(\.text))
   }
 
-  /// Domains beneath which names are devices'. Any thread.
+  /// Returns the domains below which names are devices. Any thread.
   package func suffixes() async -> [String] {
     (try? await eventLoop.submit { self.directory.hosts.suffixes }.get()) ?? []
   }
 
-  /// - Parameter name: `nil`: of the default device.
+  /// - Parameter name: `nil`: the default device.
   package func ping(_ name: DeviceName?) async throws -> TimeAmount {
     try await eventLoop.flatSubmit {
       do throws(BywayError) {

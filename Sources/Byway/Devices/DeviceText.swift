@@ -1,25 +1,25 @@
 import Primitives
 
-/// What people read of a device: its title, above all. On one line, at most 128 characters, and nothing that a terminal or a page
-/// would obey.
+/// A text about a device for users, usually its title: one line of at most 128 characters, without control characters for terminals or
+/// pages.
 package struct DeviceText: Sendable, Hashable {
-  /// Unicode scalars, because of what people take for one character there can be any number.
+  /// In Unicode scalars, because a visible character can consist of any number of them.
   package static let maximumLength = 128
 
   package let text: String
 
-  /// `nil` where it is empty, too long, or has characters that are not shown but obeyed.
+  /// Returns `nil` if it is empty, too long, or has control characters.
   package init?(_ text: some StringProtocol) {
     let scalars = text.unicodeScalars
     guard scalars.count <= Self.maximumLength, !scalars.contains(where: \.isObeyed) else { return nil }
     self.init(claimed: text)
   }
 
-  /// The nearest to what somebody says of himself. `nil` where nothing of it can be shown.
+  /// Returns the most similar valid text for a claim. `nil` if nothing of it can be shown.
   package init?(claimed text: some StringProtocol) {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
-      // Blanks stand between words, and nowhere else.
+      // Blanks are kept only between words, one at a time.
       let isBlank = scalar.properties.isWhitespace
       if isBlank ? scalars.isEmpty || scalars.last == " " : scalar.isObeyed || scalar.isUnseen(after: scalars) {
         continue
@@ -41,7 +41,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Nobody could tell that it is there, or it is one of many marks on one letter.
+  /// Whether it is invisible, or exceeds two marks on one letter.
   fileprivate func isUnseen(after scalars: String.UnicodeScalarView) -> Bool {
     properties.generalCategory == .format || properties.isDefaultIgnorableCodePoint
       || isMark && scalars.suffix(2).count { $0.isMark } == 2

@@ -1,27 +1,27 @@
 import NIOCore
 
-/// The devices whose gateways have dialed, by the names that they say. They come without being configured, and go again.
+/// The devices whose gateways have dialed, by the names that they claim. They are added and removed without configuration.
 ///
 /// Lives on its event loop.
 struct DialedDevices {
-  /// After which one is forgotten that has not dialed again.
+  /// The time after which a device is removed that has not dialed again.
   static let patience = TimeAmount.minutes(10)
-  /// Between looks at all of them, however many come meanwhile.
+  /// The least time between two searches for such devices, however many dial.
   private static let pause = TimeAmount.seconds(10)
 
-  /// Names come from outside.
+  /// The maximum of names, because they come from outside.
   var limit: Int
   private var nextLook = NIODeadline.uptimeNanoseconds(0)
-  /// The number of names that one peer may claim without a certificate.
+  /// The maximum of names that one peer may claim without a certificate.
   var perPeer: Int
   private var devices: [DeviceName: OpenDevice] = [:]
-  /// The names of each peer that has shown no certificate for them.
+  /// The names that each peer has claimed without a certificate.
   private var names: [HubPeer: Set<DeviceName>] = [:]
   private var peers: [DeviceName: HubPeer] = [:]
 
   /// - Parameters:
-  ///   - limit: of names.
-  ///   - perPeer: of names that one peer may claim without a certificate.
+  ///   - limit: the maximum of names.
+  ///   - perPeer: the maximum of names that one peer may claim without a certificate.
   init(limit: Int, perPeer: Int) {
     self.limit = limit
     self.perPeer = perPeer
@@ -35,11 +35,12 @@ struct DialedDevices {
     devices.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
   }
 
+  /// Returns the device of that name, or makes one.
   /// - Parameters:
-  ///   - peer: that claims the name; `nil` where a certificate has it.
-  ///   - make: makes the device, where it is new.
-  /// - Returns: `nil` where there are too many.
-  /// - Throws: ``BywayError`` where the peer has too many.
+  ///   - peer: the peer that claims the name; `nil` if a certificate has it.
+  ///   - make: makes a new device.
+  /// - Returns: `nil` if there are too many.
+  /// - Throws: ``BywayError`` if the peer has too many.
   mutating func device(
     named name: DeviceName, from peer: HubPeer?, _ make: () -> OpenDevice
   ) throws(BywayError) -> OpenDevice? {
@@ -58,12 +59,12 @@ struct DialedDevices {
     return device
   }
 
-  /// Forgets those that have been away for long, if the last look was not just now.
+  /// Removes devices that have been away for long, unless the last search was recent.
   mutating func tidy(at now: NIODeadline) {
     if now >= nextLook { sweep(at: now) { _, _ in false } }
   }
 
-  /// Forgets those that have been away for long, and those that are unwanted.
+  /// Removes devices that have been away for long, and those that are unwanted.
   mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName, OpenDevice) -> Bool) {
     nextLook = now + Self.pause
     for (name, device) in devices {
@@ -79,7 +80,7 @@ struct DialedDevices {
     if names[peer]?.isEmpty ?? false { names[peer] = nil }
   }
 
-  /// Makes room among names: a device that is there comes before one that was.
+  /// Removes the device of these names that has been disconnected for longest. Connected devices are kept.
   private mutating func forgetLongestAway(of names: some Sequence<DeviceName>) -> Bool {
     let away = names.compactMap { name in devices[name]?.upstream.status.lastSeen.map { (since: $0, name: name) } }
     guard let name = away.min(by: { $0.since < $1.since })?.name else { return false }

@@ -1,19 +1,19 @@
 package import NIOCore
 
-/// A device that was found, and not configured.
+/// A device that was found, and is not configured.
 package struct DiscoveredDevice: Sendable, Hashable {
   package enum State: Sendable, Hashable {
-    /// It can be asked.
+    /// It can be used.
     case present
-    /// Unplugged since then; a minute later it is gone.
+    /// Unplugged since then; removed a minute later.
     case away(since: NIODeadline)
-    /// Plugged in, and not to be opened: "in use by process 4711 (picocom)".
+    /// Plugged in, but cannot be opened: "in use by process 4711 (picocom)".
     case obstructed(String)
   }
 
-  /// Of no other device, and of none that is configured.
+  /// A unique name, which no configured device has.
   package var name: DeviceName
-  /// What it says of itself, or its USB strings.
+  /// The title from its claim, or its USB strings.
   package var title: DeviceText?
   /// The address of its link.
   package var link: String

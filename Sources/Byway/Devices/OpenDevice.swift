@@ -2,13 +2,13 @@ package import Logging
 package import NIOCore
 import Synchronization
 
-/// The way to one device: opened when it is asked for, and again when it was lost.
+/// The links to one device: opened when it is used, and again after a loss.
 ///
-/// `@unchecked Sendable`: the upstream is touched on its event loop only.
+/// `@unchecked Sendable`: the upstream is used on its event loop only.
 package final class OpenDevice: @unchecked Sendable {
-  /// How a device is to be reached, whichever it is.
+  /// The settings for reaching devices, the same for all.
   package struct Terms: Sendable {
-    /// How this end names itself in `Via`; `nil` where it is not an intermediary.
+    /// How this end names itself in `Via`; `nil` if it is not an intermediary.
     package var hop: String?
     /// How long an exchange waits while the device cannot be reached.
     package var patience: TimeAmount
@@ -24,14 +24,14 @@ package final class OpenDevice: @unchecked Sendable {
   }
 
   package let upstream: any Upstream
-  /// The same, where gateways dial a hub.
+  /// The same upstream if gateways dial a hub.
   let gateways: HTTP2Upstream?
   private let owned: OwnedUpstream
-  /// What its gateway says that it is called, where it dials; on the event loop.
+  /// The title that its gateway has given itself, if it dials; on the event loop.
   var title: String? { gateways?.title }
-  /// Another one whenever another device may be behind it; on the event loop.
+  /// A new number whenever another device may be behind it; on the event loop.
   var incarnation: UInt64 { gateways?.incarnation ?? 0 }
-  /// Its gateways have shown certificates with its name.
+  /// Whether its gateways have shown certificates with its name.
   let isCertified: Bool
   private let roads: [LinkAddress]
   private let inbound: InboundLink?
@@ -39,9 +39,9 @@ package final class OpenDevice: @unchecked Sendable {
   private let bound = Mutex<LinkAddress?>(nil)
 
   /// - Parameters:
-  ///   - roads: at least one.
-  ///   - siblings: beneath which its names stand, where there are other devices.
-  ///   - failures: counts its failures together with those of others; `nil`: it has a log of its own.
+  ///   - roads: the links, at least one.
+  ///   - siblings: the suffixes below which its names are, if there are other devices.
+  ///   - failures: counts its failures together with those of others; `nil`: a log of its own.
   init(
     _ roads: [Link], _ terms: Terms, among siblings: Siblings, failures: SharedSparseLog? = nil,
     on eventLoop: any EventLoop
@@ -62,13 +62,13 @@ package final class OpenDevice: @unchecked Sendable {
     owned = OwnedUpstream(upstream, on: eventLoop)
   }
 
-  /// A device whose gateways dial a hub.
+  /// Creates a device whose gateways dial a hub.
   /// - Parameters:
-  ///   - name: that they say.
-  ///   - isCertified: and have a certificate for.
-  ///   - hub: the address that they dial, as bound.
-  ///   - sharing: what becomes of the name where several claim it.
-  ///   - siblings: beneath which the names stand.
+  ///   - name: the name that they claim.
+  ///   - isCertified: whether they have a certificate for the name.
+  ///   - hub: the bound address that they dial.
+  ///   - sharing: the use of several gateways that claim the name.
+  ///   - siblings: the suffixes below which the names are.
   init(
     _ name: DeviceName, isCertified: Bool, at hub: LinkAddress, _ terms: Terms, sharing: GatewaySharing,
     among siblings: Siblings,
@@ -86,17 +86,17 @@ package final class OpenDevice: @unchecked Sendable {
     owned = OwnedUpstream(gateways, on: eventLoop)
   }
 
-  /// The gateway dials, and this end listens.
+  /// Whether the gateway dials, and this end listens.
   package var isInbound: Bool { inbound != nil || gateways != nil }
 
-  /// Where its roads lead; as bound where the gateway dials.
+  /// The addresses of its links; as bound where the gateway dials.
   package var addresses: [LinkAddress] {
     bound.withLock { $0.map { [$0] } ?? roads }
   }
 
-  /// Listens, where the gateway dials; where it does so already, the files of its address are read anew.
-  /// - Returns: makes those files count.
-  /// - Throws: ``BywayError`` where it cannot be listened on.
+  /// Listens if the gateway dials; if it does so already, reads the files of its address again.
+  /// - Returns: puts these files into effect.
+  /// - Throws: ``BywayError`` if it cannot be listened on.
   func listen() async throws -> (@Sendable () -> Void)? {
     guard let inbound else { return nil }
     if let renew = try await inbound.reread() { return renew }
@@ -105,7 +105,7 @@ package final class OpenDevice: @unchecked Sendable {
     return nil
   }
 
-  /// Goes over to other terms, where gateways dial a hub; those that it makes connections by stay. On the event loop.
+  /// Applies other settings, where gateways dial a hub; settings of existing connections stay. On the event loop.
   func follow(_ terms: Terms, sharing: GatewaySharing) {
     upstream.patience = terms.patience
     gateways?.sharing = sharing

@@ -1,8 +1,8 @@
 import HTTPWire
 
-// What browsers keep for a whole domain, and not for one host of it: cookies. Hosts of devices share none.
+// Browsers keep cookies for a whole domain, not for one of its hosts. The hosts of devices share none.
 extension DeviceHosts {
-  /// Takes out of a response, or of what comes besides its head, what would reach other devices than the one that sent it.
+  /// Removes from a response's fields what would affect other devices than its sender.
   func keepApart(_ fields: inout FieldSection, of request: FieldSection) {
     guard fields.contains(.setCookie) || fields.contains(.clearSiteData) else { return }
     let host = request.withValue(of: .authority) { try? Authority($0).host } ?? nil
@@ -10,7 +10,7 @@ extension DeviceHosts {
     if fields.contains(.clearSiteData), host.map(isAmongSiblings) ?? true { keepCookies(in: &fields) }
   }
 
-  /// It is a device's, or stands above devices.
+  /// Whether it is the host of a device, or a parent domain of devices.
   private func isAmongSiblings(_ host: Host) -> Bool {
     guard case .name(let name) = host else { return false }
     return meaning(of: host) != nil || isShared(name)
@@ -18,9 +18,9 @@ extension DeviceHosts {
 
   // MARK: Cookies
 
-  /// Takes `Domain` off cookies that a browser would send to other devices as well, so that each stays with the host that set it
-  /// (RFC 6265 §5.2.3, §5.3). It stays only where it is the request's host, or above it, byte for byte: browsers read more
-  /// spellings of a name than anybody lists, and refuse a cookie for a foreign domain in any case.
+  /// Removes `Domain` from cookies that a browser would send to other devices as well, so that each stays with the host that set it (RFC
+  /// 6265 §5.2.3, §5.3). `Domain` stays only if it equals the request's host or a parent domain, byte for byte. Browsers accept more
+  /// spellings of a name than any list has, and refuse a cookie for a foreign domain in any case.
   private func separateCookies(in fields: inout FieldSection, of host: Host?) {
     var cookies: [[UInt8]] = []
     var isChanged = false
@@ -45,7 +45,7 @@ extension DeviceHosts {
     return kept
   }
 
-  /// `Domain=` and something else than the request's host.
+  /// Whether it is `Domain=` with something else than the request's host or its parent.
   private func reachesOthers(_ attribute: UnsafeRawBufferPointer, of host: Host?) -> Bool {
     guard let equals = attribute.firstIndex(of: UInt8(ascii: "=")) else { return false }
     let key = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: attribute[..<equals]))
@@ -59,9 +59,11 @@ extension DeviceHosts {
 
   // MARK: Clear-Site-Data
 
-  /// `"cookies"` are those of the registrable domain (W3C Clear Site Data), which devices share; all else belongs to an origin.
+  /// Removes `"cookies"`, which are those of the registrable domain (W3C Clear Site Data) that devices share. All other kinds belong to an
+  /// origin.
   ///
-  /// Browsers cut the field at each comma, within quotation marks too: so it is read here, and what is not plainly a kind goes.
+  /// Browsers split the field at each comma, also within quotation marks. So it is parsed here the same way, and anything but a plain kind
+  /// is removed.
   private func keepCookies(in fields: inout FieldSection) {
     let kinds = fields.lines.filter { $0.field == .clearSiteData }.flatMap {
       fields.value(of: $0).split(separator: ",").map { $0.trimmed }
@@ -77,7 +79,7 @@ extension DeviceHosts {
     if !kept.isEmpty { fields.append(.clearSiteData, kept.joined(separator: ", ")) }
   }
 
-  /// Letters in quotation marks, and behind a colon what is meant.
+  /// Whether a text is printable characters in quotation marks.
   private static func isKind(_ text: String) -> Bool {
     let bytes = text.utf8
     return bytes.count > 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")

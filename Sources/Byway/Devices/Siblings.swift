@@ -1,9 +1,9 @@
-/// The hosts of all devices of one table, as they are now: what keeps their cookies apart changes with the configuration, and links
-/// stay open over that.
+/// The hosts of all devices of one table, at present. They change with the configuration, while links stay open; cookies are kept apart by
+/// them.
 ///
-/// `@unchecked Sendable`: touched on the table's event loop only.
+/// `@unchecked Sendable`: used on the table's event loop only.
 package final class Siblings: @unchecked Sendable {
-  /// `nil` where there is only one device, which has no name.
+  /// `nil` if there is only one device, which has no name.
   var hosts: DeviceHosts?
 
   package init(_ hosts: DeviceHosts? = nil) {

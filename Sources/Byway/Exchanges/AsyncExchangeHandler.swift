@@ -2,13 +2,13 @@ package import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// Answers exchanges with an async function: a Swift handler in process, or a chain of interceptors.
+/// Handles exchanges with an async function: a Swift handler in process, or a chain of interceptors.
 package final class AsyncExchangeHandler: ExchangeHandler {
   private let executor: LoopExecutor
   private let respond: @Sendable (Request) async throws -> Response
   private let isLast: Bool
 
-  /// - Parameter isLast: nobody further on answers what a client expects (RFC 9110 §10.1.1).
+  /// - Parameter isLast: whether no later hop answers `Expect: 100-continue` (RFC 9110 §10.1.1).
   package init(
     on executor: LoopExecutor, isLast: Bool = true, _ respond: @escaping @Sendable (Request) async throws -> Response
   ) {
@@ -24,13 +24,13 @@ package final class AsyncExchangeHandler: ExchangeHandler {
   }
 }
 
-/// Puts interceptors in front of a handler; an exchange that none of them claims goes to it directly, without a task.
+/// Runs interceptors before a handler; an exchange out of their scopes goes directly to it, without a task.
 package final class InterceptingHandler: ExchangeHandler {
   private let claims: [(scope: Scope, occasion: (any OccasionalInterceptor)?)]
   private let chain: AsyncExchangeHandler
   private let next: any ExchangeHandler
 
-  /// - Parameter destination: where that handler sends a request.
+  /// - Parameter destination: returns the destination of a request at that handler.
   package init(
     _ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor,
     destination: @escaping @Sendable (HTTPRequest) -> Destination
@@ -49,7 +49,7 @@ package final class InterceptingHandler: ExchangeHandler {
 }
 
 extension FieldSection {
-  /// Its sender waits to be told that its body is wanted.
+  /// Whether its sender waits for 100 (Continue) before it sends the body.
   fileprivate var expectsContinue: Bool {
     withValue(of: .expect) { FieldGrammar.equal($0, lowercased: "100-continue") } ?? false
   }
@@ -57,7 +57,7 @@ extension FieldSection {
 
 /// One exchange of an ``AsyncExchangeHandler``.
 ///
-/// `@unchecked Sendable`: every stored property is touched on the event loop only, where the task runs as well.
+/// `@unchecked Sendable`: every stored property is used on the event loop only, where the task runs as well.
 private final class HandlerExchange: RequestSink, @unchecked Sendable {
   private let executor: LoopExecutor
   private var sink: (any ResponseSink)?

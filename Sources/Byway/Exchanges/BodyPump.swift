@@ -2,9 +2,9 @@ import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// Carries a ``Body`` into a sink, never more than its gate admits ahead of what the sink's far side has consumed.
+/// Passes a ``Body`` to a sink, never further ahead of its consumer than the gate admits.
 ///
-/// `@unchecked Sendable`: every stored property is touched on the event loop only, where the task runs as well.
+/// `@unchecked Sendable`: every stored property is used on the event loop only, where the task runs as well.
 final class BodyPump: @unchecked Sendable {
   private let executor: LoopExecutor
   private var gate = ReadGate()
@@ -12,13 +12,13 @@ final class BodyPump: @unchecked Sendable {
   private var task: Task<Void, Never>?
   private var isCancelled = false
 
-  /// - Parameter readAhead: of the connection that the body is for.
+  /// - Parameter readAhead: the read-ahead of the connection that the body is for.
   init(on executor: LoopExecutor, readAhead: ReadAhead? = nil) {
     self.executor = executor
     gate.begin(readAhead)
   }
 
-  /// Starts to carry; `failed` is not called after ``cancel()``.
+  /// Starts passing on; `failed` is not called after ``cancel()``.
   func start(
     _ body: Body, write: @escaping (ByteBuffer) -> Void, finish: @escaping (FieldSection?) -> Void,
     failed: @escaping (any Error) -> Void

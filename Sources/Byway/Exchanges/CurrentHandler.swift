@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Passes each exchange on to the handler that is in force when it begins; it keeps that one to its end.
+/// Passes each exchange on to the handler that is current when it begins; the exchange keeps that one to its end.
 ///
 /// So the rules of a connection can change while it is open. Lives on one event loop.
 package final class CurrentHandler: ExchangeHandler {

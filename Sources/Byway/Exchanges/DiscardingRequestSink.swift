@@ -1,7 +1,7 @@
 package import HTTPWire
 package import NIOCore
 
-/// Takes the rest of a request that was answered at its head already.
+/// Discards the rest of a request that was answered after its head.
 package final class DiscardingRequestSink: RequestSink {
   package init() {}
 

@@ -2,25 +2,25 @@ import HTTPTypes
 import HTTPWire
 package import NIOCore
 
-/// The async end of an ``ExchangeHandler``: what a chain of interceptors calls last.
+/// The async end of an ``ExchangeHandler``, which a chain of interceptors calls last.
 ///
-/// `@unchecked Sendable`: the handler is touched on its event loop only.
+/// `@unchecked Sendable`: the handler is used on its event loop only.
 package struct ExchangeClient: @unchecked Sendable {
-  /// To be touched on ``eventLoop`` only.
+  /// For use on ``eventLoop`` only.
   package let handler: any ExchangeHandler
   private let executor: LoopExecutor
   private let observation: Observation?
 
   package var eventLoop: any EventLoop { executor.eventLoop }
 
-  /// - Parameter observation: of requests that nobody observes yet.
+  /// - Parameter observation: for requests that are not observed yet.
   package init(_ handler: any ExchangeHandler, on executor: LoopExecutor, observation: Observation? = nil) {
     self.handler = handler
     self.executor = executor
     self.observation = observation
   }
 
-  /// Sends a request; returns with the response's head, while both bodies go on streaming.
+  /// Sends a request; returns with the response's head, while both bodies continue streaming.
   package func send(_ request: Request) async throws -> Response {
     let exchange = ClientExchange(request, executor: executor, observation: observation)
     return try await withTaskCancellationHandler {
@@ -35,7 +35,7 @@ package struct ExchangeClient: @unchecked Sendable {
 
 /// One exchange of an ``ExchangeClient``.
 ///
-/// `@unchecked Sendable`: every stored property is touched on the event loop only.
+/// `@unchecked Sendable`: every stored property is used on the event loop only.
 private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private let request: Request
   private let executor: LoopExecutor
@@ -46,7 +46,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private var deadline: Scheduled<Void>?
   private var isEnded = false
   private let observation: Observation?
-  /// Where it is this client that is observed, and not who has asked it.
+  /// The record of this client's own exchange; `nil` if the request is observed for its sender.
   private var observed: ObservedExchange?
 
   init(_ request: Request, executor: LoopExecutor, observation: Observation?) {
@@ -185,7 +185,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
 }
 
 extension HTTPRequest.Method {
-  /// Content is usual for this method, so its absence is worth saying (RFC 9110 §8.6).
+  /// Whether content is usual for this method, so that its absence is stated (RFC 9110 §8.6).
   fileprivate var expectsContent: Bool {
     self == .post || self == .put || self == .patch
   }

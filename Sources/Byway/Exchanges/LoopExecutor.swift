@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Runs tasks on an event loop, so that an exchange and its connection share a thread and nothing hops.
+/// Runs tasks on an event loop, so that an exchange and its connection share a thread without switching.
 package final class LoopExecutor: TaskExecutor {
   package let eventLoop: any EventLoop
 

@@ -1,12 +1,12 @@
 package import HTTP2Session
 
 extension BywayError {
-  /// - Parameter server: who should be at the far end; `nil` where it is a client.
+  /// - Parameter server: the expected remote end; `nil` if it is a client.
   package init(_ failure: HTTP2Failure, from server: FarEnd? = nil) {
     let code: Code =
       switch failure.kind {
       case .notHTTP2, .violation, .flooded: .protocolViolation
-      // One that never spoke does not become better by trying again at once.
+      // For a peer that never spoke, another attempt at once would not help.
       case .silent: .linkUnavailable
       case .unresponsive, .exhausted: .linkLost
       case .closing: .refused

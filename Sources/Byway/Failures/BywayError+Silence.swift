@@ -1,10 +1,10 @@
 import NIOCore
 
 extension BywayError {
-  /// A request went out, and no response began in time.
+  /// Returns the error for a request without a response in time.
   /// - Parameters:
-  ///   - time: how long it was waited for; `nil` where the request's own deadline has passed.
-  ///   - option: what sets that time.
+  ///   - time: the time limit; `nil` if the request's own deadline has passed.
+  ///   - option: the option that sets the limit.
   static func noResponse(
     from name: String, within time: TimeAmount? = nil, _ option: String? = nil
   ) -> BywayError {
@@ -14,7 +14,7 @@ extension BywayError {
 }
 
 extension TimeAmount {
-  /// `0.5 s`
+  /// The time in seconds: `0.5 s`.
   package var inSeconds: String {
     let milliseconds = nanoseconds / 1_000_000
     guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }

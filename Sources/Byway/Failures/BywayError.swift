@@ -1,8 +1,8 @@
 import Primitives
 
-/// The one error type of this package: what went wrong, said so that the reader knows what to do next.
+/// The error type of this package: says what went wrong, and what to do next.
 public struct BywayError: Error, Sendable {
-  /// What kind of failure this is. Switch on it; the message is for people.
+  /// The kind of failure. Switch on it; the message is for users.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case invalidAddress, unknownScheme, unknownOption, invalidRequest
@@ -14,13 +14,13 @@ public struct BywayError: Error, Sendable {
     private let kind: Kind
     public var description: String { kind.rawValue }
 
-    /// The caller's mistake: a link address that cannot be read.
+    /// A mistake of the caller: an invalid link address.
     public static let invalidAddress = Code(kind: .invalidAddress)
-    /// The caller's mistake: a link address whose scheme no transport has.
+    /// A mistake of the caller: a link address whose scheme has no transport.
     public static let unknownScheme = Code(kind: .unknownScheme)
-    /// The caller's mistake: a link address with an option that its transport does not have.
+    /// A mistake of the caller: a link address with an option that its transport does not have.
     public static let unknownOption = Code(kind: .unknownOption)
-    /// The caller's mistake: a request that cannot be sent.
+    /// A mistake of the caller: a request that cannot be sent.
     public static let invalidRequest = Code(kind: .invalidRequest)
 
     /// The link could not be opened; nothing was sent.
@@ -32,7 +32,7 @@ public struct BywayError: Error, Sendable {
 
     /// The origin could not be reached.
     public static let originUnavailable = Code(kind: .originUnavailable)
-    /// The origin's certificate was not accepted, or no TLS could be agreed on.
+    /// The origin's certificate was not accepted, or TLS could not be negotiated.
     public static let originUntrusted = Code(kind: .originUntrusted)
     /// The origin ended the connection before it answered.
     public static let originLost = Code(kind: .originLost)
@@ -43,9 +43,9 @@ public struct BywayError: Error, Sendable {
 
     /// The gateway's rules do not allow this target.
     public static let forbidden = Code(kind: .forbidden)
-    /// The request names a host that this proxy does not answer for.
+    /// The request is for a host that this proxy does not serve.
     public static let misdirected = Code(kind: .misdirected)
-    /// The request asks for a protocol that is not spoken here.
+    /// The request asks for a protocol that is not supported here.
     public static let unsupported = Code(kind: .unsupported)
     /// The peer refused the request before any work was done on it.
     public static let refused = Code(kind: .refused)
@@ -58,39 +58,39 @@ public struct BywayError: Error, Sendable {
     /// An interceptor or a handler threw an error of its own.
     public static let handlerFailed = Code(kind: .handlerFailed)
 
-    /// A file on this machine cannot be read, or is not what it should be.
+    /// A file on this machine cannot be read, or has invalid content.
     public static let unreadableFile = Code(kind: .unreadableFile)
-    /// A file or folder on this machine cannot be made or used.
+    /// A file or folder on this machine cannot be created or used.
     public static let uncreatableFile = Code(kind: .uncreatableFile)
-    /// A file on this machine cannot be written to its end: the disk is full.
+    /// A file on this machine cannot be written completely: for example, the disk is full.
     public static let unwritableFile = Code(kind: .unwritableFile)
   }
 
-  /// What is known about the fate of the request, which decides whether it may be sent again (RFC 9110 §9.2.2).
+  /// Whether the request may have been processed, which decides whether it may be sent again (RFC 9110 §9.2.2).
   public enum Processing: Sendable, Hashable {
-    /// No part of it was acted on: any method may be sent again.
+    /// No part of it was processed: any method may be sent again.
     case none
-    /// It may have been acted on: only an idempotent request may be sent again.
+    /// It may have been processed: only an idempotent request may be sent again.
     case possible
   }
 
-  /// What kind of failure this is.
+  /// The kind of failure.
   public var code: Code
   /// One or two sentences: what happened, and what to try.
   public var message: String
-  /// What is known about the fate of the request.
+  /// Whether the request may have been processed.
   public var processing: Processing
-  /// The error underneath, where there is one.
+  /// The underlying error, if any.
   public var cause: (any Error)?
-  /// What whoever threw it knows beyond its words, for whoever examines a link: ``Stranger``, ``ProgramEnd`` and the like.
+  /// Further facts for the diagnosis of a link: ``Stranger``, ``ProgramEnd`` and the like.
   package var evidence: (any Sendable)?
 
-  /// An error of one's own, from an interceptor or a transport.
+  /// Creates an error, for example in an interceptor or a transport.
   /// - Parameters:
-  ///   - code: what kind of failure this is.
+  ///   - code: the kind of failure.
   ///   - message: one or two sentences: what happened, and what to try. It must not contain a secret.
-  ///   - processing: ``Processing/none`` only where it is certain that nobody acted on the request.
-  ///   - cause: the error underneath.
+  ///   - processing: ``Processing/none`` only if the request has certainly not been processed.
+  ///   - cause: the underlying error.
   public init(_ code: Code, _ message: String, processing: Processing = .possible, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -100,7 +100,7 @@ public struct BywayError: Error, Sendable {
 }
 
 extension BywayError {
-  /// Any error as this type; one that is it already stays as it is.
+  /// Converts any error to this type; one that already has it is unchanged.
   public init(_ error: any Error) {
     switch error {
     case let error as BywayError: self = error
@@ -112,7 +112,7 @@ extension BywayError {
 
 extension BywayError: CustomStringConvertible {
   public var description: String {
-    // The message may quote what came from outside.
+    // The message may quote text from outside.
     (cause.map { "\(message) (\(code): \(CauseText.of($0)))" } ?? "\(message) (\(code))").visible
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// The error underneath, for people: what the system says, without the names of functions and types that libraries put into it.
+/// The text of an underlying error for users: the system's message, without the function and type names that libraries add.
 enum CauseText {
   static func of(_ error: any Error) -> String {
     switch ConnectFailure(error) {
@@ -15,8 +15,8 @@ enum CauseText {
     }
   }
 
-  /// BoringSSL tells its reasons between the name of a file and the number of a line:
-  /// `error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …:1`.
+  /// BoringSSL puts its reasons between a file name and a line number: `error:1000007d:SSL
+  /// routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …:1`.
   private static func tlsReason(in text: String) -> String? {
     guard let library = text.firstRange(of: "OPENSSL_internal:") else { return nil }
     let reason = text[library.upperBound...].prefix { $0.isASCII && ($0.isUppercase || $0.isNumber || $0 == "_") }

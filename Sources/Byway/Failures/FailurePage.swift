@@ -2,15 +2,15 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// What a browser shows of a failure: what is down, since when, what to try. It asks again by itself for as long as that may help,
-/// and loads nothing from anywhere.
+/// The page that a browser shows for a failure: what is down, since when, and what to try. It reloads itself while that may help, and loads
+/// nothing from other places.
 enum FailurePage {
-  /// Nothing from outside, whatever a message may contain.
+  /// Loads nothing from outside, whatever a message contains.
   static let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
   private static let pause = 5
 
-  /// A page is asked for, and not what a script of one would rather read as it is.
+  /// Whether the client asks for a page, and not a script for data.
   static func isWanted(by request: FieldSection) -> Bool {
     guard request.withValue(of: .method, { $0.equals("GET") }) ?? false else { return false }
     let html: StaticString = "text/html"
@@ -21,7 +21,7 @@ enum FailurePage {
     } ?? false
   }
 
-  /// - Parameter mayPass: what failed may be back soon.
+  /// - Parameter mayPass: whether the failure may be temporary.
   static func html(title: String, message: String, mayPass: Bool) -> ByteBuffer {
     let refresh = mayPass ? "<meta http-equiv=\"refresh\" content=\"\(pause)\">" : ""
     let again =
@@ -50,7 +50,7 @@ enum FailurePage {
         """)
   }
 
-  /// Only the browser knows since when it has seen nothing else; a page that was left open long ago does not count.
+  /// Only the browser knows since when it has seen the failure; a page that was left open long ago does not count.
   private static let since = """
     try {
       const key = "byway " + location.href, now = Date.now();

@@ -2,16 +2,16 @@ package import HTTPWire
 package import NIOCore
 import Primitives
 
-/// What a server's side answers where an exchange failed before its response began: a status, `Proxy-Status` (RFC 9209)
-/// and a problem document (RFC 9457), or a page where a browser asks; or what a client of gRPC reads in their place.
+/// The response to an exchange that failed before its response began: a status, `Proxy-Status` (RFC 9209) and a problem document (RFC
+/// 9457), or a page for a browser, or the form that gRPC clients read.
 package struct FailureResponse {
-  /// In which words a client can read why it got no answer.
+  /// The form in which a client can read the failure.
   package enum Form: Sendable {
     case problem
-    /// A status of 200, and what went wrong in the trailers, which are the head where nothing else comes
-    /// (gRPC over HTTP/2, "Trailers-Only"). A client of gRPC shows nothing of any other answer but its status.
+    /// A status of 200, and the failure in the trailers, which are the head where nothing else follows (gRPC over HTTP/2, "Trailers-Only").
+    /// A gRPC client shows nothing of any other response but its status.
     case grpc
-    /// For the person in front of a browser.
+    /// A page for a browser.
     case page
 
     package init(answering request: FieldSection) {
@@ -19,7 +19,7 @@ package struct FailureResponse {
         let name: StaticString = "application/grpc"
         let length = name.utf8CodeUnitCount
         guard UnsafeRawBufferPointer(rebasing: value.prefix(length)).equals(name) else { return false }
-        // Of "application/grpc-web" the proxy that translates it is the client.
+        // For "application/grpc-web" the client is the proxy that translates it.
         return value.count == length || "+; ".utf8.contains(value[length])
       }
       if isGRPC ?? false {
@@ -34,9 +34,9 @@ package struct FailureResponse {
   package let body: ByteBuffer
 
   /// - Parameters:
-  ///   - hop: who answers, as it names itself in `Via` and `Proxy-Status`.
-  ///   - status: overrules the one that the error's code stands for.
-  ///   - title: overrules the one that the error's code stands for.
+  ///   - hop: the name of this hop in `Via` and `Proxy-Status`.
+  ///   - status: replaces the status of the error's code.
+  ///   - title: replaces the title of the error's code.
   package init(
     _ error: BywayError, hop: String, status: Int? = nil, title: String? = nil, form: Form = .problem
   ) {
@@ -67,10 +67,10 @@ package struct FailureResponse {
     self.head = head
   }
 
-  /// The status that the error's code stands for.
+  /// Returns the status of an error's code.
   package static func status(of error: BywayError) -> Int { Kind(error.code).status }
 
-  /// Status, title and RFC 9209 §2.3 error type of each code.
+  /// The status, title and RFC 9209 §2.3 error type of each code.
   private struct Kind {
     let status: Int
     let title: String
@@ -101,7 +101,7 @@ package struct FailureResponse {
       title = given ?? usual
     }
 
-    /// RFC 9457.
+    /// Returns the problem document (RFC 9457).
     func problem(_ error: BywayError, status: Int) -> ByteBuffer {
       let document: JSON = [
         "type": "about:blank", "title": .string(title), "status": .number(status), "detail": .string(error.message),
@@ -114,7 +114,7 @@ package struct FailureResponse {
       proxyError.map { "\(hop); error=\($0); details=\"\(Self.quotable(error.message))\"" }
     }
 
-    /// The text as the inside of a structured field's string (RFC 9651 §3.3.3): printable ASCII, quotes escaped.
+    /// Returns the text for a structured field's string (RFC 9651 §3.3.3): printable ASCII, quotes escaped.
     private static func quotable(_ text: String) -> String {
       var result = ""
       for scalar in text.unicodeScalars {

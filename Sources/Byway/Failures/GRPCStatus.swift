@@ -1,8 +1,8 @@
 import Primitives
 
-/// Failures as gRPC names them.
+/// The gRPC status codes of failures.
 enum GRPCStatus {
-  /// `UNAVAILABLE` is what clients may try again by themselves, and where the request's fate is unknown that is for them to judge.
+  /// `UNAVAILABLE` means that clients may try again. Where it is unknown whether the request was processed, they must decide.
   static func code(of code: BywayError.Code) -> Int {
     switch code {
     case .cancelled: 1
@@ -15,7 +15,7 @@ enum GRPCStatus {
     }
   }
 
-  /// The message as `grpc-message` has it: UTF-8, percent-encoded outside printable ASCII.
+  /// Returns the message as encoded in `grpc-message`: UTF-8, percent-encoded outside printable ASCII.
   static func message(_ text: String) -> String {
     PercentEncoding.encode(text) { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "%") }
   }

@@ -1,23 +1,23 @@
 import HTTPWire
 
-/// What a hop of ours said of its failure in `Proxy-Status` (RFC 9209 §2.3).
+/// The failure that a Byway hop reports in `Proxy-Status` (RFC 9209 §2.3).
 package struct ProxyStatus: Sendable, Hashable {
   /// The type of the error: `destination_unavailable`.
   package let error: String
-  /// In words; `nil` where there are none.
+  /// The message; `nil` if there is none.
   package let details: String?
 
-  /// `nil` where it is not a failure of a hop of ours.
+  /// Returns `nil` if it is not a failure of a Byway hop.
   package init?(_ field: String) {
     guard field.hasPrefix(Self.ours), let start = field.firstRange(of: "; error=") else { return nil }
     error = String(field[start.upperBound...].prefix { $0 != ";" && $0 != "," && $0 != " " })
     details = Self.string(in: field, after: "; details=\"")
   }
 
-  /// How every hop of ours names itself.
+  /// The prefix of the names of all Byway hops.
   private static let ours = "byway-"
 
-  /// Takes out the members by which somebody else speaks as one of our hops.
+  /// Removes members with which other senders pose as a Byway hop.
   static func removeOurs(from fields: inout FieldSection) {
     guard fields.contains(.proxyStatus) else { return }
     let members = fields.lines.filter { $0.field == .proxyStatus }.flatMap { ListMembers(fields.value(of: $0)) }
@@ -42,7 +42,7 @@ package struct ProxyStatus: Sendable, Hashable {
     }
   }
 
-  /// A string of a structured field (RFC 9651 §4.2.5); `nil` where it is empty or not ended.
+  /// Parses a string of a structured field (RFC 9651 §4.2.5); `nil` if it is empty or not terminated.
   private static func string(in field: String, after prefix: String) -> String? {
     guard let start = field.firstRange(of: prefix) else { return nil }
     var text = ""

@@ -1,8 +1,8 @@
 import HTTPWire
 
-/// Who is at the far end instead of the one that is expected there, as far as what it said first tells.
+/// An unexpected kind of peer, as identified by its first bytes.
 package enum Stranger: Sendable, Hashable {
-  /// Our own bytes come back.
+  /// An echo of this end's own bytes.
   case echo
   case webServer
   case tls
@@ -11,7 +11,7 @@ package enum Stranger: Sendable, Hashable {
   /// A login prompt or a shell.
   case login
 
-  /// `nil` where it may be anything.
+  /// Returns `nil` if the bytes identify no known kind.
   package init?(_ heard: some Collection<UInt8>) {
     func begins(_ text: String) -> Bool { heard.starts(with: text.utf8, by: { $0 | 0x20 == $1 | 0x20 }) }
     // An alert or a handshake, of any version (RFC 8446 §5.1).
@@ -36,8 +36,8 @@ package enum Stranger: Sendable, Hashable {
     ["login:", "password:", "command not found", "$ ", "# "].contains { text.contains($0) }
   }
 
-  /// What to try.
-  /// - Parameter server: who should be there.
+  /// Returns what to try.
+  /// - Parameter server: the expected peer.
   func advice(expecting server: FarEnd) -> String {
     switch (self, server) {
     case (.echo, _): "It echoes what is sent to it: start \"byway gateway\" there."
@@ -53,7 +53,7 @@ package enum Stranger: Sendable, Hashable {
 }
 
 extension Stranger: CustomStringConvertible {
-  /// Follows "is".
+  /// A phrase to follow "is".
   package var description: String {
     switch self {
     case .echo: "an echo of this end's own bytes"
@@ -66,7 +66,7 @@ extension Stranger: CustomStringConvertible {
   }
 }
 
-/// The first words of a far end that does not speak what is expected there: what an error knows beyond its message.
+/// The first bytes of a peer that does not speak the expected protocol: additional evidence of an error.
 package struct ForeignWords: Sendable, Hashable {
   package let heard: [UInt8]
 
@@ -76,6 +76,6 @@ package struct ForeignWords: Sendable, Hashable {
 
   package var stranger: Stranger? { Stranger(heard) }
 
-  /// A server's first frame of HTTP/2 is SETTINGS (RFC 9113 §3.4): a length that is short, and its type.
+  /// Whether it starts with SETTINGS, a server's first frame of HTTP/2 (RFC 9113 §3.4): a short length, and its type.
   package var isHTTP2: Bool { heard.count >= 4 && heard[0] == 0 && heard[3] == 4 }
 }

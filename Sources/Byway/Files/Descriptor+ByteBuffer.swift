@@ -2,8 +2,8 @@ package import NIOCore
 package import Primitives
 
 extension Descriptor {
-  /// What there is, at most `limit` bytes; `nil` at the end.
-  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  /// Reads the available bytes, at most `limit`; returns `nil` at the end.
+  /// - Parameter position: the position in a file; `nil`: where the previous call has ended.
   package static func read(
     _ descriptor: CInt, upTo limit: Int, at position: Int? = nil
   ) throws(SystemError) -> ByteBuffer? {
@@ -18,8 +18,8 @@ extension Descriptor {
     return try outcome.get() > 0 ? buffer : nil
   }
 
-  /// All of them.
-  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  /// Writes all bytes.
+  /// - Parameter position: the position in a file; `nil`: where the previous call has ended.
   package static func write(_ bytes: ByteBuffer, to descriptor: CInt, at position: Int? = nil) throws(SystemError) {
     let outcome = bytes.withUnsafeReadableBytes { bytes in
       Result { () throws(SystemError) in try write(bytes, to: descriptor, at: position) }

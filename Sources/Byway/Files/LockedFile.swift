@@ -1,12 +1,11 @@
 import Glibc
 
-/// A file that one object at a time has, of this process or another (`flock(2)`); let go and closed with its last
-/// reference.
+/// A file with an exclusive lock (`flock(2)`), for one object at a time in any process; unlocked and closed with its last reference.
 package final class LockedFile: Sendable {
   package let descriptor: CInt
 
-  /// - Parameter descriptor: closed by this object, also where this fails.
-  /// - Returns: `nil` where somebody else has the file.
+  /// - Parameter descriptor: closed by this object, even if this fails.
+  /// - Returns: `nil` if another object has the lock.
   package init?(owning descriptor: CInt) {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)

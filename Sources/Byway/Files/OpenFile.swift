@@ -4,18 +4,17 @@ package import Primitives
 
 /// A regular file, open for reading. The last reference closes it.
 ///
-/// Reads name their position and share none, so that several bodies can be read from one file at once. They block: not
-/// for event loops.
+/// Reads have explicit positions, so that several bodies can be read from one file concurrently. They block: not for event loops.
 package final class OpenFile: Sendable {
   package let path: String
-  /// When it was opened.
+  /// The status when it was opened.
   package let status: FileStatus
   private let descriptor: CInt
 
-  /// In bytes, when it was opened.
+  /// The size in bytes when it was opened.
   package var size: Int { status.size }
 
-  /// - Throws: ``BywayError`` where it cannot be read, or is a folder, a pipe or a device.
+  /// - Throws: ``BywayError`` if it cannot be read, or is a folder, a pipe or a device.
   package init(_ path: String) throws {
     do throws(FileRefusal) {
       (descriptor, status) = try RegularFile.open(path)
@@ -25,7 +24,7 @@ package final class OpenFile: Sendable {
     self.path = path
   }
 
-  /// - Parameter descriptor: closed by this object, also where this fails.
+  /// - Parameter descriptor: closed by this object, even if this fails.
   package init(owning descriptor: CInt, path: String) throws {
     do {
       status = try FileStatus(of: descriptor)
@@ -45,8 +44,8 @@ package final class OpenFile: Sendable {
     close(descriptor)
   }
 
-  /// What stands at a position, at least one and at most `limit` bytes.
-  /// - Throws: ``BywayError`` where nothing does: the file has become shorter.
+  /// Reads at a position, at least one and at most `limit` bytes.
+  /// - Throws: ``BywayError`` if the file has become shorter than the position.
   package func read(at position: Int, upTo limit: Int) throws -> ByteBuffer {
     let bytes: ByteBuffer?
     do {
@@ -58,7 +57,7 @@ package final class OpenFile: Sendable {
     return bytes
   }
 
-  /// Everything in it.
+  /// Reads the whole file.
   package func readAll() throws -> ByteBuffer {
     var whole = ByteBuffer()
     while whole.readableBytes < size {

@@ -1,23 +1,23 @@
 import Glibc
 package import Primitives
 
-/// A folder that this program believes what it finds in it: a cache, recordings, certificates. Nobody else can have put it
-/// there: ``TrustedPath`` says what that takes.
+/// A folder whose content this program trusts: a cache, recordings, certificates. No other user can have put anything there:
+/// ``TrustedPath`` has the conditions.
 ///
-/// Everything in it is reached from the descriptor that was looked at. Blocks; safe on any thread.
+/// All access goes through the descriptor that was checked. Blocks; safe on any thread.
 package final class TrustedFolder: Sendable {
   package enum Making {
-    /// With mode 0700, where there is none; its parent must exist.
+    /// Creates it with mode 0700 if it does not exist; its parent must exist.
     case folder
-    /// Its parents as well.
+    /// Creates its parents as well.
     case all
   }
 
-  /// For messages.
+  /// The path in messages.
   package let path: String
   private let descriptor: CInt
 
-  /// - Throws: ``BywayError`` where it cannot be made or used, or others could change what is in it.
+  /// - Throws: ``BywayError`` if it cannot be created or used, or other users could change its content.
   package convenience init(_ path: String, making: Making) throws(BywayError) {
     guard let descriptor = try Self.open(path, making == .all ? .all : .folder) else {
       throw Self.failure("Cannot use \(path): \(SystemError(code: ENOENT)).", making: true)
@@ -25,8 +25,8 @@ package final class TrustedFolder: Sendable {
     self.init(path, descriptor)
   }
 
-  /// - Returns: `nil` where there is none.
-  /// - Throws: ``BywayError`` where it cannot be used, or others could change what is in it.
+  /// - Returns: `nil` if it does not exist.
+  /// - Throws: ``BywayError`` if it cannot be used, or other users could change its content.
   package static func existing(_ path: String) throws(BywayError) -> TrustedFolder? {
     try open(path, .nothing).map { TrustedFolder(path, $0) }
   }
@@ -40,7 +40,7 @@ package final class TrustedFolder: Sendable {
     close(descriptor)
   }
 
-  /// The names, in no order.
+  /// Returns the names of its files, in no particular order.
   package func names() throws(BywayError) -> [String] {
     do {
       return try Folder.names(in: descriptor)
@@ -49,9 +49,9 @@ package final class TrustedFolder: Sendable {
     }
   }
 
-  /// A file for reading.
-  /// - Returns: `nil` where there is none of that name.
-  /// - Throws: ``BywayError`` where it cannot be read, or is somebody else's: it is older than the folder's mode.
+  /// Opens a file for reading.
+  /// - Returns: `nil` if it does not exist.
+  /// - Throws: ``BywayError`` if it cannot be read, or if other users could have written it, before the folder had its mode.
   package func file(_ name: String) throws -> OpenFile? {
     do {
       let file = try OpenFile(owning: open(name, O_RDONLY | O_NONBLOCK), path: "\(path)/\(name)")
@@ -67,18 +67,18 @@ package final class TrustedFolder: Sendable {
     }
   }
 
-  /// Never through a symbolic link.
+  /// Opens a file, but never through a symbolic link.
   package func open(_ name: String, _ flags: CInt, mode: UInt32 = 0o600) throws(SystemError) -> CInt {
     guard Self.isName(name) else { throw SystemError(code: EINVAL) }
     return try Descriptor.open(name, flags | O_NOFOLLOW, mode: mode, in: descriptor)
   }
 
-  /// Whether there is something of that name.
+  /// Whether an entry of that name exists.
   package func contains(_ name: String) -> Bool {
     Self.isName(name) && faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
   }
 
-  /// Gives a file another name, in place of what has it.
+  /// Renames a file; replaces an existing one.
   package func rename(_ name: String, to other: String) throws(SystemError) {
     try SystemError.check(renameat(descriptor, name, descriptor, other))
   }
@@ -88,7 +88,7 @@ package final class TrustedFolder: Sendable {
     try SystemError.check(linkat(descriptor, name, descriptor, other, 0))
   }
 
-  /// - Throws: unless it is gone.
+  /// - Throws: if it still exists.
   package func remove(_ name: String) throws(SystemError) {
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last }
   }

@@ -1,14 +1,13 @@
 import Glibc
 import Primitives
 
-/// The way from the root to a folder, one open descriptor after the other, so that nobody can put something else in the
-/// place of what was looked at.
+/// The path from the root to a folder, opened one component after the other, so that no user can replace a component after it was checked.
 ///
-/// Every folder on it must be trusted: it belongs to this user or to root, and nobody else can write to it, unless it is
-/// sticky, as /tmp is, where others cannot touch what is not theirs. Symbolic links are followed where they are such a
-/// user's own.
+/// Every folder on it must be trusted: it belongs to this user or to root, and no other user can write to it. A sticky folder such as /tmp
+/// is also accepted on the way, because other users cannot replace entries of this user there. Symbolic links are followed if their owner
+/// is trusted.
 struct TrustedPath: ~Copyable {
-  /// What makes a place on the way unfit.
+  /// Why a component of the path is rejected.
   struct Distrust: Error {
     let place: String
     let reason: Reason
@@ -25,25 +24,25 @@ struct TrustedPath: ~Copyable {
 
   enum Making {
     case nothing
-    /// The folder itself, and not its parents.
+    /// The folder itself, but not its parents.
     case folder
     case all
   }
 
-  /// As `open` has it: a folder that may be passed through, but perhaps not read. Glibc's name of it is not imported.
+  /// A flag of `open`: a folder that may be passed through, even if it cannot be read. Glibc's name for it is not imported.
   private static let pathOnly: CInt = 0o10_000_000
   private static let linkLimit = 40
 
   private let making: Making
-  /// Still to go, the next one last.
+  /// The remaining components, the next one last.
   private var names: [Substring] = []
   private var descriptor: CInt
   private var place = ""
   private var links = 0
-  /// Holds back until it is clear that there is something at the end: what is not there, nobody has planted.
+  /// The first error. Thrown only if the folder exists or is to be created: without a folder there is no untrusted content.
   private var distrust: Distrust?
 
-  /// - Returns: an open descriptor of the folder; `nil` where there is none and none is to be made.
+  /// - Returns: an open descriptor of the folder; `nil` if it does not exist and is not to be created.
   static func open(_ path: String, making: Making) throws(Distrust) -> CInt? {
     var way = try TrustedPath(path, making: making)
     return try way.walk()
@@ -66,13 +65,13 @@ struct TrustedPath: ~Copyable {
       guard try step(String(name)) else { return nil }
     }
     if let distrust { throw distrust }
-    // Another description of the same folder, which can be read.
+    // Another descriptor of the same folder, which can be read.
     let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard readable >= 0 else { throw failure(errno, at: place) }
     return readable
   }
 
-  /// - Returns: `false` where there is nothing of that name, and nothing to be made.
+  /// - Returns: `false` if the entry does not exist and is not to be created.
   private mutating func step(_ name: String) throws(Distrust) -> Bool {
     var status = stat()
     let there = "\(place)/\(name)"
@@ -126,12 +125,12 @@ struct TrustedPath: ~Copyable {
     if !Self.isTrusted(status.st_uid) {
       note(Distrust(place: path, reason: .foreign(status.st_uid)))
     } else if status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 || names.isEmpty {
-      // In a sticky folder others may put what they like: good for a parent, not for what is trusted itself.
+      // In a sticky folder other users may create entries: acceptable for a parent, not for the folder itself.
       note(Distrust(place: path, reason: .writable(status.st_mode & 0o7777)))
     }
   }
 
-  /// The first one counts.
+  /// Keeps the first error.
   private mutating func note(_ found: Distrust) {
     if distrust == nil { distrust = found }
   }
@@ -144,7 +143,7 @@ struct TrustedPath: ~Copyable {
     Distrust(place: place, reason: .failure(code))
   }
 
-  /// Root can do as it likes in any case.
+  /// Root is trusted because it has access in any case.
   static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
   private static func workingFolder() throws(Distrust) -> String {
@@ -155,7 +154,7 @@ struct TrustedPath: ~Copyable {
 }
 
 extension TrustedPath.Distrust {
-  /// - Parameter path: the folder that was asked for.
+  /// - Parameter path: the requested folder.
   func message(_ path: String) -> String {
     let kept = place == path ? "" : ", and so change what is in \(path)"
     return switch reason {

@@ -1,22 +1,22 @@
 package import HTTPTypes
 
-/// The server that a request really reaches, which need not be the one that it names: a gateway sends most requests to its
-/// one origin, whatever they call it.
+/// The server that a request really reaches, which may differ from the one that it names: a gateway sends most requests to its one origin,
+/// whatever their host.
 ///
-/// What belongs to one server, a login above all, goes by this and not by the name, which anybody can choose.
+/// Data that belongs to one server, such as credentials, is bound to this and not to the name, which any client can choose.
 package enum Destination: Sendable, Hashable {
-  /// The one that the request names, as far as can be told here.
+  /// The server that the request names, as far as is known here.
   case asNamed
-  /// This one.
+  /// This server.
   case server(scheme: String, authority: String)
-  /// The one that the link leads to, known to its users by the request's name, or called something that is not its name.
+  /// The server at the remote end of the link. `isItsName`: whether its users know it by the request's name.
   case farEnd(isItsName: Bool)
-  /// The device of that name, by the links that lead to it now, and whatever else tells it from the next one. One that is claimed has its
-  /// name from itself, so that no login is for it.
+  /// The device of that name, identified by its current links and by a value that differs for another device. Credentials are not sent to a
+  /// device that has claimed its name.
   case device(DeviceName, roads: [String], isClaimed: Bool)
 }
 
-/// An interceptor that does not use the rest of its chain for the requests in its scope.
+/// An interceptor that sends the requests in its scope itself, without the rest of its chain.
 package protocol Forwarder: Interceptor {
   func destination(of request: HTTPRequest) -> Destination
 }

@@ -1,52 +1,50 @@
 package import HTTPTypes
 
-/// Sees a request before it leaves and the response before it arrives, wherever it stands: in ``BywayClient``, in the
-/// local proxy, in the gateway.
+/// Handles a request before it leaves and the response before it arrives, in ``BywayClient``, in the local proxy, or in the gateway.
 ///
-/// It may answer by itself, change the request, pass it on with `next` (once, several times, or never), and change the
-/// response. Bodies stream: an interceptor that only looks at heads costs no memory.
+/// It may respond itself, change the request, pass it on with `next` (once, several times, or never), and change the response. Bodies
+/// stream: an interceptor that only reads heads costs no memory.
 ///
-/// Called concurrently, as a task on the link's event loop: it must not block, and should hop elsewhere for long
-/// computation.
+/// Called concurrently, as a task on the link's event loop: it must not block, and should move long computations elsewhere.
 public protocol Interceptor: Sendable {
-  /// Which requests it takes part in. What is out of scope passes by at no cost.
+  /// The requests that it handles. Requests out of scope have no extra cost.
   var scope: Scope { get }
 
-  /// Answers a request that is in ``scope``.
+  /// Handles a request in its ``scope``.
   /// - Parameters:
-  ///   - request: as the interceptor before this one passed it on.
+  ///   - request: the request as passed on by the previous interceptor.
   ///   - next: the rest of the chain; without a call of it the request goes nowhere.
   /// - Returns: the response, with a body that may still be streaming.
-  /// - Throws: whatever should fail the exchange. A ``BywayError`` becomes the matching status on a server's side.
+  /// - Throws: an error that fails the exchange. A ``BywayError`` becomes the matching status on a server's side.
   func intercept(_ request: Request, next: Next) async throws -> Response
 
-  /// Lets go of what it keeps between requests, connections for example. Called when the client, proxy or gateway that it
-  /// stands in is shut down, or goes over to a configuration without it; requests that came before may still be under way then.
+  /// Releases what it keeps between requests, for example connections. Called when its client, proxy or gateway is shut down or gets a
+  /// configuration without it. Earlier requests may still be running then.
   func shutDown() async
 }
 
 extension Interceptor {
-  /// Every request.
+  /// All requests.
   public var scope: Scope { .everything }
 
-  /// Nothing to let go of.
+  /// Does nothing.
   public func shutDown() async {}
 }
 
-/// Has something to do at times only, and costs other requests nothing meanwhile.
+/// An interceptor that is needed only at times, and adds no cost to other requests.
 package protocol OccasionalInterceptor: Interceptor {
-  /// Asked for each request, on any thread.
+  /// Called for each request, on any thread.
   var isNeeded: Bool { get }
 }
 
-/// Keeps connections of its own, and can go on serving who has begun while others take its place.
+/// An interceptor with connections of its own that can finish running exchanges after it was replaced.
 package protocol RetiringInterceptor: Interceptor {
-  /// Keeps nothing open from now on that nobody uses.
+  /// Keeps no unused connection open from now on.
   func retire()
 }
 
 extension [any Interceptor] {
-  /// Tells those that are not among their successors that they are not needed any more.
+  /// Retires or shuts down the interceptors that are not among their successors.
   package func retire(except successors: [any Interceptor]) async {
     func identity(_ interceptor: any Interceptor) -> ObjectIdentifier? {
       type(of: interceptor) is AnyObject.Type ? ObjectIdentifier(interceptor as AnyObject) : nil
@@ -62,15 +60,15 @@ extension [any Interceptor] {
   }
 }
 
-/// The rest of a chain, the origin or the link at its end included.
+/// The rest of a chain, including the origin or the link at its end.
 public struct Next: Sendable {
   package let interceptors: ArraySlice<any Interceptor>
   package let terminal: @Sendable (Request) async throws -> Response
-  /// What stands at the chain's end, for an interceptor that opens connections through it; `nil` where that is a function.
+  /// The end of the chain, for an interceptor that opens connections through it; `nil` if the end is a function.
   package let exchanges: ExchangeClient?
   private let terminalDestination: @Sendable (HTTPRequest) -> Destination
 
-  /// - Parameter destination: where the chain's end sends a request.
+  /// - Parameter destination: returns the destination of a request at the chain's end.
   package init(
     _ interceptors: ArraySlice<any Interceptor>, to exchanges: ExchangeClient,
     destination: @escaping @Sendable (HTTPRequest) -> Destination = { _ in .asNamed }
@@ -95,22 +93,22 @@ public struct Next: Sendable {
     self.terminal = terminal
   }
 
-  /// Where a request goes that is passed on as it is.
+  /// Returns the destination of a request that is passed on unchanged.
   package func destination(of request: Request) -> Destination {
     for interceptor in interceptors where interceptor.scope.contains(request.head) {
       if let forwarder = interceptor as? any Forwarder { return forwarder.destination(of: request.head) }
     }
     let destination = terminalDestination(request.head)
-    // A link leads where its user says. What an answer names may lead back to the one who gave that answer.
+    // A link has the target that its user chose. A URL from a response may lead back to the sender of that response.
     if destination == .asNamed, exchanges != nil, request.isLedElsewhere { return .farEnd(isItsName: false) }
     return destination
   }
 
-  /// Passes a request on: to the next interceptor in whose scope it is, or to the end of the chain.
+  /// Passes a request on: to the next interceptor with it in scope, or to the end of the chain.
   ///
-  /// May be called any number of times, also at once. A body that is sent twice must be replayable (``Body/isReplayable``).
+  /// May be called any number of times, also concurrently. A body that is sent twice must be replayable (``Body/isReplayable``).
   /// - Returns: the response as soon as its head has arrived.
-  /// - Throws: ``BywayError``, or what an interceptor threw.
+  /// - Throws: ``BywayError``, or an interceptor's error.
   public func callAsFunction(_ request: Request) async throws -> Response {
     guard let index = interceptors.firstIndex(where: { $0.scope.contains(request.head) }) else {
       return try await terminal(request)

@@ -1,13 +1,13 @@
 public import HTTPTypes
 package import HTTPWire
 
-/// Which requests an interceptor takes part in: those that match every condition given.
+/// The requests that an interceptor handles: those that match all given conditions.
 ///
 /// Matching compares bytes in place and allocates nothing.
 public struct Scope: Sendable, Hashable {
-  /// `http`, `https`, or a scheme of one's own; in lower case. Empty: any.
+  /// `http`, `https`, or another scheme; in lower case. Empty: any.
   public var schemes: Set<String>
-  /// Hosts without a port; `*.example.com` matches every name below it. What is not a host matches nothing. Empty: any.
+  /// Hosts without a port; `*.example.com` matches every name below it. An invalid host matches nothing. Empty: any.
   public var hosts: [String] {
     didSet { patterns = Self.patterns(of: hosts) }
   }
@@ -17,10 +17,10 @@ public struct Scope: Sendable, Hashable {
   public var methods: Set<HTTPRequest.Method>
   private var patterns: [HostPattern]
 
-  /// A scope of all the conditions given; with none, ``everything``.
+  /// Creates a scope of all given conditions; with none, ``everything``.
   /// - Parameters:
   ///   - schemes: in lower case; empty: any.
-  ///   - hosts: without a port, `*.example.com` for every name below one; empty: any.
+  ///   - hosts: without a port, `*.example.com` for every name below it; empty: any.
   ///   - paths: prefixes of whole segments; empty: any.
   ///   - methods: empty: any.
   public init(
@@ -97,7 +97,7 @@ public struct Scope: Sendable, Hashable {
     return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
   }
 
-  /// Without regard to the case of ASCII letters; the left side is in lower case already.
+  /// Compares without regard to the case of ASCII letters; the left side must be in lower case.
   private static func equal(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
     left.count == right.count && zip(left, right).allSatisfy { $0 == ($1 &- 0x41 < 26 ? $1 | 0x20 : $1) }
   }

@@ -2,26 +2,26 @@ import LineLayer
 import Logging
 import NIOCore
 
-/// Opens one session over a line, and opens the line again for as long as the session waits for it.
+/// Opens one session over a line, and reopens the line for as long as the session waits for it.
 ///
-/// Lives on its event loop; kept alive by the driver until the session is over.
+/// Lives on its event loop; kept alive by the driver until the session has ended.
 final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
-  // Sendable: everything that varies is touched on the event loop only.
+  // Sendable: its variables are used on the event loop only.
 
-  /// The pause between two tries to open a line that was lost.
+  /// The pause between two attempts to open a lost line.
   private static let pause = TimeAmount.milliseconds(200)
-  /// How long one try may take.
+  /// The time limit of one attempt.
   private static let patience = TimeAmount.seconds(5)
 
   private let base: any Transport
   private let driver: LineDriver
   private let logger: Logger
-  /// What was counted over earlier sessions.
+  /// The counters from earlier sessions.
   private let before: LineStatistics
   private let peer: LinkPeer
   private var opened: EventLoopPromise<any Channel>?
   private var isOver = false
-  /// Why the last try to open the line again has failed.
+  /// Why the last attempt to reopen the line has failed.
   private(set) var obstacle: String?
 
   private var address: LinkAddress { driver.address }
@@ -66,7 +66,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     guard let opened = opened.take() else { return }
     channel.prepareForHandover().assumeIsolated().whenComplete { result in
       if case .failure(let error) = result {
-        // Nobody will have it, and the line would stay taken.
+        // No owner gets the channel, and the line would stay in use.
         self.driver.abort()
         return opened.fail(error)
       }
@@ -79,7 +79,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     guard !isOver else { return eventLoop.makeSucceededVoidFuture() }
     isOver = true
     opened.take()?.fail(silence(end))
-    // What the driver still has to say, a reset perhaps, goes out in this turn of the loop.
+    // The driver's last output, such as a reset, is sent in this turn of the loop.
     return eventLoop.flatSubmit {
       let released = self.driver.detach()
       self.driver.delegate = nil
@@ -122,7 +122,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }
 
-  /// Why nobody has answered, as far as what was heard tells.
+  /// Explains a missing answer by the bytes that have arrived.
   private func silence(_ end: SessionEnd) -> BywayError {
     var error = BywayError(end, on: address)
     error.code = .linkUnavailable

@@ -2,40 +2,40 @@ import LineLayer
 import Logging
 import NIOCore
 
-/// Moves bytes between a line, which may come and go, a ``LineLayer``, which decides everything, and the channel of the
+/// Moves bytes between a line, which may disconnect and reconnect, a ``LineLayer``, which makes all decisions, and the channel of the
 /// session over it.
 ///
 /// Lives on one event loop.
 final class LineDriver: StreamCarrier {
-  /// What becomes of sessions and lines. Called on the event loop.
+  /// The owner of sessions and lines. Called on the event loop.
   protocol Delegate: AnyObject {
     /// A session can be used. The channel is not active yet.
     func sessionOpened(_ channel: StreamChannel)
-    /// - Returns: when the session's channel may be closed, if nothing went wrong. Whoever waits for that waits until the
-    ///   line is let go of too, where it is: a process that ends sooner leaves the port as it was set.
+    /// - Returns: when the session's channel may be closed after a normal end. Where that includes the release of the line, a process that
+    ///   exits earlier leaves the port with its changed settings.
     func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void>
-    /// The line's channel has closed. Another may be attached.
+    /// The line's channel has closed. Another one may be attached.
     func lineLost()
     /// Why there is no other line yet, as far as that is known.
     var obstacle: String? { get }
   }
 
-  /// How much is handed to a line that is not paced before it has taken that.
+  /// The maximum of bytes given to a line that is not paced before it has taken them.
   private static let unpacedBurst = 64 * 1024
 
   let address: LinkAddress
   let eventLoop: any EventLoop
   var delegate: (any Delegate)?
   private(set) var layer: LineLayer
-  /// `nil` once a frame was received.
+  /// `nil` after a frame was received.
   private(set) var overheard: Overheard? = Overheard()
   private let logger: Logger
-  /// Received in earlier sessions.
+  /// Frames received in earlier sessions.
   private let framesBefore: UInt64
   private var line: (any Channel)?
   private var session: StreamChannel?
   private var output: [UInt8] = []
-  /// A write that the line has not taken yet.
+  /// Whether the line has not taken the last write yet.
   private var isWriting = false
   private var isPumping = false
   private var isPumpNeeded = false
@@ -53,8 +53,8 @@ final class LineDriver: StreamCarrier {
 
   // MARK: The line
 
-  /// Goes on with this channel, in place of one that may still be there.
-  /// - Throws: where it has closed already, and nothing has changed.
+  /// Continues with this channel, which replaces the current one.
+  /// - Throws: if it has closed already; then nothing has changed.
   func attach(_ channel: any Channel) throws {
     try channel.pipeline.syncOperations.addHandler(LineHandler(self))
     if let line { dropped(line) }
@@ -65,7 +65,7 @@ final class LineDriver: StreamCarrier {
     pump()
   }
 
-  /// Lets go of the line.
+  /// Releases the line.
   /// - Returns: when its channel has closed.
   @discardableResult
   func detach() -> EventLoopFuture<Void> {
@@ -115,7 +115,7 @@ final class LineDriver: StreamCarrier {
     pump()
   }
 
-  /// Gives a session up, if there is one.
+  /// Aborts the session, if there is one.
   func abort() {
     layer.abort(at: now)
     pump()
@@ -172,7 +172,7 @@ final class LineDriver: StreamCarrier {
 
   // MARK: The pump
 
-  /// Lets everything happen that can: events go up, frames go out, and the session is asked for more.
+  /// Processes all that is due: passes events up, sends frames, and asks the session for more.
   func pump() {
     isPumpNeeded = true
     guard !isPumping else { return }
@@ -180,7 +180,7 @@ final class LineDriver: StreamCarrier {
     while isPumpNeeded {
       isPumpNeeded = false
       takeEvents()
-      // The session first: what it has to say takes an acknowledgement along.
+      // The session comes first: its data takes an acknowledgement along.
       session?.drained()
       if transmit() { isPumpNeeded = true }
     }
@@ -203,7 +203,7 @@ final class LineDriver: StreamCarrier {
     }
   }
 
-  /// `false` where there was nothing to send, or the line takes nothing.
+  /// Returns `false` if there was nothing to send, or the line takes nothing.
   private func transmit() -> Bool {
     guard let line, !isWriting else { return false }
     let now = now
@@ -254,7 +254,7 @@ final class LineDriver: StreamCarrier {
   // MARK: Time
 
   private func armTimer() {
-    // While the line takes nothing, what is due has to wait for it.
+    // While the line takes nothing, due output must wait for it.
     let earliest = isWriting ? now + 5_000_000 : 0
     timer.set(layer.nextDeadline.map { .uptimeNanoseconds(max($0, earliest)) })
   }

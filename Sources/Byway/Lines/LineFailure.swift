@@ -1,7 +1,7 @@
 import LineLayer
 
 extension BywayError {
-  /// What the end of a session over a line means to those who used it.
+  /// Creates the error for users of a session over a line that has ended.
   init(_ end: SessionEnd, on address: LinkAddress) {
     let message =
       switch end {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Hands what a line's channel says to its ``LineDriver``.
+/// Passes the events of a line's channel to its ``LineDriver``.
 final class LineHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -15,13 +15,13 @@ final class LineHandler: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    // After this event: a write that fails closes the channel at once, which NIO does not expect while it tells of the
-    // line's end, and a pulled cable is just that.
+    // After this event: a failed write closes the channel at once, which NIO does not expect while it reports the line's end, as when a
+    // cable is pulled.
     context.eventLoop.assumeIsolated().execute { [driver] in driver.pump() }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // A line has no directions that end by themselves: what says nothing more is unplugged.
+    // A line has no half-close: the end of its input means that it is unplugged.
     if let event = event as? ChannelEvent, event == .inputClosed { context.close(promise: nil) }
   }
 

@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// What the hardware of a line tells of it, as far as its driver does.
+/// The readings of a line's hardware, as far as its driver reports them.
 package struct LineInstruments: Sendable, Hashable {
-  /// What the far end asserts, on wires of their own (ioctl_tty(2), TIOCMGET).
+  /// The wires that the remote end asserts (ioctl_tty(2), TIOCMGET).
   package struct ModemLines: Sendable, Hashable {
     package let clearToSend: Bool
     package let dataSetReady: Bool
@@ -15,7 +15,7 @@ package struct LineInstruments: Sendable, Hashable {
     }
   }
 
-  /// Since the driver has the port (TIOCGICOUNT).
+  /// Counters since the driver opened the port (TIOCGICOUNT).
   package struct ReceiveErrors: Sendable, Hashable {
     package let framing: Int
     package let parity: Int
@@ -28,12 +28,12 @@ package struct LineInstruments: Sendable, Hashable {
     }
   }
 
-  /// What a line's channel is asked by, as a user outbound event. Channels that have no instruments fail it.
+  /// A user outbound event that asks a line's channel for its readings. Channels without instruments fail it.
   package struct Question: Sendable {
     package let answer: EventLoopPromise<LineInstruments>
   }
 
-  /// `nil` where the driver does not tell.
+  /// `nil` if the driver does not report them.
   package var modemLines: ModemLines?
   package var receiveErrors: ReceiveErrors?
 
@@ -42,7 +42,7 @@ package struct LineInstruments: Sendable, Hashable {
     self.receiveErrors = receiveErrors
   }
 
-  /// Reads those of a line's channel.
+  /// Returns the readings of a line's channel.
   package static func read(from channel: any Channel) async -> LineInstruments {
     let answer = channel.eventLoop.makePromise(of: LineInstruments.self)
     channel.triggerUserOutboundEvent(Question(answer: answer)).whenFailure { answer.fail($0) }

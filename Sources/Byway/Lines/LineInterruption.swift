@@ -3,9 +3,9 @@ package import NIOCore
 /// An interruption that a session over a line waits out.
 package struct LineInterruption: Sendable {
   package enum Cause: Sendable, Hashable {
-    /// The line is gone. The obstacle to opening it again is `nil` while none is known.
+    /// The line is gone. The obstacle is why it cannot be reopened; `nil` if unknown.
     case lost(obstacle: String?)
-    /// The line is there, but the far end answers nothing.
+    /// The line is there, but the remote end does not answer.
     case silent
   }
 
@@ -26,7 +26,7 @@ package struct LineInterruption: Sendable {
     }
   }
 
-  /// The reason for people; `nil` while none is known.
+  /// The reason as text for users; `nil` if unknown.
   package var reason: String? {
     switch cause {
     case .lost(let obstacle): obstacle

@@ -2,11 +2,11 @@ import LineLayer
 import Logging
 import NIOCore
 
-/// Gives the sessions that are begun over a listener's lines, one after another.
+/// Accepts the sessions over a listener's lines, one after another.
 ///
-/// One line at a time: a new one takes the place of the one before, and the session goes on over it.
+/// One line at a time: a new one replaces the one before, and the session continues over it.
 final class LineListener: LineDriver.Delegate, @unchecked Sendable {
-  // Sendable: everything that varies is touched on the event loop only.
+  // Sendable: its variables are used on the event loop only.
   private let driver: LineDriver
   private let queue = ChannelQueue()
   private let lines: any Listener
@@ -32,7 +32,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     ) {
       await lines.close()
       taking.cancel()
-      // A session that runs was accepted, and lives on until its owner ends it.
+      // A running session was accepted, and stays open until its owner ends it.
       try? await listener.driver.eventLoop.flatSubmit { listener.close() }.get()
     }
   }
@@ -44,7 +44,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   }
 
   private func attach(_ line: any Channel) async {
-    // It may be gone again already: there will be another.
+    // The line may be gone already; then another one will follow.
     try? await driver.eventLoop.submit {
       try self.driver.attach(line)
       if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
@@ -76,7 +76,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
 
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
     guard isClosed else { return driver.eventLoop.makeSucceededVoidFuture() }
-    // What the driver still has to say goes out in this turn of the loop.
+    // The driver's last output is sent in this turn of the loop.
     return driver.eventLoop.flatSubmit { self.releaseIfOver() }
   }
 

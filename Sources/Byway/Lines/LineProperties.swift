@@ -1,12 +1,12 @@
-/// What a transport says of a medium that corrupts, loses or interrupts bytes: a serial line.
+/// The properties of a medium that corrupts, loses or interrupts bytes: a serial line.
 ///
-/// The core answers by putting the line layer between the line and HTTP, which makes of it a stream like any other.
+/// The core inserts the line layer between the line and HTTP, which makes it a reliable stream.
 public struct LineProperties: Sendable, Hashable {
-  /// What the medium carries each way: at 8N1 a tenth of the baud rate. `nil` where it is not known, or has no meaning.
+  /// The rate of the medium in each direction: at 8N1 a tenth of the baud rate. `nil` if it is unknown, or has no meaning.
   public var bytesPerSecond: Int?
 
-  /// A line of that rate.
-  /// - Parameter bytesPerSecond: what the medium carries each way; `nil` where it is not known.
+  /// Creates the properties of a line with that rate.
+  /// - Parameter bytesPerSecond: the rate of the medium in each direction; `nil` if unknown.
   public init(bytesPerSecond: Int?) {
     self.bytesPerSecond = bytesPerSecond
   }

@@ -1,7 +1,7 @@
 package import LineLayer
 
 extension LineStatistics {
-  /// What people want to know of a line, one fact in each string.
+  /// The facts about a line for users, one in each string.
   package var facts: [String] {
     var facts: [String] = []
     if let roundTrip {
@@ -19,7 +19,7 @@ extension LineStatistics {
     return facts
   }
 
-  /// The same as lines of a report, which ``reportMark`` tells from others.
+  /// The same as lines of a report, each with ``reportMark`` in front.
   package var report: [String] { facts.map { Self.reportMark + $0 } }
 
   package static let reportMark = "line: "

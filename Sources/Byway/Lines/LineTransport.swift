@@ -3,10 +3,10 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Puts the line layer on a transport whose medium is a line, and gives the sessions over it as channels like any other.
+/// Adds the line layer to a transport whose medium is a line, and returns its sessions as ordinary channels.
 ///
-/// A session outlives its line: when the line's channel closes, because a cable was pulled, the transport is asked for the
-/// next one until the session's grace is over.
+/// A session outlives its line: when the line's channel closes, because a cable was pulled, the transport is asked for the next one until
+/// the session's grace period is over.
 struct LineTransport: Transport {
   let base: any Transport
   let properties: LineProperties
@@ -56,10 +56,10 @@ struct LineTransport: Transport {
     return configuration
   }
 
-  // MARK: What was learnt of a line
+  // MARK: Known lines
 
-  /// Of lines whose session is over: the listener's incarnation, the error rate, the clock. The next session over the same
-  /// line begins with it.
+  /// The state of lines whose session has ended: the listener's incarnation, the error rate, the clock. The next session over the same line
+  /// begins with it.
   private static let known = Mutex<[String: LineLayer]>([:])
 
   static func remember(_ layer: LineLayer, of address: LinkAddress) {

@@ -1,7 +1,7 @@
 import LineLayer
 import Primitives
 
-/// What came last on a line before its first frame, to tell who is at the far end.
+/// The latest bytes on a line before its first frame, which identify the remote end.
 package struct Overheard {
   private static let limit = 256
   private static let quoteLimit = 60
@@ -15,7 +15,7 @@ package struct Overheard {
     if bytes.count > Self.limit { bytes.removeFirst(bytes.count - Self.limit) }
   }
 
-  /// The last line of it, where it is text and not noise: "device login:".
+  /// The last line of text, unless the bytes are noise: "device login:".
   package var lastWords: String? {
     guard bytes.count >= 4, bytes.count(where: ForeignText.isText) * 10 >= bytes.count * 9 else { return nil }
     let lines = String(decoding: withoutSequences, as: UTF8.self).split { $0.isNewline }.map { line in
@@ -24,7 +24,7 @@ package struct Overheard {
     return lines.last { !$0.isEmpty }.map(String.init)
   }
 
-  /// Without what tells a terminal to set colours and modes, as prompts do (ECMA-48 §5.4).
+  /// The bytes without terminal sequences for colours and modes, which prompts contain (ECMA-48 §5.4).
   private var withoutSequences: [UInt8] {
     var plain: [UInt8] = []
     var rest = bytes[...]

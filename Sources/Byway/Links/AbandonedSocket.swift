@@ -1,26 +1,25 @@
 import Glibc
 import NIOCore
 
-/// The sockets of programs on this machine that have closed them, while TCP still keeps the connection.
+/// Sockets of programs on this machine that were closed while TCP still keeps the connection.
 ///
-/// TCP shows the same for a client that only ends its direction and for one that has gone, and nothing at all of one whose end
-/// waits behind bytes that are not read. The kernel knows more of a client on the same machine: sock_diag(7).
+/// TCP shows the same for a client that only ends its direction and for one that has gone. It shows nothing of an end behind unread bytes.
+/// The kernel knows more about a client on the same machine: sock_diag(7).
 enum AbandonedSocket {
-  // The kernel's headers define these, and Swift does not see them.
+  // The kernel's headers define these, but Swift does not import them.
   private static let protocolNumber: CInt = 4
   private static let queryKind: UInt16 = 20
   private static let isRequest: UInt16 = 1
   private static let headerSize = 16
   /// `struct inet_diag_req_v2` behind a `struct nlmsghdr`.
   private static let querySize = headerSize + 56
-  /// The places of the state and of the socket's file number in a `struct inet_diag_msg` behind a `struct nlmsghdr`.
+  /// The offsets of the state and of the socket's inode number in a `struct inet_diag_msg` behind a `struct nlmsghdr`.
   private static let stateOffset = headerSize + 1
   private static let inodeOffset = headerSize + 68
   /// FIN-WAIT-1, FIN-WAIT-2, TIME-WAIT, LAST-ACK and CLOSING (tcp(7)).
   private static let endingStates: Set<UInt8> = [4, 5, 6, 9, 11]
 
-  /// Returns whether the other end of a connection is a socket of this machine that no program has any more. `false` where that
-  /// is not known.
+  /// Returns whether the other end of a connection is a socket of this machine that no program holds any more; `false` if that is unknown.
   static func isOtherEnd(of channel: any Channel) -> Bool {
     guard let own = channel.localAddress, let other = channel.remoteAddress, let query = query(from: other, to: own)
     else { return false }
@@ -29,13 +28,13 @@ enum AbandonedSocket {
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     guard send(descriptor, query, query.count, 0) == query.count else { return false }
-    // The kernel answers before it returns.
+    // The kernel answers before `send` returns.
     var answer = [UInt8](repeating: 0, count: 512)
     let count = recv(descriptor, &answer, answer.count, 0)
     return count > 0 && isAbandoned(answer.prefix(count))
   }
 
-  /// - Parameter answer: the kernel's.
+  /// - Parameter answer: the kernel's answer.
   static func isAbandoned(_ answer: ArraySlice<UInt8>) -> Bool {
     answer.withUnsafeBytes { bytes in
       guard bytes.count >= inodeOffset + 4, bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self) == queryKind else {
@@ -46,7 +45,7 @@ enum AbandonedSocket {
     }
   }
 
-  /// - Returns: `nil` where the addresses are not those of TCP.
+  /// - Returns: `nil` if these are not TCP addresses.
   private static func query(from source: SocketAddress, to destination: SocketAddress) -> [UInt8]? {
     guard let from = endpoint(source), let to = endpoint(destination), from.isV6 == to.isV6 else { return nil }
     var query: [UInt8] = []
@@ -63,12 +62,12 @@ enum AbandonedSocket {
     append(to.port.bigEndian)
     query += from.address + to.address
     append(UInt32(0))
-    // No cookie: any socket of those addresses is meant.
+    // No cookie: matches any socket with those addresses.
     append(UInt64.max)
     return query
   }
 
-  /// An address in 16 bytes. One of IPv4 that came in as IPv6 (RFC 4291 §2.5.5.2) is one of IPv4.
+  /// Returns an address in 16 bytes. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4.
   private static func endpoint(_ address: SocketAddress) -> (isV6: Bool, address: [UInt8], port: UInt16)? {
     guard let port = address.port.flatMap({ UInt16(exactly: $0) }) else { return nil }
     let padding = [UInt8](repeating: 0, count: 12)

@@ -2,8 +2,8 @@ import Logging
 public import NIOCore
 
 extension Channel {
-  /// Lets a listening socket accept as its context allows: no more connections than the limit has room for, and after a
-  /// failure, out of descriptors for example, not before a pause. To be called in a server channel's initializer.
+  /// Lets a listening socket accept as its context allows: no more connections than the limit has room for, and after a failure, such as a
+  /// lack of descriptors, not before a pause. To be called in a server channel's initializer.
   public func acceptWithin(_ context: LinkContext, on address: LinkAddress) -> EventLoopFuture<Void> {
     eventLoop.makeCompletedFuture {
       try syncOptions?.setOption(.maxMessagesPerRead, value: 1)
@@ -13,11 +13,11 @@ extension Channel {
 }
 
 extension Channel {
-  /// Ends a listening socket. What it has accepted by then gets to its queue first: closed at once, NIO would drop what is between
-  /// two event loops, and clients that had connected would be turned away.
+  /// Closes a listening socket after the connections that it has accepted are in its queue. Closed at once, NIO would drop those between
+  /// two event loops, although their clients have connected.
   package func stopAccepting(on group: any EventLoopGroup) async {
     try? await setOption(.autoRead, value: false).get()
-    // From the listener's loop to the connection's, back when that is set up, and there again to become active.
+    // From the listener's loop to the connection's, back after its setup, and there again to become active.
     for _ in 0..<3 {
       for loop in group.makeIterator() { try? await loop.submit {}.get() }
     }
@@ -25,12 +25,12 @@ extension Channel {
   }
 }
 
-/// Opens and shuts a listening socket by its `autoRead`. NIO's own back-off holds reads back, but a socket whose accept
-/// has failed is read on without one.
+/// Opens and closes a listening socket by its `autoRead`. NIO's own back-off holds reads back, but continues to read a socket after a
+/// failed accept.
 private final class AcceptGate: ChannelInboundHandler {
   typealias InboundIn = any Channel
 
-  /// Until it is tried again after a failure, and until idle connections are asked again to go.
+  /// The pause before the next attempt after a failure, and between requests to close idle connections.
   private static let pause = TimeAmount.milliseconds(250)
 
   private enum State {
@@ -109,7 +109,7 @@ private final class AcceptGate: ChannelInboundHandler {
   }
 
   private func setReading(_ isReading: Bool, _ context: ChannelHandlerContext) {
-    // It fails where the socket was closed just now.
+    // Fails if the socket was closed in the meantime.
     try? context.channel.syncOptions?.setOption(.autoRead, value: isReading)
   }
 }

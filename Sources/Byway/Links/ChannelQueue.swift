@@ -1,16 +1,16 @@
 public import NIOCore
 import Synchronization
 
-/// The channels that a listener has accepted and nobody has taken yet.
+/// The channels that a listener has accepted, until they are taken.
 ///
-/// Bounded: what comes when it is full is closed at once, so that a flood of connections costs the listener nothing
-/// but the flood. Safe on any thread.
+/// Bounded: channels that arrive while it is full are closed at once, so that a flood of connections uses no more of the listener's memory.
+/// Safe on any thread.
 public final class ChannelQueue: Sendable {
   private typealias Consumer = CheckedContinuation<(any Channel)?, any Error>
 
   private enum Phase {
     case open
-    /// No more will come; what is there is still to be taken.
+    /// No more will arrive; queued channels can still be taken.
     case ended((any Error)?)
   }
 
@@ -23,7 +23,7 @@ public final class ChannelQueue: Sendable {
   private let state = Mutex(State())
   private let limit: Int
 
-  /// An open queue.
+  /// Creates an open queue.
   /// - Parameter limit: how many channels may wait to be taken.
   public init(limit: Int = 256) {
     self.limit = limit
@@ -33,13 +33,13 @@ public final class ChannelQueue: Sendable {
     for channel in state.withLock(\.waiting) { channel.close(promise: nil) }
   }
 
-  /// The taking end. One consumer at a time.
+  /// The consumer's sequence of channels. One consumer at a time.
   public var channels: AsyncThrowingStream<any Channel, any Error> {
     AsyncThrowingStream { try await self.next() }
   }
 
-  /// Hands a channel to whoever waits for one.
-  /// - Returns: `false` where the queue is full or has ended: the channel was closed.
+  /// Passes a channel to the waiting consumer, or queues it.
+  /// - Returns: `false` if the queue is full or has ended: the channel was closed.
   @discardableResult
   public func offer(_ channel: any Channel) -> Bool {
     let (accepted, consumer) = state.withLock { state -> (Bool, Consumer?) in
@@ -55,7 +55,7 @@ public final class ChannelQueue: Sendable {
     return accepted
   }
 
-  /// Says that no more will come; what waits can still be taken. Only the first call counts.
+  /// Ends the queue; queued channels can still be taken. Only the first call has an effect.
   public func end(throwing error: (any Error)? = nil) {
     let consumer = state.withLock { state -> Consumer? in
       guard case .open = state.phase else { return nil }
@@ -69,7 +69,7 @@ public final class ChannelQueue: Sendable {
     }
   }
 
-  /// Ends the queue and closes what nobody has taken.
+  /// Ends the queue and closes the queued channels.
   public func close() {
     end()
     let abandoned = state.withLock { state in

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// Why a connection over a network could not be made, as far as the system tells.
+/// The reason why a network connection failed, as far as the system reports it.
 package enum ConnectFailure {
   case timeout, unknownHost
   case other(any Error)
@@ -19,10 +19,10 @@ package enum ConnectFailure {
     }
   }
 
-  /// For the person who reads it.
+  /// Returns an error with a message for users.
   /// - Parameters:
   ///   - place: the address, as it was given.
-  ///   - listener: what should be there: "the SSH server".
+  ///   - listener: the expected server: "the SSH server".
   package static func error(_ error: any Error, connectingTo place: String, of listener: String) -> BywayError {
     let message =
       switch ConnectFailure(error) {

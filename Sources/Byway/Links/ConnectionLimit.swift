@@ -1,16 +1,15 @@
 package import NIOCore
 import Synchronization
 
-/// How many accepted connections may be open at once, over all listeners that share it.
+/// A limit of accepted connections that are open at once, shared by several listeners.
 ///
-/// A listener that finds no room accepts nothing: who comes waits with the system until another has gone. Safe on any
-/// thread.
+/// A listener without room accepts nothing: new connections wait in the operating system until another one has closed. Safe on any thread.
 public final class ConnectionLimit: Sendable {
   private struct State {
     var open = 0
     var waiting: [@Sendable () -> Void] = []
     var makeRoom: (@Sendable () -> Void)?
-    /// Of whom nothing is known yet, who has come first in front.
+    /// Unknown peers, in the order of arrival.
     var strangers: [Stranger] = []
   }
 
@@ -19,34 +18,34 @@ public final class ConnectionLimit: Sendable {
     let since: NIODeadline
   }
 
-  /// How long a stranger may take to become known where others wait. An honest one needs a round trip or two.
+  /// How long a peer may stay unknown while others wait. A handshake usually needs one or two round trips.
   private static let patience = TimeAmount.milliseconds(500)
 
   package let maximum: Int
   private let state = Mutex(State())
 
-  /// A limit that nothing counts against yet; `.max` is none.
+  /// Creates a limit without connections; `.max`: unlimited.
   public init(_ maximum: Int) {
     self.maximum = maximum
   }
 
   package var hasRoom: Bool { state.withLock { $0.open < maximum } }
 
-  /// Counts a connection until it has closed. Each of several listeners may have one under way, so that the limit can be
-  /// passed by as many; none is turned away for that.
+  /// Counts a connection until it has closed. Each of several listeners may have one connection in progress, so the limit can be exceeded
+  /// by their number; none of them is turned away.
   package func count(_ channel: any Channel) {
     state.withLock { $0.open += 1 }
     channel.closeFuture.whenComplete { _ in self.closed() }
   }
 
-  /// A connection whose far end has yet to show who it is, as in a handshake of TLS: it gives way where others wait, as who says nothing
-  /// would otherwise keep out who has something to say.
+  /// Registers a connection whose peer has not identified itself yet, as during a TLS handshake. It is closed while others wait: silent
+  /// peers would otherwise keep out active ones.
   package func count(stranger channel: any Channel, until known: EventLoopFuture<Void>) {
     state.withLock { $0.strangers.append(Stranger(channel: channel, since: .now())) }
     known.whenComplete { _ in self.state.withLock { $0.strangers.removeAll { $0.channel === channel } } }
   }
 
-  /// Says when to look again, once; it may be too late by then. Meanwhile idle connections are asked to go.
+  /// Calls back once when there may be room; it may be taken by then. Meanwhile idle connections are asked to close.
   package func whenRoom(_ look: @escaping @Sendable () -> Void) {
     let hasRoom = state.withLock { state in
       let hasRoom = state.open < maximum
@@ -56,12 +55,12 @@ public final class ConnectionLimit: Sendable {
     if hasRoom { look() } else { askForRoom() }
   }
 
-  /// - Parameter makeRoom: closes connections that nobody needs, if there are any.
+  /// - Parameter makeRoom: closes idle connections, if there are any.
   package func onFull(_ makeRoom: (@Sendable () -> Void)?) {
     state.withLock { $0.makeRoom = makeRoom }
   }
 
-  /// Asks once more for what was idle for too short a time.
+  /// Asks again, for connections that were not idle for long enough before.
   package func askForRoom() {
     let end = NIODeadline.now() - Self.patience
     let (makeRoom, late) = state.withLock { state in

@@ -1,8 +1,8 @@
 package import NIOCore
 
 extension LinkAddress {
-  /// Whether the user has said that an address may be listened on which other machines reach.
-  /// - Throws: ``BywayError`` where the option says neither.
+  /// Whether the user has permitted listening on an address that other machines can reach.
+  /// - Throws: ``BywayError`` if the option has another value.
   package func isInsecure() throws -> Bool {
     switch self[option: "insecure"] {
     case nil: return false

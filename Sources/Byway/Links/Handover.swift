@@ -1,10 +1,9 @@
 public import NIOCore
 
 extension Channel {
-  /// Makes this channel what ``Transport`` promises. To be called last in a bootstrap's channel initializer, on the
-  /// channel's event loop.
+  /// Sets up this channel as ``Transport`` requires. To be called last in a bootstrap's channel initializer, on the channel's event loop.
   ///
-  /// - Parameter queue: where an accepted channel goes as soon as it is active.
+  /// - Parameter queue: the queue for an accepted channel, which it enters as soon as it is active.
   public func prepareForHandover(to queue: ChannelQueue? = nil) -> EventLoopFuture<Void> {
     eventLoop.makeCompletedFuture {
       guard let options = syncOptions else { throw ChannelError.operationUnsupported }
@@ -21,19 +20,19 @@ extension Channel {
 }
 
 extension Channel {
-  /// Reads from now on, beginning with what the channel has kept for its owner. On the channel's event loop, once the
-  /// owner's handlers are in.
+  /// Starts reading, beginning with the bytes that the channel has kept for its owner. On the channel's event loop, after the owner's
+  /// handlers were added.
   package func startReading() {
     setOption(.autoRead, value: true).whenFailure { _ in self.close(promise: nil) }
-    // The option alone reads the stream, but does not ask the handlers: where the peer has ended already, nothing would.
+    // The option alone reads the stream, but does not call the handlers: if the peer has ended already, no event would follow.
     read()
   }
 }
 
-/// Keeps what arrives between the moment a channel opens and the moment its new owner first reads.
+/// Keeps data that arrives between the opening of a channel and the first read of its new owner.
 ///
-/// That autoRead is off does not suffice: once the peer has ended its direction, NIO reads the stream to the end,
-/// asked or not. What it then reads is at most what the kernel had buffered.
+/// Turning off autoRead is not enough: after the peer has ended its direction, NIO reads the stream to the end in any case. What it then
+/// reads is at most what the kernel had buffered.
 package final class HandoverGate: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundIn = ByteBuffer
@@ -50,7 +49,7 @@ package final class HandoverGate: ChannelDuplexHandler {
 
   package init() {}
 
-  /// From now on until the next read.
+  /// Holds everything until the next read.
   package func hold() {
     if held == nil { held = [] }
   }
@@ -60,7 +59,7 @@ package final class HandoverGate: ChannelDuplexHandler {
     context.read()
   }
 
-  /// An owner that has not read yet, because it writes first, loses nothing either.
+  /// Passes on held data also to an owner that has not read yet, because it writes first.
   package func channelInactive(context: ChannelHandlerContext) {
     release(context)
     context.fireChannelInactive()
@@ -96,7 +95,7 @@ package final class HandoverGate: ChannelDuplexHandler {
   }
 }
 
-/// Gives an accepted channel to whoever waits for one.
+/// Puts an accepted channel into the queue.
 private final class OfferHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 

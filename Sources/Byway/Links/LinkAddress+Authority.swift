@@ -3,16 +3,16 @@ package import HTTPWire
 extension LinkAddress {
   /// The host and port of an address such as `127.0.0.1:7000`, `[::1]:80`, `[fe80::1%eth0]:80` or `user@host:22`.
   public struct HostPort: Sendable, Hashable {
-    /// What stands before the `@`; `nil` where there is none.
+    /// The part before the `@`; `nil` if there is none.
     public var user: String?
-    /// As written, without brackets: a resolver or a configuration file may know it by just that.
+    /// As written, without brackets: a resolver or a configuration file may need that spelling.
     public var host: String
-    /// 0 to 65,535; `nil` where none is written.
+    /// 0 to 65,535; `nil` if there is none.
     public var port: Int?
   }
 
-  /// The authority, split.
-  /// - Throws: ``BywayError`` with code `invalidAddress` where there is none or it cannot be read.
+  /// Splits the authority.
+  /// - Throws: ``BywayError`` with code `invalidAddress` if there is none or it is invalid.
   public func hostPort() throws -> HostPort {
     guard let authority, !authority.isEmpty else {
       throw BywayError(.invalidAddress, "\(text) has no host: write \(scheme)://HOST:PORT.")
@@ -31,12 +31,12 @@ extension LinkAddress.HostPort: CustomStringConvertible {
     self.port = port
   }
 
-  /// As an address has it.
+  /// As written in an address.
   public var description: String {
     (user.map { "\($0)@" } ?? "") + (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
   }
 
-  /// `nil` where the text is no `[user@]host[:port]`.
+  /// Returns `nil` if the text is not `[user@]host[:port]`.
   package init?(_ text: String) {
     try? self.init(reading: text)
   }
@@ -54,7 +54,7 @@ extension LinkAddress.HostPort: CustomStringConvertible {
     }
   }
 
-  /// `[fe80::1%eth0]`: a link may lead to a neighbour, whom only the interface tells apart (RFC 9844).
+  /// Splits `[fe80::1%eth0]`: the address of a neighbour is unique only with its interface (RFC 9844).
   private static func splitZone(_ place: Substring) -> (zone: String, rest: String) {
     guard place.hasPrefix("["), let close = place.firstIndex(of: "]"),
       let percent = place[..<close].firstIndex(of: "%")
@@ -67,7 +67,7 @@ extension LinkAddress.HostPort: CustomStringConvertible {
 }
 
 extension BywayError {
-  /// What is wrong with the name of a place. A user in front of it is not repeated: it may be a password.
+  /// Describes an invalid host name. Leaves out a user in front of it, which may contain a password.
   package init(_ code: Code, place text: String, _ flaw: AuthorityFlaw) {
     let place = Authority.splitUser(text[...]).rest
     let shown = place.utf8.count > 80 ? "\(place.prefix(80))…" : String(place)

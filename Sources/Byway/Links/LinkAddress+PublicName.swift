@@ -1,5 +1,5 @@
 extension LinkAddress {
-  /// Without what only opens it, and without the words of a command, which may have a password among them.
+  /// The address without options that only open it, and without the arguments of a command, which may contain a password.
   package var publicName: String {
     scheme == "exec" ? "exec:\(path.prefix { $0 != " " })" : place
   }

@@ -1,15 +1,15 @@
 import Primitives
 
-/// Where a link leads: a URI such as `unix:/run/byway.sock`, `tcp://127.0.0.1:7000` or `exec:COMMAND ARGS`.
+/// The address of a link: a URI such as `unix:/run/byway.sock`, `tcp://127.0.0.1:7000` or `exec:COMMAND ARGS`.
 ///
-/// The address is split here and judged by the transport that its scheme names: ``TransportRegistry`` asks it.
-/// An immutable value, safe on any thread.
+/// The address is split here and checked by the transport of its scheme through ``TransportRegistry``. An immutable value, safe on any
+/// thread.
 public struct LinkAddress: Sendable, Hashable {
   /// One `name=value` after the question mark, percent-decoded.
   public struct Option: Sendable, Hashable {
-    /// What stands before the equals sign.
+    /// The part before the equals sign.
     public var name: String
-    /// What follows it.
+    /// The part after it.
     public var value: String
 
     package init(name: String, value: String) {
@@ -20,16 +20,16 @@ public struct LinkAddress: Sendable, Hashable {
 
   /// In lower case, without the colon.
   public let scheme: String
-  /// What follows `//`, up to the next slash: `user@host:port`. `nil` where there is no `//`.
+  /// The part after `//`, up to the next slash: `user@host:port`. `nil` without `//`.
   public let authority: String?
-  /// What follows the scheme or the authority, as written.
+  /// The part after the scheme or the authority, as written.
   public let path: String
   /// In the order written.
   public let options: [Option]
   /// The address as it was written.
   public let text: String
 
-  /// Reads an address; whether its transport can use it, ``TransportRegistry`` asks.
+  /// Parses an address. ``TransportRegistry`` checks whether its transport can use it.
   /// - Throws: ``BywayError`` with code `invalidAddress`, which says what is missing.
   public init(_ text: String) throws {
     self.text = text
@@ -58,7 +58,7 @@ public struct LinkAddress: Sendable, Hashable {
     }
   }
 
-  /// Without its options: a device, a file, a port.
+  /// The address without its options: a device, a file, a port.
   package var place: String {
     authority.map { "\(scheme)://\($0)\(path)" } ?? "\(scheme):\(path)"
   }
@@ -80,8 +80,8 @@ public struct LinkAddress: Sendable, Hashable {
 
   /// Cuts `?name=value&…` off the end.
   ///
-  /// A command may contain question marks of its own, so there only the last one counts, and only if what follows is
-  /// nothing but options that every link knows.
+  /// A command may contain question marks of its own, so there only the last one counts, and only if all that follows is options that every
+  /// link has.
   private static func splitOptions(from rest: inout Substring, isCommand: Bool) throws -> [Option] {
     guard let mark = isCommand ? rest.lastIndex(of: "?") : rest.firstIndex(of: "?") else { return [] }
     let query = rest[rest.index(after: mark)...]

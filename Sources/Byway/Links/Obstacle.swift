@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a listener knows to be in the way of those who would come. Safe on any thread.
+/// The current reason why a listener cannot be reached. Safe on any thread.
 package final class Obstacle: Sendable {
   private let current = Mutex<String?>(nil)
 

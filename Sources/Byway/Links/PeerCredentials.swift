@@ -2,7 +2,7 @@ import Glibc
 package import Logging
 package import NIOCore
 
-/// Who is at the other end of a Unix socket, as the kernel saw it when the socket was connected (unix(7), SO_PEERCRED).
+/// The peer of a Unix socket, as the kernel saw it when the socket was connected (unix(7), SO_PEERCRED).
 package struct PeerCredentials: Sendable {
   // The layout of the kernel's `struct ucred`.
   package let processID: Int32
@@ -18,7 +18,7 @@ package struct PeerCredentials: Sendable {
 }
 
 extension Channel {
-  /// One line for each peer, so that the log tells who used a socket that several may open.
+  /// Logs one line for each peer of a socket that several users may open.
   package func logPeerCredentials(of address: LinkAddress, to logger: Logger) {
     guard let provider = self as? any SocketOptionProvider else { return }
     let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(

@@ -1,4 +1,4 @@
-/// Why a port cannot be opened: a process has it.
+/// The reason why a port cannot be opened: another process has it.
 package struct PortTaken: Error {
   package let processID: Int32
 
@@ -7,14 +7,14 @@ package struct PortTaken: Error {
   }
 }
 
-/// A transport that can tell on which of its addresses another process of this machine listens.
+/// A transport that can find the addresses on which another process of this machine listens.
 package protocol ListenerListing: Transport {
-  /// As far as this user may see. Takes some milliseconds: not for event loops.
+  /// Returns the addresses that this user may see. Takes some milliseconds: not for event loops.
   func listeners(of processID: Int32) -> [String]
 }
 
 extension TransportRegistry {
-  /// The addresses at which a process listens, of every transport that can tell.
+  /// Returns the addresses on which a process listens, of every transport that can find them.
   package func listeners(of processID: Int32) -> [String] {
     schemes.flatMap { (transport($0) as? any ListenerListing)?.listeners(of: processID) ?? [] }
   }

@@ -1,27 +1,27 @@
 package import Logging
 import Primitives
 
-/// A transport that can tell when its ports come and go. `--discover` asks it.
+/// A transport that can watch its ports. For `--discover`.
 package protocol PortWatching: PortListing {
-  /// The ports that there are, at once, and again whenever they are others. Ends when nobody reads it any more.
+  /// Returns the list of ports, at once and after each change. Ends when it has no reader any more.
   /// - Parameters:
-  ///   - folder: whose entries are the ports; `nil`: whatever can be plugged in.
-  ///   - query: what stands after each address: `?baud=921600`, or nothing.
-  ///   - configured: links whose ports are left out, asked for anew each time. Any thread.
-  ///   - logger: is told once where ports can only be looked for.
+  ///   - folder: the folder with the ports; `nil`: all removable ports.
+  ///   - query: the end of each address: `?baud=921600`, or empty.
+  ///   - configured: returns links whose ports are left out; called for each list. Any thread.
+  ///   - logger: gets one message if the ports must be polled.
   func portLists(
     in folder: String?, query: String, besides configured: @escaping @Sendable () -> [LinkAddress], logger: Logger
   ) -> AsyncStream<[LinkPort]>
 }
 
-/// Ports to watch, as a user names them: `serial`, `serial:/dev/serial/by-id`, `serial?baud=921600`.
+/// The ports to watch, as a user writes them: `serial`, `serial:/dev/serial/by-id`, `serial?baud=921600`.
 package struct WatchedPorts: Sendable {
   package let text: String
   private let transport: any PortWatching
   private let folder: String?
   private let query: String
 
-  /// - Throws: ``BywayError`` where no transport can watch them.
+  /// - Throws: ``BywayError`` if no transport can watch them.
   package init(_ text: String, transports: TransportRegistry) throws {
     let place = text.prefix { $0 != "?" }
     let parts = place.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -39,12 +39,12 @@ package struct WatchedPorts: Sendable {
       throw BywayError(
         .invalidAddress, "\"\(text)\" has no folder: write \(scheme), or \(scheme):/FOLDER for the ports in a folder.")
     }
-    // The options are those of each link.
+    // Checks the options as those of a link.
     _ = try transports.link("\(scheme):\(folder ?? "")/port\(query)")
   }
 
-  /// The ports that there are, at once, and again whenever they are others. Ends when nobody reads it any more.
-  /// - Parameter configured: links whose ports are somebody's already. What it says counts within ten seconds.
+  /// Returns the list of ports, at once and after each change. Ends when it has no reader any more.
+  /// - Parameter configured: returns links whose ports are in use. A change takes effect within ten seconds.
   package func lists(
     besides configured: @escaping @Sendable () -> [LinkAddress] = { [] }, logger: Logger
   ) -> AsyncStream<[LinkPort]> {

@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A listener made of a ``ChannelQueue`` and a way to stop what fills it.
+/// A listener made of a ``ChannelQueue`` and a function that stops filling it.
 public struct QueueListener: Listener {
   public let address: LinkAddress
   private let queue: ChannelQueue
@@ -9,15 +9,15 @@ public struct QueueListener: Listener {
   private let currentObstacle: @Sendable () -> String?
   private let stop: @Sendable () async -> Void
 
-  /// A listener for what the queue is given.
+  /// Creates a listener for the channels of a queue.
   /// - Parameters:
-  ///   - address: as bound.
+  ///   - address: the bound address.
   ///   - queue: filled by the transport; ended with the listener, after `stop`.
-  ///   - keepsArrived: what the queue holds then can still be taken, because somebody has connected and waits. Otherwise it is
-  ///     closed, as a device that was opened for nobody yet.
-  ///   - obstacle: why nobody can come now; called on any thread.
-  ///   - reread: reads anew the files that the address names, and returns what makes them count.
-  ///   - stop: stops accepting, and removes what was made for it. Called at each ``close()``.
+  ///   - keepsArrived: whether channels that are queued at the end can still be taken, because their clients have connected and wait.
+  ///     Otherwise they are closed, as a device that was opened without a client.
+  ///   - obstacle: returns why the listener cannot be reached now; called on any thread.
+  ///   - reread: reads the files of the address again, and returns a function that puts them into effect.
+  ///   - stop: stops accepting, and removes what was created for it. Called at each ``close()``.
   public init(
     address: LinkAddress, queue: ChannelQueue, keepsArrived: Bool = false,
     obstacle: @escaping @Sendable () -> String? = { nil },

@@ -1,7 +1,7 @@
 package import NIOCore
 import Synchronization
 
-/// Lets one line through in ten seconds, and counts those that it keeps back: a flood is told, and makes none of its own.
+/// Admits one log line in ten seconds, and counts those in between, so that a flood of events does not flood the log.
 package struct SparseLog: Sendable {
   private static let interval = TimeAmount.seconds(10)
 
@@ -10,7 +10,7 @@ package struct SparseLog: Sendable {
 
   package init() {}
 
-  /// - Returns: how many were kept back since the last line, where one may be written; else `nil`.
+  /// - Returns: the number of suppressed lines since the last one if a line may be written, else `nil`.
   package mutating func admit(at now: NIODeadline) -> Int? {
     guard now >= next else {
       keptBack += 1
@@ -22,7 +22,7 @@ package struct SparseLog: Sendable {
   }
 }
 
-/// One ``SparseLog`` for several causes of the same line.
+/// A ``SparseLog`` shared by several causes of the same line.
 final class SharedSparseLog: Sendable {
   private let log = Mutex(SparseLog())
 

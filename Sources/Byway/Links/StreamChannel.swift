@@ -2,30 +2,30 @@ package import LineLayer
 package import NIOCore
 import Synchronization
 
-/// What carries the bytes of a ``StreamChannel``. Lives on the channel's event loop.
+/// The carrier of a ``StreamChannel``'s bytes. Lives on the channel's event loop.
 package protocol StreamCarrier: AnyObject {
-  /// Bytes that it would be good to have now; 0 while the stream is not writable.
+  /// The number of bytes that it can use now; 0 while the stream is not writable.
   var room: Int { get }
-  /// Bytes that were taken and have not left yet.
+  /// The number of bytes that were taken and have not been sent yet.
   var backlog: Int { get }
-  /// What the line underneath does; `nil` where there is none.
+  /// The statistics of the line underneath; `nil` if there is none.
   var lineStatistics: LineStatistics? { get }
-  /// Of the line underneath, for which the stream waits; `nil` where there is none. ``StreamChannel/resumed()`` tells when the other
-  /// end is heard again.
+  /// The interruption of the line underneath, which the stream waits for; `nil` if there is none. ``StreamChannel/resumed()`` is called
+  /// when the remote end is heard again.
   var interruption: LineInterruption? { get }
-  /// When the other end began to send what was delivered last; `nil` where nobody knows.
+  /// When the remote end began to send the latest delivered bytes; `nil` if that is unknown.
   var arrivalBegan: NIODeadline? { get }
-  /// ``StreamEvent/passed(_:)`` is to tell when these bytes of what was written have arrived. Not every carrier can.
+  /// Requests a call of ``StreamChannel/passed(_:)`` when these written bytes have arrived. Not every carrier supports it.
   func follow(_ bytes: Range<UInt64>)
   func write(_ bytes: ByteBuffer)
-  /// What was written may leave.
+  /// Lets written bytes leave.
   func flush()
-  /// The pipeline has taken that many bytes of what was delivered.
+  /// The pipeline has taken that many of the delivered bytes.
   func consumed(_ count: Int)
   func closeOutput()
-  /// Ends the stream in good order. ``StreamChannel/ended(_:)`` answers.
+  /// Ends the stream normally, followed by ``StreamChannel/ended(_:)``.
   func close()
-  /// Ends the stream now: nothing that was written and has not left is to leave any more.
+  /// Ends the stream now, and drops written bytes that have not been sent.
   func abandon()
 }
 
@@ -36,21 +36,21 @@ extension StreamCarrier {
   package func abandon() { close() }
 }
 
-/// What a ``StreamChannel`` tells its pipeline besides bytes, as user inbound events.
+/// The user inbound events of a ``StreamChannel``.
 package enum StreamEvent: Sendable {
   /// The line underneath is gone or silent, and the stream waits for it.
   case interrupted
-  /// After an interruption the other end was heard again.
+  /// After an interruption the remote end was heard again.
   case resumed
-  /// What ``StreamChannel/follow(_:)`` asked for.
+  /// Bytes that ``StreamChannel/follow(_:)`` was called for have arrived.
   case passed(Passage)
 }
 
-/// A NIO channel without a descriptor: its bytes travel as part of something else, a session over a line for example.
+/// A NIO channel without a descriptor: its bytes travel inside another stream, for example in a session over a line.
 ///
-/// It tells how much it would take now (``room``), so that whoever fills it can decide as late as possible with what.
+/// It reports how much it can take now (``room``), so that the next bytes can be chosen as late as possible.
 package final class StreamChannel: Channel, @unchecked Sendable {
-  // Sendable: what other threads may ask for is atomic or constant; all else is touched on the event loop only.
+  // Sendable: properties for other threads are atomic or constant; all others are used on the event loop only.
   package let allocator = ByteBufferAllocator()
   package let eventLoop: any EventLoop
   package let parent: (any Channel)?
@@ -59,7 +59,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   package var closeFuture: EventLoopFuture<Void> { closePromise.futureResult }
   package var isActive: Bool { phase.load(ordering: .relaxed) == Phase.active }
   package var isWritable: Bool { writable.load(ordering: .relaxed) }
-  /// Made in `init`, which needs `self` for it.
+  /// Created in `init`, because it needs `self`.
   package private(set) lazy var pipeline = ChannelPipeline(channel: self)
 
   private enum Phase {
@@ -79,7 +79,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   private var inbound = CircularBuffer<ByteBuffer>()
   private var hasInputEnded = false
   private var hasToldInputEnded = false
-  /// Why the stream is over, to be told after what came before.
+  /// Why the stream has ended, reported after the bytes before it.
   private var failure: (any Error)?
 
   private var isOutputClosed = false
@@ -87,7 +87,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   private var writtenBytes = 0
   private var unwritten = CircularBuffer<(end: Int, promise: EventLoopPromise<Void>)>()
 
-  /// - Parameter remoteAddress: whom the stream leads to, for handlers that ask.
+  /// - Parameter remoteAddress: the address of the remote end, for handlers that ask.
   package init(
     on eventLoop: any EventLoop, carrier: any StreamCarrier, parent: (any Channel)? = nil,
     remoteAddress: SocketAddress? = nil
@@ -100,30 +100,30 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     _ = pipeline
   }
 
-  /// Bytes that should be written now, if there are as many. On the event loop.
+  /// The number of bytes that should be written now, if available. On the event loop.
   package var room: Int {
     let room = carrier?.room ?? 0
     if room == 0 { writable.store(false, ordering: .relaxed) }
     return room
   }
 
-  /// What the line underneath does; `nil` where there is none, and once the stream is over. On the event loop.
+  /// The statistics of the line underneath; `nil` if there is none, and after the end of the stream. On the event loop.
   package var lineStatistics: LineStatistics? { carrier?.lineStatistics }
 
-  /// Of the line underneath, for which the stream waits. On the event loop.
+  /// The interruption of the line underneath, which the stream waits for. On the event loop.
   package var interruption: LineInterruption? { carrier?.interruption }
 
-  /// When the other end began to send what was read last, where a line underneath knows. On the event loop.
+  /// When the remote end began to send the bytes read last, if the line underneath measures it. On the event loop.
   package var arrivalBegan: NIODeadline? { carrier?.arrivalBegan }
 
-  /// Asks for ``StreamEvent/passed(_:)`` once these bytes have arrived at the other end, where a line underneath knows. On the event
+  /// Requests ``StreamEvent/passed(_:)`` when these bytes have arrived at the remote end, if the line underneath measures it. On the event
   /// loop.
-  /// - Parameter bytes: of what was written, counted from the first, and already written.
+  /// - Parameter bytes: a range of the bytes written so far, counted from the first.
   package func follow(_ bytes: Range<UInt64>) {
     carrier?.follow(bytes)
   }
 
-  /// Ends the stream now. What was written and has not left does not leave any more. On the event loop.
+  /// Ends the stream now, and drops written bytes that have not been sent. On the event loop.
   package func abandon() {
     guard !isClosing else { return }
     isClosing = true
@@ -165,7 +165,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     passOn()
   }
 
-  /// More has left, or the line is ready for more: completes writes and tells the pipeline.
+  /// Completes writes and notifies the pipeline, after more has been sent or the line is ready for more.
   package func drained() {
     guard let carrier else { return }
     let left = writtenBytes - carrier.backlog
@@ -173,19 +173,18 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     setWritable(carrier.room > 0)
   }
 
-  /// The stream is over; `error` where it did not end in good order.
+  /// Ends the stream; with `error` unless it ended normally.
   package func ended(_ error: (any Error)?) {
     guard carrier != nil else { return }
     carrier = nil
     writable.store(false, ordering: .relaxed)
     while let write = unwritten.popFirst() { write.promise.fail(error ?? ChannelError.ioOnClosedChannel) }
-    // As with a socket, what came before a good end can still be read.
+    // As with a socket, bytes before a normal end can still be read.
     if error == nil, isActive, !isClosing, hasInputEnded, !hasToldInputEnded { return }
     shut(error)
   }
 
-  /// The same for an end that is told only to an owner who has read what came before it: the stream is over, but its
-  /// error is no reason to lose what it has brought.
+  /// Ends the stream with an error that is reported only after all bytes before it were read.
   package func endedOnceRead(_ error: any Error) {
     guard carrier != nil, isActive, !isClosing, !hasToldInputEnded else { return ended(error) }
     failure = error
@@ -198,7 +197,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     let wasActive = isActive
     if wasActive, let error, !isClosing { pipeline.fireErrorCaught(error) }
     guard phase.exchange(Phase.closed, ordering: .relaxed) != Phase.closed else { return }
-    // Handlers may close, and carriers end, in the middle of a read.
+    // Handlers may close, and carriers may end, in the middle of a read.
     eventLoop.assumeIsolated().execute {
       if wasActive { self.pipeline.fireChannelInactive() }
       self.pipeline.fireChannelUnregistered()
@@ -270,7 +269,7 @@ extension StreamChannel {
     func getOption<Option: ChannelOption>(_ option: Option) throws -> Option.Value { try channel.get(option) }
   }
 
-  /// Options of sockets mean nothing here and are accepted, so that owners need not care what they have.
+  /// Options of sockets have no effect here and are accepted, so that owners need not distinguish channels.
   private func set<Option: ChannelOption>(_ option: Option, _ value: Option.Value) {
     switch option {
     case is ChannelOptions.Types.AutoReadOption:
@@ -342,7 +341,7 @@ extension StreamChannel: ChannelCore {
   package func read0() {
     guard isActive, !isReadWanted else { return }
     isReadWanted = true
-    // Not from within a read: a handler that reads in its read would otherwise nest as deep as there are bytes.
+    // Not within a read: a handler that reads in its read would otherwise recurse for each delivery.
     if !inbound.isEmpty || hasInputEnded { eventLoop.assumeIsolated().execute { self.passOn() } }
   }
 
@@ -351,7 +350,7 @@ extension StreamChannel: ChannelCore {
       if phase.load(ordering: .relaxed) == Phase.closed {
         promise?.fail(ChannelError.alreadyClosed)
       } else {
-        // It was over already, and only had not been read to its end.
+        // The stream had ended already, but was not read to its end.
         if let promise { closePromise.futureResult.cascade(to: promise) }
         shut(nil)
       }

@@ -1,10 +1,10 @@
 import Glibc
 package import NIOCore
 
-/// The kernel asks (RFC 9293 §3.8.4) whether the other machine, and the program there, still has the connection, so that a stream which
-/// is silent by its nature, and a tunnel, do not outlive it for more than two minutes. The system's default is two hours.
+/// TCP keep-alive probes (RFC 9293 §3.8.4). They detect within two minutes that the other machine or its program no longer has the
+/// connection, for tunnels and streams that are silent by design. The system's default is two hours.
 ///
-/// Links send PINGs more often than that, which is why nothing is added to them.
+/// Links send PINGs more often than that, so they do not use it.
 package enum TCPKeepAlive {
   package static let options:
     [(option: ChannelOptions.Types.SocketOption, value: ChannelOptions.Types.SocketOption.Value)] = [

@@ -3,34 +3,34 @@ public import NIOCore
 
 /// Opens or accepts byte streams of one kind and hands each over as a NIO channel.
 ///
-/// A transport knows nothing of HTTP. Who dials is independent of who serves: both calls exist on every transport,
-/// and one that cannot do one of them throws. docs/writing-a-transport.md tells how to write one;
-/// `TransportCompatibility` in BywayTesting is the test that each must pass.
+/// A transport knows nothing of HTTP. Either end may dial, whichever of them serves: every transport has both calls, and one that cannot do
+/// one of them throws. docs/writing-a-transport.md tells how to write one; `TransportCompatibility` in BywayTesting is the test that each
+/// must pass.
 ///
 /// The channel handed over:
-/// - carries `ByteBuffer`s in both directions, as they are, in order;
+/// - carries `ByteBuffer`s in both directions, unchanged and in order;
 /// - is active, allows the remote end to half-close (`ChannelOptions.allowRemoteHalfClosure`), and does not read yet:
-///   `ChannelOptions.autoRead` is off until its new owner has put its handlers in and turns it on;
-/// - belongs to its new owner, who closes it. `close(mode: .output)` ends the sending direction only.
+///   `ChannelOptions.autoRead` is off until its new owner has added its handlers and turns it on;
+/// - belongs to its new owner, which closes it. `close(mode: .output)` ends the sending direction only.
 ///
-/// A `Sendable` value; its calls may be made from any thread and run concurrently.
+/// A `Sendable` value; its functions may be called from any thread, also concurrently.
 public protocol Transport: Sendable {
-  /// In lower case: `unix`.
+  /// The scheme of its addresses, in lower case: `unix`.
   var scheme: String { get }
 
-  /// The options that an address of this scheme may carry, besides `http`, `line` and `open`, which every link has.
+  /// The options of an address of this scheme, in addition to `http`, `line` and `open`, which every link has.
   var options: [LinkOption] { get }
 
-  /// Judges an address without touching the outside world.
+  /// Checks an address without any access to the system.
   /// - Throws: ``BywayError`` with code `invalidAddress`.
   func check(_ address: LinkAddress) throws
 
-  /// Judges what an address is to be used for, and reads the files that it names, as opening it would. Opens and changes nothing.
+  /// Checks an address for its use, and reads the files that it names, as opening it would. Opens and changes nothing.
   /// - Throws: ``BywayError`` with code `invalidAddress`; for a file `unreadableFile` or `uncreatableFile`.
   func check(_ address: LinkAddress, for opening: Link.Opening) throws
 
   /// Opens a stream. Must end by the context's deadline.
-  /// - Returns: a channel as the contract above describes it, on a loop of the context's group.
+  /// - Returns: a channel as described above, on a loop of the context's group.
   /// - Throws: ``BywayError`` with code `linkUnavailable`, whose message says what to try.
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel
 
@@ -39,77 +39,77 @@ public protocol Transport: Sendable {
   /// - Throws: ``BywayError`` with code `linkUnavailable`.
   func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener
 
-  /// Who can reach a listener at that address. A proxy asks more of those who come from anywhere.
+  /// Returns which clients can reach a listener at that address. A proxy applies more checks if any client can.
   func audience(of address: LinkAddress) -> Audience
 
-  /// Whether a network lies between the ends. Then many ends may lose one far end in the same moment, and should not all dial at
-  /// once; and what stays silent for long may be forgotten by a router on the way.
+  /// Whether a network lies between the ends. Then many ends may lose one remote end at once, and should not all dial at the same time. A
+  /// router on the way may also forget a connection that is silent for long.
   var crossesNetwork: Bool { get }
 
-  /// The names in the certificate that the far end of an accepted channel has shown and this end has verified; `nil` where it has shown
-  /// none. Called on the channel's event loop.
+  /// Returns the names in the verified certificate of an accepted channel's remote end; `nil` if it has shown none. Called on the channel's
+  /// event loop.
   func certifiedNames(of channel: any Channel) -> [String]?
 
-  /// The certificate, in DER, that the far end of an accepted channel has shown and this end has verified; `nil` where it has shown none.
-  /// Called on the channel's event loop.
+  /// Returns the verified certificate, in DER, of an accepted channel's remote end; `nil` if it has shown none. Called on the channel's
+  /// event loop.
   func certificate(of channel: any Channel) -> [UInt8]?
 
-  /// Whether what listens at that address is protected from whoever is on the way.
+  /// Whether a listener at that address is protected from eavesdroppers.
   func isEncrypted(_ address: LinkAddress) -> Bool
 
-  /// Where the medium is a line that damages or interrupts what it carries: what the line layer must know of it. Channels
-  /// of such a transport may close when a cable is pulled, and the transport is then asked for the next one, for as long
-  /// as the session over it can be resumed; half-closing means nothing there.
+  /// Returns the properties for the line layer, if the medium is a line that damages or interrupts its bytes. Channels of such a transport
+  /// may close when a cable is pulled. The transport is then asked for the next one, for as long as the session over it can be resumed.
+  /// Half-closing has no meaning there.
   func line(for address: LinkAddress) throws -> LineProperties?
 }
 
-/// Who can reach a listener.
+/// Which clients can reach a listener.
 public enum Audience: Sendable, Hashable {
-  /// Nobody can tell: another machine perhaps, and the web pages in a browser.
+  /// Unknown clients: perhaps on other machines, and web pages in a browser.
   case anyone
-  /// Those who have proved who they are, with a certificate for example; a browser may do that for any page.
+  /// Clients that have proved their identity, for example with a certificate; a browser may do that for any page.
   case known
-  /// Programs that may open a file. No web page makes a browser do that.
+  /// Programs that may open a file. A web page cannot make a browser do that.
   case programs
 }
 
 extension Transport {
-  /// The address says it all.
+  /// Checks nothing more than the address.
   public func check(_ address: LinkAddress, for opening: Link.Opening) throws {}
 
-  /// A medium of its own, or within one machine.
+  /// `false`: a medium of its own, or within one machine.
   public var crossesNetwork: Bool { false }
 
-  /// The safe assumption.
+  /// `.anyone`, the safe assumption.
   public func audience(of address: LinkAddress) -> Audience { .anyone }
 
-  /// Nobody shows any.
+  /// `nil`: no certificates.
   public func certifiedNames(of channel: any Channel) -> [String]? { nil }
 
-  /// Nobody shows any.
+  /// `nil`: no certificates.
   public func certificate(of channel: any Channel) -> [UInt8]? { nil }
 
-  /// The safe assumption.
+  /// `false`, the safe assumption.
   public func isEncrypted(_ address: LinkAddress) -> Bool { false }
 
-  /// A reliable stream.
+  /// `nil`: a reliable stream.
   public func line(for address: LinkAddress) throws -> LineProperties? { nil }
 }
 
 /// An option of a link address, for checks and for help.
 public struct LinkOption: Sendable, Hashable {
-  /// As it is written in an address: `mode`.
+  /// The name as written in an address: `mode`.
   public var name: String
-  /// Half a sentence: "permission bits of the socket file, in octal".
+  /// A phrase: "permission bits of the socket file, in octal".
   public var help: String
 
-  /// An option and its help.
+  /// Creates an option with its help.
   public init(_ name: String, _ help: String) {
     self.name = name
     self.help = help
   }
 
-  /// Options of every link, read by the core.
+  /// The options of every link, read by the core.
   package static let common: [LinkOption] = [
     LinkOption("http", "2 if a gateway is at the far end (the default), 1.1 if it is an ordinary HTTP/1.1 server"),
     LinkOption("line", "baud rate of a serial line at the end of the stream, behind a terminal server for example"),
@@ -119,25 +119,25 @@ public struct LinkOption: Sendable, Hashable {
   ]
 }
 
-/// What a transport may use while it opens a stream.
+/// The context of a call that opens a stream.
 public struct LinkContext: Sendable {
-  /// Where the channel, or a listener's channels, must live. An `EventLoop` is a group of one.
+  /// The group for the channel, or for a listener's channels. An `EventLoop` is a group of one.
   public var group: any EventLoopGroup
-  /// Takes what happens on the way to a stream, and nothing of what the stream carries.
+  /// Logs events on the way to a stream, and nothing of its content.
   public var logger: Logger
-  /// When `connect` must have ended.
+  /// The time limit for `connect`.
   public var deadline: NIODeadline
-  /// How many connections a listener may accept; whose medium keeps those that wait should leave them there.
+  /// The maximum of connections of a listener. Further ones should wait in the medium, if it can hold them.
   public var connections: ConnectionLimit
-  /// Who should be at the far end of what `connect` opens, for messages.
+  /// The expected remote end for `connect`, for messages.
   package var peer = LinkPeer.gateway
 
-  /// The context of one call.
+  /// Creates the context of one call.
   /// - Parameters:
-  ///   - group: where the channel, or a listener's channels, must live.
-  ///   - logger: for what happens on the way.
-  ///   - deadline: when `connect` must have ended.
-  ///   - connections: how many a listener may accept.
+  ///   - group: the group for the channel, or for a listener's channels.
+  ///   - logger: logs events on the way.
+  ///   - deadline: the time limit for `connect`.
+  ///   - connections: the maximum of connections of a listener.
   public init(
     group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
     connections: ConnectionLimit = ConnectionLimit(.max)
@@ -149,13 +149,13 @@ public struct LinkContext: Sendable {
   }
 }
 
-/// Who should be at the far end of a link, from the end that dials.
+/// The expected remote end of a link, as seen from the end that dials.
 package enum LinkPeer: Sendable, Hashable {
   case gateway
-  /// Where it is the gateway that dials.
+  /// Where the gateway dials.
   case client
 
-  /// What to start there.
+  /// The command to start there.
   package var name: String {
     switch self {
     case .gateway: "\"byway gateway\""
@@ -166,30 +166,30 @@ package enum LinkPeer: Sendable, Hashable {
 
 /// A place where streams are accepted.
 public protocol Listener: Sendable {
-  /// The address as bound: a port of 0 is replaced by the one that was given.
+  /// The bound address: a port of 0 is replaced by the assigned one.
   var address: LinkAddress { get }
 
-  /// The accepted channels, as ``Transport`` describes them. Iterated once. It ends after ``close()``, or when the
-  /// transport has no more to give (`stdio:` has one); it throws where accepting cannot go on.
+  /// The accepted channels, as ``Transport`` describes them. Iterated once. The sequence ends after ``close()``, or when the transport has
+  /// no more channels (`stdio:` has one); it throws if accepting cannot continue.
   var channels: AsyncThrowingStream<any Channel, any Error> { get }
 
-  /// Why nobody can come now, for people: there is no such device, for example. `nil` where nothing is known to be in the way. Any
+  /// Why the listener cannot be reached now, as text for users: for example, the device does not exist. `nil` if no reason is known. Any
   /// thread.
   var obstacle: String? { get }
 
-  /// Reads anew the files that its address names, certificates for example. Others have none.
-  /// - Returns: makes them count, for who comes from then on; until it is called, those read before stay in use.
-  /// - Throws: ``BywayError`` where they cannot be used.
+  /// Reads the files of its address again, for example certificates. Other listeners do nothing.
+  /// - Returns: puts the new files into effect for later connections; until it is called, the old ones stay in use.
+  /// - Throws: ``BywayError`` if they cannot be used.
   func reread() async throws -> @Sendable () -> Void
 
-  /// Stops accepting and removes what was made, a socket file for example. Accepted channels live on.
+  /// Stops accepting and removes what was created, for example a socket file. Accepted channels stay open.
   func close() async
 }
 
 extension Listener {
-  /// Nothing.
+  /// `nil`: no reason is known.
   public var obstacle: String? { nil }
 
-  /// Nothing to read.
+  /// Has no files to read.
   public func reread() async throws -> @Sendable () -> Void { {} }
 }

@@ -1,31 +1,31 @@
 import Primitives
 
-/// The transports that a program knows, by scheme. Filled at the composition root.
+/// The transports of a program, by scheme. Filled at the composition root.
 ///
 /// An immutable value, safe on any thread.
 public struct TransportRegistry: Sendable {
   private let transports: [String: any Transport]
 
-  /// Where two transports claim a scheme, the later one has it.
+  /// If two transports have the same scheme, the later one is used.
   public init(_ transports: [any Transport]) {
     self.transports = Dictionary(transports.map { ($0.scheme, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// Known schemes, sorted.
+  /// The known schemes, sorted.
   package var schemes: [String] { transports.keys.sorted() }
 
   func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
 
   var listings: [any PortListing] { schemes.compactMap { transports[$0] as? any PortListing } }
 
-  /// Reads an address and finds its transport.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, `unknownScheme` or `unknownOption`; the latter two name what is
-  ///   known, and the nearest of it.
+  /// Parses an address and finds its transport.
+  /// - Throws: ``BywayError`` with code `invalidAddress`, `unknownScheme` or `unknownOption`; the latter two list the known ones, or
+  ///   suggest the most similar.
   public func link(_ text: String) throws -> Link {
     try link(LinkAddress(text))
   }
 
-  /// Finds the transport of an address, and lets it judge the address.
+  /// Finds the transport of an address, and lets it check the address.
   /// - Throws: ``BywayError``, as for a text.
   public func link(_ address: LinkAddress) throws -> Link {
     guard let transport = transports[address.scheme] else {
@@ -70,17 +70,17 @@ public struct TransportRegistry: Sendable {
   }
 }
 
-/// An address with the transport that serves it, as ``TransportRegistry/link(_:)-(String)`` finds it.
+/// An address with its transport, as found by ``TransportRegistry/link(_:)-(String)``.
 public struct Link: Sendable {
-  /// What is spoken on the stream.
+  /// The protocol on the stream.
   public enum Framing: String, Sendable {
-    /// HTTP/2 with prior knowledge (RFC 9113 §3.3), as a gateway speaks it.
+    /// HTTP/2 with prior knowledge (RFC 9113 §3.3), as spoken by a gateway.
     case http2 = "2"
-    /// HTTP/1.1: an ordinary server is at the far end, and each request at a time needs a stream of its own.
+    /// HTTP/1.1: the remote end is an ordinary server, and each concurrent request needs a stream of its own.
     case http1 = "1.1"
   }
 
-  /// What this end does to open the link; the other end does the other.
+  /// How this end opens the link; the other end does the opposite.
   public enum Opening: String, Sendable {
     /// It asks the transport to connect.
     case dial
@@ -88,19 +88,19 @@ public struct Link: Sendable {
     case listen
   }
 
-  /// As it was written.
+  /// The address as written.
   public let address: LinkAddress
-  /// What opens it; over a line, with the line layer inside.
+  /// The transport that opens it; for a line, including the line layer.
   public let transport: any Transport
-  /// HTTP/2, if the address does not say `http=1.1`.
+  /// HTTP/2, unless the address has `http=1.1`.
   public let framing: Framing
-  /// `nil`: as this end's role has it. A gateway listens, everyone else dials.
+  /// `nil`: the default of this end's role. A gateway listens, all others dial.
   public let opening: Opening?
 
-  /// What opens the medium itself, without the line layer over it.
+  /// The transport of the medium itself, without the line layer.
   package var medium: any Transport { (transport as? LineTransport)?.base ?? transport }
 
-  /// The same link over another transport of its scheme.
+  /// Returns the same link over another transport of its scheme.
   package func replacing(medium: any Transport) -> Link {
     let transport = line.map { LineTransport(base: medium, properties: $0) as any Transport } ?? medium
     return Link(address: address, transport: transport, framing: framing, opening: opening)

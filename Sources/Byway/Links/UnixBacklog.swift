@@ -1,8 +1,8 @@
 import Glibc
 package import NIOCore
 
-/// A Unix socket whose backlog is full refuses a connection at once (EAGAIN, connect(2)), where TCP would let the client wait.
-/// Here the client waits as well.
+/// Makes clients wait for a Unix socket. One with a full backlog refuses a connection at once (EAGAIN, connect(2)), where TCP would let the
+/// client wait.
 package enum UnixBacklog {
   private static let pause = TimeAmount.milliseconds(5)
 

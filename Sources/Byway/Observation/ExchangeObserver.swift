@@ -1,34 +1,34 @@
-/// Is told of every exchange that is served, whoever answers it: for metrics, an access log, or a test.
+/// An observer of every served exchange, whether this hop or another one responds: for metrics, an access log, or a test.
 ///
-/// What it is told is all that metrics and logs are made of. Every call comes on the event loop of the exchange's client, so that
-/// it must not block, and calls of several loops may come at once.
+/// Metrics and logs are made from these calls alone. Every call comes on the event loop of the exchange's client, so it must not block;
+/// calls from several loops may be concurrent.
 public protocol ExchangeObserver: Sendable {
-  /// A request without an id is to get one, as logs want it; every hop then carries it along, some 50 bytes.
+  /// Whether a request without an id gets one, for logs; every hop then passes it on, some 50 bytes.
   var wantsID: Bool { get }
 
-  /// A request's head has come.
+  /// A request's head has arrived.
   func exchangeBegan(_ exchange: ExchangeRecord)
 
-  /// Its request has left for the first time, on a link or to an origin.
+  /// The request was sent for the first time, on a link or to an origin.
   func exchangeSent(_ exchange: ExchangeRecord)
 
-  /// As many bytes of its two bodies have come since the last call, or since it began.
+  /// That many bytes of both bodies have arrived since the last call, or since the beginning.
   func exchangeMoved(requestBytes: Int, responseBytes: Int)
 
-  /// The response is whole, or nothing more comes of it. The last call of an exchange.
+  /// The response has ended, completely or not. The last call for an exchange.
   func exchangeEnded(_ exchange: ExchangeRecord)
 }
 
 extension ExchangeObserver {
-  /// An id is noted where the request has one.
+  /// `false`: an id is recorded only if the request has one.
   public var wantsID: Bool { false }
 
-  /// Nothing is done about it.
+  /// Does nothing.
   public func exchangeBegan(_ exchange: ExchangeRecord) {}
 
-  /// Nothing is done about it.
+  /// Does nothing.
   public func exchangeSent(_ exchange: ExchangeRecord) {}
 
-  /// Nothing is done about it.
+  /// Does nothing.
   public func exchangeMoved(requestBytes: Int, responseBytes: Int) {}
 }

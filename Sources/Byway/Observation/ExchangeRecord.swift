@@ -1,17 +1,17 @@
 package import HTTPWire
 public import NIOCore
 
-/// What is known of an exchange so far, at the hop that serves it.
+/// The current state of an exchange, at the hop that serves it.
 public struct ExchangeRecord: Sendable {
-  /// What this hop is to the exchange.
+  /// The role of this hop in the exchange.
   public enum Role: Sendable, Hashable {
     /// It serves the exchange to a client.
     case server
-    /// It asks, for the program that it is part of: ``BywayClient``.
+    /// It sends the exchange for its own program: ``BywayClient``.
     case client
   }
 
-  /// In which version of HTTP the client has asked.
+  /// The HTTP version of the client's request.
   public enum Version: String, Sendable, Hashable {
     /// HTTP/1.0.
     case http1_0 = "1.0"
@@ -21,83 +21,83 @@ public struct ExchangeRecord: Sendable {
     case http2 = "2"
   }
 
-  /// Whose doing a failure was.
+  /// The party that caused a failure.
   public enum Party: String, Sendable, Hashable {
-    /// It went away, or asked for what it cannot have.
+    /// The client disconnected, or its request was not acceptable.
     case client
     /// The link was down, or was lost.
     case link
-    /// It did not answer, or not well.
+    /// The origin did not respond, or responded incorrectly.
     case origin
     /// This hop itself.
     case here
   }
 
-  /// Why there was no response, or no end of it.
+  /// Why there was no response, or no complete one.
   public struct Failure: Sendable, Hashable {
-    /// What kind of failure it was.
+    /// The kind of failure.
     public let code: BywayError.Code
-    /// Whose doing it was.
+    /// The party that caused it.
     public let party: Party
   }
 
-  /// When an exchange was on the wire of a serial line: by what each end has acknowledged, and the line's rate and round trip. All are `nil`
-  /// on other links.
+  /// The times of an exchange on the wire of a serial line. They are computed from the acknowledgements of both ends, and the line's rate
+  /// and round trip. All are `nil` on other links.
   public struct Wire: Sendable, Hashable {
-    /// The request's first byte began to leave: until then others' were before it.
+    /// The request's first byte began to leave, after those of other exchanges.
     public internal(set) var left: NIODeadline?
-    /// All of the request was at the far end.
+    /// The whole request had arrived at the remote end.
     public internal(set) var arrived: NIODeadline?
-    /// The far end began to send the response.
+    /// The remote end began to send the response.
     public internal(set) var replied: NIODeadline?
   }
 
-  /// Which end of the exchange is here.
+  /// The role of this hop.
   public let role: Role
-  /// The address at which the client came in; empty where it is this program itself.
+  /// The address on which the client connected; empty if this program itself is the client.
   public let listener: String
-  /// In which version of HTTP it has asked.
+  /// The HTTP version of its request.
   public let version: Version
-  /// The request's head, as it is forwarded; empty where what came was none.
+  /// The request's head, as it is forwarded; empty if the input was not a request.
   package let head: FieldSection
-  /// Made of the head once, because whoever counts asks for it at every turn.
+  /// Computed once from the head, because counters ask for it often.
   package let kind: RequestKind
-  /// By which the hops of an exchange name it in their logs; `nil` where what came was no request, or has none and nobody wants it.
+  /// The id of the exchange in the logs of its hops; `nil` if the input was not a request, or if it has no id and no observer wants one.
   public let trace: TraceID?
 
-  /// Who has sent it; `nil` where nobody asks, or it is not known.
+  /// The user that sent it; `nil` if users are not identified, or it is not known.
   public internal(set) var user: String?
 
-  /// When the request's head had come. The phases that follow have not been reached while they are `nil`.
+  /// When the request's head had arrived. The later times are `nil` until their phase is reached.
   public let begun: NIODeadline
-  /// When the request left on a connection, after it had waited for that; the latest time, where it was sent again.
+  /// When the request was sent on a connection, after waiting for one; the latest time if it was sent again.
   public internal(set) var sent: NIODeadline?
-  /// When the request was whole.
+  /// When the request was complete.
   public internal(set) var requestEnded: NIODeadline?
-  /// When the response's head came.
+  /// When the response's head arrived.
   public internal(set) var answered: NIODeadline?
-  /// When the response was whole, or failed. The rest of it may not have reached its client yet.
+  /// When the response was complete, or failed. Its last bytes may not have reached the client yet.
   public internal(set) var ended: NIODeadline?
 
-  /// When it was on the wire of a serial line, as far as that is known.
+  /// The times on the wire of a serial line, as far as they are known.
   public internal(set) var wire = Wire()
 
   /// How often the request was sent.
   public internal(set) var attempts = 0
-  /// Where it was sent: an origin, or a link. `nil` where nobody was asked.
+  /// The target that it was sent to: an origin, or a link. `nil` if it was not sent.
   public internal(set) var upstream: String?
-  /// ``upstream`` is a place that the client has named, and not one of the configuration.
+  /// Whether ``upstream`` was chosen by the client, and not by the configuration.
   public internal(set) var isClientsChoice = false
 
-  /// Of the response that the client got, whoever made it; `nil` where it got none.
+  /// The status of the response that the client got, from any hop; `nil` if it got none.
   public internal(set) var status: Int?
-  /// `nil` where nothing has failed.
+  /// `nil` without a failure.
   public internal(set) var failure: Failure?
-  /// Bytes of the request's body that have come.
+  /// Bytes of the request's body that have arrived.
   public internal(set) var requestBytes = 0
-  /// Bytes of the response's body that were given to the client's connection.
+  /// Bytes of the response's body that were passed to the client's connection.
   public internal(set) var responseBytes = 0
-  /// Bytes of the response's body as they came from the far end: fewer where they came compressed, none from a cache.
+  /// Bytes of the response's body as received from the remote end: fewer if they were compressed, none from a cache.
   public internal(set) var carriedBytes = 0
 
   init(
@@ -112,22 +112,22 @@ public struct ExchangeRecord: Sendable {
     kind = RequestKind(head)
   }
 
-  /// Stands in the place of one for a moment.
+  /// A placeholder while the record is moved out.
   static let nothing = ExchangeRecord(
     listener: "", version: .http1_1, head: FieldSection(), trace: nil, begun: .uptimeNanoseconds(0))
 
-  /// The request's method; `nil` where what came was no request.
+  /// The request's method; `nil` if the input was not a request.
   public var method: String? { head.value(of: .method) }
   /// `http` or `https`.
   public var scheme: String? { head.value(of: .scheme) }
-  /// The host that the request is for, and its port.
+  /// The host and port that the request is for.
   public var authority: String? { head.value(of: .authority) }
-  /// With the query, which may be a secret.
+  /// The path with its query, which may be a secret.
   public var path: String? { head.value(of: .path) }
 }
 
 extension ExchangeRecord.Failure {
-  /// Where nothing but the error tells.
+  /// Creates a failure whose party follows from the error alone.
   init(_ code: BywayError.Code) {
     self.code = code
     party =

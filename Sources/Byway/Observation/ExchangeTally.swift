@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Counts the exchanges that are served, and looks at none of them: for who wants to know no more, which costs next to nothing.
-/// Safe on any thread.
+/// A counter of served exchanges without their details, at almost no cost. Safe on any thread.
 package final class ExchangeTally: Sendable {
   private let begun = Atomic(0)
   private let done = Atomic(0)
@@ -13,7 +12,7 @@ package final class ExchangeTally: Sendable {
     begun.add(1, ordering: .relaxed)
   }
 
-  /// - Parameter failure: `nil` where the response is whole.
+  /// - Parameter failure: `nil` if the response is complete.
   func ended(_ failure: BywayError.Code?) {
     if let failure {
       failures.withLock { $0[failure, default: 0] += 1 }
@@ -23,7 +22,7 @@ package final class ExchangeTally: Sendable {
   }
 
   package var doneCount: Int { done.load(ordering: .relaxed) }
-  /// By the kind of failure.
+  /// The numbers of failures by code.
   package var failedCounts: [BywayError.Code: Int] { failures.withLock(\.self) }
   package var runningCount: Int {
     max(0, begun.load(ordering: .relaxed) - doneCount - failedCounts.values.reduce(0, +))

@@ -1,17 +1,17 @@
 package import HTTPWire
 package import NIOCore
 
-/// Looks closely at one exchange while it runs: fields at both sides of this hop, and every byte of the bodies.
+/// A detailed observer of one exchange while it runs: gets the fields on both sides of this hop, and all bytes of the bodies.
 ///
-/// Every call comes on the exchange's event loop, so that it must not block. A record is what is known by then.
+/// Every call comes on the exchange's event loop, so it must not block. A record is the state at the time of the call.
 package protocol ExchangeWitness: AnyObject {
-  /// The request leaves with these fields, perhaps once more.
+  /// The request is sent with these fields, possibly again.
   func sent(_ fields: FieldSection, _ record: ExchangeRecord)
-  /// More is known of when it was on the wire.
+  /// New times on the wire are known.
   func passed(_ record: ExchangeRecord)
   func requestBody(_ bytes: ByteBuffer)
   func requestEnded(_ record: ExchangeRecord)
-  /// The far end's response has these fields.
+  /// The remote end's response has these fields.
   func answered(_ fields: FieldSection, _ record: ExchangeRecord)
   /// The client gets these fields.
   func responseBegan(_ fields: FieldSection, _ record: ExchangeRecord)
@@ -23,8 +23,8 @@ package protocol ExchangeWitness: AnyObject {
   func ended(_ record: ExchangeRecord)
 }
 
-/// An observer that looks closely.
+/// An observer that can follow single exchanges in detail.
 package protocol ExchangeWatching: ExchangeObserver {
-  /// - Returns: who looks on while it runs; `nil`: nobody.
+  /// - Returns: the detailed observer of the exchange; `nil`: none.
   func witness(of exchange: ExchangeRecord) -> (any ExchangeWitness)?
 }

@@ -1,46 +1,46 @@
 import LineLayer
 public import NIOCore
 
-/// How the link to a device is: ``BywayClient/links()``, ``BywayClient/linkChanges(lookingEvery:)``, and the same of a `Proxy`.
+/// The state of the link to a device: ``BywayClient/links()``, ``BywayClient/linkChanges(lookingEvery:)``, and the same of a `Proxy`.
 ///
-/// A value that was true when it was made.
+/// A snapshot.
 public struct LinkReport: Sendable, Hashable {
   /// `nil`: the default device.
   public let device: DeviceName?
-  /// Its addresses without their options, the better one first.
+  /// Its addresses without their options, the best one first.
   public let addresses: [String]
-  /// Whether a request would be carried now.
+  /// The state of the link.
   public let state: LinkState
   /// Why it is interrupted or down.
   public let reason: String?
   /// Exchanges that wait for a connection.
   public let waiting: Int
-  /// `nil` where it has no line of its own, or none now.
+  /// `nil` if it has no line of its own, or is not open.
   public let line: Line?
 
-  /// What a serial line has done since it was opened. Counters only grow; bytes are those on the wire.
+  /// The counters of a serial line since it was opened. They only grow; bytes are those on the wire.
   public struct Line: Sendable, Hashable {
-    /// All that this end has put on the wire, repetitions too.
+    /// All bytes that this end has sent, including repetitions.
     public let sentBytes: UInt64
-    /// All that has come from the wire, damaged and foreign bytes too.
+    /// All bytes received, including damaged and foreign ones.
     public let receivedBytes: UInt64
-    /// Frames that this end has put on the wire.
+    /// Frames that this end has sent.
     public let sentFrames: UInt64
-    /// Of those, sent again.
+    /// Frames among them that were sent again.
     public let repeatedFrames: UInt64
-    /// Frames that arrived whole, or could be corrected.
+    /// Frames that arrived intact, or could be corrected.
     public let receivedFrames: UInt64
     /// Runs of bytes that were not a frame.
     public let damagedFrames: UInt64
-    /// Bytes that arrived wrong and were put right.
+    /// Bytes that arrived wrong and were corrected.
     public let correctedBytes: UInt64
-    /// Bytes of somebody else: a boot log, noise.
+    /// Bytes from other sources: a boot log, noise.
     public let foreignBytes: UInt64
-    /// How often a session has gone on after its line had been lost.
+    /// How often a session was resumed after its line was lost.
     public let resumes: UInt64
     /// Without the time on the wire; `nil` until measured.
     public let roundTrip: TimeAmount?
-    /// That the line seems to carry; `nil` where it is not paced.
+    /// The estimated rate of the line; `nil` if it is not paced.
     public let bytesPerSecond: Int?
   }
 }
@@ -72,9 +72,9 @@ extension LinkReport.Line {
   }
 }
 
-/// The links of a client or a proxy, at first and whenever they have changed: ``BywayClient/linkChanges(lookingEvery:)``.
+/// The links of a client or a proxy, at first and after each change: ``BywayClient/linkChanges(lookingEvery:)``.
 ///
-/// It looks only while somebody waits for the next element, keeps nothing for who is slow, and ends when its reader is cancelled.
+/// It polls only while the next element is awaited, buffers nothing for slow readers, and ends when its reader is cancelled.
 public struct LinkChanges: AsyncSequence, Sendable {
   private let pause: Duration
   private let look: @Sendable () async -> [LinkReport]
@@ -94,7 +94,7 @@ public struct LinkChanges: AsyncSequence, Sendable {
       self.changes = changes
     }
 
-    /// `nil` once the task is cancelled.
+    /// Returns the next change; `nil` after the task is cancelled.
     public mutating func next() async -> [LinkReport]? {
       while !Task.isCancelled {
         if last != nil { try? await Task.sleep(for: changes.pause) }
@@ -111,6 +111,6 @@ public struct LinkChanges: AsyncSequence, Sendable {
 }
 
 extension DeviceTable {
-  /// Any thread.
+  /// Returns the state of all links. Any thread.
   package func linkReports() async -> [LinkReport] { await entries().map(LinkReport.init) }
 }

@@ -2,7 +2,7 @@ package import NIOCore
 import Primitives
 
 extension Int {
-  /// When a moment of the event loops' clock was, by the system's: in seconds since 1970.
+  /// Converts a time of the event loops' clock to the system's: in seconds since 1970.
   package static func secondsSinceEpoch(of moment: NIODeadline) -> Int {
     let elapsed = NIODeadline.now() - moment
     return (WallTime.now() + .nanoseconds(-elapsed.nanoseconds)).seconds

@@ -1,17 +1,17 @@
 import HTTPWire
 import NIOCore
 
-/// Who observes the exchanges of a listener, or of a client.
+/// The observers of the exchanges of a listener, or of a client.
 package struct Observation: Sendable {
   private let observers: [any ExchangeObserver]
   private let watcher: (any ExchangeWatching)?
   private let role: ExchangeRecord.Role
   /// Empty for a client.
   private let listener: String
-  /// `nil` where nobody wants ids.
+  /// `nil` if no observer wants ids.
   private let traces: TraceSource?
 
-  /// `nil` where nobody does: then an exchange costs nothing more.
+  /// Returns `nil` without observers: then exchanges have no extra cost.
   package init?(_ observers: [any ExchangeObserver], listener: String, traces: TraceSource) {
     if observers.isEmpty { return nil }
     self.observers = observers
@@ -21,7 +21,7 @@ package struct Observation: Sendable {
     self.traces = observers.contains(where: \.wantsID) ? traces : nil
   }
 
-  /// Of a client's own exchanges; `nil` where nobody observes them.
+  /// Creates the observation of a client's own exchanges; `nil` without observers.
   init?(ofClient observers: [any ExchangeObserver]) {
     if observers.isEmpty { return nil }
     self.observers = observers
@@ -31,8 +31,8 @@ package struct Observation: Sendable {
     traces = observers.contains(where: \.wantsID) ? TraceSource() : nil
   }
 
-  /// An exchange begins; its request gets an id where it has none and somebody wants it.
-  /// - Parameter isComplete: the request ends with its head.
+  /// Begins the record of an exchange. Its request gets an id if it has none and an observer wants it.
+  /// - Parameter isComplete: whether the request ends with its head.
   func begin(
     _ fields: inout FieldSection, _ version: ExchangeRecord.Version, isComplete: Bool
   ) -> ObservedExchange {
@@ -40,7 +40,7 @@ package struct Observation: Sendable {
     return begin(fields, version, isComplete: isComplete, trace: trace)
   }
 
-  /// What came is not a request.
+  /// Begins the record of input that is not a request.
   func begin(_ version: ExchangeRecord.Version) -> ObservedExchange {
     begin(FieldSection(), version, isComplete: false, trace: nil)
   }

@@ -1,12 +1,12 @@
 package import HTTPWire
 package import NIOCore
 
-/// Writes down what becomes of one exchange, and tells those who observe it.
+/// The recorder of one exchange, which notifies its observers.
 ///
-/// Made where the exchange is served, and travels with its request's head: whoever takes the request on tells here when it left
-/// and when it was answered.
+/// Created where the exchange is served, and passed on with its request's head: the later handlers record here when the request was sent
+/// and answered.
 ///
-/// `@unchecked Sendable`: touched on the event loop of the exchange only.
+/// `@unchecked Sendable`: used on the event loop of the exchange only.
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
   private let witness: (any ExchangeWitness)?
@@ -21,7 +21,7 @@ package final class ObservedExchange: @unchecked Sendable {
     self.observers = observers
   }
 
-  /// The record is moved out and back: a copy of it would count every reference in it, for each observer.
+  /// Moves the record out and back: a copy would retain each of its references, for each observer.
   private func tellObservers(_ tell: (any ExchangeObserver, ExchangeRecord) -> Void) {
     var told = ExchangeRecord.nothing
     swap(&told, &record)
@@ -29,21 +29,21 @@ package final class ObservedExchange: @unchecked Sendable {
     swap(&told, &record)
   }
 
-  // MARK: From the one who takes it on
+  // MARK: For the sender of the request
 
-  /// It is known who has sent it.
+  /// The sender was identified.
   package func identified(as user: UserName) {
     record.user = user.text
   }
 
-  /// It goes to a place that the client has named.
+  /// It goes to a target that the client has chosen.
   package func clientChoosesUpstream() {
     record.isClientsChoice = true
   }
 
-  /// The request leaves with these fields, perhaps for the second time.
+  /// The request is sent with these fields, possibly again.
   package func sent(_ fields: borrowing FieldSection, to upstream: String, at now: NIODeadline) {
-    // What an interceptor asks for afterwards, to have it ready for the next one, is not of this exchange.
+    // Requests of an interceptor after the end of the exchange, for example to refresh a cache, do not belong to it.
     guard record.ended == nil else { return }
     record.sent = now
     record.wire = ExchangeRecord.Wire()
@@ -59,12 +59,12 @@ package final class ObservedExchange: @unchecked Sendable {
     noteWire { $0.left = max(time, $1) }
   }
 
-  /// On a line: all of it was at the far end.
+  /// On a line: all of it was at the remote end.
   package func arrived(at time: NIODeadline) {
     noteWire { $0.arrived = max(time, $0.left ?? $1) }
   }
 
-  /// On a line: the far end began to send the response.
+  /// On a line: the remote end began to send the response.
   package func replied(at time: NIODeadline) {
     noteWire { $0.replied = $0.replied ?? max(time, $0.arrived ?? $1) }
   }
@@ -75,12 +75,12 @@ package final class ObservedExchange: @unchecked Sendable {
     witness?.passed(record)
   }
 
-  /// Bytes of the response's body have come from the far end.
+  /// Bytes of the response's body have arrived from the remote end.
   package func carried(_ count: Int) {
     record.carriedBytes += count
   }
 
-  /// The far end's response has these fields.
+  /// The remote end's response has these fields.
   package func answered(_ fields: borrowing FieldSection) {
     guard record.ended == nil else { return }
     noteAnswer()
@@ -91,7 +91,7 @@ package final class ObservedExchange: @unchecked Sendable {
     if record.answered == nil, record.ended == nil { record.answered = .now() }
   }
 
-  // MARK: From the one who serves it
+  // MARK: For the serving end
 
   func requestBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes

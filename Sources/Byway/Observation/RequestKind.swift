@@ -1,6 +1,6 @@
 package import HTTPWire
 
-/// What kinds of requests are told apart when they are counted: what comes from outside is one of a known list, or `_OTHER`.
+/// The kinds of requests that counters distinguish: any value from outside is one of a fixed list, or `_OTHER`.
 package struct RequestKind: Hashable, Sendable {
   /// RFC 9110 §9 and RFC 5789, as OpenTelemetry lists them.
   package enum Method: String, Sendable {
@@ -18,7 +18,7 @@ package struct RequestKind: Hashable, Sendable {
 
   package enum Scheme: String, Sendable {
     case http, https
-    /// Of a tunnel, or of what is no request.
+    /// The scheme of a tunnel, or of input that is not a request.
     case none = ""
     case other = "_OTHER"
   }
@@ -33,7 +33,7 @@ package struct RequestKind: Hashable, Sendable {
 }
 
 extension RequestKind.Method {
-  /// Length and first byte leave one candidate, compared whole: this is asked of every exchange.
+  /// Length and first byte leave one candidate, compared as a whole: this runs for every exchange.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     switch (bytes.count, bytes.first) {
     case (3, UInt8(ascii: "G")): self = bytes.equals("GET") ? .get : .other

@@ -1,12 +1,12 @@
 import HTTPWire
 
-/// `traceparent` (W3C Trace Context, §3.2): what makes one exchange recognizable at every hop.
+/// `traceparent` (W3C Trace Context, §3.2), the id of one exchange at every hop.
 enum TraceContext {
   /// `00-<32 digits>-<16 digits>-<2 digits>`
   private static let length = 55
 
-  /// Leaves a valid one as it is: this hop has no spans of its own. Where there is none, or one that cannot be read, the request
-  /// gets a new one, and whatever belonged to the old one goes (§2.3).
+  /// Keeps a valid id unchanged, because this hop has no spans of its own. A request without a valid one gets a new one, and the fields of
+  /// the old one are removed (§2.3).
   static func settle(_ fields: inout FieldSection, _ source: TraceSource) -> TraceID {
     if let trace = read(of: fields) { return trace }
     fields.remove(.traceparent)
@@ -19,9 +19,9 @@ enum TraceContext {
     return trace
   }
 
-  /// - Returns: `nil` where there is none that can be read.
+  /// - Returns: `nil` if there is no valid one.
   static func read(of fields: FieldSection) -> TraceID? {
-    // Several are none: each hop could take another (§3.2).
+    // Several count as none: each hop could choose another one (§3.2).
     isRepeated(in: fields) ? nil : fields.withValue(of: .traceparent, read) ?? nil
   }
 
@@ -30,7 +30,7 @@ enum TraceContext {
     return fields.lines.count { $0.field == .traceparent } > 1
   }
 
-  /// - Returns: `nil` where it is not one (§3.2.2).
+  /// - Returns: `nil` if it is invalid (§3.2.2).
   static func read(_ text: UnsafeRawBufferPointer) -> TraceID? {
     guard text.count >= length, text[2] == dash, text[35] == dash, text[52] == dash,
       let version = number(text[0..<2]), version != 0xFF,
@@ -43,7 +43,7 @@ enum TraceContext {
 
   private static let dash = UInt8(ascii: "-")
 
-  /// In lower case, as it has to be.
+  /// Only lower case, as required.
   private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
     var value: UInt64 = 0
     for digit in digits {
@@ -56,7 +56,7 @@ enum TraceContext {
     return value
   }
 
-  /// The flag says that this exchange is recorded, which it is: here (§3.2.2.5).
+  /// Sets the flag for recorded exchanges, because this hop records it (§3.2.2.5).
   private static func write(_ trace: TraceID, parent: UInt64, to text: UnsafeMutableRawBufferPointer) {
     text.copyBytes(from: "00-".utf8)
     trace.write(to: UnsafeMutableRawBufferPointer(rebasing: text[3..<35]))

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Names an exchange in the logs of all hops that it passes (W3C Trace Context, `trace-id`).
+/// The id of an exchange in the logs of all its hops (W3C Trace Context, `trace-id`).
 public struct TraceID: Sendable, Hashable, CustomStringConvertible {
   let high: UInt64
   let low: UInt64
 
-  /// Of its text.
+  /// The length of its text.
   package static let length = 32
 
   /// 32 hexadecimal digits, in lower case.
@@ -16,31 +16,31 @@ public struct TraceID: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The same as bytes; there must be room for them.
+  /// Writes the same as bytes; there must be room for them.
   package func write(to text: UnsafeMutableRawBufferPointer) {
     Self.write(high, to: text, at: 0)
     Self.write(low, to: text, at: 16)
   }
 
-  /// Sixteen digits. Every request needs some, so that they are made eight at a time.
+  /// Writes sixteen digits. Every request needs some, so they are computed eight at a time.
   static func write(_ half: UInt64, to text: UnsafeMutableRawBufferPointer, at place: Int) {
     text.storeBytes(of: digits(UInt32(truncatingIfNeeded: half >> 32)).bigEndian, toByteOffset: place, as: UInt64.self)
     text.storeBytes(of: digits(UInt32(truncatingIfNeeded: half)).bigEndian, toByteOffset: place + 8, as: UInt64.self)
   }
 
-  /// The digit of each half byte in a byte of its own.
+  /// Returns the digit of each half byte in a byte of its own.
   private static func digits(_ value: UInt32) -> UInt64 {
     var spread = UInt64(value)
     spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
     spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
     spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-    // From ten on the sum has a bit above the four.
+    // For digits of ten and more the sum has a bit above the lower four.
     let isLetter = (spread + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return spread + 0x3030_3030_3030_3030 + isLetter * 0x27
   }
 }
 
-/// Makes ids that no other process makes. They are unlike each other, and no secret: who has seen some can guess others.
+/// A source of ids that are unique among processes. They look random but are not secret: later ones can be guessed from earlier ones.
 package final class TraceSource: Sendable {
   private let start: UInt64
   private let count: Atomic<UInt64>
@@ -50,7 +50,7 @@ package final class TraceSource: Sendable {
     count = Atomic(.random(in: .min ... .max))
   }
 
-  /// An id, and that of the hop that makes it; neither is zero.
+  /// Returns an id, and that of this hop; neither is zero.
   func next() -> (trace: TraceID, parent: UInt64) {
     let last = count.wrappingAdd(3 &* Self.step, ordering: .relaxed).newValue
     let id = TraceID(high: number(last &- 2 &* Self.step), low: number(last &- Self.step))
@@ -59,10 +59,10 @@ package final class TraceSource: Sendable {
 
   private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-  /// Never zero.
+  /// Returns a number that is never zero.
   private func number(_ count: UInt64) -> UInt64 {
     var value = count ^ start
-    // The finalizer of SplitMix64: neighbours differ in every bit.
+    // The finalizer of SplitMix64: consecutive inputs give unrelated outputs.
     value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
     value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
     return max(1, value ^ (value >> 31))

@@ -1,7 +1,6 @@
 package import NIOCore
 
-/// How long to wait before the next try: doubling, with full jitter, so that many clients of one gateway do not return
-/// in step.
+/// The pause before the next attempt: doubles with each failure, with jitter, so that many clients of one gateway do not retry in step.
 package struct Backoff: Sendable {
   package var initial = TimeAmount.milliseconds(100)
   package var maximum = TimeAmount.seconds(5)
@@ -23,7 +22,7 @@ package struct Backoff: Sendable {
     guard failures > 0 else { return .zero }
     let doubled = initial.nanoseconds << Int64(min(failures - 1, 16))
     let ceiling = min(doubled, maximum.nanoseconds)
-    // Half of the time is certain, so that a peer that is down is never asked in a busy loop.
+    // Half of the pause is fixed, so that a peer that is down is never retried in a busy loop.
     return .nanoseconds(ceiling / 2 + Int64(Double(ceiling / 2) * min(max(fraction, 0), 1)))
   }
 }

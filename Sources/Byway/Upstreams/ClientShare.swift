@@ -1,9 +1,9 @@
-/// A client of an upstream, as far as clients are told apart.
+/// A client of an upstream, for sharing its capacity among clients.
 enum ClientKey: Hashable {
-  /// This process, which asks for itself.
+  /// This process itself.
   case own
   case connection(ObjectIdentifier)
-  /// On all connections of that user.
+  /// All connections of that user.
   case user(UserName)
 
   init(of head: borrowing ExchangeHead) {
@@ -17,17 +17,17 @@ enum ClientKey: Hashable {
   }
 }
 
-/// The exchanges of one client at an upstream where some wait.
+/// The exchanges of one client at an upstream that has exchanges waiting.
 ///
 /// Lives on its event loop; held by the line, and by the exchanges.
 final class ClientShare {
   var waiting = 0
-  /// Exchanges on connections, as far as the line has counted them.
+  /// Exchanges on connections, as counted by the line.
   var running = 0
-  /// Counts up with each turn that any client has had.
+  /// Increases with each turn of any client.
   var lastTurn: UInt64 = 0
 
-  /// Those with fewer exchanges come first, and of equals the one that has waited longest for a turn.
+  /// Clients with fewer running exchanges come first; among equals, the one that has waited longest for a turn.
   static func comesFirst(_ left: ClientShare, _ right: ClientShare) -> Bool {
     (left.running, left.lastTurn) < (right.running, right.lastTurn)
   }

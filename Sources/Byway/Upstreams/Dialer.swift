@@ -1,25 +1,25 @@
 package import Logging
 package import NIOCore
 
-/// Opens byte streams to one place: an origin's address, or a link through its transport. Or waits for the far end of a link
-/// to open them.
+/// Opens byte streams to one place: to an origin's address, or over a link through its transport. Alternatively waits for the remote end of
+/// a link to open them.
 package struct Dialer: Sendable {
-  /// Counts its failures together with those of others; `nil`: it has a log of its own.
+  /// A log shared with other dialers that counts the failures of all of them; `nil`: a log of its own.
   var failures: SharedSparseLog?
   private enum Source {
     case dialed(@Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>)
     case listening(InboundLink)
-    /// Somebody else has them, and hands over connections.
+    /// Another component accepts the streams and hands over connections.
     case handedOver
   }
 
-  /// Names the place in messages: `unix:/run/app.sock`.
+  /// The name of the place in messages: `unix:/run/app.sock`.
   package let name: String
-  /// Of a link.
+  /// The address of the link; `nil` for an origin.
   let address: LinkAddress?
   private let source: Source
 
-  /// - Parameter open: gives an active channel that does not read yet, on that event loop, by that deadline; fails with a
+  /// - Parameter open: returns an active channel that does not read yet, on the given event loop and before the deadline; fails with a
   ///   ``BywayError``.
   package init(
     name: String, _ open: @escaping @Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>
@@ -29,7 +29,7 @@ package struct Dialer: Sendable {
     source = .dialed(open)
   }
 
-  /// Opens nothing: what listens for many gateways hands over the connections of this one.
+  /// Creates a dialer that opens nothing: a component that listens for many gateways hands over the connections of this one.
   package static func handedOver(name: String) -> Dialer {
     Dialer(name: name, source: .handedOver)
   }
@@ -40,7 +40,7 @@ package struct Dialer: Sendable {
     self.source = source
   }
 
-  /// Through a link's transport. The requesting end dials, unless the address says that it listens.
+  /// Creates a dialer for a link's transport. The requesting end dials, unless the address says that it listens.
   package init(_ link: Link, logger: Logger) {
     name = link.address.text
     address = link.address
@@ -57,12 +57,12 @@ package struct Dialer: Sendable {
     }
   }
 
-  /// Where the far end dials.
+  /// The listening side, if the remote end dials.
   package var inbound: InboundLink? {
     if case .listening(let link) = source { link } else { nil }
   }
 
-  /// Its channels come when the far end likes.
+  /// Whether the remote end decides when a channel opens.
   var isAwaited: Bool {
     switch source {
     case .dialed: false
@@ -70,10 +70,10 @@ package struct Dialer: Sendable {
     }
   }
 
-  /// How much later than its deadline a try is given up that does not end by itself.
+  /// How long after its deadline an attempt is abandoned that does not end by itself.
   private static let tolerance = TimeAmount.seconds(1)
 
-  /// - Parameter deadline: means nothing where the far end dials.
+  /// - Parameter deadline: ignored where the remote end dials.
   package func dial(on eventLoop: any EventLoop, deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     switch source {
     case .dialed(let open):
@@ -85,7 +85,7 @@ package struct Dialer: Sendable {
     }
   }
 
-  /// Whoever waits for a channel is told something, whatever a transport does; a channel that comes too late is closed.
+  /// Completes in time whatever the transport does; a channel that arrives too late is closed.
   private func limited(
     _ opening: EventLoopFuture<any Channel>, by deadline: NIODeadline
   ) -> EventLoopFuture<any Channel> {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One timer for many deadlines, which are known to whoever has them: it fires at the earliest that it was told of.
+/// One timer for many deadlines, which their owners keep. It fires at the earliest deadline that it was given.
 ///
 /// Lives on its event loop.
 final class EarliestDeadline {
@@ -12,7 +12,7 @@ final class EarliestDeadline {
     fired()
   }
 
-  /// - Parameter fired: tells all that are still to come again; should refer to the owner `unowned`.
+  /// - Parameter fired: notes all deadlines that are still pending; should refer to the owner `unowned`.
   init(on eventLoop: any EventLoop, fired: @escaping () -> Void) {
     self.eventLoop = eventLoop
     self.fired = fired

@@ -5,18 +5,18 @@ package import NIOCore
 
 /// Sends exchanges to an HTTP/1.1 server over a pool of kept-alive connections.
 ///
-/// Exchanges that find none wait, in the order in which they came: ``RequestLife``. An idle connection is taken last in,
-/// first out, so that a quiet pool shrinks; it is checked before it is used again. Lives on one event loop.
+/// Exchanges that find no connection wait in the order of arrival: ``RequestLife``. Idle connections are taken last in, first out, so that
+/// a quiet pool shrinks. Each is checked before it is used again. Lives on one event loop.
 package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1ClientConnection.Delegate {
   package struct Configuration: Sendable {
-    /// Open connections at once; further exchanges wait for one.
+    /// The maximum of open connections; further exchanges wait for one.
     package var maximumConnections = 256
     package var maximumWaiting = 1024
-    /// How long an exchange waits for one that is in use.
+    /// How long an exchange waits for a connection while all are in use.
     package var queueing = TimeAmount.seconds(10)
-    /// How long an exchange waits while none can be opened. Zero: the first failure is final.
+    /// How long an exchange waits while no connection can be opened. Zero: the first failure is final.
     package var patience = TimeAmount.zero
-    /// A connection unused for that long is closed.
+    /// How long a connection may be unused before it is closed.
     package var idleTimeout = TimeAmount.seconds(50)
     package var reuse = ConnectionReuse.forRepeatable
     package var connectTimeout = TimeAmount.seconds(10)
@@ -24,19 +24,19 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     package var responseTimeout = TimeAmount.seconds(60)
     /// The option that sets it, for messages.
     package var responseOption: String?
-    /// Of silence within a response's body whose length was declared; `nil`: no limit. A body without is as long as its
-    /// sender likes: events, a log that is followed, a tunnel. Those are silent for hours, and nothing is wrong.
+    /// The maximum silence within a response body of declared length; `nil`: no limit. A body without a declared length may be silent for
+    /// hours although nothing is wrong: events, a log that is followed, a tunnel.
     package var bodyTimeout: TimeAmount? = .minutes(5)
-    /// How long a server may go on with a WebSocket whose client has ended its direction, before it is told so. Whoever
-    /// speaks WebSocket has said it in a close frame, and is about to answer that; many servers, and most with TLS, answer
-    /// nothing any more to half of a connection.
+    /// How long a server may continue a WebSocket after its client has ended its direction, before that end is passed on to the
+    /// server. The client has sent a close frame before, which the server is about to answer; many servers, and most with TLS,
+    /// answer nothing more on a half-closed connection.
     package var webSocketClosing = TimeAmount.seconds(10)
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
     package var siblings: Siblings?
     package var http1 = HTTP1Configuration.defaults
 
-    /// From 0 to 1: what varies the pauses between tries.
+    /// From 0 to 1: varies the pauses between attempts.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()
@@ -59,7 +59,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private enum Life {
     case serving
-    /// Serves on, and keeps nothing idle.
+    /// Finishes its exchanges, and keeps no idle connections.
     case retired
     case shutDown
   }
@@ -71,13 +71,13 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   let rules: UpstreamRules
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
   var idle: [HTTP1ClientConnection] = []
-  /// A better road than the one in use is tried.
+  /// Whether a better link than the one in use is being tried.
   var isSearching = false
-  /// The latest that goes over a line, which carries one at a time.
+  /// The latest channel over a line, which carries one at a time.
   private weak var stream: StreamChannel?
   private let waiting: WaitingLine<UpstreamExchange>
   private var arrivals: UInt64 = 0
-  /// Connections that are open, and tries to open one.
+  /// Open connections, and attempts to open one.
   private(set) var connectionCount = 0
   var waitingCount: Int { waiting.count }
   var idleCount: Int { idle.count }
@@ -85,7 +85,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   private(set) var dialCount = 0
   private var backoff = Backoff()
   private var isBackingOff = false
-  /// A connection was good for an exchange at least.
+  /// Whether a connection could carry an exchange at least once.
   private(set) var hasServed = false
   private(set) var lastFailure: BywayError?
   private var life = Life.serving
@@ -101,9 +101,9 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   }
 
   /// - Parameters:
-  ///   - roads: to the same server, the better one first.
-  ///   - name: of the place that they lead to, for messages; `nil`: the first road's.
-  ///   - logger: of a link; what befalls an origin is its gateway's to tell.
+  ///   - roads: dialers for the links to the same server, the best one first.
+  ///   - name: the name of their common target, for messages; `nil`: the first link's.
+  ///   - logger: the log of a link; `nil` for an origin, whose events its gateway reports.
   package init(
     roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
     configuration: Configuration = .defaults, logger: Logger? = nil
@@ -137,7 +137,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       queueing: configuration.queueing, response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
-  /// Closes the idle connections, whose end it reports; the others when their exchanges end.
+  /// Closes the idle connections, and reports their end; closes the others when their exchanges end.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
     life = .shutDown
@@ -189,7 +189,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     }
     exchange.wait(for: want)
     waiting.insert(exchange)
-    // The new connection replaces an idle one: a server with few workers must not fill up with idle connections.
+    // The new connection replaces an idle one: idle connections must not occupy all workers of a server that has few.
     if !isFull { closeOldestIdle() }
     serve()
   }
@@ -213,7 +213,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     case .waited(for: .turn):
       error = BywayError(.timedOut, "All connections to \(name) were in use for too long.")
     case .waited(for: .connection) where connectionCount > 0:
-      // It had one, on trust.
+      // The request was sent on a connection whose line was interrupted.
       let explanation = interruption?.explanation(of: name) ?? "The line of \(name) has not come back in time."
       error = BywayError(.linkUnavailable, explanation)
     case .deadline, .waited(for: .connection):
@@ -249,7 +249,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private var want: RequestLife.Want { connectionCount == 0 ? .connection : .turn }
 
-  /// What those wait for that wait has changed.
+  /// Tells the waiting exchanges what they wait for now.
   private func wantChanged() {
     waiting.tell { $0.wait(for: want) }
   }
@@ -274,7 +274,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private func takeWaiting(for connection: HTTP1ClientConnection) -> UpstreamExchange? {
     guard connection.isKept else { return waiting.popNext() }
-    // At the limit nobody overtakes a request that needs a new connection: this one is closed to make room for it.
+    // At the limit nothing overtakes a request that needs a new connection: this connection is closed to make room for it.
     if isFull, dialCount == 0, let next = waiting.next, !configuration.reuse.permits(next.isRepeatable) {
       return nil
     }
@@ -300,7 +300,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   // MARK: Opening
 
-  /// Opens a connection for each exchange that waits, as far as there may be more.
+  /// Opens a connection for each waiting exchange, up to the limit.
   private func serve() {
     guard !isBackingOff, !isShutDown else { return }
     while dialCount < waiting.count {
@@ -338,8 +338,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     HTTP1ClientConnection.start(on: opened.channel, road: opened.road, configuration: configuration, delegate: delegate)
   }
 
-  /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
-  /// known, and a link that takes longer to open than anybody waits gets its time.
+  /// The first attempt ends before the patience of the waiting exchanges, so that they fail with its reason. Once a reason is known, a link
+  /// gets the full time, even if it takes longer to open than an exchange waits.
   private var timeToConnect: TimeAmount {
     guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
     return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
@@ -350,7 +350,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     if configuration.patience > .zero {
       backOff()
     } else if dialCount < waiting.count {
-      // It was this one's try.
+      // This attempt was for that exchange.
       waiting.first?.connectFailed(failure)
       serve()
     }

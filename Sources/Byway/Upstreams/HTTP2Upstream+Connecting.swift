@@ -1,6 +1,6 @@
 import NIOCore
 
-// How a connection comes into use, and what is done when it goes.
+// How a connection comes into use, and how its loss is handled.
 extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   func connectionProved(_ connection: HTTP2ClientConnection) {
     backoff.reset()
@@ -17,13 +17,13 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     if !waiting.isEmpty { connect() }
   }
 
-  /// Gives it no more exchanges.
+  /// Gives the connection no more exchanges.
   private func leave(_ connection: HTTP2ClientConnection) {
     others.removeAll { $0 === connection }
     if configuration.sharing == .balanced { farEndChanged() }
     guard case .connected(let current) = state, current === connection else { return }
     farEndChanged()
-    // Known before its end, and before those that ran on it look for another road.
+    // Recorded before its end, and before its exchanges look for another link.
     if let failure = connection.failure { roads.failing(connection.road, failure, at: eventLoop.now) }
     state = .idle
     goOnWithAnother()
@@ -36,10 +36,10 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     ended(connection, error)
     leave(connection)
     if let error {
-      // Who waits after that is told why there is no link now.
+      // Later exchanges fail with the reason why there is no link now.
       lastFailure = roads.explain(error)
     }
-    // One that took no more streams ends while another lives, or is about to.
+    // A connection that took no more streams may end while another one is open, or is about to open.
     switch state {
     case .connected, .proving: return
     case .idle, .connecting, .backingOff, .shutDown: break
@@ -47,12 +47,12 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     if hastenSearch() { return }
     var failure = error ?? BywayError(.linkLost, "\(connection.name) was closed.")
     failPings(failure)
-    // Some wait where it has ended before it could be used.
+    // Exchanges may be waiting if it ended before it could be used.
     failure.processing = .none
     if case .idle = state { tryAgain(after: failure) }
   }
 
-  /// What it says of its road, where that has not another connection by now.
+  /// Records the end of a connection for its link, with whether that has no other connection.
   private func ended(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
     var isLast = true
     if case .connected(let current) = state { isLast = current === connection || current.road != connection.road }
@@ -72,7 +72,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
 
   func connect() {
     guard case .idle = state else { return }
-    // A request that comes long after a failure need not wait for that.
+    // A request that comes long after a failure need not wait for the backoff.
     let pause = backoff.pause(fraction: configuration.jitter()) - (eventLoop.now - lastEnd)
     if pause > .zero {
       state = .backingOff
@@ -84,7 +84,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     }
   }
 
-  /// - Parameter tried: roads that have come to nothing just now.
+  /// - Parameter tried: links that have failed in this attempt.
   private func dial(without tried: Set<Int> = []) {
     state = .connecting
     if roads.areAwaited { return awaitGateway() }
@@ -96,8 +96,8 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     }
   }
 
-  /// A first try ends before the patience of those who wait does, so that they can be told its reason. After that a reason is
-  /// known, and a link that takes longer to open than anybody waits gets its time.
+  /// The first attempt ends before the patience of the waiting exchanges, so that they fail with its reason. Once a reason is known, a link
+  /// gets the full time, even if it takes longer to open than an exchange waits.
   private var timeToConnect: TimeAmount {
     guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
     return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
@@ -110,11 +110,11 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     }
     let connection = connection(over: opened)
     if roads.areSeveral { return prove(connection, opened.tried) }
-    // In place before it begins: with what was kept for it, it may end at once.
+    // Set before it starts: with data that was kept for it, the connection may end at once.
     connection.handOver(to: self)
     state = .connected(connection)
     farEndChanged()
-    // Until the peer has proved to speak HTTP/2, a lost connection counts as a failed try.
+    // Until the peer has proved that it speaks HTTP/2, a lost connection counts as a failed attempt.
     backoff.fail()
     openedAt = eventLoop.now
     roads.taken(connection.road, at: openedAt)
@@ -128,7 +128,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
       watchesLine: roads.areSeveral, rules: rules)
   }
 
-  /// Nothing is sent on a road on trust while there are others: what may not be repeated could not take those then.
+  /// Sends nothing on an unproved link while there are others: a request that may not be repeated could not move to them.
   private func prove(_ connection: HTTP2ClientConnection, _ tried: Set<Int>) {
     let trial = ConnectionTrial(
       connection, on: eventLoop, within: RoadTable.headStart + connection.timeToProve
@@ -148,7 +148,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     trial.start()
   }
 
-  /// Uses a connection whose far end has answered.
+  /// Uses a connection whose remote end has answered.
   func take(_ connection: HTTP2ClientConnection) {
     connection.handOver(to: self)
     state = .connected(connection)
@@ -179,7 +179,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     tryAgain(after: failure)
   }
 
-  /// For those who still have patience after that.
+  /// Starts another attempt for the exchanges that still have patience.
   private func tryAgain(after failure: BywayError) {
     waiting.tell { $0.connectFailed(failure) }
     if !waiting.isEmpty { connect() }

@@ -1,10 +1,10 @@
 import NIOCore
 
-// The streams that the far end allows, and how they are shared while exchanges wait for them.
+// The streams that the remote end allows, and how they are shared while exchanges wait for them.
 extension HTTP2Upstream {
-  /// A tunnel without a byte for that long may be ended, where its client has more than its share.
+  /// How long a tunnel must be without traffic before it may be ended in favor of others, if its client has more than its share.
   static let idleTunnel = TimeAmount.seconds(5)
-  /// Between two looks for such tunnels.
+  /// The interval of the search for such tunnels.
   private static let pause = TimeAmount.seconds(1)
 
   /// The connections that take exchanges.
@@ -13,12 +13,12 @@ extension HTTP2Upstream {
     return configuration.sharing == .balanced ? [connection] + others : [connection]
   }
 
-  /// Whether a connection can take an exchange at once, or another one that shares the work.
+  /// Whether this connection, or another one that shares the requests, can take an exchange at once.
   func hasRoom(besides current: HTTP2ClientConnection) -> Bool {
     current.hasRoom || (configuration.sharing == .balanced && others.contains(where: \.hasRoom))
   }
 
-  /// What an exchange waits for that waits now.
+  /// What a waiting exchange waits for.
   var want: RequestLife.Want {
     if case .connected(let connection) = state, connection.isProved, connection.interruption == nil {
       .turn
@@ -27,7 +27,7 @@ extension HTTP2Upstream {
     }
   }
 
-  /// A connection has come, gone, or changed what it takes.
+  /// Reacts to a connection that has opened, ended, or changed its number of streams.
   func turnsChanged() {
     serveWaiting()
     guard !waiting.isEmpty else { return }
@@ -50,7 +50,7 @@ extension HTTP2Upstream {
     }
   }
 
-  /// Tells why no stream came for a request.
+  /// Explains why a request got no stream.
   func noTurn(_ processing: BywayError.Processing) -> BywayError {
     let limit = working.reduce(0) { $0 + $1.streamLimit }
     let reason =
@@ -63,7 +63,7 @@ extension HTTP2Upstream {
 
   // MARK: Idle tunnels
 
-  /// Looks for tunnels to end, now and as long as exchanges wait.
+  /// Looks for tunnels to end, now and for as long as exchanges wait.
   func reclaimTunnels() {
     guard !isReclaiming else { return }
     isReclaiming = true
@@ -79,8 +79,8 @@ extension HTTP2Upstream {
     }
   }
 
-  /// Ends as many idle tunnels of clients above their fair share as clients below it have exchanges waiting, the longest idle
-  /// first.
+  /// Ends idle tunnels of clients above their fair share, the longest idle first: as many as clients below their share have exchanges
+  /// waiting.
   private func endIdleTunnels() {
     let shares = waiting.sharesInUse()
     let limit = working.reduce(0) { $0 + $1.streamLimit }

@@ -4,35 +4,34 @@ package import LineLayer
 package import Logging
 package import NIOCore
 
-/// Sends exchanges over one HTTP/2 connection, which it opens when it is needed and opens again when it was lost: over the best
-/// of its roads that works.
+/// Sends exchanges over one HTTP/2 connection. It opens the connection when needed, and again after a loss, over the best of its links that
+/// works.
 ///
-/// Exchanges that find no connection wait, for as long as their patience and their deadline allow: ``RequestLife``. Lives on
-/// one event loop.
+/// Exchanges that find no connection wait, as long as their patience and their deadline allow: ``RequestLife``. Lives on one event loop.
 package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package struct Configuration: Sendable {
-    /// How long an exchange waits for the connection, in all. Zero: the first failure to open it is final.
+    /// How long an exchange waits for the connection in total. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
-    /// How long an exchange waits for a stream while the far end allows no more.
+    /// How long an exchange waits for a stream while the remote end allows no more.
     package var queueing = TimeAmount.seconds(10)
     /// From the end of a request to the response's head; `nil`: no limit.
     package var responseTimeout: TimeAmount?
     /// The option that sets it, for messages.
     package var responseOption: String?
     package var connectTimeout = TimeAmount.seconds(10)
-    /// Exchanges that may wait for the connection at once.
+    /// How many exchanges may wait for the connection.
     package var maximumWaiting = 1024
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
     package var siblings: Siblings?
     package var http2 = HTTP2Configuration.defaults
-    /// What to call the failure to connect; `nil`: what the dialer calls it.
+    /// The error code for a failure to connect; `nil`: the code of the dialer's error.
     package var unavailable: BywayError.Code? = .linkUnavailable
 
-    /// What becomes of the connections of several gateways.
+    /// The use of the connections of several gateways.
     package var sharing = GatewaySharing.newest
 
-    /// From 0 to 1: what varies the pauses between tries.
+    /// From 0 to 1: varies the pauses between attempts.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()
@@ -41,7 +40,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   enum State {
     case idle
     case connecting
-    /// It has opened, or stood by: those who wait get it when its far end has answered.
+    /// The connection has opened, or stood by. Waiting exchanges get it when its remote end has answered.
     case proving(ConnectionTrial)
     case backingOff
     case connected(HTTP2ClientConnection)
@@ -55,30 +54,30 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   let rules: UpstreamRules
   var state = State.idle
   let waiting: WaitingLine<UpstreamExchange>
-  /// Idle tunnels are looked for, because exchanges wait for their turn.
+  /// Whether idle tunnels are being looked for, because exchanges wait for their turn.
   var isReclaiming = false
   private var arrivals: UInt64 = 0
-  /// When the last request came.
+  /// When the last request arrived.
   private(set) var lastUse = NIODeadline.uptimeNanoseconds(0)
   var backoff = Backoff()
   var openedAt = NIODeadline.uptimeNanoseconds(0)
-  /// When a connection, or a try to open one, last came to nothing.
+  /// When a connection, or an attempt to open one, last failed.
   var lastEnd = NIODeadline.uptimeNanoseconds(0)
   var lastFailure: BywayError?
   /// When a connection that had proved itself was lost.
   var lastSeen: NIODeadline?
   var pings: [EventLoopPromise<TimeAmount>] = []
-  /// No connection outlives its exchanges.
+  /// Whether connections end with their exchanges.
   private(set) var isRetired = false
-  /// For a better road than the one in use.
+  /// The search for a better link than the one in use.
   var search = RoadSearch.none
-  /// For a gateway that dials.
+  /// The wait for a gateway to dial.
   var newcomer = Newcomer.none
-  /// Of other gateways that have dialed, the latest one last.
+  /// The connections of other gateways that have dialed, the latest last.
   var others: [HTTP2ClientConnection] = []
-  /// Another one, never seen before, whenever another far end may answer.
+  /// A new random number whenever another remote end may answer.
   private(set) var incarnation = UInt64.random(in: .min ... .max)
-  /// What the far end that was used last says that it is called.
+  /// The title that the remote end used last has given itself.
   private(set) var title: String?
 
   package convenience init(
@@ -88,8 +87,8 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   }
 
   /// - Parameters:
-  ///   - roads: to the same far end, the better one first.
-  ///   - name: of the place that they lead to, for messages; `nil`: the first road's.
+  ///   - roads: dialers for the links to the same remote end, the best one first.
+  ///   - name: the name of their common target, for messages; `nil`: the first link's.
   package init(
     roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
     configuration: Configuration = .defaults, logger: Logger
@@ -120,7 +119,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     let isPatient = configuration.patience > .zero
     return RequestLife.Budget(
       patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
-      // Where the far end dials no failure comes by itself that could be the first and final one.
+      // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
       isPatient: isPatient || roads.areAwaited, queueing: configuration.queueing,
       response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
@@ -129,7 +128,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     connect()
   }
 
-  /// With a PING (RFC 9113 §6.7).
+  /// Measures a round trip with a PING (RFC 9113 §6.7).
   package func ping() -> EventLoopFuture<TimeAmount> {
     let promise = eventLoop.makePromise(of: TimeAmount.self)
     pings.append(promise)
@@ -141,7 +140,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     if case .connected(let connection) = state { connection.lineStatistics } else { nil }
   }
 
-  /// Ends the connection when its exchanges have ended; those that still wait fail now.
+  /// Closes the connection when its exchanges have ended; waiting exchanges fail now.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
     var ending = others
@@ -184,7 +183,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     if case .connected(let connection) = state { [connection] + others } else { others }
   }
 
-  /// A connection was open before.
+  /// Whether a connection was open before.
   private var hasServed: Bool { openedAt != .uptimeNanoseconds(0) }
 
   private var isOpening: Bool {
@@ -244,7 +243,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     }
   }
 
-  /// - Parameter current: the connection in use; others may share the work.
+  /// - Parameter current: the connection in use; others may share the requests.
   func put(_ exchange: UpstreamExchange, at now: NIODeadline, on current: HTTP2ClientConnection) {
     let connection = place(for: exchange, besides: current, at: now)
     if let refusal = rules.judgeUpgrade(exchange.head.fields, isKnown: connection.knowsExtendedConnect) {
@@ -254,7 +253,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     do {
       try connection.begin(exchange, at: now)
     } catch {
-      // Another connection may take it, unless this is not HTTP/2 at all.
+      // Another connection may take it, unless this one does not speak HTTP/2 at all.
       connectionRefusesStreams(connection)
       switch error.kind {
       case .closing, .unresponsive, .silent, .exhausted: start(exchange, at: now)
@@ -263,7 +262,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     }
   }
 
-  /// Lets an exchange wait for a connection, or for a stream on the one that is open.
+  /// Lets an exchange wait for a connection, or for a stream on the open one.
   private func wait(_ exchange: UpstreamExchange) {
     if waiting.count >= configuration.maximumWaiting {
       let greediest = waiting.leaver(for: exchange)
@@ -276,7 +275,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     waiting.insert(exchange)
     if want == .turn { reclaimTunnels() }
     connect()
-    // There will be no try in time for one that has no patience.
+    // For an exchange without patience, the next attempt comes too late.
     if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
   }
 

@@ -1,7 +1,7 @@
 package import Logging
 package import NIOCore
 
-/// The requesting end of a link that the far end dials: listens, and gives each channel that comes.
+/// The requesting end of a link that the remote end dials: listens, and returns each accepted channel.
 package actor InboundLink {
   private static let listenTimeout = TimeAmount.seconds(10)
 
@@ -12,18 +12,18 @@ package actor InboundLink {
   private var channels: AsyncThrowingStream<any Channel, any Error>.Iterator?
   private var isClosed = false
 
-  /// Gateways of one far end: the latest, those that stand by, and some that are no gateways.
+  /// Enough for the gateways of one remote end: the latest, those that stand by, and a few connections that are not gateways.
   package static let usualLimit = 64
 
-  /// - Parameter limit: of the connections that are open at once. Further ones wait with the system.
+  /// - Parameter limit: the maximum of open connections. Further ones wait in the operating system.
   package init(_ link: Link, limit: Int = usualLimit, logger: Logger) {
     self.link = link
     connections = ConnectionLimit(limit)
     self.logger = logger
   }
 
-  /// Listens, where it does not yet.
-  /// - Returns: the address as bound.
+  /// Listens, unless it does so already.
+  /// - Returns: the bound address.
   @discardableResult
   package func listen(on eventLoop: any EventLoop) async throws -> LinkAddress {
     if let listener { return listener.address }
@@ -39,11 +39,11 @@ package actor InboundLink {
     return made.address
   }
 
-  /// Reads anew the files of its address.
-  /// - Returns: makes them count; `nil` where it does not listen yet.
+  /// Reads the files of its address again.
+  /// - Returns: puts them into effect; `nil` if it does not listen yet.
   package func reread() async throws -> (@Sendable () -> Void)? { try await listener?.reread() }
 
-  /// The next channel, however long the far end takes to dial. One caller at a time.
+  /// Returns the next channel, however long the remote end takes to dial. One caller at a time.
   func next(on eventLoop: any EventLoop) async throws -> any Channel {
     try await listen(on: eventLoop)
     var channels = channels
@@ -51,10 +51,10 @@ package actor InboundLink {
     throw BywayError(.linkUnavailable, "\(link.address) accepts no more links.", processing: .none)
   }
 
-  /// Stops listening; channels that were given live on.
+  /// Stops listening. Channels that were returned stay open.
   package func close() async {
     isClosed = true
-    // What has arrived and was not taken goes with it.
+    // Accepted channels that were not taken are closed.
     channels = nil
     await listener.take()?.close()
   }

@@ -1,10 +1,10 @@
-/// What has happened to a link, since this end began. They only grow.
+/// Counters of a link's events since the start of this end.
 package struct LinkCounts: Sendable, Hashable {
-  /// It opened, for the first time or again.
+  /// How often it opened, for the first time or again.
   package var openings: UInt64 = 0
-  /// It ended while it was needed, or did not answer any more.
+  /// How often it ended while it was needed, or stopped answering.
   package var losses: UInt64 = 0
-  /// Tries to open it that came to nothing.
+  /// How many attempts to open it failed.
   package var failures: UInt64 = 0
 
   package init() {}

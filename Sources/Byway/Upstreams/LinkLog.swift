@@ -1,8 +1,8 @@
 import Logging
 import NIOCore
 
-/// What the log tells of a link, and how often there was something to tell. Why it cannot be opened is told once, and again when ten seconds have passed or the reason is
-/// another one: each try to open it fails, and requests cause many.
+/// The log messages and counters of a link. Why it cannot be opened is logged once, and again after ten seconds or for another reason:
+/// requests cause many attempts, and each of them fails.
 struct LinkLog {
   private let logger: Logger
   private let name: String
@@ -37,7 +37,7 @@ struct LinkLog {
     logger.warning("Link lost", metadata: ["link": "\(name)", "reason": "\(error)"])
   }
 
-  /// - Parameter isUrgent: somebody waits for it. Otherwise the same reason is not told again.
+  /// - Parameter isUrgent: whether an exchange waits for it. Otherwise the same reason is not logged again.
   mutating func unavailable(_ error: BywayError, isUrgent: Bool = true, at now: NIODeadline) {
     counts.failures += 1
     if !isUrgent, reason == "\(error)" { return }

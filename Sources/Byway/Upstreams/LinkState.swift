@@ -1,21 +1,21 @@
-/// How a link is, as people are told of it.
+/// The state of a link as shown to users.
 public enum LinkState: String, Sendable, Hashable {
-  /// Nobody has asked for it yet.
+  /// Nothing has asked for it yet.
   case idle
-  /// Being opened for the first time, or again.
+  /// Being opened, for the first time or again.
   case opening
   /// Open.
   case up
-  /// Its line is gone or silent, and the session waits for it.
+  /// The line is gone or silent, and the session waits for it.
   case interrupted
-  /// It was up, and nobody has needed it since.
+  /// It was open, and has not been needed since.
   case closed
-  /// The last connection, or the last try to open one, came to nothing; the next request tries again.
+  /// The last connection, or the last attempt to open one, failed. The next request tries again.
   case down
-  /// For the far end, which opens it.
+  /// It waits for the remote end to open it.
   case waiting
 
-  /// - Parameter isInbound: the far end opens it.
+  /// - Parameter isInbound: whether the remote end opens it.
   package init(_ state: UpstreamStatus.State, isInbound: Bool) {
     switch state {
     case .open: self = .up
@@ -30,7 +30,7 @@ public enum LinkState: String, Sendable, Hashable {
 }
 
 extension UpstreamStatus.State {
-  /// Why it is not open; `nil` where there is nothing to tell.
+  /// Why it is not open; `nil` if there is no reason to report.
   package var reason: String? {
     switch self {
     case .interrupted(let interruption): interruption.reason

@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// An upstream as its owner sees it, who may be on any thread.
+/// An upstream for its owner, which may be on any thread.
 ///
-/// `@unchecked Sendable`: the upstream is touched on its event loop only.
+/// `@unchecked Sendable`: the upstream is used on its event loop only.
 package struct OwnedUpstream: @unchecked Sendable {
   private let upstream: any Upstream
   private let eventLoop: any EventLoop
@@ -12,11 +12,11 @@ package struct OwnedUpstream: @unchecked Sendable {
     self.eventLoop = eventLoop
   }
 
-  /// How long the far end may take to let go of the link.
+  /// How long the remote end may take to release the link.
   private static let patience = TimeAmount.seconds(3)
 
-  /// Returns when all has closed: a serial port is then as it was before. What still has exchanges is not waited for longer
-  /// than ``patience``.
+  /// Shuts it down, and returns when all its connections are closed: a serial port is then in its original state. Waits no longer than
+  /// ``patience`` for running exchanges.
   package func shutDown() async {
     let done = eventLoop.makePromise(of: Void.self)
     eventLoop.execute {

@@ -1,4 +1,4 @@
-/// The values that were asked for last, up to a limit.
+/// A cache of the most recently used values, up to a limit.
 package struct RecentlyUsed<Key: Hashable, Value> {
   private struct Entry {
     var value: Value
@@ -22,11 +22,11 @@ package struct RecentlyUsed<Key: Hashable, Value> {
     return entries[key]?.value
   }
 
-  /// - Returns: the value that had to go for it: the key's old one, or the one that was not asked for longest.
+  /// - Returns: the value that was replaced or evicted: the key's old value, or the least recently used one.
   package mutating func insert(_ value: Value, for key: Key) -> Value? {
     uses += 1
     var gone = entries.updateValue(Entry(value: value, use: uses), forKey: key)
-    // A walk over all: limits are small, and this is rare compared with what the values cost.
+    // A linear search: limits are small, and this is rare compared with the cost of the values.
     if entries.count > limit, let oldest = entries.min(by: { $0.value.use < $1.value.use }) {
       gone = entries.removeValue(forKey: oldest.key)
     }

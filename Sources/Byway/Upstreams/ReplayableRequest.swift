@@ -1,22 +1,22 @@
 import HTTPWire
 import NIOCore
 
-/// What follows a request's head, on its way through as many connections as it takes: what has come of it, and of how many of
-/// its bytes the sender was told that they went on.
+/// The rest of a request after its head, which may be sent on several connections in turn. Keeps the body, and counts how many of its bytes
+/// were reported to the sender as consumed.
 ///
-/// A value that never calls its owner's sink: that may come back with more of the request.
+/// A value type that never calls its owner's sink, which may call back with more of the request.
 struct ReplayableRequest {
   private(set) var body: RequestBacklog
-  /// Bytes that the sender was told of, and those that this attempt has passed on.
+  /// Bytes reported to the sender, and bytes that this attempt has passed on.
   private var credited = 0
   private var passed = 0
 
-  /// - Parameter isComplete: the request ends with its head.
+  /// - Parameter isComplete: whether the request ends with its head.
   init(isComplete: Bool) {
     body = RequestBacklog(isComplete: isComplete)
   }
 
-  /// - Returns: what of the body has come so far, which is to be sent now.
+  /// - Returns: the part of the body that has arrived so far, to be sent now.
   mutating func beginAttempt() -> [ByteBuffer] {
     passed = 0
     return body.takeUnsent()
@@ -30,8 +30,8 @@ struct ReplayableRequest {
     body.finish(trailers: trailers)
   }
 
-  /// That many more bytes went on.
-  /// - Returns: how many of them the sender has not been told of before.
+  /// Counts bytes that were passed on.
+  /// - Returns: how many of them have not been reported to the sender before.
   mutating func pass(_ bytes: Int) -> Int {
     passed += bytes
     guard passed > credited else { return 0 }
@@ -39,12 +39,12 @@ struct ReplayableRequest {
     return passed - credited
   }
 
-  /// It will not be sent again.
+  /// The request will not be sent again.
   mutating func responseBegan() {
     body.drop()
   }
 
-  /// The sender has started its body over.
+  /// The sender starts its body over.
   mutating func restartBody() {
     body.restart()
     credited = 0

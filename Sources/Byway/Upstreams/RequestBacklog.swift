@@ -1,11 +1,11 @@
 import HTTPWire
 import NIOCore
 
-/// What has come of a request after its head, kept while it may have to be sent for the first time or once more.
+/// The part of a request after its head that has arrived so far, kept while it may have to be sent for the first time or again.
 ///
-/// What waits for a first sending is bounded by the sender's window; what is kept for a second one by `replayLimit`.
+/// Bytes that wait for the first attempt are limited by the sender's window; bytes kept for another one by `replayLimit`.
 struct RequestBacklog {
-  /// The bytes of a body that are kept for a second sending.
+  /// The maximum of body bytes that are kept for another attempt.
   static let usualLimit = 64 * 1024
 
   private let replayLimit: Int
@@ -13,7 +13,7 @@ struct RequestBacklog {
   private var bytes = 0
   private(set) var isComplete: Bool
   private(set) var trailers: FieldSection?
-  /// Everything since the head is still here.
+  /// Whether everything since the head is still kept.
   private(set) var isWhole = true
 
   init(isComplete: Bool, replayLimit: Int = usualLimit) {
@@ -33,20 +33,20 @@ struct RequestBacklog {
     self.trailers = trailers
   }
 
-  /// Everything so far, which is about to be sent.
+  /// Returns everything so far, which is about to be sent.
   mutating func takeUnsent() -> [ByteBuffer] {
     let unsent = chunks
     trim()
     return unsent
   }
 
-  /// No second sending will be needed.
+  /// Discards the body: it will not be sent again.
   mutating func drop() {
     isWhole = false
     chunks = []
   }
 
-  /// The body starts again from its beginning.
+  /// Starts the body over.
   mutating func restart() {
     self = RequestBacklog(isComplete: false, replayLimit: replayLimit)
   }

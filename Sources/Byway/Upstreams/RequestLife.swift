@@ -1,87 +1,85 @@
 import NIOCore
 
-/// The life of one request at an upstream: it waits for a connection, is sent, is sent once more where that is safe, and gets
-/// its response.
+/// The life of one request at an upstream: it waits for a connection, is sent, is sent again where that is safe, and gets its response.
 ///
-/// Only decides: time is an argument, and every event is answered with what is to be done. The table of states and events is
-/// in docs/request-life.md.
+/// A pure state machine: time is an argument, and each event returns the next step. The table of states and events is in
+/// docs/request-life.md.
 struct RequestLife {
   /// What a request without a connection waits for.
   enum Want: Hashable {
-    /// None is open.
+    /// No connection is open.
     case connection
-    /// Those that may be open are in use.
+    /// All permitted connections are in use.
     case turn
   }
 
   enum State: Hashable {
     case waiting(for: Want, since: NIODeadline)
-    /// On a connection whose far end has said nothing yet, though it could have since that time: that may be none at all.
+    /// On a connection whose remote end has not answered yet, although it could have since that time. The remote end may be gone.
     case onTrust(since: NIODeadline, isWhole: Bool)
-    /// On a connection, until its response's head must have come.
+    /// On a connection, with the deadline for the response's head.
     case sent(until: NIODeadline)
-    /// The response has begun: it will not be sent again, and takes as long as it takes.
+    /// The response has begun. The request will not be sent again, and has no more time limit.
     case answered
     case ended
   }
 
-  /// What a request may spend, over all of its attempts.
+  /// The limits of a request over all of its attempts.
   struct Budget: Hashable {
-    /// Time while no connection is open.
+    /// The total time without an open connection.
     var patience: TimeAmount
-    /// A failed try to open one does not end the waiting.
+    /// Whether waiting continues after a failed attempt to open a connection.
     var isPatient = true
-    /// Time in the queue for one that is in use.
+    /// The total time in the queue while all connections are in use.
     var queueing = TimeAmount.zero
     /// From the end of the request to the response's head, in each attempt; `nil`: no limit.
     var response: TimeAmount?
     var attempts = RetryRules.maximumAttempts
-    /// When the response's head must have come, whatever happens until then.
+    /// The deadline for the response's head, over all attempts.
     var deadline = NIODeadline.distantFuture
   }
 
   enum Event {
-    /// There is no connection for it.
+    /// No connection is available.
     case wait(Want)
-    /// A try to open a connection for it has failed.
+    /// An attempt to open a connection for it has failed.
     case connectFailed(BywayError)
-    /// No connection will ever come for it: too many wait already, the upstream has shut down, its body cannot be repeated.
+    /// It will get no connection: too many exchanges are waiting, the upstream has shut down, or its body cannot be repeated.
     case turnedAway(BywayError)
-    /// It leaves on a connection, with its end or without, and sooner than the connection has proved itself: that takes at
-    /// least so long.
+    /// It was sent on a connection, completely or in part. `provingTakes` is the least time in which the connection can prove itself;
+    /// `nil`: it is proved.
     case sent(isWhole: Bool, provingTakes: TimeAmount? = nil)
-    /// Its connection has taken it back: nothing of it has left.
+    /// The connection has returned it unsent.
     case withdrawn
-    /// The far end of its connection speaks the protocol.
+    /// The remote end of its connection has proved that it speaks the protocol.
     case proved
-    /// Its end has come.
+    /// It was sent completely.
     case whole
-    /// The far end of its connection has said nothing since that time, at which it was sent or later.
+    /// The remote end of its connection has been silent since that time, which is that of sending or later.
     case doubted(since: NIODeadline, isWhole: Bool)
-    /// The connection could not bring it to its end. Whether it is one that may be sent twice after that, its sender's
-    /// method and the error say.
+    /// The connection could not complete it. Whether it may be sent again depends on its method and on the error.
     case attemptFailed(BywayError, isRepeatable: Bool)
     case responseBegan
     case responseEnded
-    /// Whoever asked is gone.
+    /// The sender has cancelled it.
     case cancelled
-    /// Some time has passed.
+    /// The clock has advanced.
     case time
   }
 
   enum Step {
     case nothing
-    /// It needs a connection again; if its body cannot be sent again, it is turned away with this error.
+    /// It needs a connection again. If its body cannot be sent again, it is turned away with this error.
     case `repeat`(BywayError)
-    /// It is over, without a response. Its connection, if it has one, is let go of.
+    /// It has ended without a response. Its connection, if any, is released.
     case fail(Failure)
-    /// It is over, and nobody is told. Its connection, if it has one, is let go of.
+    /// It has ended, and no error is reported. Its connection, if any, is released.
     case release
   }
 
   enum Failure {
     case error(BywayError)
-    /// The time that ``Budget/response`` allows is over.
+    /// The time that ``Budget/response`` allows has passed.
     case silence(TimeAmount)
     case deadline
     case waited(for: Want)
@@ -89,7 +87,7 @@ struct RequestLife {
 
   private(set) var state: State
   private(set) var budget: Budget
-  /// An attempt may have been acted on.
+  /// Whether the server may have processed an earlier attempt.
   private(set) var processing = BywayError.Processing.none
   private let attempts: Int
 
@@ -99,10 +97,10 @@ struct RequestLife {
     state = .waiting(for: .connection, since: now)
   }
 
-  /// It has not been sent yet.
+  /// Whether it has not been sent yet.
   var isFirstAttempt: Bool { budget.attempts == attempts }
 
-  /// When ``Event/time`` is to be told; `nil`: nothing waits.
+  /// When ``Event/time`` is due; `nil`: no time limit is running.
   var nextDeadline: NIODeadline? {
     switch state {
     case .waiting(for: let want, since: let start): min(budget.deadline, start + left(for: want))
@@ -184,7 +182,7 @@ struct RequestLife {
       processing = .possible
       return fail(.error(error))
 
-    // Late news: of tries that it does not wait for any more, or of an attempt that it has given up.
+    // Late events: of attempts to connect that it no longer waits for, or of an attempt at sending that it has given up.
     case (.waiting, .connectFailed), (.waiting, .whole), (.waiting, .attemptFailed), (.waiting, .responseBegan),
       (.waiting, .responseEnded), (.waiting, .proved), (.waiting, .withdrawn), (.answered, .withdrawn),
       (.onTrust, .wait), (.onTrust, .connectFailed),
@@ -203,7 +201,7 @@ struct RequestLife {
   private mutating func fail(_ failure: Failure) -> Step {
     state = .ended
     guard case .error(var error) = failure else { return .fail(failure) }
-    // What is known of the last connection says nothing of the attempts before.
+    // The error of the last connection says nothing about earlier attempts.
     if processing == .possible { error.processing = .possible }
     return .fail(.error(error))
   }

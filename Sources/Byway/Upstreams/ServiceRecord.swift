@@ -1,24 +1,25 @@
 import NIOCore
 
-/// How a connection has treated its requests. One that fails each at once is never busy, and would attract them all.
+/// How a connection has served its requests. A connection that fails each request immediately is never busy, and would attract all of them.
 ///
-/// Only decides: time is an argument.
+/// A pure decision: time is an argument.
 struct ServiceRecord {
-  /// So many failures in a row are no chance any more.
+  /// The number of consecutive failures that count as chance.
   private static let tolerated = 1
-  /// So many refusals in a row say that it takes none: fewer than one request may meet.
+  /// The number of consecutive refusals after which the connection is taken to refuse all requests: fewer than the attempts of one request.
   private static let refusing = RetryRules.maximumAttempts - 1
-  /// They double with each failure after a rest.
+  /// How long it is avoided; doubles with each failure after such a rest.
   private static let rests = (shortest: TimeAmount.seconds(1), longest: TimeAmount.seconds(30))
 
-  /// A response began at least once.
+  /// Whether a response has ever begun.
   private(set) var hasAnswered = false
-  /// Since a response began.
+  /// Failures since the last response.
   private var failures = 0
   private var refusals = 0
   private var restsUntil = NIODeadline.uptimeNanoseconds(0)
 
-  /// - Parameter status: of its response. What could not reach an origin says so at once, too (RFC 9110 §15.6.3 to §15.6.5).
+  /// - Parameter status: the status of the response. 502 to 504 count as failures: a gateway that cannot reach an origin reports them
+  ///   immediately, too (RFC 9110 §15.6.3 to §15.6.5).
   mutating func answered(_ status: Int?, at now: @autoclosure () -> NIODeadline) {
     hasAnswered = true
     if let status, (502...504).contains(status) { return failed(isRefusal: false, at: now()) }
@@ -27,11 +28,11 @@ struct ServiceRecord {
     restsUntil = .uptimeNanoseconds(0)
   }
 
-  /// It has ended a request without a response.
-  /// - Parameter isRefusal: unseen.
+  /// A request has ended without a response.
+  /// - Parameter isRefusal: whether the remote end did not process it.
   mutating func failed(isRefusal: Bool, at now: NIODeadline) {
     refusals = isRefusal ? refusals + 1 : 0
-    // What was under way before it rested tells nothing new.
+    // Failures of requests that were sent before the rest say nothing new.
     guard !rests(at: now) else { return }
     failures += 1
     guard failures > Self.tolerated else { return }
@@ -39,9 +40,9 @@ struct ServiceRecord {
     restsUntil = now + .nanoseconds(min(doubled, Self.rests.longest.nanoseconds))
   }
 
-  /// Others are better at the moment.
+  /// Whether other connections are preferred at the moment.
   func rests(at now: NIODeadline) -> Bool { now < restsUntil }
 
-  /// It takes no requests.
+  /// Whether it refuses all requests.
   var refusesAll: Bool { refusals >= Self.refusing }
 }

@@ -3,32 +3,32 @@ package import NIOCore
 
 /// A handler that sends exchanges on, over connections of its own.
 package protocol Upstream: ExchangeHandler {
-  /// Opens at once what would otherwise open with the first exchange. On its event loop.
+  /// Opens the connection now, which would otherwise open with the first exchange. On its event loop.
   func open()
 
-  /// Measures a round trip, opening a connection first where there is none. On its event loop.
+  /// Measures a round trip; opens a connection first if there is none. On its event loop.
   func ping() -> EventLoopFuture<TimeAmount>
 
-  /// What the line does over which its connection goes; `nil` where there is neither. On its event loop.
+  /// The statistics of the line under its connection; `nil` if there is no line or no connection. On its event loop.
   var lineStatistics: LineStatistics? { get }
 
-  /// How its connection is now. On its event loop.
+  /// The state of its connection. On its event loop.
   var status: UpstreamStatus { get }
 
-  /// Keeps nothing open from now on that nobody uses. Who waits is still served, and so is who comes late: an interceptor
-  /// may ask again.
+  /// Keeps no unused connection open from now on. Serves waiting exchanges, and later ones as well: an interceptor may send a request
+  /// again.
   func retire()
 
   /// How long exchanges that begin from now on wait while its link is down.
   var patience: TimeAmount { get set }
 
-  /// Opens nothing more; what is idle closes now, the rest when its exchanges have ended. Succeeds when all has closed.
+  /// Opens nothing more. Closes idle connections now, the others when their exchanges have ended. Succeeds when all are closed.
   @discardableResult
   func shutDown() -> EventLoopFuture<Void>
 }
 
 extension HTTP1Upstream: Upstream {
-  /// Each exchange has a connection of its own.
+  /// Does nothing: connections open with their exchanges.
   package func open() {}
 
   package func ping() -> EventLoopFuture<TimeAmount> {

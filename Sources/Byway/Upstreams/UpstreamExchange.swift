@@ -2,41 +2,41 @@ import HTTPWire
 import LineLayer
 import NIOCore
 
-/// What has connections for exchanges.
+/// A pool of connections for exchanges.
 protocol ExchangeUpstream: AnyObject {
-  /// What messages call the place that its connections lead to.
+  /// The name of the target of its connections in messages.
   var name: String { get }
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
-  /// By its rules, of which no copy is made for that.
+  /// Applies its rules to a response, without a copy of the rules.
   func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
-  /// It waits no more.
+  /// Removes an exchange from the waiting line.
   func leave(_ exchange: UpstreamExchange)
-  /// - Parameter processing: what became of the request until then.
+  /// - Parameter processing: whether the request may have been processed.
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError
 }
 
-/// What an exchange may ask of the connection that carries it, whichever HTTP that speaks. Nothing of this calls the exchange
-/// before it returns.
+/// The operations of a connection for the exchange that it carries, for either HTTP version. None of them calls the exchange before it
+/// returns.
 protocol ClientConnection: AnyObject {
   func write(_ id: StreamID, _ bytes: ByteBuffer)
   func finish(_ id: StreamID, trailers: FieldSection?)
-  /// That many bytes of the response have been passed on for good.
+  /// Acknowledges bytes of the response that were passed on.
   func consume(_ id: StreamID, _ bytes: Int)
-  /// Nobody waits for the response any more.
+  /// Cancels the response.
   func cancel(_ id: StreamID)
-  /// The response is whole; what is left of the request has no reader.
+  /// Stops sending the request: the response is complete, and the rest of the request has no reader.
   func stopSending(_ id: StreamID)
-  /// The exchange is to be told when that time has come.
+  /// Notifies the exchange when that time has come.
   func watch(_ deadline: NIODeadline?)
 }
 
-/// One exchange on its way to a server, through as many connections as it takes.
+/// One exchange on its way to a server, over as many connections as it needs.
 final class UpstreamExchange: RequestSink, WaitingExchange {
   private enum Place {
-    /// It waits, or is over.
+    /// It waits, or has ended.
     case none
     case on(any ClientConnection, StreamID)
   }
@@ -51,7 +51,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// The time of the latest attempt.
   private var sentAt = NIODeadline.uptimeNanoseconds(0)
 
-  /// The connection that could not bring it to its end.
+  /// The connection that could not complete it.
   private var lastPlace: ObjectIdentifier?
 
   var nextDeadline: NIODeadline? { life.nextDeadline }
@@ -59,18 +59,18 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   var client: ClientKey { ClientKey(of: head) }
   var share: ClientShare?
 
-  /// When a byte last went through, either way, where this is a tunnel that is open.
+  /// When bytes last passed in either direction, if this is an open tunnel.
   private(set) var lastTraffic: NIODeadline?
 
-  /// A connection carries it.
+  /// Whether a connection carries it.
   var isPlaced: Bool {
     if case .on = place { true } else { false }
   }
 
-  /// Neither its response nor anything else has ended it.
+  /// Whether it has not ended.
   var isRunning: Bool { life.state != .ended }
 
-  /// It is on a connection, and no response has begun.
+  /// Whether it is on a connection, and no response has begun.
   var isUnanswered: Bool {
     switch life.state {
     case .onTrust, .sent: true
@@ -78,11 +78,11 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     }
   }
 
-  /// Its last attempt came to nothing there.
+  /// Whether its last attempt failed on that connection.
   func hasFailed(on connection: some ClientConnection) -> Bool { lastPlace == ObjectIdentifier(connection) }
 
-  /// If it is lost with a kept connection it can be sent again in full. Only once: the other kept connections may have
-  /// ended at the same moment.
+  /// Whether it can be sent again in full if it is lost with a kept-alive connection. True only once: the other kept-alive connections may
+  /// have ended at the same moment.
   var isRepeatable: Bool {
     life.isFirstAttempt && head.isComplete && RetryRules.isIdempotent(head.fields)
   }
@@ -99,8 +99,8 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     self.arrival = arrival
   }
 
-  /// Puts the request, as far as it has come, on a connection that has taken its head.
-  /// - Parameter provingTakes: how long the far end needs at least to say that it is there; `nil`: it is known to be.
+  /// Sends the part of the request that has arrived on a connection that has taken its head.
+  /// - Parameter provingTakes: the least time in which the remote end can prove itself; `nil`: it is proved.
   func opened(
     _ id: StreamID, on connection: any ClientConnection, provingTakes: TimeAmount? = nil, at now: NIODeadline
   ) {
@@ -108,7 +108,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     share?.running += 1
     sentAt = now
     head.observed?.sent(head.fields, to: upstream.name, at: now)
-    // Who has no patience leaves it to the link's own timers how long it may be in coming up.
+    // Without patience, only the link's own timers limit how long it may take to come up.
     let proof = life.budget.isPatient ? provingTakes : nil
     handle(.sent(isWhole: isAwaited, provingTakes: proof), at: now)
     connection.watch(nextDeadline)
@@ -116,7 +116,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: request.body.trailers) }
   }
 
-  /// The answer is the server's next step: to a tunnel, before anything goes through it.
+  /// Whether the response is the next step. A tunnel needs its response before it carries anything.
   private var isAwaited: Bool {
     request.body.isComplete || isTunnel
   }
@@ -174,7 +174,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.time)
   }
 
-  /// Ends a tunnel whose stream others need more.
+  /// Ends a tunnel whose stream is needed by other clients.
   func reclaim(_ error: BywayError) {
     if case .on(let connection, let id) = takePlace() { connection.cancel(id) }
     handle(.attemptFailed(error, isRepeatable: false))
@@ -182,7 +182,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   // MARK: From the connection
 
-  /// Its connection has taken it back before anything of it left.
+  /// The connection has returned it before any of it was sent.
   func withdrawn() {
     _ = takePlace()
     handle(.withdrawn)
@@ -192,19 +192,19 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     handle(.proved)
   }
 
-  /// Doubts the line under a request that was sent after the far end was last heard, as if it were sent now.
+  /// Treats the line as doubtful for a request that was sent after the remote end was last heard, as if it were sent now.
   func linkInterrupted(since time: NIODeadline) {
     guard sentAt >= time else { return }
     handle(.doubted(since: sentAt, isWhole: isAwaited))
   }
 
-  /// A piece of the request has passed the line.
+  /// A part of the request has passed the line.
   func passed(_ passage: Passage, begins: Bool, ends: Bool) {
     if begins { head.observed?.left(at: .uptimeNanoseconds(passage.began)) }
     if ends { head.observed?.arrived(at: .uptimeNanoseconds(passage.arrived)) }
   }
 
-  /// The far end began to send the response.
+  /// The remote end began to send the response.
   func replied(at time: NIODeadline) {
     head.observed?.replied(at: time)
   }
@@ -249,16 +249,16 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     if fresh > 0 { sink?.didConsumeRequest(fresh) }
   }
 
-  /// The connection could not bring it to its end, and has let go of it.
-  /// - Parameter error: made from whether the response had begun.
-  /// - Parameter mayBeRepeated: as far as the connection can tell.
+  /// The connection could not complete it, and has released it.
+  /// - Parameter error: makes the error, given whether the response had begun.
+  /// - Parameter mayBeRepeated: whether the connection permits another attempt.
   func lost(mayBeRepeated: Bool = true, _ error: (_ hadBegun: Bool) -> BywayError) {
     if case .on(let connection, _) = takePlace() { lastPlace = ObjectIdentifier(connection) }
     let error = error(life.state == .answered)
     handle(.attemptFailed(error, isRepeatable: mayBeRepeated && RetryRules.permit(error, request: head.fields)))
   }
 
-  /// The response is whole. What is left of the request has no reader (RFC 9113 §8.1).
+  /// Ends a complete response. The rest of the request has no reader (RFC 9113 §8.1).
   private func ended() {
     let place = takePlace()
     handle(.responseEnded)
@@ -299,7 +299,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     if case .on(let connection, let id) = takePlace() { connection.cancel(id) }
   }
 
-  /// The sender begins again where not everything was kept.
+  /// Whether the whole body can be sent again: the sender starts over if not everything was kept.
   private func hasWholeBody() -> Bool {
     if request.body.isWhole { return true }
     guard let sink, sink.replayRequest() else { return false }

@@ -1,29 +1,29 @@
 import HTTPWire
 
-/// Who answers at the far end of an upstream.
+/// The kind of remote end of an upstream.
 package enum FarEnd: Sendable, Hashable {
-  /// A server, which speaks for itself and for nobody on the way.
+  /// A server, which answers for itself and not for other hops.
   case origin
-  /// The other end of a link, which says why it could not reach an origin.
+  /// The other end of a link, which reports why it could not reach an origin.
   case gateway
   /// An HTTP proxy, which may ask this hop for a login (RFC 9110 §11.7).
   case proxy
 }
 
-/// What is checked and changed in every request that leaves by an upstream, and in every response that comes back.
+/// The checks and changes of all requests to an upstream and of all its responses.
 struct UpstreamRules: Sendable {
   let farEnd: FarEnd
-  /// The member that this hop adds to a response's `Via`; `nil` where it is the one who asks.
+  /// The member that this hop adds to a response's `Via`; `nil` where it is the client.
   let via: String?
-  /// The far end is one of the devices beneath these; `nil` where it has no siblings.
+  /// The names below which the remote end and its sibling devices are; `nil` where it has no siblings.
   var siblings: Siblings?
 
-  /// A request's head as it goes out over HTTP/2.
+  /// Returns the head of a request as sent over HTTP/2.
   func prepared(_ head: FieldSection) -> FieldSection {
     var head = head
-    // RFC 9113 §8.3.1: one of them, or two opinions.
+    // RFC 9113 §8.3.1: only one of them, as they could differ.
     if head.contains(.authority) { head.remove(.host) }
-    // A login for a proxy ends at the first one, which this hop is (RFC 9110 §11.7.2).
+    // Credentials for a proxy end at the first one, which is this hop (RFC 9110 §11.7.2).
     if via != nil { head.remove(.proxyAuthorization) }
     if farEnd == .origin {
       head.remove(.upgradeMethod)
@@ -32,9 +32,9 @@ struct UpstreamRules: Sendable {
     return head
   }
 
-  /// Judges a request to upgrade on its way to a server of HTTP/2, which has extended CONNECT for that (RFC 8441): in place of GET,
-  /// and without content in front of the tunnel. Other hops of Byway read the rest from their own fields.
-  /// - Parameter isKnown: the server has said that it knows extended CONNECT.
+  /// Checks an upgrade request to an HTTP/2 server, which has extended CONNECT for that (RFC 8441): in place of GET, and without content
+  /// before the tunnel. Other Byway hops read the rest from their own fields.
+  /// - Parameter isKnown: whether the server supports extended CONNECT.
   func judgeUpgrade(_ head: FieldSection, isKnown: Bool) -> BywayError? {
     guard head.contains(.protocol) else { return nil }
     if !isKnown {
@@ -53,9 +53,9 @@ struct UpstreamRules: Sendable {
 
   /// Checks and changes the head of a final response.
   /// - Parameters:
-  ///   - request: whose response it is.
-  ///   - isComplete: the response ends with its head.
-  /// - Returns: why the response must not go on, or `nil`.
+  ///   - request: the request that it answers.
+  ///   - isComplete: whether the response ends with its head.
+  /// - Returns: why the response must not be passed on, or `nil`.
   func admit(_ head: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
     if hearsStrangers {
       ProxyStatus.removeOurs(from: &head)
@@ -64,7 +64,7 @@ struct UpstreamRules: Sendable {
     siblings?.hosts?.keepApart(&head, of: request)
     guard let via else { return nil }
     if head.status == 407 {
-      // Passed on, it would be this proxy that asks its users for a password (RFC 9110 §15.5.8).
+      // Passed on, it would look like this proxy asking its users for a password (RFC 9110 §15.5.8).
       guard farEnd == .proxy else {
         return BywayError(
           .protocolViolation, "The far end asks for a login with status 407, which only a proxy may use.")
@@ -76,7 +76,7 @@ struct UpstreamRules: Sendable {
     return nil
   }
 
-  /// A complete head of gRPC is a trailer section: its fields are the application's metadata (gRPC over HTTP/2, Trailers-Only).
+  /// A complete gRPC head is a trailer section: its fields are metadata of the application (gRPC over HTTP/2, Trailers-Only).
   private static func isOfGRPC(_ head: FieldSection) -> Bool {
     head.withValue(of: .contentType) { type in
       let name: StaticString = "application/grpc"
@@ -86,8 +86,8 @@ struct UpstreamRules: Sendable {
     } ?? false
   }
 
-  /// Of what comes besides a response's head: informational ones and trailers.
-  /// - Parameter request: whose response it is.
+  /// Cleans the other field sections of a response: informational heads and trailers.
+  /// - Parameter request: the request that they answer.
   func cleaned(_ fields: FieldSection, of request: FieldSection) -> FieldSection {
     var fields = fields
     siblings?.hosts?.keepApart(&fields, of: request)
@@ -97,8 +97,8 @@ struct UpstreamRules: Sendable {
     return fields
   }
 
-  /// What comes back may be an origin's own words. To a CONNECT, which is what a proxy is asked where this is not a hop, only
-  /// hops answer.
+  /// Whether responses may come from an origin, which is not trusted. Where this is not a hop, a proxy only gets CONNECT requests, which
+  /// hops alone answer.
   private var hearsStrangers: Bool {
     switch farEnd {
     case .origin: true

@@ -1,26 +1,26 @@
 package import LineLayer
 package import NIOCore
 
-/// How an upstream's connection is now, for those who look after it.
+/// The state of an upstream's connection, for status reports.
 package struct UpstreamStatus: Sendable {
   package enum State: Sendable {
-    /// Nobody has asked for it yet.
+    /// Nothing has asked for it yet.
     case idle
-    /// It was open, and nobody has needed it since.
+    /// It was open, and has not been needed since.
     case closed
-    /// Being opened for the first time, or again.
+    /// Being opened, for the first time or again.
     case opening
-    /// - Parameter since: `nil` where there are several.
+    /// - Parameter since: `nil` if there are several connections.
     case open(since: NIODeadline?)
-    /// Open, but nothing comes or goes: its line is gone or silent, and it waits for that.
+    /// Open but stalled: its line is gone or silent, and it waits for the line.
     case interrupted(LineInterruption)
-    /// The last connection, or the last try to open one, came to nothing.
+    /// The last connection, or the last attempt to open one, failed.
     case down(BywayError)
   }
 
-  /// Connections that are open.
+  /// The numbers of open connections.
   package struct Connections: Sendable, Hashable {
-    /// With an exchange on them.
+    /// Connections with an exchange.
     package var active = 0
     package var idle = 0
 
@@ -39,15 +39,15 @@ package struct UpstreamStatus: Sendable {
   /// Exchanges that wait for a connection.
   package var waiting = 0
 
-  /// Somebody would notice if it were gone.
+  /// Whether a loss of the connection would affect an exchange.
   var isInUse: Bool { connections.active > 0 || waiting > 0 }
-  /// `nil` where there is none, or no connection over it.
+  /// `nil` if there is no line, or no connection over it.
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.
   package let counts: LinkCounts?
-  /// When a connection was last good; `nil` where one is, or none was, or each exchange has its own.
+  /// When a connection last worked; `nil` if one does now, if none has, or if each exchange has its own.
   package let lastSeen: NIODeadline?
-  /// The better one first; empty where there is just one.
+  /// The links, the best one first; empty if there is only one.
   package let roads: [RoadStatus]
 
   package init(

@@ -1,30 +1,30 @@
 import NIOCore
 
-/// An exchange that has no connection yet, or none any more.
+/// An exchange that has no connection yet, or has lost it.
 protocol WaitingExchange: AnyObject {
-  /// Counts up with each exchange that comes to the upstream.
+  /// Increases with each exchange at the upstream.
   var arrival: UInt64 { get }
   var client: ClientKey { get }
-  /// The share of its client, which the line sets.
+  /// The share of its client; set by the line.
   var share: ClientShare? { get set }
   var nextDeadline: NIODeadline? { get }
-  /// Lets its time come to an end, if it has; it leaves the line then.
+  /// Checks its time limits. If one has passed, it ends and leaves the line.
   func timePassed()
 }
 
-/// The exchanges that wait for a connection. A turn goes to the client with the fewest exchanges on connections, and there to the
-/// exchange that came first: one that has to be sent again has its old place.
+/// The exchanges that wait for a connection. The client with the fewest exchanges on connections is next, and its first exchange by
+/// arrival. An exchange that must be sent again has its old place.
 ///
-/// The line counts what clients have only while more than one of them waits. An exchange that ends leaves the line. Lives on its
-/// event loop.
+/// The line counts the running exchanges of clients only while more than one client waits. An exchange that ends leaves the line. Lives on
+/// its event loop.
 final class WaitingLine<Exchange: WaitingExchange> {
-  /// So many clients are remembered at least before those that have left are forgotten.
+  /// The number of remembered clients above which those without exchanges are forgotten.
   private static var memory: Int { 1024 }
 
-  /// The exchanges that have a connection; `nil`: those count that have had their turn since the line was last empty.
+  /// Returns the exchanges that have a connection; `nil`: counts those that have had a turn since the line was last empty.
   var running: (() -> [Exchange])?
 
-  /// The exchanges in the order in which they came.
+  /// The exchanges in the order of arrival.
   private var exchanges = CircularBuffer<Exchange>()
   private var shares: [ClientKey: ClientShare] = [:]
   private var forgetAt = WaitingLine.memory
@@ -40,7 +40,7 @@ final class WaitingLine<Exchange: WaitingExchange> {
 
   var count: Int { exchanges.count }
   var isEmpty: Bool { exchanges.isEmpty }
-  /// The exchange that came first.
+  /// The first exchange by arrival.
   var first: Exchange? { exchanges.first }
   /// The exchange whose turn is next.
   var next: Exchange? { nextPlace { _ in true }.map { exchanges[$0] } }
@@ -67,17 +67,17 @@ final class WaitingLine<Exchange: WaitingExchange> {
     if place < exchanges.endIndex, exchanges[place] === exchange { take(place) }
   }
 
-  /// The exchange that gives way where no more may wait: the last one of the client with the most exchanges, or the new one.
+  /// Returns the exchange to drop when the line is full: the last one of the client with the most exchanges, or the new one.
   func leaver(for newcomer: Exchange) -> Exchange {
     let own = shares[newcomer.client]?.waiting ?? 0
-    // Most often it is that client's own, and nothing needs to be searched for.
+    // Usually that client is the sender of the new one, and no search is needed.
     guard (own + 1) * waitingClients < count, let most = shares.values.max(by: { $0.waiting < $1.waiting }) else {
       return newcomer
     }
     return exchanges.last { $0.share === most } ?? newcomer
   }
 
-  /// Tells each of them something; those that end by it leave.
+  /// Notifies all exchanges; those that end leave the line.
   func tell(_ news: (Exchange) -> Void) {
     for exchange in Array(exchanges) { news(exchange) }
     // A timer for exchanges that have left would outlive an upstream that is shut down.
@@ -103,7 +103,7 @@ final class WaitingLine<Exchange: WaitingExchange> {
     return exchange
   }
 
-  // MARK: Whose turn it is
+  // MARK: The next turn
 
   private func nextPlace(where isServed: (Exchange) -> Bool) -> CircularBuffer<Exchange>.Index? {
     if waitingClients < 2 { return exchanges.firstIndex(where: isServed) }
@@ -118,7 +118,7 @@ final class WaitingLine<Exchange: WaitingExchange> {
     return best?.place
   }
 
-  /// Counts what each client has, whether it waits or not.
+  /// Returns the shares of all clients with exchanges, running or waiting.
   func sharesInUse() -> [ClientShare] {
     countRunning()
     return shares.values.filter { $0.running + $0.waiting > 0 }
@@ -146,7 +146,7 @@ final class WaitingLine<Exchange: WaitingExchange> {
     return share
   }
 
-  /// Finds the place of the first that came no earlier.
+  /// Finds the place of the first exchange that did not arrive earlier.
   private func place(of arrival: UInt64) -> CircularBuffer<Exchange>.Index {
     var (low, count) = (exchanges.startIndex, exchanges.count)
     while count > 0 {

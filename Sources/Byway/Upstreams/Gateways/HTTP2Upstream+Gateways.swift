@@ -1,31 +1,32 @@
 import NIOCore
 
-/// What becomes of the connections when several gateways dial one link, or claim one name.
+/// The use of the connections when several gateways dial one link, or claim one name.
 package enum GatewaySharing: Sendable, Hashable {
-  /// The latest has all requests: mostly it is the same gateway, which has lost its line. The others stand by.
+  /// The latest gets all requests: usually it is the same gateway after it lost its line. The others stand by.
   case newest
-  /// Each request goes to the one that is busy with the fewest.
+  /// Each request goes to the gateway with the fewest running requests.
   case balanced
 }
 
-/// The wait for a gateway that dials.
+/// The wait for a gateway to dial.
 enum Newcomer {
   case none
   case awaited
-  /// Another one is in use.
+  /// A new connection is being tested while another one is in use.
   case trying(ConnectionTrial)
 }
 
-// Gateways that dial this end: the first, and those that come while it is in use.
+// Gateways that dial this end: the first one, and those that dial while it is in use.
 extension HTTP2Upstream {
-  /// More are told to go. Who is told so dials again, as the newest, and so on: those that fit should be enough.
+  /// How many connections stand by. Further ones are drained; a drained gateway dials again as the newest, and so on, so this should be
+  /// enough.
   private static let mostOthers = 7
-  /// How long a newcomer has to say something.
+  /// How long a new connection may take for its first answer.
   private static let patienceWithNewcomers = TimeAmount.seconds(5)
-  /// How long one that has stood by has to answer.
+  /// How long a connection that has stood by may take to answer.
   private static let patienceWithOthers = TimeAmount.seconds(2)
 
-  /// One wait at a time.
+  /// Waits for the next gateway to dial, unless it does so already.
   func awaitGateway() {
     guard !isRetired, case .none = newcomer, roads.isOpenedHere else { return }
     newcomer = .awaited
@@ -60,15 +61,15 @@ extension HTTP2Upstream {
     newcomer = .none
   }
 
-  /// Makes place for a newer one.
+  /// Keeps a connection in reserve after a newer one has replaced it.
   func standBy(_ connection: HTTP2ClientConnection) {
     if configuration.sharing == .newest { roads.replaced() }
     others.append(connection)
     if others.count > Self.mostOthers { others.removeFirst().drain() }
   }
 
-  /// Of those that share the work the one with the least. One that fails requests at once would always be that one, so it comes
-  /// after the others for a while, and last for what it has failed already.
+  /// Chooses the least busy connection where gateways share the requests. A connection that fails requests immediately would always be the
+  /// least busy one, so it comes after the others for a while, and last for an exchange that it has failed already.
   func place(
     for exchange: UpstreamExchange, besides current: HTTP2ClientConnection, at now: NIODeadline
   ) -> HTTP2ClientConnection {
@@ -80,7 +81,7 @@ extension HTTP2Upstream {
     return others.reduce(current) { cost($1) < cost($0) ? $1 : $0 }
   }
 
-  /// Where the far end dials, the next connection is one that stands by, or must be waited for.
+  /// Continues with a connection that stands by, or waits for one. Only where the remote end dials.
   func goOnWithAnother() {
     guard roads.areAwaited else { return }
     guard let next = others.popLast() else { return connect() }
@@ -98,7 +99,7 @@ extension HTTP2Upstream {
     trial.start()
   }
 
-  /// Lets go of its connection, for another upstream, and takes no more requests.
+  /// Hands out its connection for another upstream, and takes no more requests.
   func surrender() -> HTTP2ClientConnection? {
     guard case .connected(let connection) = state else { return nil }
     state = .shutDown

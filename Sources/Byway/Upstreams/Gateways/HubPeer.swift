@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// A machine that dials a hub, as far as an address tells.
+/// A machine that dials a hub, as identified by its address.
 package enum HubPeer: Sendable, Hashable {
-  /// This one, by a way without addresses.
+  /// This machine, over a transport without addresses.
   case local
-  /// An address of IPv4, or the first half of one of IPv6: one machine may choose the rest (RFC 8981).
+  /// An IPv4 address, or the first half of an IPv6 address: one machine may choose the rest (RFC 8981).
   case network([UInt8])
 
   package init(_ channel: any Channel) {

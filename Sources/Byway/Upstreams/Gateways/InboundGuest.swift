@@ -2,9 +2,9 @@ import HTTPWire
 import Logging
 import NIOCore
 
-/// A gateway that has dialed, while it is asked who it is.
+/// A gateway that has dialed and is being asked for its name.
 ///
-/// Lives on its event loop; held by who asks, and by the exchange.
+/// Lives on its event loop; held by the hub that asks, and by the exchange.
 final class InboundGuest: ResponseSink {
   private static let patience = TimeAmount.seconds(5)
 
@@ -21,13 +21,13 @@ final class InboundGuest: ResponseSink {
     _ configuration: HTTP2Upstream.Configuration
   ) {
     self.eventLoop = eventLoop
-    // Its own log would tell twice of what whoever takes the connection tells.
+    // No log of its own: it would repeat what the later owner of the connection logs.
     upstream = HTTP2Upstream(
       dialer: Dialer(name: name) { eventLoop, _ in eventLoop.makeSucceededFuture(channel) }, on: eventLoop, hop: hop,
       configuration: configuration, logger: Logger(label: "byway.guest") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  /// - Parameter told: what it says; `nil` where it says nothing in time. One that has no such resource claims nothing.
+  /// - Parameter told: gets the claim; `nil` if there is no answer in time. A gateway without such a resource claims nothing.
   func ask(_ told: @escaping (DeviceClaim?) -> Void) {
     self.told = told
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
@@ -42,14 +42,14 @@ final class InboundGuest: ResponseSink {
     request = upstream.begin(ExchangeHead(fields: fields, isComplete: true), respondingTo: self)
   }
 
-  /// Its connection, for somebody else.
+  /// Hands out its connection for another upstream.
   func connection() -> HTTP2ClientConnection? { upstream.surrender() }
 
-  /// Closes it.
+  /// Closes the connection.
   func dismiss() {
     told = nil
     timer?.cancel()
-    // The connection would wait for its answer.
+    // Otherwise the connection would wait for the answer.
     request.take()?.cancel(BywayError(.cancelled, "The gateway is not asked any more.", processing: .none))
     upstream.shutDown()
   }

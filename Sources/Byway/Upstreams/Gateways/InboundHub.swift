@@ -5,13 +5,13 @@ package import NIOCore
 import Primitives
 import Synchronization
 
-/// One link that many gateways dial: each is asked who it is, and its connection given to the upstream of that name.
+/// A link that many gateways dial. Each is asked for its name, and its connection is given to the upstream of that name.
 ///
-/// What a gateway says is a claim, which nobody has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event
-/// loop only.
+/// The name is a claim of the gateway that nothing has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event loop
+/// only.
 package final class InboundHub: @unchecked Sendable {
-  /// Asked at once: those of whom TLS is done in a second, which may be as far away. When another one comes, who has been silent for
-  /// longest goes.
+  /// How many gateways are asked at once: as many as complete TLS within one second, which is also a possible round-trip time. When another
+  /// one dials, the one that has been silent longest is closed.
   package static let usualGuests = 1024
 
   private let mostGuests: Int
@@ -24,7 +24,7 @@ package final class InboundHub: @unchecked Sendable {
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
-  /// In the order in which they came.
+  /// In the order of arrival.
   private var guests: [InboundGuest] = []
   private var strangers = SparseLog()
   private var liars = SparseLog()
@@ -34,14 +34,14 @@ package final class InboundHub: @unchecked Sendable {
   private var isClosed = false
 
   /// - Parameters:
-  ///   - link: at which this end listens.
+  ///   - link: the link on which this end listens.
   ///   - hop: how this end names itself in `Via`.
-  ///   - liveness: `nil` to ask never.
-  ///   - siblings: beneath which the devices' names stand.
-  ///   - limit: of the connections to it, so that those who use the devices have the rest of the descriptors.
-  ///   - mostGuests: who are asked at once.
-  ///   - upstream: for what a gateway says of itself, the address that it has dialed, and the peer that it comes from, or `nil` where a certificate has shown that it is called so: such as `HTTP2Upstream.ofGateways` makes. Without
-  ///     one the gateway is sent away. Called on the event loop.
+  ///   - liveness: `nil` to never check.
+  ///   - siblings: the suffixes below which the devices' names are.
+  ///   - limit: the maximum of connections, so that the users of the devices have the remaining descriptors.
+  ///   - mostGuests: how many gateways are asked at once.
+  ///   - upstream: returns the upstream for a gateway's claim, the address that it dialed, and its peer (`nil` where a certificate has
+  ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it returns `nil`. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostGuests: Int = usualGuests, logger: Logger,
@@ -51,7 +51,7 @@ package final class InboundHub: @unchecked Sendable {
     self.link = InboundLink(link, limit: limit, logger: logger)
     transport = link.transport
     bound = Mutex(link.address)
-    // Clients read it in messages: without files and other options.
+    // Clients read this name in messages, so it leaves out files and other options.
     name = link.address.publicName
     self.eventLoop = eventLoop
     configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
@@ -60,20 +60,20 @@ package final class InboundHub: @unchecked Sendable {
     self.logger = logger
   }
 
-  /// Listens, so that its failure is told before anything else happens. Any thread.
+  /// Listens, so that a failure is reported before anything else happens. Any thread.
   package func listen() async throws {
     let address = try await link.listen(on: eventLoop)
     bound.withLock { $0 = address }
   }
 
-  /// Reads anew the files of its address.
-  /// - Returns: makes them count for who dials from then on; `nil` where it does not listen yet. Any thread.
+  /// Reads the files of its address again.
+  /// - Returns: puts them into effect for new connections; `nil` if it does not listen yet. Any thread.
   func reread() async throws -> (@Sendable () -> Void)? { try await link.reread() }
 
-  /// As bound, once it listens. Any thread.
+  /// The bound address, once it listens. Any thread.
   package var address: LinkAddress { bound.withLock(\.self) }
 
-  /// Answers who dials from now on.
+  /// Accepts gateways from now on.
   package func start() {
     guard !isClosed, !isWaiting else { return }
     isWaiting = true
@@ -87,7 +87,7 @@ package final class InboundHub: @unchecked Sendable {
       }
   }
 
-  /// Listens no more. Connections that were given away live on.
+  /// Stops listening. Connections that were handed over stay open.
   package func shutDown() {
     isClosed = true
     let asked = guests
@@ -108,7 +108,7 @@ package final class InboundHub: @unchecked Sendable {
     start()
   }
 
-  /// As it is, or beneath a suffix of this end's.
+  /// Whether a certificate has the name, as it is or below a suffix of this end.
   private func isCertified(_ claimed: DeviceName, by names: [String]) -> Bool {
     names.contains { name in
       if name == claimed.text { return true }
@@ -124,7 +124,7 @@ package final class InboundHub: @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: .random(in: 0...1))) { self.start() }
   }
 
-  /// - Parameter names: of its certificate, which counts more than what it says; `nil` where it has shown none.
+  /// - Parameter names: the names of its certificate, which take precedence over its claim; `nil` if it has shown none.
   private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer) {
     guests.removeAll { $0 === guest }
     guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
@@ -151,10 +151,10 @@ package final class InboundHub: @unchecked Sendable {
     tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])
   }
 
-  /// Of a certificate's names.
+  /// How many names of a certificate are logged.
   private static let mostShown = 5
 
-  /// What anyone who can dial may cause is told now and then, with how often.
+  /// Logs an event that any peer that can dial may cause: at a limited rate, with the number of repetitions.
   private func tell(_ message: Logger.Message, _ log: inout SparseLog, _ facts: Logger.Metadata) {
     guard let keptBack = log.admit(at: eventLoop.now) else { return }
     var metadata = facts
@@ -178,14 +178,14 @@ extension HTTP2Upstream.Configuration {
 }
 
 extension HTTP2Upstream {
-  /// Of gateways that an ``InboundHub`` listens for.
+  /// Creates an upstream for gateways that an ``InboundHub`` listens for.
   /// - Parameters:
-  ///   - name: that they claim.
+  ///   - name: the name that they claim.
   ///   - hop: how this end names itself in `Via`.
-  ///   - patience: how long an exchange waits while there is none.
-  ///   - liveness: `nil` to ask never.
-  ///   - sharing: what becomes of a name that several claim.
-  ///   - siblings: beneath which the devices' names stand.
+  ///   - patience: how long an exchange waits while there is no gateway.
+  ///   - liveness: `nil` to never check.
+  ///   - sharing: the use of several gateways that claim the name.
+  ///   - siblings: the suffixes below which the devices' names are.
   package static func ofGateways(
     named name: String, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
     sharing: GatewaySharing, siblings: Siblings?, logger: Logger

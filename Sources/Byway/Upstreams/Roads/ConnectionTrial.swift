@@ -1,22 +1,22 @@
 import NIOCore
 
-/// A connection that is tried before it gets exchanges: its far end must answer PINGs in time, and go on answering for as long as is
-/// asked of it. Its SETTINGS prove nothing: they are sent before it has heard anything.
+/// A connection under test before it gets exchanges. Its remote end must answer PINGs in time, for as long as the test takes. SETTINGS
+/// prove nothing, because they are sent before anything was received.
 ///
-/// The connection's delegate meanwhile. Lives on its event loop.
+/// The connection's delegate during the test. Lives on its event loop.
 final class ConnectionTrial: HTTP2ClientConnection.Delegate {
   /// Between an answer and the next PING.
   private static let pause = TimeAmount.milliseconds(500)
 
   private enum State {
-    /// For its first answer.
+    /// No answer yet.
     case waiting
     case well(since: NIODeadline)
     case over
   }
 
   let connection: HTTP2ClientConnection
-  /// It has been in use.
+  /// Whether the connection was in use before.
   private let hasStoodBy: Bool
   private let eventLoop: any EventLoop
   private let patience: TimeAmount
@@ -26,10 +26,10 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
   private var ended: ((Result<HTTP2ClientConnection, BywayError>) -> Void)?
 
   /// - Parameters:
-  ///   - connection: not started yet, or one that stands by.
+  ///   - connection: a connection that is not started yet, or that stands by.
   ///   - patience: how long each answer may take.
-  ///   - duration: how long it must be well.
-  ///   - ended: is told that the connection can be used, and has no delegate now, or why it could not and was given up.
+  ///   - duration: how long the connection must keep answering.
+  ///   - ended: gets the usable connection, without a delegate, or the reason why the connection was given up.
   init(
     _ connection: HTTP2ClientConnection, on eventLoop: any EventLoop, within patience: TimeAmount,
     for duration: TimeAmount = .zero, _ ended: @escaping (Result<HTTP2ClientConnection, BywayError>) -> Void
@@ -42,7 +42,7 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     self.ended = ended
   }
 
-  /// The connection may have ended when this returns.
+  /// Starts the test. The connection may have ended when this returns.
   func start() {
     connection.handOver(to: self)
     wait()
@@ -50,16 +50,16 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     connection.ping()
   }
 
-  /// What it has answered so far must do.
-  /// - Returns: whether it has answered at all.
+  /// Ends the test early with success, if the connection has answered at all.
+  /// - Returns: whether it has answered.
   func hasten() -> Bool {
     guard case .well = state else { return false }
     succeed()
     return true
   }
 
-  /// Nobody wants to know any more. A new connection is closed.
-  /// - Returns: one that has stood by, and may be in use: it is as good as before, and has no delegate now.
+  /// Cancels the test. A new connection is closed.
+  /// - Returns: the connection if it stood by before: it stays usable, and has no delegate now.
   @discardableResult
   func cancel() -> HTTP2ClientConnection? {
     ended = nil
@@ -127,12 +127,12 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     answered()
   }
 
-  /// Its PINGs tell.
+  /// Ignored: the PINGs detect it.
   func connectionInterrupted(_ connection: HTTP2ClientConnection) {}
   func connectionResumed(_ connection: HTTP2ClientConnection) {}
 
   func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
-    // What it still has to say, its failure above all, is told with its end.
+    // The connection's end follows with its own reason, such as a failure.
     if case .well = state {
       fail(BywayError(.refused, "\(connection.name) takes no more requests.", processing: .none))
     }

@@ -1,8 +1,8 @@
 import NIOCore
 
-// Going over to a lesser road when a line goes, and back to a better one when that opens again.
+// Falls back to a lesser link when a line is lost, and returns to a better one when that opens again.
 extension HTTP1Upstream {
-  /// Its line is gone, and another road is not.
+  /// Whether its line is gone while another link may work.
   func mustLeave(_ connection: HTTP1ClientConnection) -> Bool {
     roads.areSeveral && connection.interruption != nil
   }
@@ -19,8 +19,8 @@ extension HTTP1Upstream {
     }
   }
 
-  /// When a request comes that goes over a lesser road. A server of HTTP/1.1 says nothing before it is asked: that it keeps a
-  /// connection open for a while must do.
+  /// Tests a better link while a request uses a lesser one. An HTTP/1.1 server sends nothing before it gets a request, so the test is
+  /// whether it keeps a connection open for a while.
   func searchBetterRoad(at now: NIODeadline) {
     guard !isSearching, isServing, let current = roads.current,
       let (road, time) = roads.nextTrial(betterThan: current), time <= now
@@ -61,7 +61,7 @@ extension HTTP1Upstream {
 
 /// A connection that must stay open for a while before it gets exchanges.
 ///
-/// Its delegate meanwhile; held by it and by a timer. Lives on its event loop.
+/// Its delegate during that time; held by the connection and by a timer. Lives on its event loop.
 private final class HTTP1ConnectionTrial: HTTP1ClientConnection.Delegate {
   private let eventLoop: any EventLoop
   private let duration: TimeAmount

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The search for a better road than the one in use.
+/// The search for a better link than the one in use.
 enum RoadSearch {
   case none
   case pausing(Scheduled<Void>)
@@ -8,14 +8,14 @@ enum RoadSearch {
   case trying(ConnectionTrial)
 }
 
-// Going over to a lesser road when a line goes, and back to a better one when that is well.
+// Falls back to a lesser link when a line is lost, and returns to a better one when that works.
 extension HTTP2Upstream {
-  /// A device that nobody has asked for so long is not searched for.
+  /// How long after the last request the search for a better link ends.
   private static let idleness = TimeAmount.minutes(1)
 
   // MARK: Leaving a line
 
-  /// Its line is gone, and may be back at once. What was sent now could not be repeated over another road.
+  /// Whether new requests wait because its line is gone, and may return soon. Requests sent now could not be repeated over another link.
   func mustWait(for connection: HTTP2ClientConnection) -> Bool {
     roads.areSeveral && connection.interruption != nil
   }
@@ -34,9 +34,9 @@ extension HTTP2Upstream {
     leaveConnection()
   }
 
-  // MARK: Back to a better road
+  // MARK: Back to a better link
 
-  /// While a lesser road is in use, and somebody uses it.
+  /// Searches for a better link while a lesser one is in use and has requests.
   func searchBetterRoad() {
     guard roads.areSeveral, case .none = search, let next = nextTrial() else { return }
     search = .pausing(
@@ -83,7 +83,7 @@ extension HTTP2Upstream {
       self.search = .none
       switch result {
       case .success(let connection) where self.roads.isUp(connection.road):
-        // The way back was found without it.
+        // The better link came into use without this test.
         connection.drain()
       case .success(let connection):
         self.roads.passed(connection.road)
@@ -100,7 +100,7 @@ extension HTTP2Upstream {
     searchBetterRoad()
   }
 
-  /// The lesser road is lost while a better one answers already.
+  /// Ends the test early if a better link has answered already, because the lesser one is lost.
   func hastenSearch() -> Bool {
     guard case .trying(let trial) = search else { return false }
     return trial.hasten()
@@ -115,7 +115,7 @@ extension HTTP2Upstream {
     search = .none
   }
 
-  /// Goes over to a connection that is well. What runs ends where it is.
+  /// Switches to a connection that works. Running exchanges end on their old connection.
   func adopt(_ connection: HTTP2ClientConnection) {
     switch state {
     case .shutDown:

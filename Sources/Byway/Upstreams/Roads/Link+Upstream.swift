@@ -3,13 +3,13 @@ package import Logging
 package import NIOCore
 
 extension Link {
-  /// It has one user at a time.
+  /// Whether it has one user at a time.
   package var isLine: Bool { transport is LineTransport }
 }
 
 extension [Link] {
-  /// Whether these can be the roads to one device.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, which says why not.
+  /// Checks whether these can be the links of one device.
+  /// - Throws: ``BywayError`` with code `invalidAddress` and the reason.
   package func checkRoads() throws(BywayError) {
     guard let first else { throw BywayError(.invalidAddress, "A device needs a link at least.") }
     guard count > 1 else { return }
@@ -27,14 +27,14 @@ extension [Link] {
     }
   }
 
-  /// The requesting end of a device that these links lead to, the better one first: the first that works, and back to a better
-  /// one when that is well. They are such as ``checkRoads()`` lets pass.
+  /// Makes the requesting end of a device with these links, the best one first. It uses the first link that works, and returns to a better
+  /// one when that works again. The links must pass ``checkRoads()``.
   /// - Parameters:
-  ///   - dialers: of each.
+  ///   - dialers: one for each link.
   ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
-  ///   - patience: how long an exchange waits while no road is open.
-  ///   - liveness: `nil` to ask never.
-  ///   - siblings: beneath which its names stand, where there are other devices.
+  ///   - patience: how long an exchange waits while no link is open.
+  ///   - liveness: `nil` to never check.
+  ///   - siblings: the suffixes below which its names are, if there are other devices.
   package func makeUpstream(
     over dialers: [Dialer], on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
     siblings: Siblings, logger: Logger
@@ -46,7 +46,7 @@ extension [Link] {
   }
 }
 
-/// What an upstream is made of.
+/// The parts of an upstream.
 private struct UpstreamRoads {
   let dialers: [Dialer]
   /// How many of them go over lines.
@@ -63,7 +63,7 @@ private struct UpstreamRoads {
       configuration.patience = patience
       configuration.siblings = siblings
       if lines > 0 {
-        // A line has one session at a time, and each request may take as long as the line is slow.
+        // A line has one session at a time, and a slow line makes each request slow.
         configuration.maximumConnections = 1
         configuration.queueing = configuration.responseTimeout
         if lines == dialers.count { configuration.reuse = .forAll }
@@ -75,7 +75,7 @@ private struct UpstreamRoads {
       configuration.patience = patience
       configuration.siblings = siblings
       configuration.farEnd = .gateway
-      // Each request may take as long as the line is slow.
+      // A slow line makes each request slow.
       if lines > 0 { configuration.queueing = .seconds(60) }
       configuration.http2 = HTTP2Configuration(liveness: liveness, hasOtherRoads: dialers.count > 1)
       return HTTP2Upstream(

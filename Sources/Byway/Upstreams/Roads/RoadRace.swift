@@ -1,9 +1,9 @@
 import NIOCore
 
-/// One try to open a road: the best one first, and the next when that has failed or takes its time. The first that opens is
-/// taken (as RFC 8305 §5 has it for addresses).
+/// One attempt to open one of several links: the best one first, the next one when that has failed or is slow. The first link that opens is
+/// taken (as in RFC 8305 §5 for addresses).
 ///
-/// Lives on its event loop; held by its tries and its timer.
+/// Lives on its event loop; held by its attempts and its timer.
 final class RoadRace {
   private let roads: Roads
   private let eventLoop: any EventLoop
@@ -11,7 +11,7 @@ final class RoadRace {
   private var tried: Set<Int>
   private var running: Set<Int> = []
   private var timer: Scheduled<Void>?
-  /// `nil` once it is decided.
+  /// `nil` after the decision.
   private var opened: EventLoopPromise<OpenedRoad>?
 
   init(_ roads: Roads, without tried: Set<Int>, on eventLoop: any EventLoop, deadline: NIODeadline) {
@@ -52,7 +52,7 @@ final class RoadRace {
     switch result {
     case .success(let channel):
       guard let opened = opened.take() else {
-        // Another one was faster.
+        // Another link was faster.
         channel.close(promise: nil)
         return roads.works(road, at: now)
       }
@@ -63,7 +63,7 @@ final class RoadRace {
       }
       opened.succeed(OpenedRoad(channel: channel, road: road, tried: tried))
     case .failure(let error):
-      // A late one says nothing of a road that is in use by now.
+      // A late failure says nothing about a link that is in use by now.
       if opened == nil, roads.isUp(road) { return }
       roads.failed(road, error, at: now)
       tryNext()

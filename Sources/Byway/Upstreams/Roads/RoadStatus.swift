@@ -1,19 +1,19 @@
 package import NIOCore
 
-/// How one of several roads to a device is now, for those who look after it.
+/// The state of one of several links to a device, for status reports.
 package struct RoadStatus: Sendable {
   package enum State: Sendable {
     /// New requests take it.
     case up
-    /// Nothing is known against it, and it is not needed.
+    /// It is not needed, and has no known failure.
     case standingBy
-    /// The last connection over it, or the last try to open one, came to nothing.
+    /// The last connection over it, or the last attempt to open one, failed.
     case down(BywayError)
   }
 
-  /// As messages call it.
+  /// Its name in messages.
   package let name: String
-  /// `nil` where it is no link.
+  /// `nil` where it is not a link.
   package let address: LinkAddress?
   package let state: State
   package let since: NIODeadline

@@ -1,34 +1,33 @@
 import Logging
 import NIOCore
 
-/// A byte stream to the far end, and which road it takes.
+/// A byte stream to the remote end, and its link.
 struct OpenedRoad: Sendable {
   let channel: any Channel
   let road: Int
-  /// The roads that were tried for it.
+  /// The links that were tried for it.
   let tried: Set<Int>
 }
 
-/// The roads to one place, the better one first: opens the first that works, and is told what became of it. Mostly there is
-/// just one.
+/// The links to one target, the best one first. Opens the first one that works, and keeps their state. Usually there is only one.
 ///
 /// Lives on its event loop.
 final class Roads {
-  /// What messages call the place.
+  /// The name of the target in messages.
   let name: String
   let dialers: [Dialer]
   private var table: RoadTable
   private var logs: [LinkLog]
-  /// Nothing is told of origins.
+  /// Whether events are logged; those of origins are not.
   private let isLogged: Bool
   private var isClosed = false
-  /// What to call the failure to open one; `nil`: what the dialer calls it.
+  /// The error code for a failure to open; `nil`: the code of the dialer's error.
   private let unavailable: BywayError.Code?
   private let jitter: @Sendable () -> Double
 
   /// - Parameters:
-  ///   - name: where the name of the first will not do.
-  ///   - logger: `nil` for those of origins.
+  ///   - name: the name of the target; `nil`: the first link's.
+  ///   - logger: `nil` for origins.
   init(
     _ dialers: [Dialer], name: String? = nil, logger: Logger?, unavailable: BywayError.Code?,
     jitter: @escaping @Sendable () -> Double, at now: NIODeadline
@@ -43,31 +42,31 @@ final class Roads {
     self.jitter = jitter
   }
 
-  /// There is another one to go to.
+  /// Whether there is more than one link.
   var areSeveral: Bool { dialers.count > 1 }
 
-  /// The far end dials.
+  /// Whether the remote end dials.
   var areAwaited: Bool { dialers.first?.isAwaited ?? false }
 
-  /// Whoever has it does not hand over connections only.
+  /// Whether this object opens connections itself, instead of getting them from a component that listens for many.
   var isOpenedHere: Bool { !areAwaited || dialers.first?.inbound != nil }
 
-  /// The one in use.
+  /// The link in use.
   var current: Int? { table.current }
 
   func name(of road: Int) -> String { dialers[road].name }
 
   // MARK: Opening
 
-  /// Opens the best one that works.
-  /// - Parameter tried: those that are not to be tried.
+  /// Opens the best link that works.
+  /// - Parameter tried: links to leave out.
   func dial(
     without tried: Set<Int> = [], on eventLoop: any EventLoop, deadline: NIODeadline
   ) -> EventLoopFuture<OpenedRoad> {
     RoadRace(self, without: tried, on: eventLoop, deadline: deadline).start()
   }
 
-  /// Opens this one, for a trial.
+  /// Opens this link, for a trial.
   func dial(only road: Int, on eventLoop: any EventLoop, deadline: NIODeadline) -> EventLoopFuture<OpenedRoad> {
     dialers[road].dial(on: eventLoop, deadline: deadline).map { OpenedRoad(channel: $0, road: road, tried: [road]) }
   }
@@ -82,7 +81,7 @@ final class Roads {
 
   func trial(of road: Int) -> TimeAmount { table.trial(of: road) }
 
-  // MARK: What became of them
+  // MARK: Results
 
   /// New requests take it from now on.
   func taken(_ road: Int, at now: NIODeadline) {
@@ -90,13 +89,13 @@ final class Roads {
     logs[road].opened()
   }
 
-  /// A connection over it has had its response. There may be others, over any road.
+  /// A connection over it has had a response. Other connections may be open, over any link.
   func serves(_ road: Int, at now: NIODeadline) {
     if let current, current <= road { return }
     table.taken(road, at: now)
   }
 
-  /// It was well for as long as its trial takes.
+  /// It has passed its trial.
   func passed(_ road: Int) {
     table.passed(road)
   }
@@ -106,14 +105,14 @@ final class Roads {
     table.works(road, at: now)
   }
 
-  /// - Parameter isUrgent: somebody waited for it.
+  /// - Parameter isUrgent: whether an exchange waited for it.
   func failed(_ road: Int, _ error: any Error, isUrgent: Bool = true, at now: NIODeadline) {
     let failure = explain(error, of: road)
     table.failed(road, failure, at: now, fraction: jitter())
     if isLogged, !isClosed { logs[road].unavailable(failure, isUrgent: isUrgent, at: now) }
   }
 
-  /// New requests take it.
+  /// Whether new requests take it.
   func isUp(_ road: Int) -> Bool {
     if case .up = table.state(of: road).0 { true } else { false }
   }
@@ -123,7 +122,7 @@ final class Roads {
     table.failed(road, explain(error, of: road), at: now, fraction: jitter())
   }
 
-  /// - Parameter isLast: it has not another connection by now.
+  /// - Parameter isLast: whether it has no other connection by now.
   func lost(_ road: Int, _ error: BywayError, isLast: Bool, at now: NIODeadline) {
     if isLast { table.failed(road, explain(error, of: road), at: now, fraction: jitter()) }
     logs[road].lost(error)
@@ -139,20 +138,20 @@ final class Roads {
     logs[0].replaced()
   }
 
-  /// Nobody is answered any more who dials.
+  /// Stops accepting gateways that dial.
   func stopAwaiting() {
     guard let inbound = dialers.first?.inbound else { return }
     isClosed = true
     Task { await inbound.close() }
   }
 
-  /// Tells nothing more of tries.
+  /// Stops listening, and logs no more attempts.
   func close() {
     isClosed = true
     stopAwaiting()
   }
 
-  /// What it means to those who wait for a connection.
+  /// The error for exchanges that wait for a connection.
   func explain(_ error: any Error, of road: Int = 0) -> BywayError {
     var failure =
       error as? BywayError
@@ -162,7 +161,7 @@ final class Roads {
     return failure
   }
 
-  /// Why none of them opens.
+  /// Why none of the links opens.
   var failure: BywayError {
     let failures = table.failures
     guard var failure = failures.first?.error else {
@@ -177,7 +176,7 @@ final class Roads {
 
   // MARK: Status
 
-  /// What has happened to all of them.
+  /// The sum of the counters of all links.
   var counts: LinkCounts {
     logs.reduce(into: LinkCounts()) { sum, log in
       sum.openings += log.counts.openings
@@ -186,7 +185,7 @@ final class Roads {
     }
   }
 
-  /// Empty where there is just one.
+  /// Empty if there is only one link.
   var status: [RoadStatus] {
     guard areSeveral else { return [] }
     return dialers.indices.map { road in
