@@ -1,6 +1,6 @@
 import Byway
 
-/// How an exchange ended, in few values.
+/// The result of an exchange, with few distinct values.
 struct ExchangeOutcome: Hashable, Sendable {
   private let status: Int
   private let failure: BywayError.Code?
@@ -10,17 +10,17 @@ struct ExchangeOutcome: Hashable, Sendable {
     failure = exchange.failure?.code
   }
 
-  /// Nothing where there was none.
+  /// Empty without a status.
   var statusText: String {
     switch status {
     case 0: ""
-    // The origin may say what it likes.
+    // The origin may send any number.
     case 100...599: "\(status)"
     default: "_OTHER"
     }
   }
 
-  /// The code of the failure, or the status of an answer that tells of one; nothing where all went well.
+  /// The code of the failure, or the status of a server error; empty if there was none.
   var errorText: String {
     if let failure { return "\(failure)" }
     return status >= 500 ? statusText : ""

@@ -3,25 +3,25 @@ public import CoreMetrics
 import NIOCore
 import Synchronization
 
-/// Counts exchanges with swift-metrics, under the names that OpenTelemetry has for HTTP servers and clients.
+/// Records exchanges with swift-metrics, under the names that OpenTelemetry has for HTTP servers and clients.
 ///
 ///     configuration.observers = [HTTPMetrics()]
 ///
-/// Where a `BywayClient` is observed, only what clients have is counted.
+/// For a `BywayClient`, only client metrics are recorded.
 ///
-/// Attributes whose values come from outside have few: docs/observability.md lists all metrics. Safe on any thread.
+/// Attributes from outside are limited to few values: docs/observability.md lists all metrics. Safe on any thread.
 public final class HTTPMetrics: ExchangeObserver {
-  /// What an exchange is counted by when it has ended.
+  /// The attributes of an exchange that has ended.
   private struct Kind: Hashable, Sendable {
     let role: ExchangeRecord.Role
     let request: RequestKind
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
-    /// `nil` where it was not sent.
+    /// `nil` if it was not sent.
     let upstream: String?
   }
 
-  /// All that counts the end of an exchange: found at once, and counted as one reference.
+  /// The metrics for the end of an exchange: found with one look-up, and retained as one object.
   private final class Ended: Sendable {
     struct Server: Sendable {
       let active: any MeterHandler
@@ -30,9 +30,9 @@ public final class HTTPMetrics: ExchangeObserver {
       let responseSize: any RecorderHandler
     }
 
-    /// `nil` where this program has asked.
+    /// `nil` if this program itself is the client.
     let server: Server?
-    /// `nil` where it was not sent.
+    /// `nil` if it was not sent.
     let upstream: (sent: Sent, duration: any TimerHandler)?
 
     init(server: Server?, upstream: (Sent, any TimerHandler)?) {
@@ -41,7 +41,7 @@ public final class HTTPMetrics: ExchangeObserver {
     }
   }
 
-  /// What an exchange is counted by that is under way at an upstream.
+  /// The attributes of an exchange that is running at an upstream.
   private struct Way: Hashable, Sendable {
     let method: RequestKind.Method
     let upstream: String
@@ -70,8 +70,8 @@ public final class HTTPMetrics: ExchangeObserver {
   private let responseBytes: any CounterHandler
   private let tables = Mutex(Tables())
 
-  /// Metrics of a backend.
-  /// - Parameter factory: of the backend; else the one that the process was bootstrapped with.
+  /// Creates the metrics of a backend.
+  /// - Parameter factory: the backend; by default the one that the process was bootstrapped with.
   public init(factory: any MetricsFactory = MetricsSystem.factory) {
     self.factory = factory
     requestBytes = factory.makeCounter(label: MetricName.requestBytes.label, dimensions: [])
@@ -80,13 +80,13 @@ public final class HTTPMetrics: ExchangeObserver {
 
   // MARK: ExchangeObserver
 
-  /// Counts it as active.
+  /// Counts the exchange as active.
   public func exchangeBegan(_ exchange: ExchangeRecord) {
     guard case .server = exchange.role else { return }
     tables.withLock { begun(exchange.kind, &$0) }.increment(by: 1)
   }
 
-  /// Counts it as active where it was sent, and how long it had waited for that.
+  /// Counts the exchange as active at its upstream, and records how long it has waited.
   public func exchangeSent(_ exchange: ExchangeRecord) {
     guard let sent = exchange.sent, let upstream = Self.upstream(of: exchange) else { return }
     let way = Way(method: exchange.kind.method, upstream: upstream)
@@ -101,7 +101,7 @@ public final class HTTPMetrics: ExchangeObserver {
     if responseBytes > 0 { self.responseBytes.increment(by: Int64(responseBytes)) }
   }
 
-  /// Counts how long it took, and how it ended.
+  /// Records the duration and the result.
   public func exchangeEnded(_ exchange: ExchangeRecord) {
     guard let end = exchange.ended else { return }
     let kind = Kind(
@@ -120,12 +120,12 @@ public final class HTTPMetrics: ExchangeObserver {
     if exchange.attempts > 1 { upstream.sent.resends.increment(by: Int64(exchange.attempts - 1)) }
   }
 
-  /// Clients may name any place.
+  /// Groups targets that clients choose, because they may choose any.
   private static func upstream(of exchange: ExchangeRecord) -> String? {
     exchange.isClientsChoice && exchange.upstream != nil ? "_OTHER" : exchange.upstream
   }
 
-  // MARK: Metrics, made when they are needed
+  // MARK: Metrics, created when needed
 
   private func begun(_ kind: RequestKind, _ tables: inout Tables) -> any MeterHandler {
     tables.begun.value(for: kind) { _ in

@@ -3,9 +3,9 @@ package import CoreMetrics
 package import LineLayer
 import Synchronization
 
-/// Shows what links and lines are at, whenever somebody wants to see it: they count for themselves, and cost nothing in between.
+/// Updates the metrics of links and lines on request: links count their events themselves, which costs nothing in between.
 package final class LinkMetrics: Sendable {
-  /// What is counted somewhere else, and only grows.
+  /// A counter that is kept elsewhere, and only grows.
   private struct Growing<Figures: Sendable>: Sendable {
     let metric: MetricName
     let read: @Sendable (Figures) -> UInt64
@@ -25,7 +25,7 @@ package final class LinkMetrics: Sendable {
   ]
 
   private let factory: any MetricsFactory
-  /// What each counter has got, by link and metric.
+  /// The last value of each counter, by link and metric.
   private let seen = Mutex<[String: [MetricName: UInt64]]>([:])
 
   package init(factory: any MetricsFactory) {
@@ -34,8 +34,8 @@ package final class LinkMetrics: Sendable {
 
   /// - Parameters:
   ///   - link: its address.
-  ///   - line: `nil` where it has none, or has none now.
-  ///   - counts: `nil` where this end does not open it.
+  ///   - line: `nil` if it has no line, or is not open.
+  ///   - counts: `nil` if this end does not open it.
   package func update(_ link: String, isUp: Bool, line: LineStatistics?, counts: LinkCounts? = nil) {
     let dimensions = [("link", link)]
     gauge(.linkUp, dimensions, isUp ? 1 : 0)
@@ -46,7 +46,7 @@ package final class LinkMetrics: Sendable {
     if let rate = line.rate { gauge(.lineRate, dimensions, Double(rate)) }
   }
 
-  /// - Parameter address: of a link or an origin.
+  /// - Parameter address: the address of a link or an origin.
   package func update(_ connections: UpstreamStatus.Connections, to address: String) {
     for (state, count) in [("active", connections.active), ("idle", connections.idle)] {
       gauge(.clientConnections, [("http.connection.state", state), ("server.address", address)], Double(count))
@@ -57,7 +57,7 @@ package final class LinkMetrics: Sendable {
     for growing in all {
       let now = growing.read(figures)
       let before = seen.withLock { $0[link, default: [:]].updateValue(now, forKey: growing.metric) } ?? 0
-      // What was made again counts from the beginning.
+      // A link that was created again counts from zero.
       let more = now >= before ? now - before : now
       Counter(label: growing.metric.label, dimensions: [("link", link)], factory: factory)
         .increment(by: Int64(clamping: more))

@@ -1,4 +1,4 @@
-/// A metric that this package has: how backends are told of it, and what it means. docs/observability.md has all of them.
+/// A metric of this package, with its name for backends and its meaning. docs/observability.md lists all of them.
 package struct MetricName: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case counter, gauge
@@ -58,7 +58,7 @@ extension MetricName {
     "http.client.open_connections", .gauge, .none, ["http.connection.state", "server.address"],
     "Connections to origins, and links, that are open: active with an exchange on them, or idle.")
 
-  // MARK: What OpenTelemetry has no name for
+  // MARK: Metrics without an OpenTelemetry name
 
   package static let requestBytes = MetricName(
     "byway.http.request.body", .counter, .bytes, [], "Bytes of requests' bodies, counted as they come.")

@@ -1,12 +1,12 @@
-/// Values that are made once for each key, found quickest where the same is asked for again and again.
+/// Values created once for each key, with the fastest look-up for a repeated key.
 struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// With so many keys nothing more is told apart: whoever asks might be filling the memory.
+  /// The maximum of keys. Further ones share a value, because clients could fill the memory.
   private static var limit: Int { 1000 }
 
   private var last: (key: Key, value: Value)?
   private var all: [Key: Value] = [:]
 
-  /// - Parameter make: told whether there are too many keys; what it makes then is not kept.
+  /// - Parameter make: creates the value, given whether there are too many keys; such a value is not kept.
   mutating func value(for key: Key, _ make: (_ isFull: Bool) -> Value) -> Value {
     if let known = value(for: key) { return known }
     if all.count >= Self.limit { return make(true) }
@@ -16,7 +16,7 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return value
   }
 
-  /// - Returns: `nil` where it was not made yet, or not kept.
+  /// - Returns: `nil` if it does not exist, or was not kept.
   mutating func value(for key: Key) -> Value? {
     if last?.key == key { return last?.value }
     guard let value = all[key] else { return nil }

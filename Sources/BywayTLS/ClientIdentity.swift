@@ -2,19 +2,19 @@ import Byway
 import HTTPWire
 package import NIOSSL
 
-/// A certificate and its key, shown to the servers that ask for one. Safe on any thread.
+/// A certificate and its key for servers that request one. Safe on any thread.
 public struct ClientIdentity: Sendable, Hashable {
   private let hosts: [HostPattern]
   package let chain: [NIOSSLCertificate]
   package let key: NIOSSLPrivateKey
 
-  /// Reads a certificate and its key. Blocks while it does.
+  /// Reads a certificate and its key. Blocks.
   /// - Parameters:
-  ///   - certificate: PEM file of the certificate, then of those between it and its authority.
-  ///   - key: PEM file of the private key, without a passphrase.
-  ///   - hosts: for whom it is: names, `*.example.com` for all below, or `*`.
-  /// - Throws: `BywayError` with code `unreadableFile`, which says which file cannot be used and why, or
-  ///   `invalidAddress` where the two do not belong together, or a host is none.
+  ///   - certificate: a PEM file with the certificate, then the intermediate certificates.
+  ///   - key: a PEM file with the private key, without a passphrase.
+  ///   - hosts: the hosts to use it for: names, `*.example.com` for all names below, or `*`.
+  /// - Throws: `BywayError` with code `unreadableFile`, which says which file cannot be used and why, or `invalidAddress` if the
+  ///   certificate and the key do not match, or a host is invalid.
   public init(certificate: String, key: String, hosts: [String]) throws {
     self.hosts = try hosts.map { host in
       do throws(AuthorityFlaw) { return try HostPattern(host) } catch {
@@ -23,7 +23,7 @@ public struct ClientIdentity: Sendable, Hashable {
     }
     chain = try PEMFile(certificate).certificates()
     self.key = try PEMFile(key).privateKey()
-    // They belong together, or nobody is helped with them.
+    // Checks that they match.
     do {
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.trustRoots = .certificates([])

@@ -3,12 +3,12 @@ package import Logging
 import NIOCore
 import Synchronization
 
-/// What the log tells of handshakes that a listener's clients have failed: anyone who reaches it can cause as many as they like.
+/// Logs failed handshakes of a listener's clients at a limited rate, because any client can cause many.
 ///
 /// Safe on any thread.
 package final class HandshakeLog: Sendable {
   private let logger: Logger
-  /// By what went wrong, in our own words: there are as many as reasons.
+  /// One for each of our messages, which are as many as there are reasons.
   private let logs = Mutex<[String: SparseLog]>([:])
 
   package init(_ logger: Logger) {

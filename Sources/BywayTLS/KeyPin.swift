@@ -3,8 +3,8 @@ import Crypto
 package import NIOSSL
 import Primitives
 
-/// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which stays when its certificate is renewed with the
-/// same key. Written as curl's `--pinnedpubkey` has it: `sha256//BASE64`.
+/// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which is unchanged when its certificate is renewed with the same key.
+/// Written as in curl's `--pinnedpubkey`: `sha256//BASE64`.
 public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
   private static let prefix = "sha256//"
 
@@ -23,7 +23,7 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
     self.digest = digest
   }
 
-  /// `nil` where the certificate's key cannot be read.
+  /// Returns `nil` if the certificate's key cannot be read.
   package init?(_ certificate: NIOSSLCertificate) {
     guard let key = try? certificate.extractPublicKey().toSPKIBytes() else { return nil }
     digest = Array(SHA256.hash(data: key))

@@ -3,23 +3,23 @@ package import NIOCore
 import NIOSSL
 import Synchronization
 
-/// TLS with one origin, as the policy has it for that host. Safe on any thread.
+/// TLS with one origin, by the policy for its host. Safe on any thread.
 package final class OriginTLS: Sendable {
-  /// Sent as Server Name Indication, and to stand in the certificate.
+  /// The name for Server Name Indication, which the certificate must have.
   package let verifiedName: String
   private let entry: ServerTrust.Entry?
   private let identity: ClientIdentity?
   private let protocols: [String]
   private let words: OriginTLSFailure
   private let contexts: TLSContexts
-  /// The server's own certificate or key is known, and nothing else about it.
+  /// Whether the server was recognized by its own certificate or key, rather than by its authority.
   private let isExact: Atomic<Bool>
 
   /// - Parameters:
-  ///   - name: of the origin, in messages.
-  ///   - host: as the origin is named; trust and identity go by it.
-  ///   - protocols: offered by ALPN (RFC 7301), the best first.
-  /// - Throws: `BywayError` where the authorities cannot be read.
+  ///   - name: the name of the origin in messages.
+  ///   - host: the host of the origin, which selects trust and identity.
+  ///   - protocols: offered by ALPN (RFC 7301), the preferred one first.
+  /// - Throws: `BywayError` if the authorities cannot be read.
   package init(name: String, host: String, protocols: [String], contexts: TLSContexts) throws {
     let policy = contexts.policy
     entry = policy.trust[host]
@@ -33,9 +33,9 @@ package final class OriginTLS: Sendable {
     _ = try context(isExact: isExact.load(ordering: .relaxed))
   }
 
-  /// Opens a connection and agrees on TLS; a second one where the first shows that the server is known in the other way, by
-  /// its own certificate in place of its authority's for example.
-  /// - Parameter open: gives an active channel that does not read yet.
+  /// Opens a connection and negotiates TLS. Opens a second one if the first shows that the server can be trusted in the other way, for
+  /// example by its own certificate instead of its authority's.
+  /// - Parameter open: returns an active channel that does not read yet.
   /// - Returns: the channel and the protocol. Fails with a `BywayError`, or as `open` does.
   package func connect(
     on eventLoop: any EventLoop, by deadline: NIODeadline,
@@ -55,7 +55,7 @@ package final class OriginTLS: Sendable {
       .flatMapErrorThrowing { throw ($0 as? TLSHandshake.Failure)?.error ?? $0 }
   }
 
-  /// Whether a certificate may be good when it is looked at as itself, or as one of an authority's.
+  /// Whether a certificate may be accepted by itself, or as issued by an authority.
   private func mayKnow(_ certificate: NIOSSLCertificate, isExact: Bool) -> Bool {
     guard let entry else { return false }
     return isExact ? entry.isItself(certificate) : entry.pins.isEmpty
@@ -78,7 +78,7 @@ package final class OriginTLS: Sendable {
   }
 
   private func handler(isExact: Bool) throws -> NIOSSLClientHandler {
-    // Server Name Indication takes names only (RFC 6066 §3); an address is verified without it.
+    // Server Name Indication allows only names (RFC 6066 §3); an address is verified without it.
     let isAddress = (try? SocketAddress(ipAddress: verifiedName, port: 0)) != nil
     let context = try context(isExact: isExact)
     let name = isAddress ? nil : verifiedName
@@ -95,7 +95,7 @@ package final class OriginTLS: Sendable {
 }
 
 extension ServerTrust.Entry {
-  /// The server's own certificate is one of these, or its key is pinned.
+  /// Whether the server's own certificate is one of these, or its key is pinned.
   fileprivate func isItself(_ certificate: NIOSSLCertificate?) -> Bool {
     guard let certificate else { return false }
     if certificates.contains(certificate) { return true }

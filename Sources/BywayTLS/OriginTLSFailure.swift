@@ -1,6 +1,6 @@
 import Byway
 
-/// What each failure of TLS with an origin means for the person who reads it.
+/// The messages for failures of TLS with an origin.
 struct OriginTLSFailure: TLSWords {
   let name: String
   let host: String
@@ -16,7 +16,7 @@ struct OriginTLSFailure: TLSWords {
     case .timedOut:
       return BywayError(.timedOut, "The TLS handshake with \(name) did not end in time.", processing: .none)
     default:
-      // The server may have got a request and refused it unread; but only it knows.
+      // The server may have received a request and rejected it unread; that is unknown here.
       return BywayError(.originUntrusted, message(for: reason), cause: cause)
     }
   }

@@ -2,7 +2,7 @@ package import Byway
 package import NIOSSL
 import Primitives
 
-/// Certificates and keys as they stand in files.
+/// The certificates and keys of a file.
 package struct PEMFile: Sendable {
   private enum Content {
     case path(String)
@@ -14,22 +14,22 @@ package struct PEMFile: Sendable {
   private let code: BywayError.Code
 
   /// - Parameters:
-  ///   - name: how messages call it: `ca=FILE`.
-  ///   - code: of the errors.
+  ///   - name: the name in messages: `ca=FILE`.
+  ///   - code: the code of the errors.
   package init(_ path: String, name: String? = nil, code: BywayError.Code = .unreadableFile) {
     content = .path(path)
     self.name = name ?? path
     self.code = code
   }
 
-  /// One that has been read.
+  /// Creates one from text.
   package init(text: String, name: String) {
     content = .text(text)
     self.name = name
     code = .unreadableFile
   }
 
-  /// At least one.
+  /// Returns the certificates, at least one.
   package func certificates() throws -> [NIOSSLCertificate] {
     let bytes = try read().bytes
     guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
@@ -38,7 +38,7 @@ package struct PEMFile: Sendable {
     return certificates
   }
 
-  /// Without a passphrase. A key that everybody on this machine may read is nobody's, and refused.
+  /// Returns the key, which must have no passphrase. A key that other users may read is refused.
   package func privateKey() throws -> NIOSSLPrivateKey {
     let (bytes, status) = try read()
     let key: NIOSSLPrivateKey
@@ -53,16 +53,16 @@ package struct PEMFile: Sendable {
     return key
   }
 
-  /// Larger than the certificates of all authorities of the web together.
+  /// More than the certificates of all web authorities together.
   private static let limit = 4 << 20
 
-  /// - Returns: without a status where it is no file.
+  /// - Returns: the content, with `nil` as status if it is not from a file.
   private func read() throws -> (bytes: [UInt8], status: FileStatus?) {
     switch content {
     case .text(let text): return (Array(text.utf8), nil)
     case .path(let path):
       do throws(SmallFile.Failure) {
-        // A pipe that nobody writes to would be waited for.
+        // A pipe without a writer would block.
         let file = try SmallFile(path, limit: Self.limit)
         return (file.bytes, file.status)
       } catch {

@@ -1,20 +1,20 @@
 import Byway
 package import HTTPWire
 
-/// Connects to one place and expects another name there: an address that was looked up by other means, or a device that is
-/// reached by an address and whose certificate has a name.
+/// A different address or certificate name for a host: an address that was looked up in another way, or a device that is reached by an
+/// address and has a certificate with a name.
 ///
-/// URL, `Host` and cookies stay as they are. Safe on any thread.
+/// URL, `Host` and cookies are unchanged. Safe on any thread.
 public struct PeerName: Sendable, Hashable {
   package let host: String
   package let dial: Authority?
   package let name: String?
 
-  /// Another address for a host, another name, or both.
+  /// Creates a rule with another address for a host, another name, or both.
   /// - Parameters:
-  ///   - host: of the URLs that this is for.
+  ///   - host: the host of the URLs.
   ///   - dial: `HOST` or `HOST:PORT` to connect to; `nil`: the URL's.
-  ///   - name: what Server Name Indication asks for and the certificate must have; `nil`: the URL's host.
+  ///   - name: the name for Server Name Indication, which the certificate must have; `nil`: the URL's host.
   /// - Throws: `BywayError` with code `invalidAddress`.
   public init(host: String, dial: String? = nil, name: String? = nil) throws {
     self.host = try Self.read(host).text
@@ -26,7 +26,7 @@ public struct PeerName: Sendable, Hashable {
     self.name = try name.map(Self.check)
   }
 
-  /// An address is what a connection has, not what one asks for (RFC 6066 §3).
+  /// Checks a name for Server Name Indication, which allows no addresses (RFC 6066 §3).
   package static func check(_ name: String) throws -> String {
     guard case .name(let host) = try read(name) else {
       throw BywayError(
@@ -35,7 +35,7 @@ public struct PeerName: Sendable, Hashable {
     return host
   }
 
-  /// What goes into a handshake and is compared with certificates: a name or an address, in the form that can be compared.
+  /// Returns a name or an address in the form for handshakes and for comparison with certificates.
   package static func host(_ name: String) throws -> String { try read(name).text }
 
   private static func read(_ host: String) throws(BywayError) -> Host {

@@ -2,28 +2,28 @@ import Byway
 import HTTPWire
 package import NIOSSL
 
-/// Which servers are believed to be who they say.
+/// The trusted servers.
 ///
-/// A host without an entry must have a certificate from an authority that the system trusts. For one with certificates of its
-/// own these count instead: as authorities, and as the server's own certificate, which is then good whatever its name and
-/// dates. For one with pins nothing counts but the server's key.
+/// A host without an entry must have a certificate from an authority that the system trusts. If it has certificates of its own, they apply
+/// instead: as authorities, and as the server's own certificate, which is then accepted with any name and dates. If it has pins, only the
+/// server's key matters.
 ///
 /// An immutable value once it is in use; safe on any thread.
 public struct ServerTrust: Sendable {
   package struct Entry: Sendable, Hashable {
     package var certificates: [NIOSSLCertificate] = []
     package var pins: Set<KeyPin> = []
-    /// Where the certificates come from, for messages.
+    /// The source of the certificates, for messages.
     package var source = "the certificates given for it"
   }
 
   private var entries: [String: Entry] = [:]
 
-  /// What the system trusts.
+  /// Creates the trust of the system.
   public init() {}
 
-  /// Trusts the certificates in a PEM file for one host: its authority's, or its own, self-signed for example.
-  /// - Throws: `BywayError` with code `unreadableFile` where the file has none.
+  /// Trusts the certificates in a PEM file for one host: its authority's, or its own, for example a self-signed one.
+  /// - Throws: `BywayError` with code `unreadableFile` if the file has none.
   public mutating func add(certificatesIn path: String, for host: String) throws {
     add(try PEMFile(path).certificates(), for: host, source: path)
   }
@@ -42,7 +42,7 @@ public struct ServerTrust: Sendable {
 
   package subscript(host: String) -> Entry? { entries[Self.key(host)] }
 
-  /// One spelling for every way to write a host. What is none stays as it is: no server is called that.
+  /// Returns one spelling for all ways to write a host. An invalid host is unchanged, because no server has it.
   package static func key(_ host: String) -> String {
     (try? Host(host))?.text ?? host
   }

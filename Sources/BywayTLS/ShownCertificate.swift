@@ -3,8 +3,8 @@ import NIOCore
 package import NIOSSL
 import Synchronization
 
-/// The certificate that a server behind a link shows, good or not: for a person to look at. The handshake ends with it, and
-/// nothing of the user's is sent.
+/// Fetches the certificate of a server behind a link, valid or not, to show it to a user. The handshake ends there, and no user data is
+/// sent.
 package final class ShownCertificate: Interceptor {
   private static let timeout = TimeAmount.seconds(30)
 
@@ -17,8 +17,8 @@ package final class ShownCertificate: Interceptor {
     self.port = port
   }
 
-  /// - Parameter link: whose gateway must allow the tunnel.
-  /// - Throws: `BywayError` where no server answers there with TLS.
+  /// - Parameter link: a link whose gateway must allow the tunnel.
+  /// - Throws: `BywayError` if no server answers there with TLS.
   package static func fetch(from host: String, port: Int, over link: Link) async throws -> NIOSSLCertificate {
     let probe = ShownCertificate(host: host, port: port)
     var configuration = BywayClient.Configuration.defaults

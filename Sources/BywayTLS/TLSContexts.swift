@@ -2,13 +2,13 @@ import Byway
 import NIOSSL
 import Synchronization
 
-/// The TLS contexts of a policy's hosts, each made once: the system's authorities alone take a megabyte. Safe on any thread.
+/// The TLS contexts of a policy's hosts, each created once: the system's authorities alone take a megabyte. Safe on any thread.
 package final class TLSContexts: Sendable {
   struct Key: Hashable {
     let anchors: [NIOSSLCertificate]?
     let identity: ClientIdentity?
     let protocols: [String]
-    /// What is accepted is decided by the handshake's owner, names included.
+    /// Whether the owner of the handshake decides what is accepted, including names.
     let isExact: Bool
   }
 
@@ -34,7 +34,7 @@ package final class TLSContexts: Sendable {
     configuration.applicationProtocols = key.protocols
     if let anchors = key.anchors { configuration.trustRoots = .certificates(anchors) }
     if key.isExact { configuration.certificateVerification = .noHostnameVerification }
-    // A far end that does not answer our close_notify has this long.
+    // The time limit for the remote end's answer to our close_notify.
     configuration.shutdownTimeout = .seconds(1)
     key.identity?.apply(to: &configuration)
     do {

@@ -2,10 +2,10 @@ import Glibc
 import NIOSSL
 import Primitives
 
-/// Why TLS failed, and with which certificate: what an error knows beyond its message.
+/// The reason and certificate of a TLS failure: additional evidence of an error.
 package struct TLSEvidence: Sendable {
   package let reason: TLSReason
-  /// The far end's, as far as it has shown one.
+  /// The remote end's certificate, if it has shown one.
   private let certificate: NIOSSLCertificate?
 
   init(reason: TLSReason, certificate: NIOSSLCertificate?) {
@@ -13,7 +13,7 @@ package struct TLSEvidence: Sendable {
     self.certificate = certificate
   }
 
-  /// For whom the certificate is: its alternative names, fit to be shown; a common name is none (RFC 9525 §2).
+  /// The alternative names of the certificate, safe to display; a common name does not count (RFC 9525 §2).
   package var names: [String] {
     certificate?._subjectAlternativeNames().compactMap { name in
       switch name.nameType {

@@ -3,17 +3,16 @@ package import NIOCore
 package import NIOSSL
 import NIOTLS
 
-/// Lets a channel look active only when its TLS is agreed on, reads for as long as that takes, and says in plain words
-/// what goes wrong then and later.
+/// Keeps a channel inactive until its TLS handshake is complete, reads during that time, and explains failures then and later.
 package final class TLSHandshake: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundIn = ByteBuffer
 
-  /// Why a handshake failed: for whoever may know better than its words.
+  /// The failure of a handshake, with details for callers.
   package struct Failure: Error {
     package let error: BywayError
     package let reason: TLSReason
-    /// The far end's, as far as it has shown one.
+    /// The remote end's certificate, if it has shown one.
     package let certificate: NIOSSLCertificate?
   }
 
@@ -31,13 +30,13 @@ package final class TLSHandshake: ChannelDuplexHandler {
   private var hasHeldActive = false
   private var isClosing = false
 
-  /// Begins TLS on a channel that is connected or about to be. What follows the handshake is kept until the channel's owner
-  /// reads: behind the TLS handler what came together with it, in front what comes later. That may be an alert, with which
+  /// Begins TLS on a channel that is connected or about to be. Data after the handshake is kept until the channel's owner reads. Data that
+  /// arrived together with the handshake is kept behind the TLS handler, later data in front of it. Later data may be an alert, for which
   /// the TLS handler closes the channel.
   /// - Parameters:
-  ///   - log: told about a failed handshake where nobody waits for it.
-  /// - Returns: the protocol that was agreed on (RFC 7301), once bytes may be sent. Fails with a ``Failure``, at the latest
-  ///   at that deadline; the channel is closed then.
+  ///   - log: logs a failed handshake where no caller waits for it.
+  /// - Returns: the negotiated protocol (RFC 7301), once bytes may be sent. Fails with a ``Failure``, at the latest at the deadline; the
+  ///   channel is closed then.
   @discardableResult
   package static func add(
     to channel: any Channel, _ tls: NIOSSLHandler, words: any TLSWords, until deadline: NIODeadline,
@@ -81,7 +80,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
 
   package func channelReadComplete(context: ChannelHandlerContext) {
     if case .handshaking = phase { return context.read() }
-    // The answer to our close_notify is still to come.
+    // The answer to our close_notify has not arrived yet.
     if isClosing { context.read() }
     context.fireChannelReadComplete()
   }
@@ -111,19 +110,19 @@ package final class TLSHandshake: ChannelDuplexHandler {
     context.fireChannelInactive()
   }
 
-  /// A far end that does not answer our close_notify in time does not make the close a failure (RFC 8446 §6.1).
+  /// Closes the channel. A missing answer to our close_notify is not an error (RFC 8446 §6.1).
   package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     guard mode == .all else { return context.close(mode: mode, promise: promise) }
     let closed = context.eventLoop.makePromise(of: Void.self)
     closed.futureResult.recover { _ in }.cascade(to: promise)
     isClosing = true
-    // From here on the far end's close_notify is the end, which the TLS handler takes it for only without this option.
+    // From here on the remote end's close_notify is the end; the TLS handler treats it so only without this option.
     try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
     context.close(promise: closed)
     context.read()
   }
 
-  /// Of several addresses all but one are given up, perhaps before anything happened.
+  /// With several addresses all but one attempt are given up, perhaps before they began.
   package func handlerRemoved(context: ChannelHandlerContext) {
     timeout?.cancel()
     agreed.fail(Failure(error: explain(.ended, nil, nil), reason: .ended, certificate: nil))
@@ -164,7 +163,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
   }
 }
 
-/// What the failures of TLS mean for those who read about them at one place.
+/// The messages for TLS failures in one context.
 package protocol TLSWords: Sendable {
   func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError
 }

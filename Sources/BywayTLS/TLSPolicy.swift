@@ -1,18 +1,18 @@
 import HTTPWire
 
-/// Whom to trust, who to be, and where to connect: TLS with origins, by host. Safe on any thread.
+/// The policy for TLS with origins, by host: trust, client identity, and addresses. Safe on any thread.
 public struct TLSPolicy: Sendable {
-  /// Which certificates are believed, by host.
+  /// The trusted certificates, by host.
   public var trust = ServerTrust()
-  /// The first that is for a host is shown to it.
+  /// The client certificates. The first one for a host is shown to it.
   public var identities: [ClientIdentity] = []
-  /// Hosts that are reached at another address, or whose certificate has another name; the first for a host counts.
+  /// Hosts with another address, or with another name in their certificate; the first rule for a host applies.
   public var peerNames: [PeerName] = []
 
-  /// What the system trusts, and nothing else.
+  /// The trust of the system, and nothing else.
   public static var defaults: TLSPolicy { TLSPolicy() }
 
-  /// The same as ``defaults``.
+  /// Creates the same as ``defaults``.
   public init() {}
 
   package func peerName(for host: String) -> PeerName? {

@@ -2,26 +2,26 @@ import Glibc
 import NIOCore
 package import NIOSSL
 
-/// Why TLS failed, as far as a person can do something about it.
+/// The reason of a TLS failure, as far as a user can act on it.
 package enum TLSReason: Sendable, Hashable {
-  /// The far end's certificate.
+  /// Problems of the remote end's certificate.
   case wrongName, expired, notYetValid, unknownAuthority
-  /// This end's, as the far end sees it.
+  /// Problems of this end's certificate, as reported by the remote end.
   case certificateWanted, ownAuthorityUnknown, ownExpired, ownRefused
-  /// The far end was asked for a certificate.
+  /// The remote end was asked for a certificate, and has none.
   case noCertificate
-  /// The far end speaks something else.
+  /// The remote end does not speak TLS.
   case notTLS
   /// Its versions, or its protocols above TLS (RFC 7301), have nothing in common with ours.
   case noCommonVersion, noCommonProtocol
   case timedOut
-  /// The connection, in the middle of the handshake.
+  /// The connection ended in the middle of the handshake.
   case ended
-  /// The connection, without a close_notify: what came may not be all (RFC 8446 §6.1).
+  /// The connection ended without a close_notify: data may be missing (RFC 8446 §6.1).
   case cut
   case other
 
-  /// - Parameter certificate: the far end's, as far as it is known.
+  /// - Parameter certificate: the remote end's, if it is known.
   package init(_ error: any Error, peer certificate: NIOSSLCertificate?) {
     switch error {
     case is NIOSSLExtraError, NIOSSLError.unableToValidateCertificate: self = .wrongName
@@ -30,7 +30,7 @@ package enum TLSReason: Sendable, Hashable {
     }
   }
 
-  /// BoringSSL tells its reasons by name only, as part of the text.
+  /// Parses BoringSSL's reasons, which are only names within a text.
   private init(name: String, _ certificate: NIOSSLCertificate?) {
     func tells(_ words: String...) -> Bool { words.contains { name.contains($0) } }
     if tells("CERTIFICATE_VERIFY_FAILED") {

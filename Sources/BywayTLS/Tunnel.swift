@@ -4,13 +4,12 @@ import HTTPWire
 import NIOCore
 import Synchronization
 
-/// Speaks https with origins behind a link, end to end: a tunnel through the link to the origin (CONNECT, which the gateway
-/// must allow), TLS inside it, and HTTP/2 or HTTP/1.1 inside that, so that nobody on the way sees more than the host's name.
+/// Uses https with origins behind a link, end to end. It opens a tunnel through the link to the origin (CONNECT, which the gateway must
+/// allow), with TLS inside it, and HTTP/2 or HTTP/1.1 inside that. Hops on the way see no more than the host's name.
 ///
-/// The last of a chain: what stands behind it does not see these requests. Connections are kept for each origin. Safe on
-/// any thread.
+/// The last interceptor of a chain: later ones do not see these requests. Connections are kept for each origin. Safe on any thread.
 public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
-  /// Origins whose connections are kept.
+  /// The maximum of origins with kept connections.
   private static let limit = 64
   private static let targetForm = HTTPField.Name("byway-target-form")
 
@@ -25,17 +24,17 @@ public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
   private let contexts: TLSContexts
   private let origins = Mutex(RecentlyUsed<Key, TunnelledOrigin>(limit: limit))
 
-  /// https end to end, for some hosts or all.
+  /// Creates a tunnel for https, for some hosts or all.
   /// - Parameters:
-  ///   - policy: whom to trust, and who to be.
-  ///   - hosts: whose requests go through tunnels, as in `Scope.hosts`; empty: all of https.
+  ///   - policy: the trust and the client identities.
+  ///   - hosts: the hosts whose requests use tunnels, as in `Scope.hosts`; empty: all of https.
   public init(_ policy: TLSPolicy = .defaults, hosts: [String] = []) {
     scope = Scope(schemes: ["https"], hosts: hosts)
     contexts = TLSContexts(policy)
   }
 
-  /// Sends https through a tunnel; what is not in its scope never comes here.
-  /// - Throws: `BywayError`: `originUntrusted` where the server is not who it should be, or does not believe who we are.
+  /// Sends a request in its scope through a tunnel.
+  /// - Throws: `BywayError`: `originUntrusted` if the server is not trusted, or does not accept our certificate.
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     guard let link = next.exchanges else {
       throw BywayError(.invalidRequest, "A tunnel needs a link at the end of its chain.", processing: .none)
@@ -45,7 +44,7 @@ public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
     return try await origin(of: request, over: link).client.send(request)
   }
 
-  /// Who answers has shown a certificate for the name in the request.
+  /// The server has shown a certificate for the name in the request.
   package func destination(of request: HTTPRequest) -> Destination { .asNamed }
 
   package func retire() {
@@ -59,7 +58,7 @@ public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
     }
   }
 
-  /// Closes what is idle; the rest when its exchanges have ended.
+  /// Closes idle connections now; the others when their exchanges have ended.
   public func shutDown() async {
     let origins = takeOrigins()
     await withTaskGroup(of: Void.self) { group in
@@ -75,7 +74,7 @@ public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
     } catch {
       throw BywayError(.invalidRequest, place: authority, error)
     }
-    // Few servers open a WebSocket inside HTTP/2 (RFC 8441).
+    // Few servers support WebSocket over HTTP/2 (RFC 8441).
     let protocols = request.head.extendedConnectProtocol == nil ? ["h2", "http/1.1"] : ["http/1.1"]
     let key = Key(
       link: ObjectIdentifier(link.handler), host: named.host, port: named.port ?? 443,

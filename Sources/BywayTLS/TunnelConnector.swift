@@ -5,19 +5,19 @@ import NIOCore
 
 /// Opens TLS connections to one origin through a link.
 ///
-/// `@unchecked Sendable`: what changes is touched on `eventLoop` only.
+/// `@unchecked Sendable`: its variables are used on `eventLoop` only.
 final class TunnelConnector: @unchecked Sendable {
-  /// For the tunnel and the handshake: on a slow line the certificates alone take seconds.
+  /// The time limit for the tunnel and the handshake: on a slow line the certificates alone take seconds.
   static let timeout = TimeAmount.seconds(30)
 
-  /// In messages.
+  /// The name in messages.
   let name: String
   private let eventLoop: any EventLoop
   private let tls: OriginTLS
   private let dialer: TunnelDialer
-  /// Opened to ask what the origin speaks, and not used yet.
+  /// A channel that was opened to learn the origin's protocol, and is not used yet.
   private var first: (any Channel)?
-  /// The origin speaks something else than its upstream does.
+  /// Whether the origin now speaks another protocol than its upstream.
   private(set) var hasChanged = false
 
   init(host: Host, port: UInt16, protocols: [String], contexts: TLSContexts, over link: ExchangeClient) throws {
@@ -25,7 +25,7 @@ final class TunnelConnector: @unchecked Sendable {
     name = "https://\(Authority(host, port: port).text(for: "https"))"
     tls = try OriginTLS(name: name, host: host.text, protocols: protocols, contexts: contexts)
     eventLoop = link.eventLoop
-    // An address is verified against what the channel leads to; for a name any will do.
+    // An address is verified against the channel's remote address; for a name any address will do.
     let verified = try? SocketAddress(ipAddress: tls.verifiedName, port: Int(port))
     dialer = TunnelDialer(
       to: "\(Authority(place?.host ?? host, port: place?.port ?? port))", through: link.handler, on: eventLoop,
@@ -37,7 +37,7 @@ final class TunnelConnector: @unchecked Sendable {
     tls.connect(on: eventLoop, by: deadline) { [dialer] in dialer.dial(by: deadline) }
   }
 
-  /// Connections of one protocol, of which there is one already.
+  /// Creates the upstream for a protocol, with the first connection.
   func upstream(speaking chosen: String?, first: any Channel) -> any Upstream {
     self.first = first
     hasChanged = false

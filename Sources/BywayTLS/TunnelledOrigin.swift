@@ -2,10 +2,9 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// The https connections to one origin behind a link. What the origin speaks is known from the first of them; until then
-/// exchanges wait.
+/// The https connections to one origin behind a link. Exchanges wait until the first connection shows which protocol the origin speaks.
 ///
-/// `@unchecked Sendable`: what changes is touched on `eventLoop` only.
+/// `@unchecked Sendable`: its variables are used on `eventLoop` only.
 final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
   private static let maximumWaiting = 1024
 
@@ -24,7 +23,7 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
     connector = try TunnelConnector(host: host, port: port, protocols: protocols, contexts: contexts, over: link)
   }
 
-  /// For tasks.
+  /// A client for use in tasks.
   var client: ExchangeClient { ExchangeClient(self, on: LoopExecutor(eventLoop)) }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -43,7 +42,7 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
     return exchange
   }
 
-  /// Who waits is still served; nothing stays open that nobody uses.
+  /// Serves waiting exchanges, and keeps no unused connection open.
   func retire() {
     eventLoop.execute {
       if case .known(let upstream) = self.state { upstream.retire() }
@@ -84,14 +83,14 @@ final class TunnelledOrigin: ExchangeHandler, @unchecked Sendable {
   }
 }
 
-/// An exchange whose origin has not told yet what it speaks. What comes of its body is bounded by its sender's window, because
-/// none of it is credited.
+/// An exchange that waits until the origin's protocol is known. The kept part of its body is limited by its sender's window, because none
+/// of it is credited.
 private final class WaitingExchange: RequestSink {
   private let head: ExchangeHead
   private var sink: (any ResponseSink)?
   private var next: (any RequestSink)?
   private var chunks: [ByteBuffer] = []
-  /// The body's end, where it has come.
+  /// The trailers after the end of the body; `nil` before the end.
   private var trailers: FieldSection??
 
   var isCancelled: Bool { sink == nil }

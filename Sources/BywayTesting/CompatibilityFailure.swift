@@ -1,4 +1,4 @@
-/// A transport did not do what its contract asks for.
+/// A violation of the contract by a transport.
 public struct CompatibilityFailure: Error, CustomStringConvertible {
   public let description: String
 

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Sends back what it gets, no faster than it is taken, and ends when its input ends.
+/// Sends its input back, no faster than it is taken, and ends when its input ends.
 package final class EchoHandler: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundOut = ByteBuffer

@@ -1,7 +1,7 @@
 import NIOCore
 import Primitives
 
-/// Runs an operation that may be broken: where it does not end in time it is cancelled, and not waited for.
+/// Runs an operation that may be broken: if it does not end in time it is cancelled, and not waited for.
 func within<Value: Sendable>(
   _ limit: TimeAmount, _ action: String, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -10,7 +10,7 @@ func within<Value: Sendable>(
 }
 
 extension EventLoopFuture where Value: Sendable {
-  /// Fails where the value does not come in time.
+  /// Fails if the value does not arrive in time.
   func within(_ limit: TimeAmount, _ action: String) -> EventLoopFuture<Value> {
     let promise = eventLoop.makePromise(of: Value.self)
     let timeout = eventLoop.scheduleTask(in: limit) {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The kit's end of a link. It reads only when it is asked to, and waits for nothing without a limit.
+/// The kit's end of a link. It reads only on request, and has a time limit for everything it waits for.
 final class LinkEnd: Sendable {
   let channel: any Channel
   private let inbox: NIOLoopBound<Inbox>
@@ -22,13 +22,13 @@ final class LinkEnd: Sendable {
     return LinkEnd(channel: channel, inbox: inbox, limit: limit)
   }
 
-  /// The next bytes; `nil` at the end of the far end's direction.
+  /// Returns the next bytes; `nil` at the end of the remote end's direction.
   func next() async throws -> ByteBuffer? {
     try await channel.eventLoop.flatSubmit { self.inbox.value.next(on: self.channel.eventLoop) }
       .within(limit, "deliver bytes or an end").get()
   }
 
-  /// Reads that much of a pattern, and checks it.
+  /// Reads that many bytes of a pattern, and checks them.
   func read(_ pattern: Pattern, from start: Int = 0, count: Int) async throws {
     var offset = start
     while offset < start + count {
@@ -42,14 +42,14 @@ final class LinkEnd: Sendable {
     try expect(offset == start + count, "delivered \(offset - start) bytes where \(count) were sent")
   }
 
-  /// Expects the end of the far end's direction, and no byte before it.
+  /// Expects the end of the remote end's direction, with no bytes before it.
   func readEnd() async throws {
     if let buffer = try await next() {
       throw CompatibilityFailure("delivered \(buffer.readableBytes) bytes where the end was expected")
     }
   }
 
-  /// Writes that much of a pattern, and waits until the channel has taken it.
+  /// Writes that many bytes of a pattern, and waits until the channel has taken them.
   func write(_ pattern: Pattern, from start: Int = 0, count: Int) async throws {
     var offset = start
     while offset < start + count {
@@ -64,14 +64,14 @@ final class LinkEnd: Sendable {
     try await channel.close(mode: .output).within(limit, "end its sending direction").get()
   }
 
-  /// Closes both directions; it is not a failure if that has happened already.
+  /// Closes both directions; it may be closed already.
   func close() async throws {
     channel.close(promise: nil)
     try await channel.closeFuture.within(limit, "close").get()
   }
 }
 
-/// Keeps what was read until it is asked for.
+/// Keeps received bytes until they are requested.
 private final class Inbox: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -82,7 +82,7 @@ private final class Inbox: ChannelInboundHandler {
 
   func next(on loop: any EventLoop) -> EventLoopFuture<ByteBuffer?> {
     if let buffer = buffers.popFirst() { return loop.makeSucceededFuture(buffer) }
-    // Without a context the channel has closed, and it was not told how.
+    // Without a context the channel has closed, without an event that says how.
     if let end = end ?? (context == nil ? .success(nil) : nil) { return loop.makeCompletedFuture(end) }
     let promise = loop.makePromise(of: ByteBuffer?.self)
     waiting = promise

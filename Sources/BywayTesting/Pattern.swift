@@ -1,11 +1,11 @@
 import Glibc
 import NIOCore
 
-/// Bytes that show where in a stream they belong: a pseudo-random run of a prime length, over and over.
+/// Bytes that identify their position in a stream: a pseudo-random sequence of a prime length, repeated.
 ///
-/// Made once and sliced from then on, so that even a debug build checks about as fast as memory can be compared.
+/// Created once and then sliced, so that even a debug build checks about as fast as memory can be compared.
 struct Pattern: Sendable {
-  /// The most that one slice or one comparison can have.
+  /// The maximum size of one slice or comparison.
   static let sliceLimit = 1 << 18
 
   private static let period = 1_048_573
@@ -24,7 +24,7 @@ struct Pattern: Sendable {
     return buffer
   }()
 
-  /// Streams with different seeds differ everywhere.
+  /// Streams with different seeds differ at every position.
   let seed: Int
 
   init(seed: Int = 0) {
@@ -36,7 +36,7 @@ struct Pattern: Sendable {
     return Self.bytes.getSlice(at: start, length: min(count, Self.sliceLimit)) ?? ByteBuffer()
   }
 
-  /// Whether a buffer is what the stream has at that offset.
+  /// Whether a buffer equals the stream at that offset.
   func matches(_ buffer: ByteBuffer, at offset: Int) -> Bool {
     var offset = offset
     var rest = buffer

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a link carries.
+/// The checks of data transfer.
 extension TransportCompatibility {
   func checkOpening() async throws {
     try await withEcho { address in
@@ -46,7 +46,8 @@ extension TransportCompatibility {
     }
   }
 
-  /// The far end may have sent, and even ended, before the channel has an owner: several rounds, as that is a race.
+  /// Checks bytes that the remote end sends, possibly with its end, before the channel has an owner. Several rounds, because this is a
+  /// race.
   func checkEarlyBytes() async throws {
     try await withEcho { address in
       for round in 0..<10 {
@@ -57,7 +58,7 @@ extension TransportCompatibility {
         try await letTheFarEndBeFaster(round)
         let near = try await LinkEnd.own(channel, limit: stepLimit)
         try await near.read(pattern, count: 5_000)
-        // There may be one link at a time only.
+        // The transport may allow only one link at a time.
         try await near.close()
       }
     }
@@ -110,7 +111,7 @@ extension TransportCompatibility {
             let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)
             defer { near.channel.close(promise: nil) }
             let pattern = Pattern(seed: seed)
-            // All are open at once, as none ends before it has answered twice.
+            // All are open concurrently, as none ends before it has answered twice.
             for round in 0..<2 {
               async let sent: Void = near.write(pattern, from: round * 65_536, count: 65_536)
               try await near.read(pattern, from: round * 65_536, count: 65_536)

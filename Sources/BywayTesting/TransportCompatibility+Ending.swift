@@ -2,9 +2,9 @@ import Byway
 import NIOCore
 import Primitives
 
-/// How a link ends.
+/// The checks of a link's end.
 extension TransportCompatibility {
-  /// The echo has the end of its input to tell that it must end too.
+  /// Checks that the end of its input reaches the echo, which must then end too.
   func checkEndOfSending() async throws {
     try await withEchoLink { near in
       try await near.write(Pattern(), count: 10_000)
@@ -39,7 +39,7 @@ extension TransportCompatibility {
     switch farEnd {
     case .listener:
       try await withPair { near, far in
-        // Unread bytes make the far end's close an abortion where the medium knows such a thing.
+        // Unread bytes make the remote end's close a reset, if the medium has one.
         try await near.write(Pattern(), count: 10_000)
         far.channel.close(promise: nil)
         try await expectAnEnd(of: near)
@@ -53,7 +53,7 @@ extension TransportCompatibility {
     }
   }
 
-  /// An error is as good an end as any; that it comes in time is checked by what waits.
+  /// Accepts any end, including an error; its time limit is checked in the wait.
   private func expectAnEnd(of near: LinkEnd) async throws {
     do {
       while try await near.next() != nil {}
@@ -65,7 +65,7 @@ extension TransportCompatibility {
   func checkRelease() async throws {
     try await withEcho { address in
       try await openAndClose(address)
-      // Other tests of the process open and close descriptors too; a leak shows in every round, they do not.
+      // Other tests of the process open and close descriptors too, but only a leak shows in every round.
       var growth: [Int] = []
       for _ in 0..<5 {
         let before = openDescriptors()

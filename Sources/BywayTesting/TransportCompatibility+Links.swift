@@ -2,7 +2,7 @@ import Byway
 import Logging
 import NIOCore
 
-/// How the checks get their links.
+/// The links for the checks.
 extension TransportCompatibility {
   var context: LinkContext { context(until: .now() + stepLimit) }
 
@@ -17,7 +17,7 @@ extension TransportCompatibility {
     return try await within(stepLimit, "connect") { try await transport.connect(to: address, context: context) }
   }
 
-  /// Listens while the body runs, and gives it the address to dial.
+  /// Listens while the body runs, and passes it the address to dial.
   func withListener(
     _ address: @Sendable () throws -> LinkAddress, _ body: (any Listener, LinkAddress) async throws -> Void
   ) async throws {
@@ -35,7 +35,7 @@ extension TransportCompatibility {
     try await within(stepLimit, "close its listener") { await listener.close() }
   }
 
-  /// The far end of the next connection.
+  /// Returns the remote end of the next connection.
   func accept(from channels: AsyncThrowingStream<any Channel, any Error>) async throws -> any Channel {
     let channel = try await within(stepLimit, "accept") {
       var iterator = channels.makeAsyncIterator()
@@ -45,7 +45,7 @@ extension TransportCompatibility {
     return channel
   }
 
-  /// Both ends of a link; only where the far end is a listener.
+  /// Runs the body with both ends of a link, if the remote end is a listener.
   func withPair(_ body: (_ near: LinkEnd, _ far: LinkEnd) async throws -> Void) async throws {
     guard case .listener(let address) = farEnd else { return }
     try await withListener(address) { listener, dialed in
@@ -59,7 +59,7 @@ extension TransportCompatibility {
           far.channel.close(promise: nil)
           throw error
         }
-        // A good end may need both.
+        // A normal end may need both.
         near.channel.close(promise: nil)
         try await far.close()
       } catch {
@@ -70,7 +70,7 @@ extension TransportCompatibility {
     }
   }
 
-  /// An address whose far end sends back what it gets.
+  /// Runs the body with an address whose remote end sends back its input.
   func withEcho(_ body: (LinkAddress) async throws -> Void) async throws {
     switch farEnd {
     case .echo(let address):
@@ -89,7 +89,7 @@ extension TransportCompatibility {
     }
   }
 
-  /// One link to an echo.
+  /// Runs the body with one link to an echo.
   func withEchoLink(_ body: (LinkEnd) async throws -> Void) async throws {
     try await withEcho { address in
       let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)

@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// What happens where no link can be had.
+/// The checks of failures to open a link.
 extension TransportCompatibility {
   func checkRefusal() async throws {
     guard let refusing else { return }

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension TransportCompatibility {
-  /// A writer is stopped once the buffers on the way are full, and goes on where it was once somebody reads.
+  /// Checks that a writer is stopped when the buffers on the way are full, and continues when the reader reads.
   func checkBackPressure() async throws {
     switch farEnd {
     case .listener: try await withPair { near, far in try await checkBackPressure(from: near, to: far) }

@@ -3,60 +3,59 @@ import Logging
 public import NIOCore
 import NIOPosix
 
-/// What any transport must pass to carry links: the checks of its contract, `Transport`.
+/// The checks of the contract for transports, `Transport`, which a transport must pass to carry links.
 ///
-/// Bound to no test framework: run each of ``checks`` in a test of your own. A check that fails throws a
-/// ``CompatibilityFailure`` that says what was expected; none takes longer than its deadlines.
+/// Independent of test frameworks: run each of ``checks`` in a test of your own. A failed check throws a ``CompatibilityFailure`` with the
+/// expected behaviour; no check takes longer than its deadlines.
 ///
 ///     let kit = TransportCompatibility(MyTransport(), farEnd: .listener { try LinkAddress("my:…") })
 ///     for check in kit.checks { try await kit.run(check) }
 ///
-/// A `Sendable` value; but let no two checks run at the same time, as one counts the descriptors of the process.
+/// A `Sendable` value. Do not run two checks at the same time, as one of them counts the descriptors of the process.
 public struct TransportCompatibility: Sendable {
-  /// Who is at the other end of the links under test.
+  /// The other end of the links under test.
   public enum FarEnd: Sendable {
-    /// The transport itself. The kit listens on what the closure gives, again for each check, and dials
-    /// `Listener.address`.
+    /// The transport itself. For each check the kit listens on an address from the closure, and dials `Listener.address`.
     case listener(@Sendable () throws -> LinkAddress)
-    /// A program that sends back what it gets, as `cat` does, and ends when its input ends.
+    /// A program that sends back its input, as `cat` does, and ends when its input ends.
     case echo(LinkAddress)
   }
 
-  /// What is under test.
+  /// The transport under test.
   public var transport: any Transport
-  /// Who answers it.
+  /// The other end of its links.
   public var farEnd: FarEnd
-  /// Options that the address to dial has and the one to listen on has not, keys for example: `"ca=…&name=…"`.
+  /// Options of the address to dial that the one to listen on does not have, for example keys: `"ca=…&name=…"`.
   public var dialOptions: String?
-  /// Where connecting fails at once.
+  /// An address where connecting fails at once.
   public var refusing: LinkAddress?
-  /// Where connecting gets no answer, so that only the deadline ends it.
+  /// An address where connecting gets no answer, so that only the deadline ends it.
   public var silent: LinkAddress?
-  /// A far end that dies as soon as it gets a byte; needed only where the far end is not a listener.
+  /// A remote end that exits when it receives a byte; needed only if the remote end is not a listener.
   public var dying: LinkAddress?
 
-  /// How many links there can be at once: 1 for a line, which carries one after another.
+  /// The maximum of concurrent links: 1 for a line, which carries one after another.
   public var linksAtOnce = 64
-  /// What the bulk check sends.
+  /// The number of bytes that the bulk check sends.
   public var bulkByteCount = 1 << 28
-  /// What may be on its way while nobody reads: buffers of the kernel, of the channel and of the medium.
+  /// The maximum of bytes on the way without a reader: buffers of the kernel, of the channel and of the medium.
   public var bufferedByteLimit = 32 << 20
-  /// What one step of a check may take: to open, to read what was sent, to end.
+  /// The time limit of each step of a check: to open, to read sent bytes, to end.
   public var stepLimit = TimeAmount.seconds(10)
 
-  /// Where its channels live; by default the threads that the process shares.
+  /// The group of its channels; by default the threads that the process shares.
   public var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
-  /// A kit with nothing known about the transport but who answers it; the properties tell it more.
+  /// Creates a kit for a transport; further facts about it are set as properties.
   /// - Parameters:
-  ///   - transport: what is under test.
-  ///   - farEnd: who is at the other end of its links.
+  ///   - transport: the transport under test.
+  ///   - farEnd: the other end of its links.
   public init(_ transport: any Transport, farEnd: FarEnd) {
     self.transport = transport
     self.farEnd = farEnd
   }
 
-  /// Those that make sense for what is known about the transport.
+  /// The checks that apply to the transport, given the known facts.
   public var checks: [Check] {
     Check.allCases.filter { check in
       switch (check, farEnd) {
@@ -71,7 +70,7 @@ public struct TransportCompatibility: Sendable {
   }
 
   /// Runs one check, within its own deadlines.
-  /// - Throws: ``CompatibilityFailure``, which says what was expected and what happened instead.
+  /// - Throws: ``CompatibilityFailure``, with the expected and the actual behaviour.
   public func run(_ check: Check) async throws {
     do {
       switch check {
@@ -98,7 +97,7 @@ public struct TransportCompatibility: Sendable {
     }
   }
 
-  /// One property that every transport has.
+  /// A property that every transport must have.
   public enum Check: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The channel is active, reads nothing by itself, and half-closes.
     case opens = "opens a channel as the contract describes it"
@@ -106,33 +105,32 @@ public struct TransportCompatibility: Sendable {
     case exchanges = "carries bytes both ways, exactly"
     /// Small writes are neither lost nor reordered.
     case sendsSingleBytes = "carries bytes that are written one at a time"
-    /// What the peer sends before anyone reads is there when somebody does, also after the peer has ended.
+    /// Bytes that the peer sends before the owner reads are kept, even after the peer has ended.
     case keepsEarlyBytes = "keeps what arrives before the channel's owner reads"
     /// `close(mode: .output)` ends one direction.
     case endsSending = "ends its sending direction alone, and the far end sees that"
     /// The direction that is still open carries on. With ``FarEnd/listener(_:)`` only.
     case answersAfterEnd = "sends on after the far end has ended its direction"
-    /// At most ``TransportCompatibility/bufferedByteLimit`` can be written while nobody reads.
+    /// At most ``TransportCompatibility/bufferedByteLimit`` bytes can be written without a reader.
     case pushesBack = "stops a writer while nobody reads"
     /// ``TransportCompatibility/bulkByteCount`` bytes arrive as they were sent.
     case carriesBulk = "carries bulk, exactly"
-    /// ``TransportCompatibility/linksAtOnce`` links at once do not mix their bytes. Where that is more than one.
+    /// ``TransportCompatibility/linksAtOnce`` concurrent links do not mix their bytes. Only if that is more than one.
     case opensMany = "carries many links at once, each its own bytes"
-    /// The channel closes when the far end dies. With ``FarEnd/echo(_:)``, only where ``TransportCompatibility/dying`` is
-    /// set.
+    /// The channel closes when the remote end exits. With ``FarEnd/echo(_:)``, only if ``TransportCompatibility/dying`` is set.
     case noticesDeath = "notices the death of the far end"
     /// Closed links leave no descriptor behind.
     case releases = "releases its descriptors"
-    /// Connecting to ``TransportCompatibility/refusing`` fails before its deadline, with a message. Where that is set.
+    /// Connecting to ``TransportCompatibility/refusing`` fails before its deadline, with a message. Only if that is set.
     case refuses = "says at once that nobody is there"
-    /// Connecting to ``TransportCompatibility/silent`` fails at its deadline. Where that is set.
+    /// Connecting to ``TransportCompatibility/silent`` fails at its deadline. Only if that is set.
     case keepsDeadline = "gives up at the deadline"
     /// A listener that was closed accepts nothing more. With ``FarEnd/listener(_:)`` only.
     case endsListening = "ends listening, and accepted channels live on"
     /// A second listener at an address fails. With ``FarEnd/listener(_:)`` only.
     case refusesTakenAddress = "does not listen twice on one address"
 
-    /// The sentence that names it.
+    /// The title of the check.
     public var description: String { rawValue }
   }
 }

@@ -5,17 +5,17 @@ import NIOPosix
 import NIOWebSocket
 
 extension BywayClient {
-  /// Opens a WebSocket at an origin behind the link, and closes it when `body` returns; when it throws, the connection just
-  /// ends.
+  /// Opens a WebSocket at an origin behind the link, and closes it when `body` returns. If `body` throws, the connection ends without a
+  /// close.
   ///
-  /// It passes the client's interceptors as a CONNECT with `:protocol` (RFC 8441), which the gateway turns into an upgrade
-  /// where the origin speaks HTTP/1.1.
+  /// It passes the client's interceptors as a CONNECT with `:protocol` (RFC 8441), which the gateway turns into an upgrade if the origin
+  /// speaks HTTP/1.1.
   ///
   /// - Parameters:
-  ///   - url: with `ws`, `wss`, `http` or `https`.
-  ///   - protocols: subprotocols, the best one first (RFC 6455 §1.9).
+  ///   - url: a URL with `ws`, `wss`, `http` or `https`.
+  ///   - protocols: subprotocols, the preferred one first (RFC 6455 §1.9).
   ///   - fields: further fields of the request.
-  /// - Throws: `BywayError`: what fails a request fails this; `refused` where the answer opens no WebSocket.
+  /// - Throws: `BywayError`: the errors of a request, or `refused` if the response opens no WebSocket.
   public func withWebSocket<Result>(
     _ url: String, protocols: [String] = [], fields: HTTPFields = [:],
     configuration: WebSocket.Configuration = .defaults, isolation: isolated (any Actor)? = #isolation,
@@ -37,7 +37,7 @@ extension BywayClient {
       let socket = WebSocket(
         subprotocol: subprotocol, messages: WebSocket.Messages(inbound: inbound), outbound: outbound, ending: ending)
       let result = try await body(socket)
-      // Where it is closed already, there is nothing to do.
+      // It may be closed already.
       try? await socket.close()
       if !Task.isCancelled { try? await channel.channel.closeFuture.get() }
       return result
@@ -46,7 +46,7 @@ extension BywayClient {
 }
 
 extension BodyTunnel {
-  /// On the event loop.
+  /// Sets up the channel. On the event loop.
   fileprivate func webSocketChannel(
     _ ending: WebSocketEnding, _ configuration: WebSocket.Configuration
   ) throws -> NIOAsyncChannel<WebSocket.Message, WebSocketHandler.Outgoing> {

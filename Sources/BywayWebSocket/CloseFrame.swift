@@ -1,15 +1,15 @@
 import Byway
 import NIOCore
 
-/// What a close frame carries (RFC 6455 §5.5.1): nothing, or a code and words.
+/// The content of a close frame (RFC 6455 §5.5.1): nothing, or a code and a reason.
 struct CloseFrame: Sendable {
-  /// As much as fits into a control frame besides the code.
+  /// The maximum size of the reason in a control frame, after the code.
   private static let reasonLimit = 123
 
   let data: ByteBuffer
 
-  /// One that a user sends.
-  /// - Throws: `BywayError` where code or reason are not a user's to send.
+  /// Creates a frame that a user sends.
+  /// - Throws: `BywayError` if users must not send the code or the reason.
   init(code: Int, reason: String) throws(BywayError) {
     guard code == 1000 || (3000...4999).contains(code) else {
       throw BywayError(
@@ -28,12 +28,12 @@ struct CloseFrame: Sendable {
     self.data = data
   }
 
-  /// The answer to a server's (§5.5.1).
+  /// Creates the answer to a server's frame (§5.5.1).
   init(answering data: ByteBuffer) {
     self.data = ByteBuffer(data.readableBytesView.prefix(2))
   }
 
-  /// What a server sent means; `nil` where it may not be sent (§7.4.1, §7.4.2).
+  /// Returns the meaning of a server's frame; `nil` if it is invalid (§7.4.1, §7.4.2).
   static func closure(_ data: ByteBuffer) -> WebSocket.Closure? {
     var data = data
     guard data.readableBytes > 0 else { return WebSocket.Closure(code: 1005, reason: "") }
@@ -43,7 +43,7 @@ struct CloseFrame: Sendable {
     return WebSocket.Closure(code: code, reason: reason)
   }
 
-  /// 1004 to 1006 and 1015 never travel.
+  /// Whether a code may be sent: 1004 to 1006 and 1015 may not.
   private static func isSent(_ code: Int) -> Bool {
     (1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code)
   }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// Lets pass what a server may send to a client that asked for no extension (RFC 6455 §5.1, §5.2).
+/// Admits frames that a server may send to a client without extensions (RFC 6455 §5.1, §5.2).
 final class ServerFrameRules: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias InboundOut = WebSocketFrame
@@ -28,11 +28,11 @@ final class ServerFrameRules: ChannelInboundHandler {
   }
 }
 
-/// What the server did that ends a WebSocket.
+/// A protocol violation of the server that ends a WebSocket.
 struct WebSocketViolation: Error {
-  /// To close with (RFC 6455 §7.4.1).
+  /// The code to close with (RFC 6455 §7.4.1).
   let code: Int
-  /// A sentence that goes on after "The server".
+  /// The rest of a sentence that starts with "The server".
   let problem: String
 
   init(code: Int, problem: String) {
@@ -40,7 +40,7 @@ struct WebSocketViolation: Error {
     self.problem = problem
   }
 
-  /// - Returns: `nil` for an error that is about something else.
+  /// - Returns: `nil` for other errors.
   init?(_ error: any Error) {
     switch error {
     case let violation as WebSocketViolation:

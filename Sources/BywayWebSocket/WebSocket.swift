@@ -1,10 +1,10 @@
 public import NIOCore
 
-/// One WebSocket (RFC 6455), as `BywayClient.withWebSocket(_:protocols:fields:configuration:isolation:_:)` opens it.
+/// One WebSocket (RFC 6455), as opened by `BywayClient.withWebSocket(_:protocols:fields:configuration:isolation:_:)`.
 ///
-/// Pings are answered by themselves. Safe on any thread; one task reads.
+/// Pings are answered automatically. Safe on any thread; one task reads.
 public struct WebSocket: Sendable {
-  /// What is sent and received (RFC 6455 §5.6), always whole.
+  /// A complete message (RFC 6455 §5.6).
   public enum Message: Sendable, Hashable {
     /// A text, in UTF-8 on the wire.
     case text(String)
@@ -12,11 +12,11 @@ public struct WebSocket: Sendable {
     case binary(ByteBuffer)
   }
 
-  /// How the server closed (RFC 6455 §7.4).
+  /// The server's close (RFC 6455 §7.4).
   public struct Closure: Sendable, Hashable {
-    /// 1005 where the server gave none.
+    /// The code; 1005 if the server sent none.
     public let code: Int
-    /// The server's words, at most 123 bytes; empty where it gave none.
+    /// The server's reason, at most 123 bytes; empty if it sent none.
     public let reason: String
 
     package init(code: Int, reason: String) {
@@ -27,49 +27,49 @@ public struct WebSocket: Sendable {
 
   /// Limits of one WebSocket.
   public struct Configuration: Sendable {
-    /// Bytes of one message that comes; a larger one ends the WebSocket with code 1009.
+    /// The maximum size of a received message in bytes; a larger one ends the WebSocket with code 1009.
     public var maximumMessageSize = 16 << 20
-    /// How long the server may take to close after this end has.
+    /// How long the server may take to close after this end has closed.
     public var closing = TimeAmount.seconds(5)
-    /// How long the opening may take; `nil`: what the client allows a request.
+    /// How long the opening may take; `nil`: the client's limit for a request.
     public var opening: TimeAmount?
 
     /// Messages of up to 16 MiB, and 5 seconds for the server to close.
     public static var defaults: Configuration { Configuration() }
 
-    /// The same as ``defaults``.
+    /// Creates the same as ``defaults``.
     public init() {}
   }
 
-  /// Which of the protocols asked for the server chose (RFC 6455 §1.9).
+  /// The requested protocol that the server chose (RFC 6455 §1.9).
   public let subprotocol: String?
-  /// What comes, until the server closes.
+  /// The received messages, until the server closes.
   ///
-  /// Throws `BywayError`: `protocolViolation` or `tooLarge` where the server breaks the rules, `originLost` where the
-  /// connection ends without a close, and what the link has to say.
+  /// Throws `BywayError`: `protocolViolation` or `tooLarge` if the server violates the protocol, `originLost` if the connection ends
+  /// without a close, or an error of the link.
   public let messages: Messages
 
   let outbound: NIOAsyncChannelOutboundWriter<WebSocketHandler.Outgoing>
   let ending: WebSocketEnding
 
-  /// How the server closed; `nil` until ``messages`` has ended in good order.
+  /// The server's close; `nil` until ``messages`` has ended normally.
   public var closure: Closure? { ending.closure }
 
-  /// Returns when the message is on its way, which a slow reader at the far end delays.
-  /// - Throws: `BywayError` with code `cancelled` where the WebSocket is closed.
+  /// Sends a message. Returns when it is on its way, which a slow reader at the remote end delays.
+  /// - Throws: `BywayError` with code `cancelled` if the WebSocket is closed.
   public func send(_ message: Message) async throws {
     try await write(.message(message))
   }
 
   /// Sends a text.
-  /// - Throws: `BywayError` with code `cancelled` where the WebSocket is closed.
+  /// - Throws: `BywayError` with code `cancelled` if the WebSocket is closed.
   public func send(_ text: String) async throws {
     try await send(.text(text))
   }
 
-  /// Sends no more. ``messages`` ends when the server has closed as well, or the time for that is over.
+  /// Closes this end's direction. ``messages`` ends when the server has closed as well, or its time for that has passed.
   /// - Parameters:
-  ///   - code: 1000, or one of 3000 to 4999, whose meaning is the application's.
+  ///   - code: 1000, or one of 3000 to 4999, whose meaning is defined by the application.
   ///   - reason: at most 123 bytes.
   public func close(code: Int = 1000, reason: String = "") async throws {
     try await write(.close(CloseFrame(code: code, reason: reason)))
@@ -95,11 +95,11 @@ public struct WebSocket: Sendable {
       AsyncIterator(inbound: inbound.makeAsyncIterator())
     }
 
-    /// Takes one message after another.
+    /// Returns one message after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var inbound: NIOAsyncChannelInboundStream<Message>.AsyncIterator
 
-      /// The next message, `nil` when the server has closed.
+      /// Returns the next message; `nil` when the server has closed.
       public mutating func next() async throws -> Message? {
         try await inbound.next()
       }

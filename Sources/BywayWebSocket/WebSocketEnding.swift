@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Synchronization
 
-/// How a WebSocket ended, between its event loop and its user.
+/// The end of a WebSocket, shared by its event loop and its user.
 final class WebSocketEnding: Sendable {
   private struct State {
     var isClosed = false
@@ -34,12 +34,12 @@ final class WebSocketEnding: Sendable {
 
   // MARK: The user's side
 
-  /// - Throws: where nothing can be sent any more. That a write was taken does not mean that it left.
+  /// - Throws: if nothing can be sent any more. An accepted write may still not have been sent.
   func checkOpen() throws(BywayError) {
     if state.withLock({ $0.isClosed }) { throw reason }
   }
 
-  /// What a write that failed means.
+  /// Returns the error for a failed write.
   func explain(_ error: any Error) -> BywayError {
     switch error {
     case is CancellationError: BywayError(error)

@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import NIOWebSocket
 
-/// Makes messages of frames, answers pings, and closes as RFC 6455 §7 wants. Lives on its channel's event loop.
+/// Converts frames to messages, answers pings, and closes as required by RFC 6455 §7. Lives on its channel's event loop.
 final class WebSocketHandler: ChannelDuplexHandler {
   typealias InboundIn = WebSocketFrame
   typealias InboundOut = WebSocket.Message
@@ -18,7 +18,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     case open
     /// This end has closed.
     case closing
-    /// Nothing more goes either way.
+    /// Both directions have ended.
     case closed
   }
 
@@ -40,7 +40,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     let frame = unwrapInboundIn(data)
     switch frame.opcode {
     case .connectionClose where state != .closed: closed(context, frame.data)
-    // After its close frame this end does not care.
+    // After its close frame this end ignores further messages.
     case _ where state != .open: break
     case .text: received(context, frame.data)
     case .binary: context.fireChannelRead(wrapInboundOut(.binary(frame.data)))
@@ -53,7 +53,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
-    // Whoever reads the messages may have stopped, and the server's close is still to come.
+    // The reader of the messages may have stopped, but the server's close must still be received.
     if state != .open { context.read() }
   }
 
@@ -62,8 +62,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     context.fireChannelWritabilityChanged()
   }
 
-  /// Of pings that come faster than answers leave only the latest one is answered (§5.5.3): a server that pings and does not
-  /// read fills no memory.
+  /// Answers only the latest ping if pings arrive faster than answers can be sent (§5.5.3). A server that pings and does not read uses no
+  /// memory.
   private func sendPong(_ context: ChannelHandlerContext) {
     guard context.channel.isWritable, let data = pong.take() else { return }
     send(context, .pong, data)
@@ -138,7 +138,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     context.fireErrorCaught(error)
   }
 
-  /// The last frame of this end, where it has not been sent; the server ends the connection (§7.1.1).
+  /// Sends the close frame of this end, unless it was sent before; the server ends the connection (§7.1.1).
   private func finish(_ context: ChannelHandlerContext, _ frame: CloseFrame) {
     if state == .open { send(context, .connectionClose, frame.data) }
     state = .closed

@@ -2,7 +2,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 
-/// The request that opens a WebSocket, and what must be true of its answer (RFC 6455 §4.1, RFC 8441 §5).
+/// The request that opens a WebSocket, and the checks of its response (RFC 6455 §4.1, RFC 8441 §5).
 struct WebSocketOpening {
   var request: Request
   private let url: String
@@ -26,8 +26,8 @@ struct WebSocketOpening {
     if !protocols.isEmpty { request.head.headerFields[.secWebSocketProtocol] = protocols.joined(separator: ", ") }
   }
 
-  /// - Returns: what the server chose.
-  /// - Throws: `BywayError` where the answer opens nothing.
+  /// - Returns: the subprotocol that the server chose.
+  /// - Throws: `BywayError` if the response does not open a WebSocket.
   func subprotocol(in response: Response) throws(BywayError) -> String? {
     guard response.status == .ok else {
       throw BywayError(

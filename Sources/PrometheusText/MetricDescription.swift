@@ -1,9 +1,9 @@
-/// How a metric is shown, which who counts does not say.
+/// The properties of a metric in the output that the counting code does not provide.
 package struct MetricDescription: Sendable {
   package enum Unit: Sendable {
     case none, bytes, seconds, bytesPerSecond
 
-    /// Which a name ends in, by the rules that OpenTelemetry has for Prometheus.
+    /// The suffix of the metric's name, by OpenTelemetry's rules for Prometheus.
     var suffix: String {
       switch self {
       case .none: ""
@@ -15,9 +15,9 @@ package struct MetricDescription: Sendable {
   }
 
   package let unit: Unit
-  /// One sentence, for people.
+  /// One sentence for users.
   package let help: String
-  /// The upper bounds of a histogram's buckets, in that unit, rising.
+  /// The upper bounds of a histogram's buckets, in that unit, in ascending order.
   package let buckets: [Double]
 
   package init(unit: Unit, help: String, buckets: [Double] = []) {

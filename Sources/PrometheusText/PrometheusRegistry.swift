@@ -1,27 +1,27 @@
 package import CoreMetrics
 import Synchronization
 
-/// Keeps what is counted, and shows it in the text format of Prometheus, version 0.0.4.
+/// Keeps metrics, and writes them in the text format of Prometheus, version 0.0.4.
 ///
-/// Safe on any thread. What is counted is looked up once, when its metric is made, and then costs one lock that nobody else wants.
+/// Safe on any thread. A series is looked up once, when its metric is created, and each change then takes one lock without contention.
 package final class PrometheusRegistry: MetricsFactory, Sendable {
   /// The metrics of one name.
   private struct Family {
     let kind: Series.Kind
-    /// By their labels, as they stand in the text.
+    /// By their labels, as in the text.
     var series: [String: Series] = [:]
   }
 
   private let descriptions: [String: MetricDescription]
-  /// By the name that who counts has given.
+  /// By the name that the counting code uses.
   private let families = Mutex<[String: Family]>([:])
 
-  /// - Parameter descriptions: by label; a metric that has none is shown without help.
+  /// - Parameter descriptions: by label; a metric without one is shown without help.
   package init(_ descriptions: [String: MetricDescription]) {
     self.descriptions = descriptions
   }
 
-  /// What `Content-Type` says of ``text()``.
+  /// The `Content-Type` of ``text()``.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   package func text() -> [UInt8] {

@@ -4,7 +4,7 @@ struct PrometheusWriter {
   private var name = ""
   private var kind = Series.Kind.gauge
 
-  /// The metrics that follow have this name, in the spelling of OpenTelemetry: `http.server.request.duration`.
+  /// Begins the metrics of this name, in the spelling of OpenTelemetry: `http.server.request.duration`.
   mutating func begin(_ label: String, _ kind: Series.Kind, _ description: MetricDescription) {
     self.kind = kind
     name = Self.name(label, kind, description.unit)
@@ -35,15 +35,14 @@ struct PrometheusWriter {
 
   // MARK: Spelling
 
-  /// As OpenTelemetry's names are translated: other characters are underscores, the unit comes last, and of what only grows
-  /// `_total`.
+  /// Translates an OpenTelemetry name: other characters become underscores, then come the unit and, for counters, `_total`.
   static func name(_ label: String, _ kind: Series.Kind, _ unit: MetricDescription.Unit) -> String {
     let name = spelled(label)
     let suffix = name.hasSuffix(unit.suffix) ? "" : unit.suffix
     return name + suffix + (kind == .counter ? "_total" : "")
   }
 
-  /// As they stand between braces.
+  /// Returns the labels as written between braces.
   static func labels(_ dimensions: [(String, String)]) -> String {
     dimensions.map { "\(spelled($0.0))=\"\(escaped($0.1, quotes: true))\"" }.joined(separator: ",")
   }

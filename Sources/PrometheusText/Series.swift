@@ -16,16 +16,16 @@ final class Series: Sendable {
   }
 
   struct State: Sendable {
-    /// Of a histogram the sum.
+    /// The sum in the case of a histogram.
     var value = 0.0
-    /// Of a histogram: how many values each bucket has got, and the last one those above all bounds.
+    /// The number of values in each bucket of a histogram; the last bucket has those above all bounds.
     var counts: [UInt64]
   }
 
   private let bounds: [Double]
   private let mutex: Mutex<State>
 
-  /// - Parameter buckets: the upper bounds of a histogram's; nothing for others.
+  /// - Parameter buckets: the upper bounds of a histogram's buckets; empty for others.
   init(buckets: [Double]) {
     bounds = buckets
     mutex = Mutex(State(counts: Array(repeating: 0, count: buckets.count + 1)))

@@ -1,6 +1,6 @@
 import CoreMetrics
 
-/// What swift-metrics counts with, each in front of a ``Series``.
+/// The handlers of swift-metrics, each for a ``Series``.
 protocol SeriesHandler: AnyObject, Sendable {
   var series: Series { get }
 }

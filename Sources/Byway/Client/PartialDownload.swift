@@ -4,22 +4,22 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with what tells that content from another,
-/// so that a later process can go on.
+/// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with the validator of its content, so that a later process
+/// can continue.
 ///
-/// Another user may have prepared both names, in /tmp for example. So both are regular files of this user that have no other
-/// name, and symbolic links are not followed.
+/// Another user may have created both names, for example in /tmp. So both must be regular files of this user without other names, and
+/// symbolic links are not followed.
 ///
 /// `@unchecked Sendable`: one download uses it, and waits for each call to return.
 package final class PartialDownload: @unchecked Sendable {
   private let path: String
-  /// A tag means something for one resource only.
+  /// The URL. A validator is meaningful for one resource only.
   private let source: String
   private let file: LockedFile
   /// In bytes.
   private(set) var size: Int
   private(set) var validator: String?
-  /// Of the whole, where it is known.
+  /// The size of the whole content; `nil` if unknown.
   private(set) var total: Int?
 
   private var partPath: String { path + ".part" }
@@ -27,7 +27,7 @@ package final class PartialDownload: @unchecked Sendable {
 
   /// Blocks.
   /// - Parameter source: the URL.
-  /// - Throws: ``BywayError`` where the file cannot be made.
+  /// - Throws: ``BywayError`` if the file cannot be created.
   init(of path: String, from source: String) throws {
     self.path = path
     self.source = source
@@ -55,8 +55,8 @@ package final class PartialDownload: @unchecked Sendable {
     return .cannotCreate(path, "\(refusal)\(advice)")
   }
 
-  /// Makes `PATH.part` for a download from the beginning. An older one of this user is removed first. Blocks.
-  /// - Returns: a descriptor, which belongs to the caller.
+  /// Creates `PATH.part` for a download from the beginning. An older one of this user is removed first. Blocks.
+  /// - Returns: a descriptor, which the caller owns.
   package static func makePart(of path: String) throws(BywayError) -> CInt {
     removeTag(nextTo: path)
     do throws(FileRefusal) {
@@ -66,8 +66,8 @@ package final class PartialDownload: @unchecked Sendable {
     }
   }
 
-  /// Gives `PATH.part` its name. Blocks.
-  /// - Parameter descriptor: of `PATH.part`. Another process may have put another file in its place.
+  /// Renames `PATH.part` to its final name. Blocks.
+  /// - Parameter descriptor: the descriptor of `PATH.part`, to detect a file that another process has put in its place.
   package static func rename(partOf path: String, _ descriptor: CInt) throws(BywayError) {
     guard isStill(at: path + ".part", descriptor) else {
       throw .cannotCreate(path, "another program has replaced \(path).part")
@@ -76,8 +76,8 @@ package final class PartialDownload: @unchecked Sendable {
     removeTag(nextTo: path)
   }
 
-  /// Leaves next to `PATH.part`, which somebody else has written, what a later download needs to go on with it. Blocks.
-  /// - Parameter response: whose body may end too early.
+  /// Writes the tag next to a `PATH.part` that was written elsewhere, so that a later download can continue it. Blocks.
+  /// - Parameter response: a response whose body may end too early.
   package static func leaveTag(of response: Response, to request: Request, nextTo path: String) {
     guard request.head.method == .get, response.status == .ok, let validator = validator(of: response) else { return }
     try? write(tag(validator, source(of: request.head), response.body.length), to: path + ".part.tag")
@@ -91,7 +91,7 @@ package final class PartialDownload: @unchecked Sendable {
     unlink(path + ".part.tag")
   }
 
-  /// What `If-Range` can be compared with: a weak entity tag cannot (§13.1.5).
+  /// Returns the value for `If-Range`, which cannot be a weak entity tag (§13.1.5).
   static func validator(of response: Response) -> String? {
     if let tag = response.fields[.eTag] { return tag.hasPrefix("W/") ? nil : tag }
     return response.fields[.lastModified]
@@ -101,20 +101,20 @@ package final class PartialDownload: @unchecked Sendable {
     "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
   }
 
-  /// - Parameter total: bytes of the whole, where that is known.
+  /// - Parameter total: the size of the whole content; `nil` if unknown.
   func restart(validator: String?, total: Int?) async throws {
     self.validator = validator
     self.total = total
     size = 0
     try await onThread {
-      // In this order: a tag never stands next to content that it does not belong to.
+      // In this order, so that a tag never exists next to content that it does not belong to.
       unlink(self.tagPath)
       guard ftruncate(self.file.descriptor, 0) == 0 else { throw BywayError.cannotWrite(self.partPath, .last) }
       if let validator { try Self.write(Self.tag(validator, self.source, total), to: self.tagPath) }
     }
   }
 
-  /// Whether a part may be one of the content that is here. What says nothing of the whole could be any part of it.
+  /// Whether a range may be a part of the existing content. A range without a total could belong to any content.
   func isOfSameLength(_ range: ContentRange) -> Bool {
     guard let whole = range.total ?? total, whole == total ?? whole, range.end <= whole else { return false }
     total = whole
@@ -135,7 +135,7 @@ package final class PartialDownload: @unchecked Sendable {
     }
   }
 
-  /// Puts it in its place.
+  /// Moves the file to its final place.
   func complete() async throws -> Int {
     try await onThread {
       guard fsync(self.file.descriptor) == 0 else { throw BywayError.cannotWrite(self.path, .last) }
@@ -148,7 +148,7 @@ package final class PartialDownload: @unchecked Sendable {
     try await NIOThreadPool.singleton.runIfActive(body)
   }
 
-  /// Whether the name leads to the file that is open: the download that held the lock before may have put it in its place.
+  /// Whether the name leads to the open file: the download that held the lock before may have renamed it.
   private static func isStill(at path: String, _ descriptor: CInt) -> Bool {
     guard let named = try? FileStatus(of: path, followsLinks: false), let opened = try? FileStatus(of: descriptor)
     else {

@@ -29,10 +29,10 @@ final class ConnectionBox: @unchecked Sendable {
       }.get()) ?? none
   }
 
-  /// When its last exchange ended; `nil` if one is running. On the channel's event loop.
+  /// Since when it only waits for its client; `nil` while it has work. On the channel's event loop.
   var idleSince: NIODeadline? { connection?.idleSince }
 
-  /// Closes it if it is idle. On the channel's event loop.
+  /// Closes it to make room for others. On the channel's event loop.
   func giveUpPlace() {
     connection?.giveUpPlace()
   }

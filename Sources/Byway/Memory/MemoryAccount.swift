@@ -3,23 +3,23 @@ import Synchronization
 
 /// The bytes that one connection holds on behalf of its peer.
 ///
-/// An ordinary exchange changes a number and nothing else: what is held is reported to the ``MemoryBudget`` only beyond
-/// ``step``, and from then on each time it has changed by that.
+/// A small exchange only changes a number: held bytes are reported to the ``MemoryBudget`` only beyond ``step``, and from then on after
+/// each change of that size.
 ///
-/// `@unchecked Sendable`: but for the two atomics everything is touched on its event loop only.
+/// `@unchecked Sendable`: everything but the two atomics is used on its event loop only.
 package final class MemoryAccount: @unchecked Sendable {
-  /// The bytes that need not be reported.
+  /// The number of bytes that need not be reported.
   static let step = 32 * 1024
 
   let eventLoop: any EventLoop
   private let budget: MemoryBudget
   private var held = 0
   private var reported = 0
-  /// The bytes that have gone since ``movedAt`` was set.
+  /// The bytes that have been passed on since ``movedAt`` was set.
   private var moved = 0
   private let reportedBytes = Atomic(0)
   private let movedAt: Atomic<UInt64>
-  /// Gives up one exchange, and says whether there was one. It is kept until the account is closed.
+  /// Drops one exchange, and returns whether there was one. Kept until the account is closed.
   private var shed: (() -> Bool)?
   private var isKnown = false
 
@@ -29,12 +29,13 @@ package final class MemoryAccount: @unchecked Sendable {
     movedAt = Atomic(NIODeadline.now().uptimeNanoseconds)
   }
 
-  /// Sets what gives up the exchange that holds most.
+  /// Opens the account.
+  /// - Parameter shed: drops the exchange that holds most.
   func open(_ shed: @escaping () -> Bool) {
     self.shed = shed
   }
 
-  /// Ends the account, which holds nothing from now on.
+  /// Closes the account, which holds nothing from now on.
   func close() {
     shed = nil
     held = 0
@@ -43,7 +44,7 @@ package final class MemoryAccount: @unchecked Sendable {
     isKnown = false
   }
 
-  /// Counts bytes that came or went. After ``close()`` nothing counts.
+  /// Counts bytes that were added or removed. No effect after ``close()``.
   func change(by bytes: Int) {
     guard shed != nil else { return }
     held += bytes
@@ -56,7 +57,7 @@ package final class MemoryAccount: @unchecked Sendable {
     }
   }
 
-  /// Whether it holds more than its share while memory is short: it should take nothing new.
+  /// Whether it holds more than its share while memory is scarce, so that it should take no more.
   var isOverShare: Bool { held > Self.step && budget.isTight && held > budget.fairShare }
 
   private func noteMoved() {
@@ -79,7 +80,7 @@ package final class MemoryAccount: @unchecked Sendable {
 
   // MARK: For the budget
 
-  /// Called on any thread.
+  /// Returns its rank for shedding. Any thread.
   func rank(at now: NIODeadline) -> HeldRank {
     HeldRank(
       bytes: reportedBytes.load(ordering: .relaxed),

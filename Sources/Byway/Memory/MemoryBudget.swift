@@ -4,23 +4,23 @@ import Synchronization
 
 /// A limit for the bytes that a process holds on behalf of its peers: heads, bodies, and responses that wait for their reader.
 ///
-/// Each served connection has a ``MemoryAccount``, which reports here in coarse steps. Near the limit, accounts above their fair
-/// share take no more. Beyond it, the largest account gives up one exchange after the other. An account that has moved nothing for
-/// seconds goes first.
+/// Each served connection has a ``MemoryAccount``, which reports here in coarse steps. Near the limit, accounts above their fair share take
+/// no more. Above the limit, the account with the highest rank drops one exchange after the other. An account without progress for seconds
+/// goes first.
 package final class MemoryBudget: Sendable, ReadAheadLender {
   /// The budget of this process.
   package static let shared = MemoryBudget()
 
-  /// The limit where nothing else is known, in bytes.
+  /// The default limit, in bytes.
   package static let usual = 64 << 20
 
   private struct Register {
     var accounts: [ObjectIdentifier: MemoryAccount] = [:]
-    /// The time until which an account that was asked to give up an exchange is waited for.
+    /// The deadline for an account that was asked to drop an exchange.
     var shedBy: NIODeadline?
   }
 
-  /// The time that an event loop has for it: one that is stuck must not keep others from being asked.
+  /// The time that an event loop has for that: a blocked one must not keep others from being asked.
   private static let shedTime = TimeAmount.seconds(1)
 
   private let heldBytes = Atomic(0)
@@ -30,7 +30,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   private let register = Mutex(Register())
   private let trim: MemoryTrim
 
-  /// - Parameter trim: what returns memory to the system.
+  /// - Parameter trim: returns memory to the system.
   init(limit: Int = usual, trim: MemoryTrim = MemoryTrim()) {
     limitBytes = Atomic(limit)
     self.trim = trim
@@ -42,10 +42,10 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     set { limitBytes.store(newValue, ordering: .relaxed) }
   }
 
-  /// The bytes held, as far as accounts have reported them.
+  /// The bytes held, as reported by the accounts.
   package var held: Int { heldBytes.load(ordering: .relaxed) }
 
-  /// The exchanges that were given up for want of memory.
+  /// The number of exchanges that were dropped for lack of memory.
   package var refused: Int { shedCount.load(ordering: .relaxed) }
 
   /// Whether more than three quarters are used.
@@ -54,7 +54,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     return held > limit - limit / 4
   }
 
-  /// The bytes that each account that holds much may have.
+  /// The share in bytes of each registered account.
   var fairShare: Int { limit / max(1, accountCount.load(ordering: .relaxed)) }
 
   // MARK: For accounts
@@ -69,7 +69,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     accountCount.subtract(1, ordering: .relaxed)
   }
 
-  /// Counts a change of what an account holds.
+  /// Counts a change of the bytes that an account holds.
   func change(by bytes: Int, on eventLoop: any EventLoop) {
     let held = heldBytes.add(bytes, ordering: .relaxed).newValue
     if bytes > 0 {
@@ -80,7 +80,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     }
   }
 
-  /// Asks one account at a time to give up an exchange, while the limit is exceeded.
+  /// Asks one account at a time to drop an exchange, while the limit is exceeded.
   private func makeRoom() {
     let account: MemoryAccount? = register.withLock { register in
       let now = NIODeadline.now()
@@ -93,7 +93,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     account.eventLoop.execute {
       let hasShed = account.shedOne()
       self.register.withLock { $0.shedBy = nil }
-      // An account that has nothing to give up is asked again only when more is taken.
+      // An account without an exchange to drop is asked again only when more memory is used.
       guard hasShed else { return }
       self.shedCount.add(1, ordering: .relaxed)
       if self.held > self.limit { self.makeRoom() }
@@ -101,9 +101,9 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   }
 }
 
-/// A measure of how much is held and whether it moves, by which the first to be given up is found.
+/// A rank for the choice of the next exchange to drop: by lack of progress, then by size.
 struct HeldRank: Comparable {
-  /// The time after which bytes that do not move count as stuck.
+  /// The time after which bytes without progress count as stuck.
   static let patience = TimeAmount.seconds(2)
 
   let isStuck: Bool

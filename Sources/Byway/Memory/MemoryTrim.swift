@@ -3,19 +3,19 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// Returns memory to the system once much of what was held has gone: the C library would keep it.
+/// Returns memory to the system after most of the held bytes were released: the C library would keep it.
 final class MemoryTrim: Sendable {
-  /// Whether there is something to return.
+  /// The states of the trimming.
   private enum State {
     static let low = 0
     static let high = 1
     static let waiting = 2
   }
 
-  /// The bytes that must have been held, and those that may be left.
+  /// The bytes that must have been held before, and those that may be left.
   static let highMark = 16 << 20
   static let lowMark = highMark / 4
-  /// The time between the fall and the trimming: the last of it is freed a moment later, and no process is trimmed more often.
+  /// The delay before trimming: the last bytes are freed a moment later, and it limits how often a process is trimmed.
   static let delay = TimeAmount.seconds(5)
 
   private let state = Atomic(State.low)
@@ -35,13 +35,13 @@ final class MemoryTrim: Sendable {
       state.compareExchange(expected: State.high, desired: State.waiting, ordering: .relaxed).exchanged
     else { return }
     let task = eventLoop.scheduleTask(in: Self.delay) { self.run() }
-    // A loop that ends first fails it.
+    // Fails if the loop is shut down first.
     task.futureResult.whenComplete { _ in self.state.store(State.low, ordering: .relaxed) }
   }
 
-  /// The C library takes milliseconds for it, and an event loop has none.
+  /// Runs on a thread of its own: the C library takes milliseconds, too long for an event loop.
   private static let onThread: @Sendable () -> Void = {
-    // It is glibc's own, and stands in no header that Swift imports.
+    // A function of glibc that is in no header imported by Swift.
     guard let symbol = dlsym(nil, "malloc_trim") else { return }
     let trim = unsafeBitCast(symbol, to: (@convention(c) (Int) -> CInt).self)
     guard let thread = try? SystemThread.start({ _ = trim(0) }) else { return }

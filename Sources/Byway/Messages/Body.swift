@@ -1,16 +1,16 @@
 public import HTTPTypes
 public import NIOCore
 
-/// The content of a message: chunks of bytes as they come, then perhaps trailers (RFC 9110 §6.4, §6.5).
+/// The content of a message: chunks of bytes as they arrive, then optional trailers (RFC 9110 §6.4, §6.5).
 ///
-/// Pulled, never pushed: the sender is slowed to the pace of whoever iterates. A body from a link can be iterated once;
-/// a second iteration throws. Safe to hand from thread to thread.
+/// Pulled, never pushed: the sender is slowed to the pace of the reader. A body from a link can be iterated once; a second iteration
+/// throws. Safe to pass between threads.
 public struct Body: AsyncSequence, Sendable {
   public typealias Element = ByteBuffer
 
-  /// Bytes in all, where known beforehand.
+  /// The size in bytes, if known in advance.
   public let length: Int?
-  /// The body can be iterated again from its beginning, which a retry, a redirect or an authentication round needs.
+  /// Whether the body can be iterated again from its beginning, which a retry, a redirect or an authentication round needs.
   public let isReplayable: Bool
 
   package enum Storage: Sendable {
@@ -23,24 +23,24 @@ public struct Body: AsyncSequence, Sendable {
   /// No content, no trailers.
   public static let empty = Body(ByteBuffer())
 
-  /// Bytes in memory. Replayable.
+  /// Creates a body of bytes in memory. Replayable.
   public init(_ buffer: ByteBuffer) {
     length = buffer.readableBytes
     isReplayable = true
     storage = .buffer(buffer)
   }
 
-  /// A text in UTF-8. Replayable.
+  /// Creates a body of text in UTF-8. Replayable.
   public init(_ text: String) {
     self.init(ByteBuffer(string: text))
   }
 
-  /// A body made of somebody's sequence.
+  /// Creates a body from a sequence.
   /// - Parameters:
-  ///   - source: iterated once, or as often as the body is sent if it says that it can be.
-  ///   - length: bytes in all; sending fails where the sequence yields another number.
+  ///   - source: iterated once, or each time the body is sent if it is replayable.
+  ///   - length: the size in bytes; sending fails if the sequence yields another number.
   ///   - isReplayable: whether the sequence may be iterated more than once.
-  ///   - trailers: asked once, after the last chunk.
+  ///   - trailers: called once, after the last chunk.
   public init<Source: AsyncSequence & Sendable>(
     _ source: Source, length: Int? = nil, isReplayable: Bool = false,
     trailers: @escaping @Sendable () async -> HTTPFields? = { nil }
@@ -49,7 +49,7 @@ public struct Body: AsyncSequence, Sendable {
     self.isReplayable = isReplayable
     storage = .sequence(
       {
-        // The iterator never leaves the task that made it; only its type is not Sendable.
+        // The iterator never leaves the task that created it, but its type is not Sendable.
         nonisolated(unsafe) var iterator = source.makeAsyncIterator()
         return AsyncIterator { try await iterator.next() }
       }, trailers: trailers)
@@ -77,7 +77,7 @@ public struct Body: AsyncSequence, Sendable {
     }
   }
 
-  /// The fields after the body. Ask when the iteration has ended; before that there are none.
+  /// Returns the fields after the body. Available after the end of the iteration; `nil` before.
   public func trailers() async -> HTTPFields? {
     switch storage {
     case .buffer: nil
@@ -100,7 +100,7 @@ public struct Body: AsyncSequence, Sendable {
 }
 
 extension Body {
-  /// The whole body in one buffer.
+  /// Collects the whole body in one buffer.
   /// - Throws: ``BywayError`` with code `tooLarge` past `limit` bytes.
   public func collect(upTo limit: Int) async throws -> ByteBuffer {
     var whole = ByteBuffer()

@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 
 extension Body {
-  /// A file: read as it is sent, never held, and as often as a retry or a redirect needs it.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be opened, or is not a regular file.
+  /// Creates a body from a file, which is read as it is sent, never held in memory, and read again for a retry or a redirect.
+  /// - Throws: ``BywayError`` with code `invalidRequest` if it cannot be opened, or is not a regular file.
   public init(file path: String) throws {
     self.init(try OpenFile(path))
   }
 
-  /// - Parameter range: of the bytes to send; `nil`: all.
+  /// - Parameter range: the range of bytes to send; `nil`: all.
   package init(_ file: OpenFile, range: Range<Int>? = nil) {
     let range = range ?? 0..<file.size
     self.init(FileBody(file: file, range: range), length: range.count, isReplayable: true)

@@ -3,9 +3,9 @@ package import NIOCore
 
 /// A body that arrives from a connection, between the event loop that fills it and the task that reads it.
 ///
-/// What waits here is bounded by the connection's window: `onConsumed` opens it again as chunks are taken.
+/// Queued chunks are limited by the connection's window, which `onConsumed` reopens as chunks are taken.
 ///
-/// `@unchecked Sendable`: every stored property is touched on `eventLoop` only.
+/// `@unchecked Sendable`: every stored property is used on `eventLoop` only.
 package final class IncomingBody: @unchecked Sendable {
   private enum End {
     case complete(HTTPFields?)
@@ -16,11 +16,11 @@ package final class IncomingBody: @unchecked Sendable {
   private var chunks = CircularBuffer<ByteBuffer>()
   private var end: End?
   private var waiter: CheckedContinuation<ByteBuffer?, any Error>?
-  /// Bytes that the reader took; the connection may receive as many again.
+  /// Called with the number of bytes that the reader took; the connection may receive as many again.
   var onConsumed: ((Int) -> Void)?
-  /// Nothing has come, and the reader waits; told once.
+  /// Called once when the reader waits and nothing has arrived.
   var onAwaited: (() -> Void)?
-  /// The reader went away before the end.
+  /// Called when the reader stops before the end.
   var onAbandoned: (() -> Void)?
 
   package init(on eventLoop: any EventLoop) {
@@ -85,14 +85,14 @@ package final class IncomingBody: @unchecked Sendable {
   }
 
   private func release() {
-    // Chunks may still be read after the end, but nobody is left to be told.
+    // Chunks may still be read after the end, but the connection need not be notified.
     onConsumed = nil
     onAbandoned = nil
     onAwaited = nil
   }
 }
 
-/// The reader's end of an ``IncomingBody``; its last reference, dropped early, abandons the body.
+/// The reader's end of an ``IncomingBody``. Releasing its last reference early abandons the body.
 package final class IncomingBodyHandle: Sendable {
   private let body: IncomingBody
 
@@ -127,7 +127,7 @@ package final class IncomingBodyHandle: Sendable {
 }
 
 extension EventLoop {
-  /// Runs it now where the caller is on the loop already, else soon.
+  /// Runs the work now if the caller is on the loop already, otherwise soon.
   package func runNowOrSoon(_ work: @escaping @Sendable () -> Void) {
     if inEventLoop { work() } else { execute(work) }
   }

@@ -2,40 +2,40 @@ public import HTTPTypes
 import HTTPWire
 public import NIOCore
 
-/// A request on its way to an origin: head, body, and how long its sender will wait.
+/// A request on its way to an origin: head, body, and the time limit of its sender.
 public struct Request: Sendable {
   /// Method, target and fields; HTTP/1.1's `Host` is the authority here (RFC 9113 §8.3.1).
   public var head: HTTPRequest
-  /// The content; ``Body/empty`` where there is none.
+  /// The content; ``Body/empty`` if there is none.
   public var body: Body
-  /// When the response's head must have arrived, queueing, retries and interceptors included. `nil`: no limit.
+  /// The deadline for the response's head, including queueing, retries and interceptors. `nil`: no limit.
   public var deadline: NIODeadline?
-  /// Called with each informational response (RFC 9110 §15.2), 103 for example, before the final one arrives. It runs
-  /// on the link's event loop and must not block.
+  /// Called with each informational response (RFC 9110 §15.2), for example 103, before the final one arrives. It runs on the link's event
+  /// loop and must not block.
   public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-  /// It goes to a host that an answer has named, and not the sender.
+  /// Whether its host comes from a response, and not from the sender.
   package var isLedElsewhere = false
-  /// Who has sent it.
+  /// The user that sent it.
   package var visitor = Visitor.anyone
-  /// The client's connection that it came by.
+  /// The client's connection that it arrived on.
   var client: ObjectIdentifier?
-  /// Of the exchange that it belongs to.
+  /// The record of the exchange that it belongs to.
   var observed: ObservedExchange?
 
-  /// A request with any head, CONNECT for example.
+  /// Creates a request with any head, for example CONNECT.
   /// - Parameters:
   ///   - head: method, target and fields.
-  ///   - body: sent as the far end takes it.
-  ///   - deadline: when the response's head must have arrived; `nil`: as the client is configured.
+  ///   - body: sent as the remote end takes it.
+  ///   - deadline: the deadline for the response's head; `nil`: the client's default.
   public init(_ head: HTTPRequest, body: Body = .empty, deadline: NIODeadline? = nil) {
     self.head = head
     self.body = body
     self.deadline = deadline
   }
 
-  /// A request for an `http` or `https` URL.
-  /// - Throws: ``BywayError`` with code `invalidRequest` where the text is not an absolute URL, or has a user in it: credentials
-  ///   are not part of a request's target (RFC 9110 §4.2.4).
+  /// Creates a request for an `http` or `https` URL.
+  /// - Throws: ``BywayError`` with code `invalidRequest` if the text is not an absolute URL, or has a user in it: credentials are not part
+  ///   of a request's target (RFC 9110 §4.2.4).
   public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: TimeAmount? = nil) throws
   {
     guard let separator = url.firstRange(of: "://") else {
@@ -64,8 +64,7 @@ public struct Request: Sendable {
       body: body, deadline: timeout.map { .now() + $0 })
   }
 
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it is not a host and port: not even an interceptor should have
-  ///   to guess what was meant.
+  /// - Throws: ``BywayError`` with code `invalidRequest` if it is not a host and port, so that interceptors need not interpret it.
   static func checkAuthority(_ text: String) throws(BywayError) {
     do throws(AuthorityFlaw) {
       _ = try Authority(text)

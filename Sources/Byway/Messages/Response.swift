@@ -1,21 +1,21 @@
 public import HTTPTypes
 
-/// A response: its head, and a body that streams.
+/// A response: its head, and a streaming body.
 ///
-/// Dropping the body before its end cancels the exchange, so that the far end stops sending.
+/// Dropping the body before its end cancels the exchange, so that the remote end stops sending.
 public struct Response: Sendable {
   /// Status and fields.
   public var head: HTTPResponse
-  /// The content. Pulled: the sender goes as fast as it is read.
+  /// The content. Pulled: the sender is slowed to the pace of the reader.
   public var body: Body
 
-  /// A response with any head.
+  /// Creates a response with any head.
   public init(_ head: HTTPResponse, body: Body = .empty) {
     self.head = head
     self.body = body
   }
 
-  /// A response of a status and some fields.
+  /// Creates a response with a status and some fields.
   public init(status: HTTPResponse.Status, fields: HTTPFields = [:], body: Body = .empty) {
     self.init(HTTPResponse(status: status, headerFields: fields), body: body)
   }

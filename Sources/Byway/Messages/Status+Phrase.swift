@@ -2,7 +2,7 @@ import HTTP1Session
 package import HTTPTypes
 
 extension HTTPResponse.Status {
-  /// What HTTP/1.1 says besides the code: HTTP/2 carries no phrase, so that most responses come without one.
+  /// The reason phrase of HTTP/1.1. HTTP/2 carries none, so the standard phrase is used if it is missing.
   package var phrase: String {
     reasonPhrase.isEmpty ? "\(ReasonPhrase.of(code))" : reasonPhrase
   }

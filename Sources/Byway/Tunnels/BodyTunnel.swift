@@ -1,23 +1,23 @@
 package import HTTPWire
 package import NIOCore
 
-/// The two bodies of one exchange as the two directions of a channel, at the end that sends the request.
+/// The two bodies of one exchange as the two directions of a channel, at the requesting end.
 ///
-/// `@unchecked Sendable`: but for ``receive(_:)`` everything is touched on its event loop only.
+/// `@unchecked Sendable`: everything but ``receive(_:)`` is used on its event loop only.
 package final class BodyTunnel: @unchecked Sendable {
-  /// Bytes that may wait to be read.
+  /// The maximum of bytes that wait to be read.
   private static let limit = 64 * 1024
 
   private let eventLoop: any EventLoop
   private let carrier: TunnelCarrier
   private let outgoing: IncomingBody
-  /// Nobody takes any more of the request's body.
+  /// Whether the reader of the request's body has gone.
   private var isOutputOver = false
   private var unsent = 0
   private var unread = 0
   private var reader: EventLoopPromise<Void>?
 
-  /// - Returns: with the body of the request.
+  /// - Returns: the tunnel, and the body of its request.
   package static func make(on eventLoop: any EventLoop) -> (BodyTunnel, Body) {
     let outgoing = IncomingBody(on: eventLoop)
     return (BodyTunnel(outgoing, on: eventLoop), Body(IncomingBodyHandle(outgoing), length: nil))
@@ -28,14 +28,14 @@ package final class BodyTunnel: @unchecked Sendable {
     self.outgoing = outgoing
     carrier = TunnelCarrier(on: eventLoop)
     outgoing.onConsumed = { [unowned self] in sent($0) }
-    // How the exchange ended, the response's body tells.
+    // The response's body reports how the exchange ended.
     outgoing.onAbandoned = { [weak self] in self?.outputIsOver() }
   }
 
-  /// Ends when the exchange does.
+  /// `nil` after the end of the exchange.
   package var channel: StreamChannel? { carrier.channel }
 
-  /// The channel is ready to be used.
+  /// Opens the channel.
   package func open() {
     carrier.open(to: .server(self))
   }
@@ -52,7 +52,7 @@ package final class BodyTunnel: @unchecked Sendable {
     }
   }
 
-  /// - Returns: when there is room for more.
+  /// - Returns: a future that succeeds when there is room for more.
   private func deliver(_ chunk: ByteBuffer) -> EventLoopFuture<Void> {
     guard carrier.channel != nil else { return eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
     let reader = eventLoop.makePromise(of: Void.self)
@@ -95,7 +95,7 @@ extension BodyTunnel: RequestSink {
     outputIsOver()
   }
 
-  /// The channel was closed: the exchange may still end in good order.
+  /// The channel was closed; the exchange may still end normally.
   package func cancel(_ reason: BywayError) {
     outgoing.finish(trailers: nil)
     reader.take()?.succeed()

@@ -1,34 +1,34 @@
 package import LineLayer
 package import NIOCore
 
-/// The two bodies of one CONNECT as the two directions of a channel, whichever end of the exchange this is.
+/// The two bodies of one CONNECT as the two directions of a channel, for either end of the exchange.
 ///
 /// Lives on its channel's event loop.
 package final class TunnelCarrier: StreamCarrier {
-  /// Where what is written here goes.
+  /// The sink for bytes written here.
   package enum FarEnd {
     case server(any RequestSink)
     case client(any ResponseSink)
   }
 
-  /// Bytes that may wait to leave. Little: what is queued here cannot be overtaken any more.
+  /// The maximum of bytes that wait to be sent. It is small, because nothing can overtake the bytes queued here.
   private static let limit = 64 * 1024
 
   private var farEnd: FarEnd?
   private var early: [ByteBuffer] = []
   private var isOutputClosed = false
   package private(set) var backlog = 0
-  /// Ends when the stream does.
+  /// `nil` after the end of the stream.
   package private(set) var channel: StreamChannel?
 
-  /// - Parameter remoteAddress: whom the stream leads to, where that is an address.
+  /// - Parameter remoteAddress: the address of the remote end, if there is one.
   package init(on eventLoop: any EventLoop, remoteAddress: SocketAddress? = nil) {
     channel = StreamChannel(on: eventLoop, carrier: self, remoteAddress: remoteAddress)
   }
 
   // MARK: From the exchange
 
-  /// The exchange is a tunnel from now on.
+  /// Opens the channel: the exchange is a tunnel from now on.
   package func open(to farEnd: FarEnd) {
     self.farEnd = farEnd
     channel?.activate()
@@ -38,11 +38,11 @@ package final class TunnelCarrier: StreamCarrier {
   }
 
   package func received(_ bytes: ByteBuffer) {
-    // What a client sends before its tunnel is open is bounded by its window, because none of it is credited.
+    // Bytes that a client sends before its tunnel is open are limited by its window, because none of them is credited.
     if farEnd == nil { early.append(bytes) } else { channel?.deliver(bytes) }
   }
 
-  /// - Parameter isOver: nothing can be sent any more either.
+  /// - Parameter isOver: whether sending has ended as well.
   package func inputEnded(isOver: Bool) {
     channel?.inputEnded()
     if isOver { ended(nil) }
@@ -92,7 +92,7 @@ package final class TunnelCarrier: StreamCarrier {
     }
   }
 
-  /// Whoever closes both directions has been heard to the end, or does not care.
+  /// Closes both directions. On the server's side the response is completed, on the client's side the exchange is cancelled.
   package func close() {
     switch farEnd {
     case .server(let sink): sink.cancel(BywayError(.cancelled, "The tunnel was closed."))

@@ -1,10 +1,10 @@
 package import HTTPWire
 package import NIOCore
 
-/// Opens byte streams through an exchange handler, with CONNECT (RFC 9110 §9.3.6): through a link to what its gateway
-/// allows, or through an HTTP proxy.
+/// Opens byte streams through an exchange handler, with CONNECT (RFC 9110 §9.3.6): over a link to targets that its gateway allows, or
+/// through an HTTP proxy.
 ///
-/// `@unchecked Sendable`: the handler is touched on its event loop only.
+/// `@unchecked Sendable`: the handler is used on its event loop only.
 package struct TunnelDialer: @unchecked Sendable {
   private let handler: any ExchangeHandler
   private let eventLoop: any EventLoop
@@ -15,9 +15,9 @@ package struct TunnelDialer: @unchecked Sendable {
 
   /// - Parameters:
   ///   - target: `HOST:PORT`, with brackets around an IPv6 address.
-  ///   - fields: of the request, besides its pseudo-header fields.
-  ///   - loginRefused: what a 407 means.
-  ///   - remoteAddress: what the channel says of its far end.
+  ///   - fields: the fields of the request, in addition to its pseudo-header fields.
+  ///   - loginRefused: the error for a 407 response.
+  ///   - remoteAddress: the remote address that the channel reports.
   package init(
     to target: String, through handler: any ExchangeHandler, on eventLoop: any EventLoop,
     fields: FieldSection = FieldSection(), loginRefused: BywayError? = nil, remoteAddress: SocketAddress? = nil
@@ -44,7 +44,7 @@ package struct TunnelDialer: @unchecked Sendable {
   }
 }
 
-/// One CONNECT at the end that asks for it.
+/// One CONNECT at the requesting end.
 private final class DialedTunnel: ResponseSink {
   private let carrier: TunnelCarrier
   private let eventLoop: any EventLoop
@@ -127,11 +127,11 @@ private final class DialedTunnel: ResponseSink {
   }
 
   func finish(trailers: FieldSection?) {
-    // Over before the handler has even returned: nobody has this tunnel yet.
+    // It ended before the handler returned, so the tunnel has no owner yet.
     guard request != nil || !isOpen else {
       return end(BywayError(.originLost, "The tunnel to \(target) ended as soon as it was opened.", processing: .none))
     }
-    // The exchange is over with its response, and takes no more of the request.
+    // The exchange ends with its response, and takes no more of the request.
     isOver = true
     request = nil
     carrier.inputEnded(isOver: true)
@@ -145,7 +145,7 @@ private final class DialedTunnel: ResponseSink {
     carrier.credited(bytes)
   }
 
-  /// A hop of ours says why (RFC 9209); of others there is the status.
+  /// Returns the reason of a Byway hop (RFC 9209), or the status of another hop.
   private func refusal(_ head: FieldSection, status: Int) -> BywayError {
     if status == 407, let loginRefused { return loginRefused }
     let reported = head.value(of: .proxyStatus).flatMap { ProxyStatus($0) }

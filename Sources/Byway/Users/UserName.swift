@@ -1,19 +1,18 @@
 import Primitives
 
-/// The name of somebody who uses a proxy, whatever tells it: a certificate, a file of passwords, or a reverse proxy.
+/// The name of a user of a proxy, from a certificate, a password file, or a reverse proxy.
 ///
-/// Two spellings of the same characters are one name, as text is compared here (Unicode's canonical equivalence; RFC 8265 §3.3 asks
-/// for it). Case counts.
+/// Canonically equivalent spellings are one name, as in Swift's text comparison (RFC 8265 §3.3 requires it). Case matters.
 package struct UserName: Sendable, Hashable {
   /// In bytes.
   package static let maximumLength = 128
-  /// For messages.
+  /// The rule in messages.
   package static let rule =
     "at most \(maximumLength) bytes of characters that can be seen, single blanks between them, and none of : = , * # among them"
 
   package let text: String
 
-  /// `nil` for what is not a name.
+  /// Returns `nil` for an invalid name.
   package init?(_ text: some StringProtocol) {
     guard (1...Self.maximumLength).contains(text.utf8.count) else { return nil }
     var last: Unicode.Scalar = " "
@@ -31,7 +30,7 @@ extension UserName: CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-  /// Who reads the name sees it, and no file or list of names takes it for something else.
+  /// Whether it is visible in a name, and has no special meaning in files or lists of names.
   fileprivate var mayStandInName: Bool {
     switch self {
     case ":", "=", ",", "*", "#": false

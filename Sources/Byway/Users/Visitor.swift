@@ -1,13 +1,13 @@
-/// Who sends a request.
+/// The sender of a request.
 package enum Visitor: Sendable, Hashable {
-  /// Nobody asks who it is.
+  /// Users are not identified.
   case anyone
   case user(UserName, by: Proof)
 
-  /// How it is known who it is.
+  /// The proof of a user's identity.
   package enum Proof: String, Sendable, Hashable {
     case certificate, password
-    /// A reverse proxy says so.
+    /// A field set by a reverse proxy.
     case header
   }
 
