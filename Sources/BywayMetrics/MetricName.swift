@@ -49,10 +49,10 @@ extension MetricName {
     "http.server.response.body.size", .sizes, .bytes, server, "Bytes of the responses' bodies.")
   package static let clientDuration = MetricName(
     "http.client.request.duration", .timer, .seconds, client,
-    "How long origins and links took, from the request's leaving to the end of the response.")
+    "How long origins and links took, from sending the request to the end of the response.")
   package static let clientActive = MetricName(
     "http.client.active_requests", .gauge, .none, ["http.request.method", "server.address"],
-    "Exchanges that an origin or a link is at work on.")
+    "Exchanges that are running at an origin or over a link.")
 
   package static let clientConnections = MetricName(
     "http.client.open_connections", .gauge, .none, ["http.connection.state", "server.address"],
@@ -61,15 +61,15 @@ extension MetricName {
   // MARK: Metrics without an OpenTelemetry name
 
   package static let requestBytes = MetricName(
-    "byway.http.request.body", .counter, .bytes, [], "Bytes of requests' bodies, counted as they come.")
+    "byway.http.request.body", .counter, .bytes, [], "Bytes of requests' bodies, counted as they arrive.")
   package static let responseBytes = MetricName(
-    "byway.http.response.body", .counter, .bytes, [], "Bytes of responses' bodies, counted as they come.")
+    "byway.http.response.body", .counter, .bytes, [], "Bytes of responses' bodies, counted as they arrive.")
   package static let waiting = MetricName(
     "byway.http.request.waiting", .timer, .seconds, ["server.address"],
-    "How long requests waited for a link or a connection before they left.")
+    "How long requests waited for a link or a connection before they were sent.")
   package static let resends = MetricName(
     "byway.http.request.resends", .counter, .none, ["server.address"],
-    "Requests that were sent once more, after a connection was lost.")
+    "Requests that were sent again, after a connection was lost.")
 
   // MARK: Links and lines
 
@@ -80,11 +80,11 @@ extension MetricName {
   package static let linkLosses = MetricName(
     "byway.link.losses", .counter, .none, link, "How often the link was lost after it had been opened.")
   package static let linkFailures = MetricName(
-    "byway.link.failures", .counter, .none, link, "Tries to open the link that came to nothing.")
+    "byway.link.failures", .counter, .none, link, "Failed attempts to open the link.")
   package static let lineRoundTrip = MetricName(
     "byway.link.line.round_trip", .gauge, .seconds, link, "Round trip over the line, without the time on the wire.")
   package static let lineRate = MetricName(
-    "byway.link.line.rate", .gauge, .bytesPerSecond, link, "What the line seems to carry in a second.")
+    "byway.link.line.rate", .gauge, .bytesPerSecond, link, "Estimated rate of the line per second.")
   package static let lineSentBytes = MetricName(
     "byway.link.line.sent", .counter, .bytes, link, "Bytes sent on the line, framing included.")
   package static let lineReceivedBytes = MetricName(
@@ -105,21 +105,21 @@ extension MetricName {
     "byway.link.line.received.foreign", .counter, .bytes, link,
     "Received bytes that were not of an intact frame: damaged, of another session, or foreign to the line.")
   package static let lineCorrectedBytes = MetricName(
-    "byway.link.line.received.corrected", .counter, .bytes, link, "Received bytes that were wrong and were put right.")
+    "byway.link.line.received.corrected", .counter, .bytes, link, "Received bytes that were wrong and were corrected.")
   package static let lineResumes = MetricName(
     "byway.link.line.resumes", .counter, .none, link,
-    "How often a session has gone on after its line had been lost.")
+    "How often a session was resumed after its line had been lost.")
 
   // MARK: The process
 
   package static let residentMemory = MetricName(
     "process.resident_memory", .gauge, .bytes, [], "Memory of the process that is in RAM.")
   package static let heldMemory = MetricName(
-    "byway.held", .gauge, .bytes, [], "Memory that is held for clients and for those that they reach.")
+    "byway.held", .gauge, .bytes, [], "Memory that is held for clients and their targets.")
   package static let heldMemoryLimit = MetricName(
     "byway.held.limit", .gauge, .bytes, [], "The limit of that memory.")
   package static let heldMemoryRefusals = MetricName(
-    "byway.held.refusals", .counter, .none, [], "Exchanges that were given up because of that limit.")
+    "byway.held.refusals", .counter, .none, [], "Exchanges that were dropped because of that limit.")
   package static let openDescriptors = MetricName(
     "process.open_fds", .gauge, .none, [], "Open file descriptors.")
   package static let startTime = MetricName(

@@ -64,7 +64,7 @@ struct OriginTLSFailure: TLSWords {
     }
     guard entry.pins.isEmpty else {
       return
-        "\(name) shows a different key from the one pinned for \(host): somebody may be intercepting the connection, or the key was renewed."
+        "\(name) shows a different key from the one pinned for \(host): the connection may be intercepted, or the key was renewed."
     }
     return
       "The certificate of \(name) was not issued by an authority in \(entry.source): compare the two, or trust another for this "

@@ -5,7 +5,7 @@ import NIOCore
 extension TransportCompatibility {
   func checkRefusal() async throws {
     guard let refusing else { return }
-    try await expectUnavailable("connected where nobody is") { try await connect(to: refusing).close(promise: nil) }
+    try await expectUnavailable("connected without a listener") { try await connect(to: refusing).close(promise: nil) }
   }
 
   func checkDeadline() async throws {
@@ -13,7 +13,7 @@ extension TransportCompatibility {
     let limit = TimeAmount.milliseconds(300)
     let start = NIODeadline.now()
     let (transport, context) = (transport, context(until: start + limit))
-    try await expectUnavailable("connected where nobody answers") {
+    try await expectUnavailable("connected where no peer answers") {
       try await within(limit + .seconds(3), "give up") {
         try await transport.connect(to: silent, context: context).close(promise: nil)
       }

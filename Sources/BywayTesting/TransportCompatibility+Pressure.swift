@@ -17,7 +17,7 @@ extension TransportCompatibility {
       let piece = pattern.slice(at: sent, count: 1 << 16)
       let written: EventLoopFuture<Void> = writer.channel.writeAndFlush(piece)
       sent += piece.readableBytes
-      try expect(sent <= bufferedByteLimit, "took \(sent) bytes while nobody read: nothing stops the writer")
+      try expect(sent <= bufferedByteLimit, "took \(sent) bytes without a reader: nothing stops the writer")
       isStopped = try await !completes(written, within: .milliseconds(300))
     }
     try expect(!writer.channel.isWritable || sent > 0, "stopped before it had taken a byte")

@@ -112,21 +112,21 @@ public struct TransportCompatibility: Sendable {
     /// The direction that is still open carries on. With ``FarEnd/listener(_:)`` only.
     case answersAfterEnd = "sends on after the far end has ended its direction"
     /// At most ``TransportCompatibility/bufferedByteLimit`` bytes can be written without a reader.
-    case pushesBack = "stops a writer while nobody reads"
+    case pushesBack = "stops a writer while the far end does not read"
     /// ``TransportCompatibility/bulkByteCount`` bytes arrive as they were sent.
-    case carriesBulk = "carries bulk, exactly"
+    case carriesBulk = "carries large amounts, exactly"
     /// ``TransportCompatibility/linksAtOnce`` concurrent links do not mix their bytes. Only if that is more than one.
-    case opensMany = "carries many links at once, each its own bytes"
+    case opensMany = "carries many links at once, without mixing their bytes"
     /// The channel closes when the remote end exits. With ``FarEnd/echo(_:)``, only if ``TransportCompatibility/dying`` is set.
-    case noticesDeath = "notices the death of the far end"
+    case noticesDeath = "notices when the far end dies"
     /// Closed links leave no descriptor behind.
     case releases = "releases its descriptors"
     /// Connecting to ``TransportCompatibility/refusing`` fails before its deadline, with a message. Only if that is set.
-    case refuses = "says at once that nobody is there"
+    case refuses = "fails at once where nothing listens"
     /// Connecting to ``TransportCompatibility/silent`` fails at its deadline. Only if that is set.
     case keepsDeadline = "gives up at the deadline"
     /// A listener that was closed accepts nothing more. With ``FarEnd/listener(_:)`` only.
-    case endsListening = "ends listening, and accepted channels live on"
+    case endsListening = "stops listening, and keeps accepted channels open"
     /// A second listener at an address fails. With ``FarEnd/listener(_:)`` only.
     case refusesTakenAddress = "does not listen twice on one address"
 

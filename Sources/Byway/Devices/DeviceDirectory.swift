@@ -71,12 +71,12 @@ public struct DeviceDirectory: Sendable {
     self.patterns = patterns
     hosts = try DeviceHosts(suffixes: suffixes)
     byName = try Dictionary(devices.map { ($0.name, $0) }) { first, _ in
-      throw BywayError(.invalidAddress, "Two devices are called \(first.name): a name is one device's.")
+      throw BywayError(.invalidAddress, "Two devices are called \(first.name): each needs a name of its own.")
     }
     if let pattern = patterns.first(where: \.isUniversal), isOpen || !hubs.isEmpty {
       throw BywayError(
         .invalidAddress,
-        "\(pattern.text) is every name, so that nothing that is found or dials could have one: write pi-\(pattern.text), "
+        "\(pattern.text) matches every name, and leaves none for devices that are found or dial: write pi-\(pattern.text), "
           + "for example.")
     }
     if let taken = devices.first(where: { $0.name.description == DeviceHosts.frontPage }) {
@@ -126,7 +126,7 @@ public struct DeviceDirectory: Sendable {
     let hint = Spelling.nearest(to: name, among: known).map { " Did you mean \"\($0)\"?" } ?? ""
     return BywayError(
       .misdirected,
-      "No device is called \"\(name)\".\(hint) http://\(DeviceHosts.frontPage).localhost lists those that there are.",
+      "No device is called \"\(name)\".\(hint) http://\(DeviceHosts.frontPage).localhost lists the devices.",
       processing: .none)
   }
 

@@ -118,7 +118,7 @@ package final class DeviceTable: @unchecked Sendable {
     let found: Device?
     do { found = try directory.madeDevice(named: name) } catch {
       throw BywayError(
-        .misdirected, "No device can be called \"\(name)\" here: its link would not be one.", processing: .none,
+        .misdirected, "No device can be called \"\(name)\" here: its link would be invalid.", processing: .none,
         cause: error)
     }
     guard let found else { throw directory.unknown(name.text) }
@@ -135,7 +135,7 @@ package final class DeviceTable: @unchecked Sendable {
     let idle = made.filter { !$0.value.device.upstream.status.isInUse }
     guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else {
       throw BywayError(
-        .refused, "\(Self.madeLimit) devices of patterns are in use, and there may be no more at once.",
+        .refused, "\(Self.madeLimit) devices of patterns are in use, which is the maximum.",
         processing: .none)
     }
     made.removeValue(forKey: oldest)?.device.upstream.retire()

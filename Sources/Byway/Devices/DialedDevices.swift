@@ -48,7 +48,7 @@ struct DialedDevices {
     if let peer, let own = names[peer], own.count >= perPeer, !forgetLongestAway(of: own) {
       throw BywayError(
         .refused,
-        "A gateway that has dialed is not taken, because its address has \(own.count) names already: allow more by "
+        "A gateway that has dialed is refused, because its address has \(own.count) names already: allow more with "
           + "--max-names-per-peer, or have gateways show certificates (a hub with tls: and ca=).", processing: .none)
     }
     guard devices.count < limit || forgetLongestAway(of: devices.keys) else { return nil }

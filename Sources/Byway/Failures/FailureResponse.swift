@@ -82,7 +82,7 @@ package struct FailureResponse {
         switch code {
         case .linkUnavailable: (503, "The link is down", "destination_unavailable")
         case .linkLost: (502, "The link was lost", "connection_terminated")
-        case .protocolViolation: (502, "The far end broke HTTP", "http_protocol_error")
+        case .protocolViolation: (502, "The far end violated HTTP", "http_protocol_error")
         case .originUnavailable: (503, "The origin cannot be reached", "destination_unavailable")
         case .originUntrusted: (502, "The origin is not trusted", "tls_certificate_error")
         case .originLost: (502, "The origin gave no answer", "connection_terminated")
@@ -90,7 +90,7 @@ package struct FailureResponse {
         case .timedOut: (504, "No answer in time", "http_response_timeout")
         case .forbidden: (403, "This target is not allowed", "http_request_denied")
         case .misdirected: (421, "This host is not served here", "http_request_denied")
-        case .unsupported: (501, "This protocol is not spoken here", "http_upgrade_failed")
+        case .unsupported: (501, "This protocol is not supported here", "http_upgrade_failed")
         case .refused: (503, "The far end refused the request", "connection_refused")
         case .tooLarge: (413, "The message is too large", "http_request_error")
         case .loopDetected: (508, "The request loops", "proxy_loop_detected")

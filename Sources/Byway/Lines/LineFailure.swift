@@ -17,7 +17,7 @@ extension BywayError {
         "The far end of \(address) speaks \(version.map { "version \($0)" } ?? "another version") of the line protocol, "
           + "which is unknown here: use the same version of byway at both ends."
       case .echo:
-        "What is sent on \(address) comes back: its far end echoes, or its wires are joined. Start \"byway gateway\" there."
+        "Bytes sent on \(address) come back: its far end echoes, or its wires are joined. Start \"byway gateway\" there."
       case .bothDial: "Both ends of \(address) dial. One of them must listen: run \"byway gateway\" there."
       case .violation:
         "The far end of \(address) broke the line protocol: use the same version of byway at both ends."

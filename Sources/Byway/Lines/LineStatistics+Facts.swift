@@ -13,7 +13,7 @@ extension LineStatistics {
     )
     if correctedBytes > 0 || correctableErrors > 0 {
       let now = correctableErrors > 0 ? "up to \(correctableErrors) wrong bytes in 255" : "none"
-      facts.append("\(correctedBytes) wrong bytes put right; what is sent bears correction of \(now)")
+      facts.append("\(correctedBytes) wrong bytes put right; sent frames carry correction of \(now)")
     }
     if let errors { facts.append("\(errors)") }
     return facts

@@ -115,7 +115,7 @@ public struct LinkOption: Sendable, Hashable {
     LinkOption("line", "baud rate of a serial line at the end of the stream, behind a terminal server for example"),
     LinkOption("open", "dial or listen: what this end does. By default a gateway listens, and everything else dials"),
     LinkOption(
-      "jitter", "seconds of which a gateway that dials waits a random part when its link was lost; 1 over a network"),
+      "jitter", "maximum of the random wait in seconds before a gateway dials a lost link again; 1 over a network"),
   ]
 }
 

@@ -38,7 +38,7 @@ struct UpstreamRules: Sendable {
   func judgeUpgrade(_ head: FieldSection, isKnown: Bool) -> BywayError? {
     guard head.contains(.protocol) else { return nil }
     if !isKnown {
-      return Self.unsupported("The far end speaks HTTP/2, and has not said that it knows extended CONNECT (RFC 8441).")
+      return Self.unsupported("The far end speaks HTTP/2, and has not announced extended CONNECT (RFC 8441).")
     }
     guard farEnd == .origin, head.contains(.upgradeMethod) else { return nil }
     let isGet = head.withValue(of: .upgradeMethod) { $0.elementsEqual("GET".utf8) } ?? true

@@ -8,7 +8,7 @@ package struct UserName: Sendable, Hashable {
   package static let maximumLength = 128
   /// The rule in messages.
   package static let rule =
-    "at most \(maximumLength) bytes of characters that can be seen, single blanks between them, and none of : = , * # among them"
+    "at most \(maximumLength) bytes of visible characters, single blanks between them, and none of : = , * # among them"
 
   package let text: String
 

@@ -31,7 +31,7 @@ final class InboundGuest: ResponseSink {
   func ask(_ told: @escaping (DeviceClaim?) -> Void) {
     self.told = told
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
-      self.request?.cancel(BywayError(.timedOut, "The gateway does not say who it is."))
+      self.request?.cancel(BywayError(.timedOut, "The gateway did not send its name in time."))
       self.tell(nil)
     }
     var fields = FieldSection()
@@ -50,7 +50,7 @@ final class InboundGuest: ResponseSink {
     told = nil
     timer?.cancel()
     // Otherwise the connection would wait for the answer.
-    request.take()?.cancel(BywayError(.cancelled, "The gateway is not asked any more.", processing: .none))
+    request.take()?.cancel(BywayError(.cancelled, "The gateway's name is not needed any more.", processing: .none))
     upstream.shutDown()
   }
 
@@ -72,7 +72,7 @@ final class InboundGuest: ResponseSink {
   func write(_ bytes: ByteBuffer) {
     request?.didConsumeResponse(bytes.readableBytes)
     guard content.count + bytes.readableBytes <= DeviceClaim.maximumBytes else {
-      request?.cancel(BywayError(.protocolViolation, "The gateway says too much of itself."))
+      request?.cancel(BywayError(.protocolViolation, "The gateway's description of itself is too large."))
       return tell(nil)
     }
     content += bytes.readableBytesView

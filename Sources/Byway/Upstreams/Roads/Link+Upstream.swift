@@ -11,18 +11,18 @@ extension [Link] {
   /// Checks whether these can be the links of one device.
   /// - Throws: ``BywayError`` with code `invalidAddress` and the reason.
   package func checkRoads() throws(BywayError) {
-    guard let first else { throw BywayError(.invalidAddress, "A device needs a link at least.") }
+    guard let first else { throw BywayError(.invalidAddress, "A device needs at least one link.") }
     guard count > 1 else { return }
     for link in self {
       if link.framing != first.framing {
         throw BywayError(
           .invalidAddress,
-          "\(link.address) and \(first.address) cannot be roads to one device: write http=1.1 for all of them or for none."
+          "\(link.address) and \(first.address) cannot be links of one device: write http=1.1 for all of them or for none."
         )
       }
       if link.opening == .listen {
         throw BywayError(
-          .invalidAddress, "\(link.address): of several roads none may wait for the far end. Leave out open=listen.")
+          .invalidAddress, "\(link.address): one of several links cannot wait for the far end. Leave out open=listen.")
       }
     }
   }

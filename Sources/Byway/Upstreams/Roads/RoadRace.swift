@@ -59,7 +59,7 @@ final class RoadRace {
       timer?.cancel()
       for slower in running {
         roads.failed(
-          slower, BywayError(.timedOut, "\(roads.name(of: slower)) took longer to open than another road."), at: now)
+          slower, BywayError(.timedOut, "\(roads.name(of: slower)) took longer to open than another link."), at: now)
       }
       opened.succeed(OpenedRoad(channel: channel, road: road, tried: tried))
     case .failure(let error):

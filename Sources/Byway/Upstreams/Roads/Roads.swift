@@ -169,7 +169,7 @@ final class Roads {
     }
     if areSeveral {
       let reasons = failures.map { "\(name(of: $0.road)): \($0.error.message)" }.joined(separator: " ")
-      failure.message = "None of the \(dialers.count) roads to \(name) opens. \(reasons)"
+      failure.message = "None of the \(dialers.count) links to \(name) opens. \(reasons)"
     }
     return failure
   }
