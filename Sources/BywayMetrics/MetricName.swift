@@ -14,7 +14,7 @@ package struct MetricName: Sendable, Hashable {
   package let label: String
   package let kind: Kind
   package let unit: Unit
-  /// One sentence.
+  /// The help text, one sentence.
   package let meaning: String
   /// The names of its attributes.
   package let attributes: [String]

@@ -8,7 +8,7 @@ import Synchronization
 /// Safe on any thread.
 package final class HandshakeLog: Sendable {
   private let logger: Logger
-  /// One for each of our messages, which are as many as there are reasons.
+  /// The logs by message; there are as many messages as reasons.
   private let logs = Mutex<[String: SparseLog]>([:])
 
   package init(_ logger: Logger) {

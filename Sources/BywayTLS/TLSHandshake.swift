@@ -122,7 +122,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
     context.read()
   }
 
-  /// With several addresses all but one attempt are given up, perhaps before they began.
+  /// Fails an attempt that is given up: with several addresses all but one are, perhaps before they began.
   package func handlerRemoved(context: ChannelHandlerContext) {
     timeout?.cancel()
     agreed.fail(Failure(error: explain(.ended, nil, nil), reason: .ended, certificate: nil))

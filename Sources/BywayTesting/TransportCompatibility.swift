@@ -101,7 +101,7 @@ public struct TransportCompatibility: Sendable {
   public enum Check: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The channel is active, reads nothing by itself, and half-closes.
     case opens = "opens a channel as the contract describes it"
-    /// What is written at one end is read at the other, in both directions.
+    /// Bytes that are written at one end are read at the other, in both directions.
     case exchanges = "carries bytes both ways, exactly"
     /// Small writes are neither lost nor reordered.
     case sendsSingleBytes = "carries bytes that are written one at a time"
@@ -111,7 +111,7 @@ public struct TransportCompatibility: Sendable {
     case endsSending = "ends its sending direction alone, and the far end sees that"
     /// The direction that is still open carries on. With ``FarEnd/listener(_:)`` only.
     case answersAfterEnd = "sends on after the far end has ended its direction"
-    /// At most ``TransportCompatibility/bufferedByteLimit`` bytes can be written without a reader.
+    /// The writer stops after at most ``TransportCompatibility/bufferedByteLimit`` bytes without a reader.
     case pushesBack = "stops a writer while the far end does not read"
     /// ``TransportCompatibility/bulkByteCount`` bytes arrive as they were sent.
     case carriesBulk = "carries large amounts, exactly"

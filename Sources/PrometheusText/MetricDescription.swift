@@ -15,7 +15,7 @@ package struct MetricDescription: Sendable {
   }
 
   package let unit: Unit
-  /// One sentence for users.
+  /// The help text for users, one sentence.
   package let help: String
   /// The upper bounds of a histogram's buckets, in that unit, in ascending order.
   package let buckets: [Double]

@@ -8,12 +8,12 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
   /// The metrics of one name.
   private struct Family {
     let kind: Series.Kind
-    /// By their labels, as in the text.
+    /// The series by their labels, as in the text.
     var series: [String: Series] = [:]
   }
 
   private let descriptions: [String: MetricDescription]
-  /// By the name that the counting code uses.
+  /// The families by the name that the counting code uses.
   private let families = Mutex<[String: Family]>([:])
 
   /// - Parameter descriptions: by label; a metric without one is shown without help.

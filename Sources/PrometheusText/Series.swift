@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One metric with one set of labels. Safe on any thread.
+/// A metric with one set of labels. Safe on any thread.
 final class Series: Sendable {
   enum Kind: Sendable {
     case counter, gauge

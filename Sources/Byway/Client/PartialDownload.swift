@@ -16,7 +16,7 @@ package final class PartialDownload: @unchecked Sendable {
   /// The URL. A validator is meaningful for one resource only.
   private let source: String
   private let file: LockedFile
-  /// In bytes.
+  /// The size in bytes.
   private(set) var size: Int
   private(set) var validator: String?
   /// The size of the whole content; `nil` if unknown.

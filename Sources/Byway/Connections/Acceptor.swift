@@ -26,7 +26,7 @@ package final class Acceptor: Sendable {
   }
 
   struct State {
-    /// In the order of the links.
+    /// The listeners, in the order of the links.
     var entrances: [Entrance]
     var accepting: [ObjectIdentifier: Task<(any Error)?, Never>] = [:]
     var connections: [ObjectIdentifier: (box: ConnectionBox, entrance: Entrance)] = [:]

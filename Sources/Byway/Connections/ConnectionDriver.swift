@@ -43,7 +43,7 @@ extension ConnectionOwner {
 
 /// Moves bytes between a channel and a ``ConnectionSession``, which makes all other decisions.
 ///
-/// One handler for each connection; exchanges add or remove none. Output is taken from the session once per turn of the loop, and only as
+/// Each connection has one handler; exchanges add or remove none. Output is taken from the session once per turn of the loop, and only as
 /// much as the channel takes, so that the next bytes are chosen as late as possible. Calls of the owner during an event never call it back
 /// before they return.
 final class ConnectionDriver: ChannelDuplexHandler {
@@ -59,7 +59,7 @@ final class ConnectionDriver: ChannelDuplexHandler {
     case outputEnded
     /// The channel closes when it has taken the session's output, or at that time.
     case closing(by: NIODeadline)
-    /// Nothing more is taken from the session; the channel closes when its output is written.
+    /// The channel closes when its output is written, and takes nothing more from the session.
     case lastWrite
     /// The channel has been told to close now.
     case aborting

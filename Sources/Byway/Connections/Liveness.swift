@@ -31,17 +31,17 @@ public struct Liveness: Sendable, Hashable {
     self.answer = answer
   }
 
-  /// For a peer that is a server, which always reads.
+  /// The rule for a peer that is a server, which always reads.
   public static let ofServer = Liveness(silence: .seconds(10), answer: .seconds(5))
-  /// For a peer that is a client: it may stop reading on purpose, as `curl | less` does. The time limit is usual for servers.
+  /// The rule for a peer that is a client: it may stop reading on purpose, as `curl | less` does. The time limit is usual for servers.
   public static let ofClient = Liveness(silence: .seconds(15), answer: .seconds(45))
-  /// For an origin: a gRPC server treats PINGs more often than every five minutes as abuse while it sends nothing.
+  /// The rule for an origin: a gRPC server treats PINGs more often than every five minutes as abuse while it sends nothing.
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
-  /// For links of a device with several: silence is detected within three seconds.
+  /// The rule for a device with several links: silence is detected within three seconds.
   static let ofRoads = Liveness(silence: .seconds(1), answer: .seconds(1))
 
-  /// Returns the rule for an end that dials over a network. Routers forget connections that are silent for minutes, and only this end can
-  /// open them again.
+  /// Returns this rule, with PINGs on an idle link if this end dials over a network. Routers forget connections that are silent for
+  /// minutes, and only this end can open them again.
   package func keepingOpen(_ link: Link) -> Liveness {
     guard link.opening == .dial, link.transport.crossesNetwork else { return self }
     var liveness = self

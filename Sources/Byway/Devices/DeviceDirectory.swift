@@ -5,7 +5,7 @@ import Primitives
 public struct DeviceDirectory: Sendable {
   /// The links of the default device, the best one first; empty if there is none.
   public let main: [Link]
-  /// In the order of the configuration.
+  /// The named devices, in the order of the configuration.
   public let devices: [Device]
   /// Tried in this order for a name that is not a device's.
   public let patterns: [DevicePattern]

@@ -14,7 +14,7 @@ package struct DeviceHosts: Sendable, Hashable {
   /// The name of the list, which no device has.
   package static let frontPage = "byway"
 
-  /// In lower case, without the leading dot.
+  /// The suffixes, in lower case and without the leading dot.
   package let suffixes: [String]
 
   /// Names below a suffix that mean no device. Without a port: with any port.

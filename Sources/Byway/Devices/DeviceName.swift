@@ -7,7 +7,7 @@ public struct DeviceName: Sendable, Hashable {
   /// The rule in messages.
   package static let rule = "letters, digits and hyphens, at most 63, with a letter or digit at both ends"
 
-  /// In lower case.
+  /// The name in lower case.
   public let text: String
 
   /// Creates a name, ignoring case. Returns `nil` for an invalid name.

@@ -28,7 +28,7 @@ package final class DeviceTable: @unchecked Sendable {
   package private(set) var directory: DeviceDirectory
   private(set) var terms: OpenDevice.Terms
   let siblings: Siblings
-  /// By the texts of their links.
+  /// The open hubs, by the texts of their links.
   var hubs: [String: InboundHub] = [:]
   var dialed: DialedDevices
   private var opened: [[String]: OpenDevice] = [:]

@@ -3,7 +3,7 @@ import Primitives
 /// A text about a device for users, usually its title: one line of at most 128 characters, without control characters for terminals or
 /// pages.
 package struct DeviceText: Sendable, Hashable {
-  /// In Unicode scalars, because a visible character can consist of any number of them.
+  /// The limit in Unicode scalars, because a visible character can consist of any number of them.
   package static let maximumLength = 128
 
   package let text: String

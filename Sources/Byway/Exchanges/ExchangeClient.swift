@@ -6,7 +6,7 @@ package import NIOCore
 ///
 /// `@unchecked Sendable`: the handler is used on its event loop only.
 package struct ExchangeClient: @unchecked Sendable {
-  /// For use on ``eventLoop`` only.
+  /// The handler, for use on ``eventLoop`` only.
   package let handler: any ExchangeHandler
   private let executor: LoopExecutor
   private let observation: Observation?

@@ -53,7 +53,7 @@ package protocol RequestSink: AnyObject {
   func write(_ bytes: ByteBuffer)
   func finish(trailers: FieldSection?)
   func cancel(_ reason: BywayError)
-  /// That many bytes of the response's body have been passed on.
+  /// Acknowledges bytes of the response's body that were passed on.
   func didConsumeResponse(_ bytes: Int)
 }
 
@@ -65,7 +65,7 @@ package protocol ResponseSink: AnyObject {
   func write(_ bytes: ByteBuffer)
   func finish(trailers: FieldSection?)
   func fail(_ error: BywayError)
-  /// That many bytes of the request's body have been passed on.
+  /// Acknowledges bytes of the request's body that were passed on.
   func didConsumeRequest(_ bytes: Int)
   /// Sends the request's body again from its beginning, because the first attempt has failed.
   /// - Returns: `false` if it cannot.

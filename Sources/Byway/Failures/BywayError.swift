@@ -76,7 +76,7 @@ public struct BywayError: Error, Sendable {
 
   /// The kind of failure.
   public var code: Code
-  /// One or two sentences: what happened, and what to try.
+  /// The message, one or two sentences: what happened, and what to try.
   public var message: String
   /// Whether the request may have been processed.
   public var processing: Processing

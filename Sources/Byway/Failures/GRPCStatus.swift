@@ -2,7 +2,7 @@ import Primitives
 
 /// The gRPC status codes of failures.
 enum GRPCStatus {
-  /// `UNAVAILABLE` means that clients may try again. Where it is unknown whether the request was processed, they must decide.
+  /// `UNAVAILABLE` means that clients may try again. If it is unknown whether the request was processed, they must decide.
   static func code(of code: BywayError.Code) -> Int {
     switch code {
     case .cancelled: 1

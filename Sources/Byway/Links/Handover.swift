@@ -31,8 +31,8 @@ extension Channel {
 
 /// Keeps data that arrives between the opening of a channel and the first read of its new owner.
 ///
-/// Turning off autoRead is not enough: after the peer has ended its direction, NIO reads the stream to the end in any case. What it then
-/// reads is at most what the kernel had buffered.
+/// Turning off autoRead is not enough: after the peer has ended its direction, NIO reads the stream to the end in any case. This is at
+/// most the data that the kernel had buffered.
 package final class HandoverGate: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundIn = ByteBuffer

@@ -5,9 +5,9 @@ extension LinkAddress {
   public struct HostPort: Sendable, Hashable {
     /// The part before the `@`; `nil` if there is none.
     public var user: String?
-    /// As written, without brackets: a resolver or a configuration file may need that spelling.
+    /// The host as written, without brackets: a resolver or a configuration file may need that spelling.
     public var host: String
-    /// 0 to 65,535; `nil` if there is none.
+    /// The port, 0 to 65,535; `nil` if there is none.
     public var port: Int?
   }
 
@@ -31,7 +31,7 @@ extension LinkAddress.HostPort: CustomStringConvertible {
     self.port = port
   }
 
-  /// As written in an address.
+  /// The text as written in an address.
   public var description: String {
     (user.map { "\($0)@" } ?? "") + (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
   }

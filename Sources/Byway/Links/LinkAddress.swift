@@ -5,7 +5,7 @@ import Primitives
 /// The address is split here and checked by the transport of its scheme through ``TransportRegistry``. An immutable value, safe on any
 /// thread.
 public struct LinkAddress: Sendable, Hashable {
-  /// One `name=value` after the question mark, percent-decoded.
+  /// An option: a `name=value` after the question mark, percent-decoded.
   public struct Option: Sendable, Hashable {
     /// The part before the equals sign.
     public var name: String
@@ -18,13 +18,13 @@ public struct LinkAddress: Sendable, Hashable {
     }
   }
 
-  /// In lower case, without the colon.
+  /// The scheme in lower case, without the colon.
   public let scheme: String
   /// The part after `//`, up to the next slash: `user@host:port`. `nil` without `//`.
   public let authority: String?
   /// The part after the scheme or the authority, as written.
   public let path: String
-  /// In the order written.
+  /// The options in the order written.
   public let options: [Option]
   /// The address as it was written.
   public let text: String

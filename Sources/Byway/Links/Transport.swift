@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
   /// The scheme of its addresses, in lower case: `unix`.
   var scheme: String { get }
 
-  /// The options of an address of this scheme, in addition to `http`, `line` and `open`, which every link has.
+  /// The options of an address of this scheme, in addition to `http`, `line`, `open` and `jitter`, which every link has.
   var options: [LinkOption] { get }
 
   /// Checks an address without any access to the system.
@@ -63,7 +63,7 @@ public protocol Transport: Sendable {
   func line(for address: LinkAddress) throws -> LineProperties?
 }
 
-/// Which clients can reach a listener.
+/// The kinds of clients that can reach a listener.
 public enum Audience: Sendable, Hashable {
   /// Unknown clients: perhaps on other machines, and web pages in a browser.
   case anyone
@@ -152,7 +152,7 @@ public struct LinkContext: Sendable {
 /// The expected remote end of a link, as seen from the end that dials.
 package enum LinkPeer: Sendable, Hashable {
   case gateway
-  /// Where the gateway dials.
+  /// A client, where the gateway dials.
   case client
 
   /// The command to start there.

@@ -3,7 +3,7 @@ import NIOPosix
 
 extension Body {
   /// Creates a body from a file, which is read as it is sent, never held in memory, and read again for a retry or a redirect.
-  /// - Throws: ``BywayError`` with code `invalidRequest` if it cannot be opened, or is not a regular file.
+  /// - Throws: ``BywayError`` with code `unreadableFile` if it cannot be opened, or is not a regular file.
   public init(file path: String) throws {
     self.init(try OpenFile(path))
   }

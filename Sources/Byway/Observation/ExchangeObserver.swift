@@ -12,7 +12,7 @@ public protocol ExchangeObserver: Sendable {
   /// The request was sent for the first time, on a link or to an origin.
   func exchangeSent(_ exchange: ExchangeRecord)
 
-  /// That many bytes of both bodies have arrived since the last call, or since the beginning.
+  /// Reports the bytes of both bodies that have arrived since the last call, or since the beginning.
   func exchangeMoved(requestBytes: Int, responseBytes: Int)
 
   /// The response has ended, completely or not. The last call for an exchange.

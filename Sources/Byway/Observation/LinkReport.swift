@@ -38,7 +38,7 @@ public struct LinkReport: Sendable, Hashable {
     public let foreignBytes: UInt64
     /// How often a session was resumed after its line was lost.
     public let resumes: UInt64
-    /// Without the time on the wire; `nil` until measured.
+    /// The round trip without the time on the wire; `nil` until measured.
     public let roundTrip: TimeAmount?
     /// The estimated rate of the line; `nil` if it is not paced.
     public let bytesPerSecond: Int?

@@ -54,17 +54,17 @@ package final class ObservedExchange: @unchecked Sendable {
     tellObservers { $0.exchangeSent($1) }
   }
 
-  /// On a line: its first byte began to leave.
+  /// The first byte began to leave, on a line.
   package func left(at time: NIODeadline) {
     noteWire { $0.left = max(time, $1) }
   }
 
-  /// On a line: all of it was at the remote end.
+  /// The whole request was at the remote end of a line.
   package func arrived(at time: NIODeadline) {
     noteWire { $0.arrived = max(time, $0.left ?? $1) }
   }
 
-  /// On a line: the remote end began to send the response.
+  /// The remote end of a line began to send the response.
   package func replied(at time: NIODeadline) {
     noteWire { $0.replied = $0.replied ?? max(time, $0.arrived ?? $1) }
   }

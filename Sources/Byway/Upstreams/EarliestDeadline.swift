@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One timer for many deadlines, which their owners keep. It fires at the earliest deadline that it was given.
+/// A timer for many deadlines, which their owners keep. It fires at the earliest deadline that it was given.
 ///
 /// Lives on its event loop.
 final class EarliestDeadline {

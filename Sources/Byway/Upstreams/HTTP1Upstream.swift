@@ -20,7 +20,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     package var idleTimeout = TimeAmount.seconds(50)
     package var reuse = ConnectionReuse.forRepeatable
     package var connectTimeout = TimeAmount.seconds(10)
-    /// From the end of the request to the response's head.
+    /// The time limit from the end of the request to the response's head.
     package var responseTimeout = TimeAmount.seconds(60)
     /// The option that sets it, for messages.
     package var responseOption: String?
@@ -36,7 +36,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     package var siblings: Siblings?
     package var http1 = HTTP1Configuration.defaults
 
-    /// From 0 to 1: varies the pauses between attempts.
+    /// Returns a random number from 0 to 1, which varies the pauses between attempts.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()

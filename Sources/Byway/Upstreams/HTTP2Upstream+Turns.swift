@@ -18,7 +18,7 @@ extension HTTP2Upstream {
     current.hasRoom || (configuration.sharing == .balanced && others.contains(where: \.hasRoom))
   }
 
-  /// What a waiting exchange waits for.
+  /// The event that a waiting exchange needs.
   var want: RequestLife.Want {
     if case .connected(let connection) = state, connection.isProved, connection.interruption == nil {
       .turn

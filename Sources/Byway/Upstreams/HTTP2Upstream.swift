@@ -14,7 +14,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     package var patience = TimeAmount.seconds(5)
     /// How long an exchange waits for a stream while the remote end allows no more.
     package var queueing = TimeAmount.seconds(10)
-    /// From the end of a request to the response's head; `nil`: no limit.
+    /// The time limit from the end of a request to the response's head; `nil`: no limit.
     package var responseTimeout: TimeAmount?
     /// The option that sets it, for messages.
     package var responseOption: String?
@@ -31,7 +31,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     /// The use of the connections of several gateways.
     package var sharing = GatewaySharing.newest
 
-    /// From 0 to 1: varies the pauses between attempts.
+    /// Returns a random number from 0 to 1, which varies the pauses between attempts.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
 
     package static let defaults = Configuration()

@@ -1,6 +1,6 @@
 /// The state of a link as shown to users.
 public enum LinkState: String, Sendable, Hashable {
-  /// Nothing has asked for it yet.
+  /// The link has not been used yet.
   case idle
   /// Being opened, for the first time or again.
   case opening

@@ -5,7 +5,7 @@ import NIOCore
 /// A pure state machine: time is an argument, and each event returns the next step. The table of states and events is in
 /// docs/request-life.md.
 struct RequestLife {
-  /// What a request without a connection waits for.
+  /// The event that a request without a connection waits for.
   enum Want: Hashable {
     /// No connection is open.
     case connection
@@ -15,9 +15,9 @@ struct RequestLife {
 
   enum State: Hashable {
     case waiting(for: Want, since: NIODeadline)
-    /// On a connection whose remote end has not answered yet, although it could have since that time. The remote end may be gone.
+    /// Sent on a connection whose remote end has not answered yet, although it could have since that time. The remote end may be gone.
     case onTrust(since: NIODeadline, isWhole: Bool)
-    /// On a connection, with the deadline for the response's head.
+    /// Sent on a connection, with the deadline for the response's head.
     case sent(until: NIODeadline)
     /// The response has begun. The request will not be sent again, and has no more time limit.
     case answered
@@ -32,7 +32,7 @@ struct RequestLife {
     var isPatient = true
     /// The total time in the queue while all connections are in use.
     var queueing = TimeAmount.zero
-    /// From the end of the request to the response's head, in each attempt; `nil`: no limit.
+    /// The time limit from the end of the request to the response's head, in each attempt; `nil`: no limit.
     var response: TimeAmount?
     var attempts = RetryRules.maximumAttempts
     /// The deadline for the response's head, over all attempts.

@@ -4,7 +4,7 @@ package import NIOCore
 /// The state of an upstream's connection, for status reports.
 package struct UpstreamStatus: Sendable {
   package enum State: Sendable {
-    /// Nothing has asked for it yet.
+    /// The connection has not been used yet.
     case idle
     /// It was open, and has not been needed since.
     case closed

@@ -4,7 +4,7 @@ import Primitives
 ///
 /// Canonically equivalent spellings are one name, as in Swift's text comparison (RFC 8265 §3.3 requires it). Case matters.
 package struct UserName: Sendable, Hashable {
-  /// In bytes.
+  /// The limit in bytes.
   package static let maximumLength = 128
   /// The rule in messages.
   package static let rule =

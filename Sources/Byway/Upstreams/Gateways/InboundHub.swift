@@ -24,7 +24,7 @@ package final class InboundHub: @unchecked Sendable {
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
-  /// In the order of arrival.
+  /// The gateways that are being asked, in the order of arrival.
   private var guests: [InboundGuest] = []
   private var strangers = SparseLog()
   private var liars = SparseLog()

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One attempt to open one of several links: the best one first, the next one when that has failed or is slow. The first link that opens is
+/// An attempt to open one of several links: the best one first, the next one when that has failed or is slow. The first link that opens is
 /// taken (as in RFC 8305 §5 for addresses).
 ///
 /// Lives on its event loop; held by its attempts and its timer.

@@ -22,7 +22,7 @@ struct RoadTable {
   private struct Road {
     var state = RoadStatus.State.standingBy
     var since: NIODeadline
-    /// Until then other links are tried first.
+    /// The time until which other links are tried first.
     var shunnedUntil = NIODeadline.uptimeNanoseconds(0)
     var trial = trials.shortest
     /// Whether it has passed its last trial, and has not failed since.
