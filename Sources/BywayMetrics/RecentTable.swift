@@ -1,6 +1,6 @@
 /// Values created once for each key, with the fastest look-up for a repeated key.
 struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// The maximum of keys. Further ones share a value, because clients could fill the memory.
+  /// The maximum number of keys. Further ones share a value, because clients could fill the memory.
   private static var limit: Int { 1000 }
 
   private var last: (key: Key, value: Value)?

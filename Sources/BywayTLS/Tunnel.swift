@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The last interceptor of a chain: later ones do not see these requests. Connections are kept for each origin. Safe on any thread.
 public final class Tunnel: Interceptor, Forwarder, RetiringInterceptor {
-  /// The maximum of origins with kept connections.
+  /// The maximum number of origins with kept connections.
   private static let limit = 64
   private static let targetForm = HTTPField.Name("byway-target-form")
 

@@ -34,11 +34,11 @@ public struct TransportCompatibility: Sendable {
   /// A remote end that exits when it receives a byte; needed only if the remote end is not a listener.
   public var dying: LinkAddress?
 
-  /// The maximum of concurrent links: 1 for a line, which carries one after another.
+  /// The maximum number of concurrent links: 1 for a line, which carries one after another.
   public var linksAtOnce = 64
   /// The number of bytes that the bulk check sends.
   public var bulkByteCount = 1 << 28
-  /// The maximum of bytes on the way without a reader: buffers of the kernel, of the channel and of the medium.
+  /// The maximum number of bytes on the way without a reader: buffers of the kernel, of the channel and of the medium.
   public var bufferedByteLimit = 32 << 20
   /// The time limit of each step of a check: to open, to read sent bytes, to end.
   public var stepLimit = TimeAmount.seconds(10)

@@ -117,7 +117,7 @@ final class HTTP2ClientConnection {
   /// The exchanges on it, the oldest first.
   var running: [UpstreamExchange] { exchanges.values }
 
-  /// The maximum of streams that the peer allows.
+  /// The maximum number of streams that the peer allows.
   var streamLimit: Int { session.streamLimit }
 
   /// Whether an exchange can begin on it now.

@@ -15,7 +15,7 @@ public struct DeviceDirectory: Sendable {
   /// Links that gateways dial, each for the device whose name it claims.
   package let hubs: [Link]
   package let sharing: GatewaySharing
-  /// The maximum of names of devices that dial.
+  /// The maximum number of names of devices that dial.
   package let mostDialed: Int
   /// How many of these names one peer may claim without a certificate.
   package let mostDialedByPeer: Int
@@ -54,7 +54,7 @@ public struct DeviceDirectory: Sendable {
   ///   - isOpen: whether more devices may be found.
   ///   - hubs: links that gateways dial, each for the device whose name it claims.
   ///   - sharing: the use of several gateways that claim one name.
-  ///   - mostDialed: the maximum of names of devices that dial.
+  ///   - mostDialed: the maximum number of names of devices that dial.
   ///   - mostDialedByPeer: how many of these names one peer may claim without a certificate.
   package init(
     _ devices: [Device], patterns: [DevicePattern], main: [Link], suffixes: [String], isOpen: Bool,

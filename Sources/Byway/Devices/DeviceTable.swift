@@ -7,7 +7,7 @@ import Primitives
 /// Devices with the same links are one device here, whatever their names. `@unchecked Sendable`: everything but the asynchronous functions
 /// is for the event loop only.
 package final class DeviceTable: @unchecked Sendable {
-  /// The maximum of open devices of patterns. Their names come from outside.
+  /// The maximum number of open devices of patterns. Their names come from outside.
   private static let madeLimit = 32
   /// The time after which an unused device of a pattern is closed.
   private static let madeIdle = TimeAmount.minutes(5)

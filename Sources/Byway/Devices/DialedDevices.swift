@@ -9,10 +9,10 @@ struct DialedDevices {
   /// The least time between two searches for such devices, however many dial.
   private static let pause = TimeAmount.seconds(10)
 
-  /// The maximum of names, because they come from outside.
+  /// The maximum number of names, because they come from outside.
   var limit: Int
   private var nextLook = NIODeadline.uptimeNanoseconds(0)
-  /// The maximum of names that one peer may claim without a certificate.
+  /// The maximum number of names that one peer may claim without a certificate.
   var perPeer: Int
   private var devices: [DeviceName: OpenDevice] = [:]
   /// The names that each peer has claimed without a certificate.
@@ -20,8 +20,8 @@ struct DialedDevices {
   private var peers: [DeviceName: HubPeer] = [:]
 
   /// - Parameters:
-  ///   - limit: the maximum of names.
-  ///   - perPeer: the maximum of names that one peer may claim without a certificate.
+  ///   - limit: the maximum number of names.
+  ///   - perPeer: the maximum number of names that one peer may claim without a certificate.
   init(limit: Int, perPeer: Int) {
     self.limit = limit
     self.perPeer = perPeer

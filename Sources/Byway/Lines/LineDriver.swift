@@ -20,7 +20,7 @@ final class LineDriver: StreamCarrier {
     var obstacle: String? { get }
   }
 
-  /// The maximum of bytes given to a line that is not paced before it has taken them.
+  /// The maximum number of bytes given to a line that is not paced before it has taken them.
   private static let unpacedBurst = 64 * 1024
 
   let address: LinkAddress

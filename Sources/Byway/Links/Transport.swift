@@ -127,7 +127,7 @@ public struct LinkContext: Sendable {
   public var logger: Logger
   /// The time limit for `connect`.
   public var deadline: NIODeadline
-  /// The maximum of connections of a listener. Further ones should wait in the medium, if it can hold them.
+  /// The maximum number of connections of a listener. Further ones should wait in the medium, if it can hold them.
   public var connections: ConnectionLimit
   /// The expected remote end for `connect`, for messages.
   package var peer = LinkPeer.gateway
@@ -137,7 +137,7 @@ public struct LinkContext: Sendable {
   ///   - group: the group for the channel, or for a listener's channels.
   ///   - logger: logs events on the way.
   ///   - deadline: the time limit for `connect`.
-  ///   - connections: the maximum of connections of a listener.
+  ///   - connections: the maximum number of connections of a listener.
   public init(
     group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
     connections: ConnectionLimit = ConnectionLimit(.max)

@@ -5,7 +5,7 @@ package import NIOCore
 ///
 /// `@unchecked Sendable`: everything but ``receive(_:)`` is used on its event loop only.
 package final class BodyTunnel: @unchecked Sendable {
-  /// The maximum of bytes that wait to be read.
+  /// The maximum number of bytes that wait to be read.
   private static let limit = 64 * 1024
 
   private let eventLoop: any EventLoop

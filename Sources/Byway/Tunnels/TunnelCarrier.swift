@@ -11,7 +11,7 @@ package final class TunnelCarrier: StreamCarrier {
     case client(any ResponseSink)
   }
 
-  /// The maximum of bytes that wait to be sent. It is small, because nothing can overtake the bytes queued here.
+  /// The maximum number of bytes that wait to be sent. It is small, because nothing can overtake the bytes queued here.
   private static let limit = 64 * 1024
 
   private var farEnd: FarEnd?

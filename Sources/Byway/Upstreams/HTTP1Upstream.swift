@@ -9,7 +9,7 @@ package import NIOCore
 /// a quiet pool shrinks. Each is checked before it is used again. Lives on one event loop.
 package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1ClientConnection.Delegate {
   package struct Configuration: Sendable {
-    /// The maximum of open connections; further exchanges wait for one.
+    /// The maximum number of open connections; further exchanges wait for one.
     package var maximumConnections = 256
     package var maximumWaiting = 1024
     /// How long an exchange waits for a connection while all are in use.

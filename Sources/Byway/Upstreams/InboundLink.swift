@@ -15,7 +15,7 @@ package actor InboundLink {
   /// Enough for the gateways of one remote end: the latest, those that stand by, and a few connections that are not gateways.
   package static let usualLimit = 64
 
-  /// - Parameter limit: the maximum of open connections. Further ones wait in the operating system.
+  /// - Parameter limit: the maximum number of open connections. Further ones wait in the operating system.
   package init(_ link: Link, limit: Int = usualLimit, logger: Logger) {
     self.link = link
     connections = ConnectionLimit(limit)

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// Bytes that wait for the first attempt are limited by the sender's window; bytes kept for another one by `replayLimit`.
 struct RequestBacklog {
-  /// The maximum of body bytes that are kept for another attempt.
+  /// The maximum number of body bytes that are kept for another attempt.
   static let usualLimit = 64 * 1024
 
   private let replayLimit: Int

@@ -3,7 +3,7 @@ import HTTPWire
 
 /// Whether a request that failed may be sent again (RFC 9110 §9.2.2).
 package enum RetryRules {
-  /// The maximum of attempts, including the first.
+  /// The maximum number of attempts, including the first.
   static let maximumAttempts = 4
 
   static func permit(_ error: BywayError, request: FieldSection) -> Bool {

@@ -38,7 +38,7 @@ package final class InboundHub: @unchecked Sendable {
   ///   - hop: how this end names itself in `Via`.
   ///   - liveness: `nil` to never check.
   ///   - siblings: the suffixes below which the devices' names are.
-  ///   - limit: the maximum of connections, so that the users of the devices have the remaining descriptors.
+  ///   - limit: the maximum number of connections, so that the users of the devices have the remaining descriptors.
   ///   - mostGuests: how many gateways are asked at once.
   ///   - upstream: returns the upstream for a gateway's claim, the address that it dialed, and its peer (`nil` where a certificate has
   ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it returns `nil`. Called on the event loop.
