@@ -1,12 +1,12 @@
 import Byway
 
-/// For whom a request is, as its form and its authority say.
+/// The target of a request, according to its form and its authority.
 enum Addressee: Sendable, Hashable {
-  /// For this proxy by a name of its own: that means its default device, and where it has none the list of devices.
+  /// This proxy, by one of its own names: means its default device, or the list of devices if it has none.
   case proxy
   case device(DeviceName)
-  /// For the list of devices, whatever the default is.
+  /// The list of devices, even if there is a default device.
   case frontPage
-  /// For a server that the default device's gateway may reach: absolute form, and CONNECT.
+  /// A server that the default device's gateway may reach: absolute form, and CONNECT.
   case elsewhere
 }

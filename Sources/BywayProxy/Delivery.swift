@@ -2,18 +2,18 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Takes requests that may be asked here to whom they are for, as far as their users may. On the proxy's event loop.
+/// Sends admitted requests to their targets, if their users have the right to them. Used on the proxy's event loop.
 struct Delivery {
   let way: ProxyWay
   let entrance: Entrance
 
-  /// Where users are told apart: one who is known already.
-  /// - Parameter exchange: that the request is of.
+  /// Begins a request. If the proxy has users, the request's user must have been identified.
+  /// - Parameter exchange: the exchange of the request.
   func begin(_ request: ExchangeHead, for addressee: Addressee, through exchange: UserExchange) {
     let terms = way.terms
     let resource = addressee.resource(hasMain: terms.hasMain)
     guard let users = terms.users else {
-      // Nobody is told apart any more.
+      // A reload has removed the users since the request came.
       return exchange.begin(
         request, as: .init(visitor: request.visitor, resource: resource),
         with: { request, sink throws(BywayError) in
@@ -31,12 +31,12 @@ struct Delivery {
     exchange.begin(request, as: .init(visitor: request.visitor, resource: resource)) {
       request, sink throws(BywayError) in
       do throws(BywayError) {
-        // Nobody uses what is not there.
+        // A device that does not exist is not recorded as used.
         if case .device(let name) = addressee { _ = try way.devices.device(named: name) }
         if let resource { way.audit.began(request.visitor, resource, from: peer) }
         return try begin(request, for: addressee, by: terms, respondingTo: sink)
       } catch {
-        // One that is not there is answered as one to which there is no right.
+        // A device that does not exist gets the same answer as one without a right to it.
         guard error.code == .misdirected, let resource else { throw error }
         throw Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
       }
@@ -52,18 +52,18 @@ struct Delivery {
     exchange.refuse { $0.fail(error) }
   }
 
-  /// Among the names that are the user's to know.
+  /// The most similar name among the devices that the user may use.
   private func nearest(to resource: Resource, for user: UserName, _ users: UserDesk) -> String? {
     guard case .device(let name) = resource else { return nil }
     return way.devices.nearest(to: name) { users.rules.rights.allow(user, .device($0)) }
   }
 
-  /// Where nobody asks who it is, or that is settled.
+  /// Begins a request without checking its user: the proxy has no users, or the user's right has been checked.
   func begin(
     _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
     var request = request
-    // Before interceptors answer for one that is not there.
+    // Looked up first, so that interceptors do not answer for a device that does not exist.
     if case .device(let name) = addressee { request.device = try way.devices.device(named: name) }
     let isTunnel = request.fields.asksForTunnel
     switch addressee {
@@ -84,7 +84,7 @@ struct Delivery {
 
   // MARK: Tunnels
 
-  /// To a gateway; looks into the tunnel where that has to be.
+  /// Opens a tunnel to a gateway, and inspects its content where the configuration requires it.
   private func gatewayTunnel(
     _ request: ExchangeHead, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) -> any RequestSink {
@@ -107,7 +107,7 @@ struct Delivery {
     return tunnel
   }
 
-  /// To a device's name, which ends here: what comes through it is a client's connection to that device.
+  /// Opens a tunnel to a device's name, which ends here: its content is a client's connection to that device.
   private func deviceTunnel(
     _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
@@ -121,7 +121,8 @@ struct Delivery {
     }
   }
 
-  /// Takes what comes out of a tunnel, by the configuration in force then. Whose it is, who has opened the tunnel has said.
+  /// Makes the handler of requests from inside a tunnel, which applies the configuration in force then. Their user is the user who
+  /// opened the tunnel.
   private func inside(
     _ target: Authority, _ scheme: String, for addressee: Addressee, as visitor: Visitor
   ) -> TunnelledHandler {

@@ -3,14 +3,14 @@ import HTTP1Session
 import HTTPWire
 import NIOCore
 
-/// A tunnel that a web page may have opened: through a proxy, browsers send a WebSocket without TLS by CONNECT, and say only
-/// inside where its page is from.
+/// A tunnel that a web page may have opened. Through a proxy, browsers open a WebSocket without TLS by CONNECT, and name the
+/// page's origin only inside the tunnel.
 ///
-/// Looks at what the client says first. Where that is a GET in the clear, ``PageRules`` judge it; everything else, TLS above
-/// all, passes untouched. Lives on its event loop.
+/// Inspects the first bytes from the client. If they are a GET in clear text, ``PageRules`` judge it; everything else, above all
+/// TLS, passes untouched. Lives on its event loop.
 final class GuardedTunnel: RequestSink {
   private enum State {
-    /// What has come is held until it can be judged; bounded by the parser's limit, and none of it is credited.
+    /// Received bytes are held until they can be judged. The parser's limit bounds them, and none of them are credited.
     case listening
     case open
     case over
@@ -57,7 +57,7 @@ final class GuardedTunnel: RequestSink {
   }
 
   func finish(trailers: FieldSection?) {
-    // A request that is not whole asks for nothing.
+    // An incomplete request has no effect.
     if case .listening = state { pass() }
     next?.finish(trailers: trailers)
   }
@@ -84,7 +84,7 @@ final class GuardedTunnel: RequestSink {
     } catch let error as BywayError {
       refuse(error)
     } catch {
-      // Nobody's browser sends it, but a page may have a say in how long it is.
+      // No browser sends a malformed request, but a page may influence its length.
       refuse(BywayError(.forbidden, "The request in this tunnel cannot be read: \(error).", processing: .none))
     }
   }
@@ -113,7 +113,7 @@ final class GuardedTunnel: RequestSink {
       sink?.fail(error)
       return
     }
-    // The tunnel is open: what the client asks inside is answered inside.
+    // The tunnel is open: a request inside it is answered inside it.
     let words = error.message + "\n"
     sink?.write(
       ByteBuffer(
@@ -122,7 +122,7 @@ final class GuardedTunnel: RequestSink {
     sink?.finish(trailers: nil)
   }
 
-  /// - Returns: where the request went.
+  /// - Returns: the sink that the request went to.
   private func end() -> (any RequestSink)? {
     state = .over
     timer.take()?.cancel()
@@ -131,7 +131,7 @@ final class GuardedTunnel: RequestSink {
     return next.take()
   }
 
-  /// What comes back, which passes as it is.
+  /// The response, which passes unchanged.
   private final class Answer: ResponseSink {
     private let tunnel: GuardedTunnel
 

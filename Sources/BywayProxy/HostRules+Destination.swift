@@ -3,12 +3,12 @@ import HTTPTypes
 import HTTPWire
 
 extension HostRules {
-  /// Absolute form asks the gateway for the server that it names. Everything else goes to a gateway's origin, which has
-  /// this proxy's names here, or its device's, and no others.
+  /// The destination of a request. Absolute form asks the gateway for the server that it names. Every other request goes to a
+  /// gateway's origin, which is known here by this proxy's names or its device's name, and by no others.
   func destination(of request: HTTPRequest, among devices: DeviceTable) -> Destination {
     let named = request.authority.flatMap { try? Authority($0) }
     if let named, case .device(let name) = meaning(of: named) {
-      // Chains run on this loop. An interceptor's own thread is told what nothing is kept under, and no login is for.
+      // Interceptors run on this loop. A call from another thread gets a destination for which nothing is stored and no login applies.
       return devices.eventLoop.inEventLoop
         ? devices.destination(of: name) : .device(name, roads: ["unknown"], isClaimed: true)
     }

@@ -4,20 +4,20 @@ import HTTPWire
 /// Keeps web pages from reaching the device behind the user's back.
 ///
 /// A page of `evil.example` may make that name resolve to 127.0.0.1 and then talk to this proxy as if to its own server:
-/// DNS rebinding. What it cannot change is the Host that its browser sends, so a request in origin form must name this
-/// proxy. A page may also use the proxy's right name; then ``PageRules`` ask the browser where the page is from.
+/// DNS rebinding. It cannot change the Host that the browser sends, so a request in origin form must name this proxy. A page may
+/// also use the proxy's right name; then ``PageRules`` check the origin that the browser reports.
 ///
-/// A request in absolute form and CONNECT come from clients that were told to use this proxy: the gateway judges their
+/// A request in absolute form and CONNECT come from clients configured to use this proxy: the gateway judges their
 /// targets. A device's name means the device in every form.
 struct HostRules: Sendable {
-  /// Without a port: at any.
+  /// The names of this proxy. A name without a port matches every port.
   private let names: [Authority]
-  /// Where no device has a name, `nil`.
+  /// The names of devices; `nil` if no device has a name.
   private let devices: DeviceHosts?
 
   /// - Parameters:
   ///   - names: `HOST` or `HOST:PORT`, besides the loopback names and addresses.
-  ///   - devices: beneath which names are devices'.
+  ///   - devices: the names that belong to devices.
   /// - Throws: `BywayError` with code `invalidAddress`.
   init(names: [String], devices: DeviceHosts? = nil) throws {
     self.devices = devices
@@ -34,17 +34,18 @@ struct HostRules: Sendable {
     }
   }
 
+  /// Determines the target of a request.
   /// - Parameters:
-  ///   - port: where this proxy listens, if that is known.
-  ///   - isGuarded: web pages may be among those who ask. Where they cannot be, a request may name any host.
-  /// - Throws: why the request is not answered.
+  ///   - port: the port on which this proxy listens, if it is known.
+  ///   - isGuarded: whether web pages may send requests here. If they cannot, a request may name any host.
+  /// - Throws: the reason for not answering the request.
   func addressee(
     of request: inout FieldSection, port: Int?, isGuarded: Bool = true
   ) throws(BywayError) -> Addressee {
     if devices == nil, request.asksForTunnel { return .elsewhere }
     let named = request.withValue(of: .authority) { try? Authority($0) } ?? nil
     if let named, let meaning = meaning(of: named) {
-      // Whoever takes this for a proxy to the device means the device.
+      // A client that uses this proxy as a proxy to the device means the device itself.
       request.remove(.targetForm)
       switch meaning {
       case .device(let name): return .device(name)
@@ -54,7 +55,7 @@ struct HostRules: Sendable {
     }
     if request.asksForTunnel { return .elsewhere }
     if request.contains(.targetForm) {
-      // Under its own address the proxy means what stands behind it.
+      // The proxy's own address means its default device.
       guard let port, let named, namesThisProxy(request, named, port: port) else { return .elsewhere }
       request.remove(.targetForm)
       return .proxy
@@ -67,10 +68,10 @@ struct HostRules: Sendable {
     return .proxy
   }
 
-  /// As a device, or the list of them.
+  /// The device that an authority names, or the list of devices; `nil` if it names neither.
   func meaning(of named: Authority) -> DeviceHosts.Meaning? { devices?.meaning(of: named) }
 
-  /// - Parameter isSecret: TLS has ended here.
+  /// - Parameter isSecret: whether TLS was terminated here.
   func isOwn(_ named: Authority, isSecret: Bool = false) -> Bool {
     named.host.isLoopback
       || names.contains { name in

@@ -2,10 +2,10 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// A connection whose first bytes tell which HTTP it speaks: HTTP/2 begins with a preface that is not a request of HTTP/1.1
+/// A connection whose first bytes tell its HTTP version: HTTP/2 begins with a preface that is not a request of HTTP/1.1
 /// (RFC 9113 §3.4).
 ///
-/// Steps out of the way once that is told. Lives on its channel's event loop.
+/// Removes itself from the pipeline once the version is known. Lives on its channel's event loop.
 final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
   typealias InboundIn = ByteBuffer
 
@@ -47,7 +47,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
 
   func drain() {
     guard connection == nil else { return connection?.drain() ?? () }
-    // Its first request may be on its way, and nobody would send it again.
+    // Its first request may be on its way, and the client would not send it again.
     isDraining = true
     timer?.cancel()
     timer = channel.eventLoop.scheduleTask(in: configuration.timeouts.lastCall) { [channel] in

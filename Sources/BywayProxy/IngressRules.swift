@@ -1,17 +1,18 @@
 import Byway
 import HTTPWire
 
-/// What is asked of each request where web pages may be among those who come.
+/// The rules for requests where web pages may be among the clients.
 struct IngressRules: Sendable {
   let hosts: HostRules
   let pages: PageRules
 
+  /// Applies the rules to a request.
   /// - Parameters:
-  ///   - port: where this proxy listens, if that is known.
-  ///   - namesCount: a request may not name any host.
-  ///   - pagesCount: it may be a web page's doing.
-  /// - Returns: for whom it is.
-  /// - Throws: why the request is not answered.
+  ///   - port: the port on which this proxy listens, if it is known.
+  ///   - namesCount: whether the request must name this proxy or a device.
+  ///   - pagesCount: whether a web page may have caused the request.
+  /// - Returns: its target.
+  /// - Throws: the reason for not answering the request.
   @discardableResult
   func admit(
     _ request: inout FieldSection, port: Int?, namesCount: Bool = true, pagesCount: Bool = true

@@ -3,20 +3,20 @@ import HTTPWire
 import LineLayer
 import NIOCore
 
-/// Counts how far OPTIONS and TRACE may still go, and answers what may go no further (RFC 9110 §7.6.2). So a client can ask this
-/// proxy itself how long a round trip over its link takes, in `Server-Timing`; what the line does stands in the body.
+/// Decrements `Max-Forwards` of OPTIONS and TRACE requests, and answers them when it is 0 (RFC 9110 §7.6.2). So a client can ask
+/// this proxy itself for the round-trip time of its link, in `Server-Timing`; the body has the line's statistics.
 ///
 /// Lives on the link's event loop.
 final class LastRecipient: ExchangeHandler {
-  /// A far end that hangs answers no PING, and without a request under way nobody else notices.
+  /// The limit for the answer to a PING. While no request is running, nothing else notices a peer that hangs.
   private static let patience = TimeAmount.seconds(10)
 
   private let link: (FieldSection) throws(BywayError) -> any Upstream
   private let next: any ExchangeHandler
-  /// Whoever asks while one runs gets its result too: a link is not asked more often for more clients.
+  /// The running measurements. A client that asks while one runs gets its result too, so more clients cause no more PINGs.
   private var measurements: [ObjectIdentifier: EventLoopFuture<TimeAmount>] = [:]
 
-  /// - Parameter link: over which a request would go.
+  /// - Parameter link: returns the link that a request would use.
   init(before next: any ExchangeHandler, over link: @escaping (FieldSection) throws(BywayError) -> any Upstream) {
     self.link = link
     self.next = next

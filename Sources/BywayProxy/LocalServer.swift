@@ -3,27 +3,28 @@ package import Logging
 package import NIOCore
 import NIOPosix
 
-/// Answers requests of this machine's programs with a function, over HTTP/1.1 and HTTP/2: a daemon's control socket, its metrics.
+/// A server that answers requests from this machine's programs with a function, over HTTP/1.1 and HTTP/2: a daemon's control
+/// socket, its metrics.
 ///
-/// Where web pages could be among those who come, they are kept out as a proxy keeps out foreign ones. Safe on any thread.
+/// If web pages could be among the clients, it rejects them as a proxy rejects foreign pages. Safe on any thread.
 package final class LocalServer: Sendable {
   /// More than people and their programs need at once.
   private static let connectionLimit = 32
-  /// Streams of one connection of HTTP/2.
+  /// The maximum number of streams of one HTTP/2 connection.
   private static let streamLimit = 16
-  /// For the rest of a request's head: the client is on this machine.
+  /// The limit for receiving the rest of a request's head: the client is on this machine.
   private static let headPatience = TimeAmount.seconds(5)
 
   private let acceptor: Acceptor
 
-  /// As bound.
+  /// The address as bound.
   package var address: LinkAddress { acceptor.addresses[0] }
 
   /// - Parameters:
-  ///   - isForAnyone: it answers under any name, to whoever can reach it.
-  ///   - patience: how long a client may read nothing of a response before that is ended.
-  ///   - advice: what else to do where it is asked by a name that is not this machine's own; half a sentence.
-  /// - Throws: `BywayError` where the address cannot be listened on.
+  ///   - isForAnyone: whether it answers under any name, to any client that can reach it.
+  ///   - patience: how long a client may read nothing of a response before the response is ended.
+  ///   - advice: an alternative for clients that used a name that is not this machine's own; half a sentence.
+  /// - Throws: `BywayError` if it cannot listen on the address.
   package static func start(
     on listen: Link, isForAnyone: Bool = false, patience: TimeAmount = .seconds(30), advice: String? = nil,
     logger: Logger,
@@ -61,7 +62,7 @@ package final class LocalServer: Sendable {
   }
 }
 
-/// Asks of each request what a proxy asks. Lives on its connection's event loop.
+/// Applies a proxy's rules to each request. Lives on its connection's event loop.
 private final class GuardedHandler: ExchangeHandler {
   private let rules: IngressRules
   private let port: Int?
@@ -80,11 +81,11 @@ private final class GuardedHandler: ExchangeHandler {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
     do throws(BywayError) {
-      // Whoever takes this for a proxy to elsewhere is mistaken.
+      // This server is no proxy to other servers.
       if request.fields.contains(.targetForm) { throw misdirected }
       try rules.admit(&request.fields, port: port)
     } catch {
-      // The names of a proxy are another matter.
+      // The message about a proxy's names does not apply here.
       sink.fail(error.code == .misdirected ? misdirected : error)
       return DiscardingRequestSink()
     }

@@ -1,10 +1,10 @@
 import HTTPWire
 
-/// Where a web page is from (RFC 6454 §4).
+/// The origin of a web page (RFC 6454 §4).
 struct PageOrigin: Sendable, Hashable {
   let scheme: String
   let host: Host
-  /// `nil` where the scheme has no default and none was named.
+  /// `nil` if the scheme has no default port and none was given.
   let port: UInt16?
 
   init(scheme: String, _ authority: Authority) {
@@ -13,8 +13,8 @@ struct PageOrigin: Sendable, Hashable {
     port = authority.port(for: self.scheme)
   }
 
-  /// What a URL begins with; `nil` where the text is none, as `null` is.
-  /// - Parameter mayHavePath: more may stand behind the authority.
+  /// Reads the origin at the beginning of a URL; `nil` if the text is not one, such as `null`.
+  /// - Parameter mayHavePath: whether more may follow the authority.
   init?(_ text: String, mayHavePath: Bool = false) {
     guard let separator = text.firstRange(of: "://") else { return nil }
     let rest = text[separator.upperBound...]

@@ -1,15 +1,15 @@
 import Byway
 import HTTPWire
 
-/// Refuses what a browser sends for a page from elsewhere, which no user has asked for: a form that posts itself, an image
-/// that is a command, a WebSocket. Following a link to the device stays possible.
+/// Refuses requests that a browser sends for a page from another origin, without the user's intent: a form that submits itself, an
+/// image whose URL is a command, a WebSocket. Following a link to the device stays possible.
 ///
-/// A page may use its own origin, whichever way its browser takes: by the proxy's own address, in absolute form, or through a
+/// A page may use its own origin, however its browser reaches it: at the proxy's own address, in absolute form, or through a
 /// tunnel that can be read here. Clients that are not browsers send none of these fields.
 struct PageRules: Sendable {
   private let allowed: Set<PageOrigin>
 
-  /// - Parameter allowed: origins whose pages may use any: `http://HOST[:PORT]`.
+  /// - Parameter allowed: origins whose pages may use every target: `http://HOST[:PORT]`.
   /// - Throws: `BywayError` with code `invalidAddress`.
   init(allowed: [String] = []) throws {
     self.allowed = try Set(
@@ -23,10 +23,11 @@ struct PageRules: Sendable {
       })
   }
 
-  /// - Parameter target: what the request is for; `nil` where that cannot be told, which is not a page's own.
-  /// - Throws: why the request is not answered.
+  /// Checks a request.
+  /// - Parameter target: the origin that the request is for; `nil` if it is unknown, and then it is no page's own.
+  /// - Throws: the reason for not answering the request.
   func admit(_ request: FieldSection, to target: PageOrigin?) throws(BywayError) {
-    // Fetch Metadata: pages cannot set it, and browsers send it to this machine and over https.
+    // Fetch Metadata: pages cannot set these fields, and browsers send them to this machine and over https.
     let site = Site(request)
     if site == .same { return }
     if let text = request.value(of: .origin) {
@@ -36,18 +37,18 @@ struct PageRules: Sendable {
     }
     guard site == .other else { return }
     if Self.isNavigation(request) { return }
-    // Requests that only fetch have no Origin; where they are from, Referer may tell.
+    // Requests that only fetch have no Origin; Referer may tell their page.
     let referrer = request.value(of: .referer).flatMap { PageOrigin($0, mayHavePath: true) }
     if let referrer, allowed.contains(referrer) { return }
     throw Self.forbidden(referrer)
   }
 
-  /// How page and target are related, as `Sec-Fetch-Site` has it.
+  /// The relation of page and target, according to `Sec-Fetch-Site`.
   private enum Site {
-    /// Not told, or no page's doing.
+    /// The browser did not report it, or no page caused the request.
     case unknown
     case same
-    /// "same-site" is another port of the same host as well: another program's page.
+    /// Another origin. "same-site" includes another port of the same host: another program's page.
     case other
 
     init(_ request: FieldSection) {
@@ -59,7 +60,7 @@ struct PageRules: Sendable {
     }
   }
 
-  /// A link that was followed, which only asks for something.
+  /// Whether the user followed a link with a safe method.
   private static func isNavigation(_ request: FieldSection) -> Bool {
     let isDocument = request.withValue(of: .secFetchDest) { $0.elementsEqual("document".utf8) } ?? false
     let isSafe =

@@ -5,7 +5,7 @@ import Logging
 public import NIOCore
 public import NIOPosix
 
-/// Runs at the user's end: takes HTTP/1.1, HTTP/2 with prior knowledge, CONNECT and WebSocket on one address, and sends
+/// A proxy at the user's end: accepts HTTP/1.1, HTTP/2 with prior knowledge, CONNECT and WebSocket on one address, and sends
 /// each request over the link.
 ///
 /// The link and every connection that uses it live on one event loop. Safe on any thread.
@@ -17,16 +17,16 @@ public final class Proxy: Sendable {
   /// The address at which it listens, as bound.
   public var address: LinkAddress { acceptor.addresses.first ?? way.listen }
 
-  /// The same, as it was written.
+  /// The same address as configured.
   package var configuredAddress: LinkAddress { way.listen }
 
-  /// The default device's link, as bound where the gateway dials it; `nil` where there is none.
+  /// The default device's link, as bound if the gateway dials it; `nil` if there is none.
   public var linkAddress: LinkAddress? {
     get async { await devices().first { $0.name == nil }?.addresses.first }
   }
 
-  /// Listens. A device's link is opened by the first request for it, or by its gateway.
-  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none.
+  /// Starts a proxy. A device's link is opened by the first request for it, or by its gateway.
+  /// - Throws: `BywayError` if it cannot listen on an address, or a name is invalid.
   public static func start(
     _ configuration: ProxyConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> Proxy {
@@ -35,8 +35,8 @@ public final class Proxy: Sendable {
     return proxy
   }
 
-  /// One that listens nowhere yet: ``open(besides:)`` does.
-  /// - Throws: `BywayError` where a name is none.
+  /// Makes a proxy that does not listen yet: ``open(besides:)`` does.
+  /// - Throws: `BywayError` if a name is invalid.
   package init(_ configuration: ProxyConfiguration, group: any EventLoopGroup) throws {
     let eventLoop = group.next()
     let way = try ProxyWay(configuration, on: eventLoop)
@@ -51,8 +51,8 @@ public final class Proxy: Sendable {
   }
 
   /// Opens the addresses of its configuration.
-  /// - Parameter held: as ``prepare(_:besides:)`` has it.
-  /// - Throws: `BywayError` where one of them cannot be listened on.
+  /// - Parameter held: as in ``prepare(_:besides:)``.
+  /// - Throws: `BywayError` if it cannot listen on one of them.
   package func open(besides held: Set<String> = []) async throws -> Changeover {
     try await changeover(to: try await way.open(), besides: held)
   }
@@ -73,21 +73,21 @@ public final class Proxy: Sendable {
     }
   }
 
-  /// Goes over to another configuration without an outage. One call at a time.
+  /// Switches to another configuration without an outage. One call at a time.
   ///
-  /// An address and a link that stay the same keep their connections, and what is running goes on as it began; every request
-  /// that begins afterwards goes by the new configuration. `maximumConnections` stays as it was.
+  /// An unchanged address or link keeps its connections. Running exchanges continue under the old configuration; every later
+  /// request uses the new one. `maximumConnections` does not change.
   /// - Parameters:
-  ///   - configuration: what counts from now on.
-  ///   - patience: how long clients of an address that is no longer listened on may go on.
-  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
+  ///   - configuration: the new configuration.
+  ///   - patience: how long clients of a closed address may continue.
+  /// - Throws: `BywayError` if it cannot listen on an address, or a name is invalid. Then nothing has changed.
   public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
     try await prepare(configuration).complete(within: patience)
   }
 
-  /// Opens what another configuration needs, which counts when the changeover is committed. One call at a time.
-  /// - Parameter held: places that others hold who change at the same time.
-  /// - Throws: `BywayError` where an address cannot be listened on, or a name is none. Then nothing has changed.
+  /// Opens the sockets that another configuration needs. It takes effect when the changeover is committed. One call at a time.
+  /// - Parameter held: addresses still held by other servers that change at the same time.
+  /// - Throws: `BywayError` if it cannot listen on an address, or a name is invalid. Then nothing has changed.
   package func prepare(
     _ configuration: ProxyConfiguration, besides held: Set<String> = []
   ) async throws -> Changeover {
@@ -106,11 +106,11 @@ public final class Proxy: Sendable {
     return try await acceptor.prepare([next.configuration.listen], besides: held, rest)
   }
 
-  /// To leave places that others want, before ``stop(within:)``.
+  /// Prepares to release addresses that other servers need, before ``stop(within:)``.
   package func prepareToLeave() -> Changeover { acceptor.prepareToLeave() }
 
   /// Returns after ``stop(within:)``.
-  /// - Throws: why it cannot accept connections any more.
+  /// - Throws: the reason that it cannot accept connections any more.
   public func waitUntilEnded() async throws {
     try await acceptor.waitUntilEnded()
   }
@@ -118,28 +118,28 @@ public final class Proxy: Sendable {
   /// Measures a round trip to a device; `nil`: to the default one.
   package func ping(_ device: DeviceName? = nil) async throws -> TimeAmount { try await way.devices.ping(device) }
 
-  /// Sends a request as if a client had been let in with it.
-  /// - Parameter listener: what observers are told in the place of an address.
+  /// Sends a request like an admitted request of a client.
+  /// - Parameter listener: the name that observers get instead of an address.
   package func send(_ request: Request, from listener: String) async throws -> Response {
     try await way.send(request, from: listener)
   }
 
-  /// How the links to its devices are now: the default device's first, those of patterns as far as they are open.
+  /// Reports the state of the links to its devices: the default device's first, those of patterns only while they are open.
   public func links() async -> [LinkReport] { await way.devices.linkReports() }
 
-  /// The same, at first and whenever they have changed; a line's counters change with each frame.
-  /// - Parameter pause: between two looks, while somebody waits for the next element.
+  /// Reports the same at first and after each change; a line's counters change with each frame.
+  /// - Parameter pause: the time between two checks while a reader waits for the next element.
   public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
     LinkChanges(every: pause) { [way] in await way.devices.linkReports() }
   }
 
-  /// The devices that there are, and how they are now.
+  /// Lists the devices with their current state.
   package func devices() async -> [DeviceEntry] { await way.devices.entries() }
 
-  /// What the line of the default device's link does; `nil` where it has none, or is down.
+  /// Returns the line statistics of the default device's link; `nil` if the link has no line or is down.
   package func lineStatistics() async -> LineStatistics? { await devices().first { $0.name == nil }?.status.line }
 
-  /// Accepts nothing more, lets running requests finish within that time, then closes what is left, and the link.
+  /// Accepts no more connections, lets running requests finish within that time, then closes remaining connections and the link.
   public func stop(within patience: TimeAmount) async {
     await announcer.stop()
     way.endEvents()
@@ -149,7 +149,7 @@ public final class Proxy: Sendable {
 }
 
 extension Link {
-  /// Others than this machine's own programs may come, and nothing tells who they are.
+  /// Whether clients from other machines can connect without identifying themselves.
   fileprivate func isOpen(at address: LinkAddress) -> Bool {
     guard transport.audience(of: address) == .anyone, let host = try? address.hostPort().host else { return false }
     return (try? Host(host))?.isLoopback != true

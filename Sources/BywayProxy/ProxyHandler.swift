@@ -2,7 +2,7 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Lets through what may be asked here, by those who may ask; the rest is answered here.
+/// Passes on admitted requests of authorized users, and answers all others itself.
 final class ProxyHandler: ExchangeHandler {
   private let way: ProxyWay
   private let entrance: Entrance
@@ -47,13 +47,13 @@ final class ProxyHandler: ExchangeHandler {
   private func receive(
     _ request: ExchangeHead, for addressee: Addressee, isForProxy: Bool, _ users: UserDesk, _ exchange: UserExchange
   ) {
-    // Where who it is has to be asked once more, the fields are needed as they came.
+    // The user may have to be identified again, from the original fields.
     var bare = request
     switch users.identify(&bare.fields, isForProxy: isForProxy, at: entrance) {
     case .claimed(let login, let field):
       let later: (UserDesk.Identity) -> Void = { [self, bare] identity in
         guard !exchange.isOver else { return }
-        // Another file counts meanwhile.
+        // A reload has replaced the users in the meantime.
         if let now = way.terms.users, now !== users {
           return receive(request, for: addressee, isForProxy: isForProxy, now, exchange)
         }
@@ -66,7 +66,7 @@ final class ProxyHandler: ExchangeHandler {
     }
   }
 
-  /// - Parameter name: that was tried.
+  /// - Parameter name: the name in the login.
   private func settle(
     _ request: ExchangeHead, for addressee: Addressee, _ identity: UserDesk.Identity, _ name: String?,
     _ exchange: UserExchange
@@ -78,7 +78,7 @@ final class ProxyHandler: ExchangeHandler {
       delivery.begin(request, for: addressee, through: exchange)
     case .unknown(let refusal):
       if let reason = refusal.reason {
-        // Of whom nothing is known, what they ask for is anything.
+        // A client without a name may request anything, so its target is not recorded.
         let resource = name == nil ? nil : addressee.resource(hasMain: way.terms.hasMain)
         way.audit.refused(reason, name, resource, from: entrance.peer)
       }
@@ -90,7 +90,7 @@ final class ProxyHandler: ExchangeHandler {
 }
 
 extension Refusal {
-  /// `nil` where it is but the question that comes before a login.
+  /// The reason for the audit log; `nil` for a request for a login.
   fileprivate var reason: AuditEvent.Reason? {
     switch self {
     case .login(_, isWrong: false): nil

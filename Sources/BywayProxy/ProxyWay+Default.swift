@@ -2,11 +2,11 @@ import Byway
 import HTTPWire
 
 extension ProxyWay {
-  /// Gives a request by a Unix socket the default device's name where it names none that is known. Programs send any name there,
+  /// Gives a request on a Unix socket the default device's name if it names no known device. Programs send any name there,
   /// because a socket has none: `api.moby.localhost`, `d`.
   ///
-  /// An unknown name stays unknown if users are told apart, because the answer would tell which names there are.
-  /// - Throws: `BywayError` with code `misdirected` where there are several devices, and none is the default.
+  /// If the proxy has users, an unknown name stays unknown, because the answer would reveal which names exist.
+  /// - Throws: `BywayError` with code `misdirected` if there are several devices and none is the default.
   func settleName(of fields: inout FieldSection) throws(BywayError) {
     let directory = devices.directory
     guard !directory.isUnnamed, terms.users == nil, !fields.contains(.targetForm), !fields.asksForTunnel,

@@ -3,29 +3,29 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// By which rules a proxy lets requests through, and where they go then. Used on the proxy's event loop.
+/// The rules by which a proxy admits requests, and the handler of admitted ones. Used on the proxy's event loop.
 struct ProxyTerms {
   let rules: IngressRules
-  /// `nil`: nobody asks who it is.
+  /// `nil`: users are not identified.
   let users: UserDesk?
-  /// There is a device for those who name none.
+  /// Whether there is a default device, for requests that name none.
   let hasMain: Bool
-  /// The default device's far end judges which targets besides its own may be reached.
+  /// Whether a gateway is at the far end of the default device's link. It decides which other servers may be reached.
   let leadsToGateway: Bool
-  /// Where tunnels may be ended.
+  /// Terminates TLS in tunnels to some hosts.
   let inspection: (any TLSTermination)?
-  /// How what comes out of tunnels that end here is served.
+  /// The configuration for serving requests from tunnels that end here.
   let tunnels: ServerConfiguration
   let next: any ExchangeHandler
 }
 
-/// The way to the devices that all connections of a proxy share, by the configuration in force.
+/// The devices and rules that all connections of a proxy share, under the configuration in force.
 ///
-/// `@unchecked Sendable`: what is not Sendable is touched on `eventLoop` only.
+/// `@unchecked Sendable`: properties that are not Sendable are used on `eventLoop` only.
 final class ProxyWay: @unchecked Sendable {
   let eventLoop: any EventLoop
   let devices: DeviceTable
-  /// On the event loop.
+  /// The list of devices. Used on the event loop.
   private(set) lazy var frontPage = FrontPage.handler(
     for: VisibleDevices(devices) { [weak self] in self?.visible(to: $0) ?? { _ in false } }, watchers)
   private let watchers = WatcherSeats()
@@ -35,22 +35,22 @@ final class ProxyWay: @unchecked Sendable {
   let hop: String
   private let checker = PasswordChecker()
   private let finder: DeviceFinder
-  /// On the event loop.
+  /// The rules in force. Used on the event loop.
   private(set) var terms: ProxyTerms
   private let traces = TraceSource()
   private let configuration: Mutex<ProxyConfiguration>
 
-  /// A configuration, and what it needs that could fail.
+  /// A configuration, with everything whose preparation can fail.
   struct Preparation: Sendable {
     let configuration: ProxyConfiguration
     fileprivate let rules: IngressRules
     fileprivate let directory: DeviceDirectory
     let devices: DeviceTable.Preparation
-    /// Whose interceptors it may not need any more.
+    /// The previous configuration, whose interceptors may no longer be needed.
     fileprivate let predecessor: ProxyConfiguration?
   }
 
-  /// - Throws: `BywayError` where a name is none.
+  /// - Throws: `BywayError` if a name is invalid.
   init(_ configuration: ProxyConfiguration, on eventLoop: any EventLoop) throws {
     let rules = try IngressRules(configuration)
     let hop = Hop.pseudonym("proxy")
@@ -65,24 +65,24 @@ final class ProxyWay: @unchecked Sendable {
     self.configuration = Mutex(configuration)
   }
 
-  /// Which devices somebody sees, by the rules in force. On the event loop.
+  /// Returns a filter for the devices that a user may see, by the rules in force. Called on the event loop.
   private func visible(to visitor: Visitor) -> (DeviceName?) -> Bool {
     guard let rules = terms.users?.rules else { return { _ in true } }
     guard let user = visitor.name else { return { _ in false } }
     return { name in rules.rights.allow(user, name.map { .device($0) } ?? .main) }
   }
 
-  /// Where local clients connect, as it was written.
+  /// The address for local clients, as configured.
   var listen: LinkAddress { configuration.withLock(\.listen.address) }
 
-  /// Listens where gateways dial.
-  /// - Throws: `BywayError` where that cannot be listened on.
+  /// Listens on the addresses that gateways dial.
+  /// - Throws: `BywayError` if it cannot listen on one of them.
   func open() async throws -> Preparation {
     try await prepare(configuration.withLock(\.self), after: nil)
   }
 
-  /// What a reload opens first, so that nothing has changed where it cannot be.
-  /// - Throws: `BywayError` where a gateway is to dial and it cannot be listened on, or a name is none.
+  /// Opens the resources of a reload first, so that a failure changes nothing.
+  /// - Throws: `BywayError` if it cannot listen on an address that a gateway dials, or a name is invalid.
   func prepare(_ configuration: ProxyConfiguration) async throws -> Preparation {
     try await prepare(configuration, after: self.configuration.withLock(\.self))
   }
@@ -98,11 +98,11 @@ final class ProxyWay: @unchecked Sendable {
       predecessor: predecessor)
   }
 
-  /// What has begun goes on as it began.
+  /// Puts a configuration into force. Running exchanges continue under the old one, except those whose right is gone.
   func commit(_ next: Preparation) async {
     let configuration = next.configuration
     self.configuration.withLock { $0 = configuration }
-    // Where the loop has ended nobody is served any more.
+    // This fails only if the loop has ended, and then no client is served any more.
     try? await eventLoop.submit {
       let before = self.terms.users?.rules
       self.terms = Self.terms(
@@ -118,7 +118,7 @@ final class ProxyWay: @unchecked Sendable {
     await next.predecessor?.interceptors.retire(except: configuration.interceptors)
   }
 
-  /// Ends what would go on for as long as anybody listens.
+  /// Ends the event streams, which would continue as long as their clients read.
   func endEvents() { watchers.close() }
 
   func shutDown() async {
@@ -129,8 +129,8 @@ final class ProxyWay: @unchecked Sendable {
     await devices.shutDown()
   }
 
-  /// Sends a request as if a client had been let in with it.
-  /// - Parameter listener: what observers are told in the place of an address.
+  /// Sends a request like an admitted request of a client.
+  /// - Parameter listener: the name that observers get instead of an address.
   func send(_ request: Request, from listener: String) async throws -> Response {
     let configuration = configuration.withLock(\.self)
     let client = ExchangeClient(
@@ -139,7 +139,7 @@ final class ProxyWay: @unchecked Sendable {
     return try await client.send(request)
   }
 
-  /// For a connection that opens now.
+  /// Returns the configuration for a new connection.
   func server(_ listen: Link, _ logger: Logger) -> ServerConfiguration {
     var server = Self.server(configuration.withLock(\.self), listen, hop: hop, traces: traces)
     server.logger = logger
@@ -151,7 +151,7 @@ final class ProxyWay: @unchecked Sendable {
   ) -> ServerConfiguration {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
     if listen.transport.isEncrypted(listen.address) { server.scheme = "https" }
-    // Anyone may connect. A browser's hundred requests have room, with cookies of 4 KiB each.
+    // Any client may connect. A browser's 100 requests fit, with cookies of 4 KiB each.
     server.http2.streams.heldHeaderSize = 512 << 10
     server.tally = configuration.tally
     server.upgrades.allowed = configuration.allowedUpgrades
@@ -186,7 +186,7 @@ final class ProxyWay: @unchecked Sendable {
   }
 }
 
-/// Where requests go that were let in, by the configuration in force.
+/// The handler of admitted requests, under the configuration in force.
 private final class InnerHandler: ExchangeHandler {
   private let way: ProxyWay
 
@@ -213,8 +213,8 @@ extension OpenDevice.Terms {
 }
 
 extension ProxyConfiguration {
-  /// The devices, none of which has a name of this proxy.
-  /// - Throws: `BywayError` with code `invalidAddress` where a name is none.
+  /// The devices, with the names of this proxy reserved.
+  /// - Throws: `BywayError` with code `invalidAddress` if a name is invalid.
   fileprivate var directory: DeviceDirectory {
     get throws { devices.reserving(try HostRules.read(names)) }
   }

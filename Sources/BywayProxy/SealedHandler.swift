@@ -1,8 +1,8 @@
 import Byway
 import HTTPWire
 
-/// Stands before the link of a proxy that inspects: what came to it inside TLS for another server leaves inside TLS, or not at all. What
-/// came so for the proxy itself, or a device of its, has arrived.
+/// Refuses to forward inspected requests without TLS: a request that came inside TLS for another server leaves inside TLS, or not at
+/// all. A request that came inside TLS for the proxy itself, or for one of its devices, has reached its target.
 final class SealedHandler: ExchangeHandler {
   private let hosts: HostRules
   private let next: any ExchangeHandler

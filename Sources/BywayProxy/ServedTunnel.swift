@@ -2,7 +2,7 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// A tunnel that ends at this proxy: what comes through it is requests of HTTP, as on any connection to it.
+/// A tunnel that ends at this proxy: it carries HTTP requests, like any connection to the proxy.
 ///
 /// Lives on its event loop.
 final class ServedTunnel: RequestSink {
@@ -16,8 +16,8 @@ final class ServedTunnel: RequestSink {
     self.sink = sink
   }
 
-  /// Says yes: a client begins to speak only then.
-  /// - Throws: where the tunnel's channel cannot be set up.
+  /// Accepts the tunnel: only then does a client begin to send.
+  /// - Throws: if the tunnel's channel cannot be set up.
   func begin(_ handler: any ExchangeHandler, _ configuration: ServerConfiguration) throws {
     guard let channel = carrier.channel else { throw ChannelError.alreadyClosed }
     try channel.syncOptions?.setOption(.autoRead, value: false)

@@ -2,11 +2,11 @@ import Byway
 package import HTTPWire
 package import NIOCore
 
-/// Stands in for servers: takes the TLS that clients of a proxy have with them off their tunnels.
+/// Terminates TLS in tunnels of a proxy's clients, in the place of the servers.
 package protocol TLSTermination: Sendable {
-  /// Whether tunnels to this host are ended here.
+  /// Whether tunnels to this host are terminated here.
   func terminates(_ host: Host) -> Bool
 
-  /// Begins TLS as this host's server. Succeeds when bytes may be exchanged; the channel does not read yet.
+  /// Starts TLS as this host's server. Succeeds when the handshake is complete; the channel does not read yet.
   func begin(on channel: any Channel, as host: Host) -> EventLoopFuture<Void>
 }

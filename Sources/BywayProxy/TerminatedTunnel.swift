@@ -3,20 +3,20 @@ import HTTPWire
 import Logging
 import NIOCore
 
-/// A tunnel to a host that is to be inspected. Where TLS begins in it, it ends at this proxy, and what comes through it is requests
-/// to https at that one host. Anything else, a browser's `ws:` for example, goes on as it came: there is nothing to take off.
+/// A tunnel to an inspected host. If the client starts TLS in it, the tunnel ends at this proxy and carries https requests to
+/// that one host. Anything else, such as a browser's `ws:`, is passed on unchanged, because there is no TLS to terminate.
 ///
 /// Lives on its event loop.
 final class TerminatedTunnel: RequestSink {
   private enum State {
-    /// No byte has come that would tell what it is.
+    /// No byte has come yet that tells the protocol.
     case silent
     case terminated(TunnelCarrier)
     case passed(any RequestSink)
     case over
   }
 
-  /// The type of the record that a ClientHello comes in (RFC 8446 §5.1).
+  /// The record type of a ClientHello (RFC 8446 §5.1).
   private static let handshake: UInt8 = 0x16
   private static let patience = TimeAmount.seconds(10)
 
@@ -35,11 +35,11 @@ final class TerminatedTunnel: RequestSink {
   private var connection: IngressConnection?
 
   /// - Parameters:
-  ///   - request: CONNECT to that target.
-  ///   - configuration: how what comes out of it is served.
-  ///   - inside: takes the requests that come out of it.
-  ///   - pages: judge what is passed on.
-  ///   - next: takes the tunnel where it is passed on.
+  ///   - request: the CONNECT request to that target.
+  ///   - configuration: for serving the requests inside the tunnel.
+  ///   - inside: handles the requests inside the tunnel.
+  ///   - pages: rules for a tunnel that is passed on.
+  ///   - next: handles a tunnel that is passed on.
   init(
     _ request: ExchangeHead, to target: Authority, by termination: any TLSTermination,
     serving configuration: ServerConfiguration, _ inside: any ExchangeHandler, pages: PageRules?,
@@ -56,7 +56,7 @@ final class TerminatedTunnel: RequestSink {
     self.sink = sink
   }
 
-  /// Says yes: a client begins to speak only then.
+  /// Accepts the tunnel: only then does a client begin to send.
   func begin() {
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
       guard case .silent = self.state else { return }
@@ -157,7 +157,7 @@ final class TerminatedTunnel: RequestSink {
   }
 }
 
-/// The far end of a tunnel whose client has been told yes already.
+/// The remote end of a tunnel that has already been accepted towards its client.
 private final class PassedTunnel: ResponseSink {
   private let client: any ResponseSink
   private let warn: (String) -> Void

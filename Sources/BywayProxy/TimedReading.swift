@@ -2,15 +2,16 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Ends responses that their client does not read. Lives on its connection's event loop.
+/// Ends responses that the client does not read. Lives on its connection's event loop.
 ///
-/// A response counts as read when its bytes have left for the client. Until then little of it is made, and its end waits.
+/// A response counts as read when its bytes have been sent to the client. Until then little more of it is produced, and its end
+/// is held back.
 final class TimedReading: ExchangeHandler {
   private let eventLoop: any EventLoop
   private let patience: TimeAmount
   private let next: any ExchangeHandler
 
-  /// - Parameter patience: how long a client may take no byte of what waits for it.
+  /// - Parameter patience: how long a client may read no byte while a part of the response is waiting.
   init(_ patience: TimeAmount, on eventLoop: any EventLoop, before next: any ExchangeHandler) {
     self.eventLoop = eventLoop
     self.patience = patience
@@ -26,7 +27,7 @@ final class TimedReading: ExchangeHandler {
   }
 }
 
-/// The request of a response that is timed.
+/// The request of a timed response.
 private final class TimedRequest: RequestSink {
   private let response: TimedResponse
 
@@ -46,7 +47,7 @@ private final class TimedRequest: RequestSink {
 private final class TimedResponse: ResponseSink {
   private enum State {
     case coming
-    /// The whole response is made, and a part of it waits for the client.
+    /// The whole response has been produced, and a part of it waits for the client.
     case made(trailers: FieldSection?)
     case ended
   }
@@ -56,7 +57,7 @@ private final class TimedResponse: ResponseSink {
   private let patience: TimeAmount
   private let eventLoop: any EventLoop
   private var state = State.coming
-  /// Bytes that wait for the client, which took the last ones at ``progress``.
+  /// The number of bytes that wait for the client, which last read some at ``progress``.
   private var unread = 0
   private var progress: NIODeadline
   private var timer: Scheduled<Void>?

@@ -2,7 +2,7 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Says of requests from inside a tunnel where they want to go: to its target, and nowhere else.
+/// Checks that requests from inside a tunnel are for its target, and passes them on.
 final class TunnelledHandler: ExchangeHandler {
   private let target: Authority
   private let scheme: String
@@ -10,9 +10,9 @@ final class TunnelledHandler: ExchangeHandler {
   private let next: (ExchangeHead, any ResponseSink) -> any RequestSink
 
   /// - Parameters:
-  ///   - scheme: `https` where TLS was taken off the tunnel.
-  ///   - pages: judge what comes for a web page, by the configuration in force.
-  ///   - next: takes the requests that may go on.
+  ///   - scheme: `https` if TLS was terminated in the tunnel.
+  ///   - pages: the rules for web pages, by the configuration in force.
+  ///   - next: handles the admitted requests.
   init(
     _ target: Authority, scheme: String, _ pages: @escaping () -> PageRules?,
     before next: @escaping (ExchangeHead, any ResponseSink) -> any RequestSink

@@ -1,19 +1,19 @@
 import Byway
 import NIOCore
 
-/// What the network is told of a device: a service of DNS-SD (RFC 6763), and a host name of mDNS (RFC 6762) with its addresses. A value.
+/// The published entries of a device: a DNS-SD service (RFC 6763), and an mDNS host name (RFC 6762) with its addresses. A value.
 struct Announcement: Sendable, Hashable {
-  /// An address, and the interface beyond which it is told.
+  /// An address, and the interface on which it is published.
   struct Address: Sendable, Hashable {
     let interface: Int32
-    /// 4 bytes or 16, in the network's order.
+    /// 4 or 16 bytes, in network order.
     let bytes: [UInt8]
   }
 
-  /// Labels of DNS have so many bytes at most (RFC 1035 §2.3.4).
+  /// The maximum length of a DNS label in bytes (RFC 1035 §2.3.4).
   private static let labelLimit = 63
 
-  /// The service's, as people read it: at most 63 bytes of UTF-8.
+  /// The service's name for people: at most 63 bytes of UTF-8.
   let title: String
   /// `printer.local`
   let host: String
@@ -23,9 +23,9 @@ struct Announcement: Sendable, Hashable {
   let addresses: [Address]
 
   /// - Parameters:
-  ///   - title: may be longer than a label.
-  ///   - host: beneath `local`.
-  ///   - isSecure: TLS is spoken on the port.
+  ///   - title: cut to the length of a label.
+  ///   - host: a name under `local`.
+  ///   - isSecure: whether the port uses TLS.
   init(title: String, host: String, isSecure: Bool, port: UInt16, addresses: [Address]) {
     self.title = title.prefix(bytes: Self.labelLimit)
     self.host = host
@@ -34,7 +34,7 @@ struct Announcement: Sendable, Hashable {
     self.addresses = addresses
   }
 
-  /// The same under a title that no other device here has.
+  /// Returns the same entries under a title that no other device of this proxy has.
   func titled(apartFor name: DeviceName) -> Announcement {
     Announcement(
       title: title.prefix(bytes: Self.labelLimit - name.text.utf8.count - 3) + " (\(name))", host: host,
@@ -43,7 +43,7 @@ struct Announcement: Sendable, Hashable {
 }
 
 extension String {
-  /// As many whole characters as have room.
+  /// Returns as many whole characters as fit.
   fileprivate func prefix(bytes limit: Int) -> String {
     var kept = Substring(self)
     while kept.utf8.count > max(limit, 0) { kept.removeLast() }

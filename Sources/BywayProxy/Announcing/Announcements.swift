@@ -2,16 +2,16 @@ package import Byway
 import HTTPWire
 import NIOCore
 
-/// Who is to be announced, and under which names. A value, for as long as a configuration is in force.
+/// The rules for publishing devices, and for their names. A value, for as long as a configuration is in force.
 package struct AnnouncementRules: Sendable {
-  /// What network discovery can hold of one machine.
+  /// The maximum number of published devices, as many as network discovery can hold for one machine.
   private static let limit = 256
 
-  /// Beneath `local`.
+  /// `local`, or a domain under it.
   let domain: String
 
-  /// - Parameter suffixes: beneath which devices' names stand.
-  /// - Throws: `BywayError` where none of them is beneath `local`, or nobody else could come.
+  /// - Parameter suffixes: the domains of device names.
+  /// - Throws: `BywayError` if none of them is under `local`, or other machines could not connect.
   package init(suffixes: [String], listen: Link) throws {
     guard let domain = suffixes.map({ $0.lowercased() }).first(where: { $0 == "local" || $0.hasSuffix(".local") })
     else {
@@ -30,9 +30,9 @@ package struct AnnouncementRules: Sendable {
   }
 
   /// - Parameters:
-  ///   - entries: the devices that there are.
-  ///   - place: where clients connect, as bound.
-  ///   - interfaces: the addresses of this machine, and the interfaces that have them.
+  ///   - entries: the devices.
+  ///   - place: the address for clients, as bound.
+  ///   - interfaces: the addresses of this machine, with their interfaces.
   func announcements(
     of entries: [DeviceEntry], at place: LinkAddress, interfaces: [(index: Int, address: SocketAddress)]
   ) -> [DeviceName: Announcement] {
@@ -46,7 +46,7 @@ package struct AnnouncementRules: Sendable {
       let announcement = Announcement(
         title: entry.title ?? name.text, host: "\(name).\(domain)", isSecure: place.scheme == "tls", port: port,
         addresses: addresses)
-      // Devices may have one title, services may not (RFC 6763 §4.1.1).
+      // Two devices may share a title, two services may not (RFC 6763 §4.1.1).
       let isNew = titles.insert(announcement.title.lowercased()).inserted
       announcements[name] = isNew ? announcement : announcement.titled(apartFor: name)
     }
@@ -55,7 +55,7 @@ package struct AnnouncementRules: Sendable {
 }
 
 extension DeviceEntry {
-  /// Not what is unplugged, or somebody else's.
+  /// Whether it is published: not if it is unplugged, or another program uses its port.
   fileprivate var isToBeAnnounced: Bool {
     switch discovery {
     case .present, nil: true
@@ -65,7 +65,7 @@ extension DeviceEntry {
 }
 
 extension Announcement.Address {
-  /// - Returns: `nil` where clients cannot come by that address.
+  /// - Returns: `nil` if clients cannot connect to that address.
   fileprivate init?(_ address: SocketAddress, of interface: Int, listeningOn host: String) {
     guard let ip = address.ipAddress, (try? Host(ip))?.isLoopback == false else { return nil }
     switch address {

@@ -2,11 +2,11 @@ import Byway
 import Logging
 import NIOCore
 
-/// Publishes a proxy's devices in the network by DNS-SD, as long as Avahi's daemon is there. `--discover dns-sd`.
+/// Publishes a proxy's devices in the network by DNS-SD, while Avahi's daemon is running. `--discover dns-sd`.
 ///
-/// One caller at a time: a start, a reload, a stop.
+/// Start, reload and stop must not overlap.
 actor Announcer {
-  /// How often it is looked who is there, and whether Avahi is.
+  /// The time between two checks of the devices and of Avahi's daemon.
   private static let pause = Duration.seconds(2)
 
   private struct Published {
@@ -15,9 +15,9 @@ actor Announcer {
 
     enum State {
       case told(AvahiSession.Publication)
-      /// Under a title of its own, as another had the first one.
+      /// Published under another title, because the first one was taken.
       case retitled(AvahiSession.Publication)
-      /// Avahi does not take it.
+      /// Refused by Avahi.
       case refused
 
       var publication: AvahiSession.Publication? {
@@ -36,7 +36,7 @@ actor Announcer {
   private var watching: Task<Void, Never>?
   private var session: AvahiSession?
   private var published: [DeviceName: Published] = [:]
-  /// Told once, until it is another.
+  /// The error logged last: each is logged once, until it changes.
   private var obstacle: String?
 
   init(_ devices: DeviceTable) {
@@ -45,7 +45,7 @@ actor Announcer {
 
   /// - Parameters:
   ///   - rules: `nil`: nothing is published.
-  ///   - place: where clients connect, as bound.
+  ///   - place: the address for clients, as bound.
   func announce(by rules: AnnouncementRules?, at place: LinkAddress, logger: Logger) async {
     (self.rules, self.place, self.logger) = (rules, place, logger)
     guard rules != nil else { return await stop() }
@@ -80,7 +80,7 @@ actor Announcer {
       switch session.state {
       case .waiting:
         tell("Avahi's daemon does not answer yet.")
-        // It finds another name for this machine: what stood beneath the old one begins anew.
+        // Avahi may be choosing another name for this machine: entries under the old name are published again later.
         update(to: [:], by: session)
       case .lost:
         tell("Avahi's daemon has gone.")
@@ -117,7 +117,7 @@ actor Announcer {
     do { return .told(try session.publish(announcement)) } catch { return refuse(announcement, "\(error)") }
   }
 
-  /// Another machine may have a device of that title.
+  /// Publishes again after a conflict: another machine may have a device with that title.
   private func next(
     after state: Published.State, of announcement: Announcement, _ name: DeviceName, by session: AvahiSession
   ) -> Published.State {

@@ -1,21 +1,21 @@
 import Byway
 import Glibc
 
-/// Those functions of Avahi's client library (libavahi-client.so.3) that publishing needs.
+/// The functions of Avahi's client library (libavahi-client.so.3) that are needed for publishing.
 ///
-/// It is loaded where somebody wants devices published, because it brings D-Bus with it, which costs each daemon half a mebibyte.
-/// Its functions and numbers are those of avahi-client/publish.h, which have been the same since 2005.
+/// It is loaded only if devices are to be published, because it loads D-Bus, which costs each daemon half a mebibyte.
+/// Its functions and numbers are those of avahi-client/publish.h, unchanged since 2005.
 struct AvahiLibrary: @unchecked Sendable {
   typealias StateCallback = @convention(c) (OpaquePointer?, Int32, UnsafeMutableRawPointer?) -> Void
 
-  /// Of a client (`AvahiClientState`).
+  /// The state of a client (`AvahiClientState`).
   enum ClientState {
     static let running: Int32 = 2
     static let failed: Int32 = 100
     static let connecting: Int32 = 101
   }
 
-  /// Of a group of entries (`AvahiEntryGroupState`).
+  /// The state of a group of entries (`AvahiEntryGroupState`).
   enum GroupState {
     static let collision: Int32 = 3
     static let failed: Int32 = 4
@@ -29,9 +29,9 @@ struct AvahiLibrary: @unchecked Sendable {
   }
 
   static let unspecified: Int32 = -1
-  /// A client waits for a daemon that is not there yet (`AVAHI_CLIENT_NO_FAIL`).
+  /// Lets a client wait for a daemon that is not running yet (`AVAHI_CLIENT_NO_FAIL`).
   static let noFail: Int32 = 2
-  /// The machine's own name stays that of its address (`AVAHI_PUBLISH_NO_REVERSE`).
+  /// Publishes no reverse entry: the address keeps resolving to the machine's own name (`AVAHI_PUBLISH_NO_REVERSE`).
   static let noReverse: Int32 = 16
 
   let newPoll: @convention(c) () -> OpaquePointer?
@@ -58,7 +58,7 @@ struct AvahiLibrary: @unchecked Sendable {
     ) -> Int32
   let addAddress: @convention(c) (OpaquePointer, Int32, Int32, Int32, UnsafePointer<CChar>, UnsafeRawPointer) -> Int32
 
-  /// - Throws: `BywayError` where it is not installed.
+  /// - Throws: `BywayError` if it is not installed.
   init() throws {
     guard let library = dlopen("libavahi-client.so.3", RTLD_NOW | RTLD_LOCAL) else {
       throw BywayError(

@@ -2,19 +2,19 @@ import Byway
 import Glibc
 import Synchronization
 
-/// A connection to Avahi's daemon, and what it publishes for us.
+/// A connection to Avahi's daemon, with the entries that it publishes.
 ///
-/// For one caller at a time; the library has a thread of its own, which only writes down states.
+/// For one caller at a time. The library has its own thread, which only stores states.
 final class AvahiSession: @unchecked Sendable {
   enum State: Hashable {
-    /// The daemon is not there, or still finds a name for this machine.
+    /// The daemon is not running, or is still choosing a name for this machine.
     case waiting
     case running
-    /// The daemon has gone, and with it all that was published: another session may find it again.
+    /// The daemon has gone, and with it all published entries. A new session may find it again.
     case lost
   }
 
-  /// One device's entries.
+  /// The entries of one device.
   final class Publication: @unchecked Sendable {
     fileprivate let group: OpaquePointer
     private let state: StateBox
@@ -24,7 +24,7 @@ final class AvahiSession: @unchecked Sendable {
       self.state = state
     }
 
-    /// Nothing is published, as something else in the network has the title or the name.
+    /// Whether the entries are not published, because the title or the name is taken in the network, or the daemon failed.
     var isRefused: Bool { [AvahiLibrary.GroupState.collision, AvahiLibrary.GroupState.failed].contains(state.value) }
   }
 
@@ -50,7 +50,7 @@ final class AvahiSession: @unchecked Sendable {
   private let client: OpaquePointer
   private let clientState: StateBox
 
-  /// - Throws: `BywayError` where D-Bus cannot be reached.
+  /// - Throws: `BywayError` if D-Bus cannot be reached.
   init(_ library: AvahiLibrary) throws {
     self.library = library
     guard let poll = library.newPoll() else { throw Self.failure("It has no memory.") }
@@ -80,7 +80,7 @@ final class AvahiSession: @unchecked Sendable {
     }
   }
 
-  /// - Throws: `BywayError` where Avahi refuses it.
+  /// - Throws: `BywayError` if Avahi refuses it.
   func publish(_ announcement: Announcement) throws -> Publication {
     library.lock(poll)
     defer { library.unlock(poll) }
@@ -109,7 +109,7 @@ final class AvahiSession: @unchecked Sendable {
     library.unlock(poll)
   }
 
-  /// Withdraws everything. Nothing may be called after it.
+  /// Withdraws all entries. No method may be called afterwards.
   func close() {
     _ = library.stopPoll(poll)
     library.freeClient(client)

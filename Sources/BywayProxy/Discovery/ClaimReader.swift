@@ -3,7 +3,7 @@ package import Logging
 import NIOCore
 import Primitives
 
-/// Asks over a link who is there.
+/// Asks the device at the far end of a link for its name.
 package struct ClaimReader: Sendable {
   private static let limit = TimeAmount.seconds(5)
 
@@ -15,8 +15,8 @@ package struct ClaimReader: Sendable {
     self.logger = logger
   }
 
-  /// Returns when the link is closed again. `nil` where nobody says who he is within five seconds.
-  /// - Parameter known: the way over that link, where it is open already: a second one would take a serial device away from it.
+  /// Returns when the link is closed again. `nil` if no device identifies itself within 5 s.
+  /// - Parameter known: returns the client for that link if it is already open: opening a serial device again would take it away.
   package func claim(over link: String, known: (Link) async -> ExchangeClient? = { _ in nil }) async -> DeviceClaim? {
     do {
       let link = try transports.link(link)

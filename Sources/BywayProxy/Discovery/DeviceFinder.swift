@@ -2,31 +2,31 @@ package import Byway
 import Logging
 import Synchronization
 
-/// What a proxy looks for besides the devices that it is told.
+/// The ports that a proxy watches, to find devices that are not in its configuration.
 package struct DiscoverySettings: Sendable {
   let ports: [WatchedPorts]
   let transports: TransportRegistry
 
-  /// - Parameter transports: of the links that lead to what is found.
+  /// - Parameter transports: the transports of links to found devices.
   package init(_ ports: [WatchedPorts], transports: TransportRegistry) {
     self.ports = ports
     self.transports = transports
   }
 }
 
-/// Puts what is found into a proxy's table of devices.
+/// Adds found devices to a proxy's table of devices.
 ///
-/// One caller at a time: a start, a reload, a stop.
+/// Start, reload and stop must not overlap.
 actor DeviceFinder {
   private struct Running {
     let discovery: Discovery
     let reader: Task<Void, Never>
-    /// By what they are called.
+    /// The watched sources, by the text of their settings.
     var sources: [String: Int] = [:]
   }
 
   private let devices: DeviceTable
-  /// By configuration; what they lead to is not found besides.
+  /// The addresses of configured links, which are left out of the search.
   private let links = Mutex<[LinkAddress]>([])
   private var running: Running?
 
@@ -34,7 +34,7 @@ actor DeviceFinder {
     self.devices = devices
   }
 
-  /// Goes over to what a configuration looks for; what it looks for already goes on.
+  /// Watches the ports of a configuration; ports that are already watched stay so.
   func look(as settings: DiscoverySettings?, besides directory: DeviceDirectory, logger: Logger) async {
     links.withLock { $0 = directory.links.map(\.address) }
     guard let settings else { return await stop() }

@@ -1,12 +1,12 @@
 import Byway
 import NIOCore
 
-/// A port that is watched, and what is known of the device behind it. Part of ``DiscoveredPorts``, without I/O or clock.
+/// A watched port, and what is known about the device behind it. Part of ``DiscoveredPorts``, without I/O or clock.
 struct DiscoveredPort {
-  /// A gateway may start later than its device: a board boots for half a minute. To be opened resets some boards, so there are no more
-  /// than these.
+  /// The pauses before another question. A gateway may start later than its device: a board may take 30 s to boot. Opening the port
+  /// resets some boards, so there are no further questions.
   private static let pauses: [TimeAmount] = [.seconds(15), .seconds(45)]
-  /// What flaps is not asked each time.
+  /// The minimum time between two questions, for a port that comes and goes repeatedly.
   private static let shortestPause = TimeAmount.seconds(2)
   static let awayTime = TimeAmount.seconds(60)
 
@@ -18,18 +18,19 @@ struct DiscoveredPort {
   }
 
   enum Asking {
-    /// That many times it has not answered.
+    /// A question is due; `silences` counts the questions without an answer.
     case due(at: NIODeadline, silences: Int)
     case running(DiscoveredPorts.Question, silences: Int)
-    /// It has answered, or was asked often enough.
+    /// The device has answered, or has been asked often enough.
     case over
   }
 
   private(set) var port: LinkPort
   private(set) var state: State
-  /// Of the device that is or was here. A device that restarts, or is plugged in again, is silent for a while and keeps its name.
+  /// The claim of the device that is or was here. A device that restarts, or is plugged in again, is silent for a while and keeps its
+  /// name.
   private(set) var claim: DeviceClaim?
-  /// Its first question is answered, or will not be asked: others get to see it.
+  /// Whether the device is published: its first question has been answered or has failed, or will not be asked.
   private(set) var isKnown = false
   private var lastAsked: NIODeadline?
 
@@ -41,15 +42,16 @@ struct DiscoveredPort {
 
   var isHere: Bool { if case .away = state { false } else { true } }
 
-  /// The same device file, and the same device in it, as far as it tells. Its address changes where another of its kind is plugged in.
+  /// Whether a listed port is the one that is here: the same device file and, as far as known, the same device. Its address changes
+  /// when another device of its kind is plugged in.
   func isStill(_ other: LinkPort) -> Bool {
     isHere && port.device == other.device && port.name == other.name
   }
 
-  /// It is on the list.
+  /// Updates the port, which is in the list.
   mutating func appear(as other: LinkPort, at now: NIODeadline) {
     let isSame = isStill(other)
-    // Another one in its place, or of another kind, has not claimed anything yet.
+    // Another device in its place, or of another kind, has not claimed a name yet.
     if isHere && !isSame || port.name != other.name {
       claim = nil
       isKnown = false
@@ -65,12 +67,12 @@ struct DiscoveredPort {
     state = .here(.due(at: max(now, earliest), silences: 0))
   }
 
-  /// It is on the list no longer.
+  /// Marks the port as away: it is no longer in the list.
   mutating func vanish(at now: NIODeadline) {
     if isHere { state = .away(since: now) }
   }
 
-  /// When something happens by itself.
+  /// The time of the next event that needs no input.
   var deadline: NIODeadline? {
     switch state {
     case .here(.due(let time, _)): time
@@ -93,7 +95,7 @@ struct DiscoveredPort {
     state = .here(.running(question, silences: silences))
   }
 
-  /// An answer to a question that it is no longer asked does not count: it may be somebody else's.
+  /// Takes an answer. An answer to an outdated question is ignored: it may come from another device.
   mutating func take(_ answer: DeviceClaim?, to question: DiscoveredPorts.Question, at now: NIODeadline) {
     guard case .here(.running(question, let silences)) = state else { return }
     isKnown = true
@@ -102,7 +104,7 @@ struct DiscoveredPort {
       state = .here(.over)
     } else {
       guard silences < Self.pauses.count else {
-        // Who was here is not who is.
+        // The device here is not the one that made the claim.
         claim = nil
         return state = .here(.over)
       }

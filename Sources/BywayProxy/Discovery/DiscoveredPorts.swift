@@ -1,9 +1,9 @@
 package import Byway
 package import NIOCore
 
-/// Makes devices of ports that come and go, and of what those say of themselves. A state machine without I/O or clock.
+/// Derives devices from ports that come and go, and from the claims of the devices. A state machine without I/O or clock.
 package struct DiscoveredPorts: Sendable {
-  /// Somebody is to be asked who is there.
+  /// A question to the device at a link for its claim.
   package struct Question: Sendable, Hashable {
     fileprivate let number: Int
     package let link: String
@@ -12,30 +12,31 @@ package struct DiscoveredPorts: Sendable {
   private struct Entry: Sendable {
     let source: Int
     var port: DiscoveredPort
-    /// What its name was made of, and is to be made of again.
+    /// The claimed or derived name, from which ``name`` was made unique.
     var basis: DeviceName?
     var name: DeviceName?
   }
 
-  /// More than USB can have on a bus; what comes beyond is not looked at.
+  /// More than a USB bus can have. Further ports are ignored.
   private static let portLimit = 256
-  /// Each has a descriptor, and a line's deadline.
+  /// The maximum number of questions at once. Each uses a file descriptor and runs up to a line's time limit.
   private static let questionLimit = 8
 
   private var entries: [Entry] = []
   private var reserved: Set<DeviceName>
-  /// Also of ports that have gone meanwhile: one port is asked by one at a time.
+  /// The unanswered questions, including those to ports that have gone: a port gets one question at a time.
   private var running: [Question] = []
   private var questionCount = 0
 
-  /// - Parameter reserved: names that others have.
+  /// - Parameter reserved: names that configured devices have.
   package init(reserved: Set<DeviceName>) {
     self.reserved = reserved
   }
 
   // MARK: What happens
 
-  /// - Parameter source: who lists these ports; each knows nothing of the other's.
+  /// Updates the ports of one source.
+  /// - Parameter source: the source of this list, which has no ports of other sources.
   package mutating func list(_ ports: [LinkPort], from source: Int, at now: NIODeadline) {
     let others = Set(entries.filter { $0.source != source && $0.port.isHere }.map(\.port.port.device))
     var missing = entries.indices.filter { entries[$0].source == source }
@@ -46,7 +47,7 @@ package struct DiscoveredPorts: Sendable {
         return false
       }
     }
-    // First what is still there, so that no newcomer passes for it.
+    // Ports that are still there are matched first, so that no new port is mistaken for one of them.
     var new = match(ports.filter { !others.contains($0.device) }) { $0.isStill($1) }
     new = match(new) { $0.port.address == $1.address }
     for index in missing { entries[index].port.vanish(at: now) }
@@ -58,26 +59,27 @@ package struct DiscoveredPorts: Sendable {
     advance(to: now)
   }
 
-  /// Who is away gives way to who is here.
+  /// Evicts a port that is away if the limit is reached.
   private mutating func makeRoom() {
     guard entries.count >= Self.portLimit, let place = entries.firstIndex(where: { !$0.port.isHere }) else { return }
     entries.remove(at: place)
   }
 
-  /// - Parameter answer: `nil` where nobody has said who he is.
+  /// Takes the answer to a question.
+  /// - Parameter answer: `nil` if no device has identified itself.
   package mutating func take(_ answer: DeviceClaim?, to question: Question, at now: NIODeadline) {
     running.removeAll { $0 == question }
     for index in entries.indices { entries[index].port.take(answer, to: question, at: now) }
     advance(to: now)
   }
 
-  /// Others have these names from now on.
+  /// Replaces the names that configured devices have.
   package mutating func reserve(_ names: Set<DeviceName>) {
     reserved = names
     nameAll()
   }
 
-  /// What has been away for too long is gone.
+  /// Removes ports that have been away for too long.
   package mutating func advance(to now: NIODeadline) {
     entries.removeAll { $0.port.isOver(at: now) }
     nameAll()
@@ -85,7 +87,7 @@ package struct DiscoveredPorts: Sendable {
 
   // MARK: What follows
 
-  /// Who is to be asked now; each comes once, and awaits its answer.
+  /// Returns the questions to ask now. Each is returned once, and its answer is expected by ``take(_:to:at:)``.
   package mutating func questions(at now: NIODeadline) -> [Question] {
     var questions: [Question] = []
     for index in entries.indices where running.count < Self.questionLimit && entries[index].port.isDue(at: now) {
@@ -100,10 +102,10 @@ package struct DiscoveredPorts: Sendable {
     return questions
   }
 
-  /// When to ask or to advance without being told anything; the past, where questions wait for others.
+  /// The time of the next question or expiry. It is in the past if questions wait for the answers of others.
   package var deadline: NIODeadline? { entries.compactMap(\.port.deadline).min() }
 
-  /// By their names.
+  /// The known devices, sorted by name.
   package var devices: [DiscoveredDevice] {
     entries.compactMap { entry in
       guard entry.port.isKnown, let name = entry.name else { return nil }
@@ -121,7 +123,7 @@ package struct DiscoveredPorts: Sendable {
 
   // MARK: Names
 
-  /// Whoever has a name keeps it as long as there is no better reason for another.
+  /// Names all known devices. A device keeps its name until its basis changes or the name is reserved.
   private mutating func nameAll() {
     for index in entries.indices where entries[index].port.isKnown {
       let basis = basis(of: entries[index].port)
@@ -133,7 +135,7 @@ package struct DiscoveredPorts: Sendable {
     }
   }
 
-  /// What it claims, if that is nobody else's by configuration; else what is known of its adapter.
+  /// Returns the claimed name, if no configured device has it; otherwise a name derived from the adapter.
   private func basis(of port: DiscoveredPort) -> DeviceName {
     if let name = port.claim?.name, !reserved.contains(name) { return name }
     let device = port.port.device.split(separator: "/").last ?? ""

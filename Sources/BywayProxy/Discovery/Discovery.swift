@@ -1,20 +1,20 @@
 package import Byway
 import NIOCore
 
-/// Watches ports, asks who is behind them, and tells which devices there are.
+/// Watches ports, asks the devices behind them for their names, and reports the devices.
 ///
 /// Owns its tasks until ``stop()``.
 package actor Discovery {
-  /// What answers within a time of its own, and lets go of the link before it does.
+  /// Asks the device at a link for its claim. Has its own time limit, and closes the link before it returns.
   package typealias Ask = @Sendable (_ link: String) async -> DeviceClaim?
 
-  /// The devices that there are, at first and after each change. For one reader.
+  /// The devices, at first and after each change. For one reader.
   package nonisolated let devices: AsyncStream<[DiscoveredDevice]>
   private let listener: AsyncStream<[DiscoveredDevice]>.Continuation
   private let ask: Ask
   private var ports: DiscoveredPorts
   private var told: [DiscoveredDevice]?
-  /// By their numbers, of which none comes again.
+  /// The tasks that read sources, by number. Numbers are not reused.
   private var sources: [Int: Task<Void, Never>] = [:]
   private var sourceCount = 0
   private var questions: [DiscoveredPorts.Question: Task<Void, Never>] = [:]
@@ -22,7 +22,7 @@ package actor Discovery {
   private var isStopped = false
 
   /// - Parameters:
-  ///   - reserved: names that no such device may have.
+  ///   - reserved: names that discovered devices may not have.
   ///   - ask: ``ClaimReader``, for example.
   package init(reserved: Set<DeviceName>, ask: @escaping Ask) {
     ports = DiscoveredPorts(reserved: reserved)
@@ -30,8 +30,9 @@ package actor Discovery {
     self.ask = ask
   }
 
-  /// - Parameter lists: the ports of one source, all of them each time.
-  /// - Returns: what ``forget(_:)`` knows it by.
+  /// Watches the ports of one source.
+  /// - Parameter lists: complete lists of the ports of this source.
+  /// - Returns: its number, for ``forget(_:)``.
   @discardableResult
   package func watch(_ lists: AsyncStream<[LinkPort]>) -> Int {
     let source = sourceCount
@@ -43,20 +44,20 @@ package actor Discovery {
     return source
   }
 
-  /// Its ports are away from now on.
+  /// Stops watching a source. Its ports count as away.
   package func forget(_ source: Int) {
     guard let task = sources.removeValue(forKey: source) else { return }
     task.cancel()
     list([], from: source)
   }
 
-  /// After a reload.
+  /// Replaces the reserved names, after a reload.
   package func reserve(_ names: Set<DeviceName>) {
     ports.reserve(names)
     goOn()
   }
 
-  /// Returns when nobody is being asked any more.
+  /// Stops all tasks, and returns when no question is running any more.
   package func stop() async {
     isStopped = true
     alarm?.cancel()
@@ -93,7 +94,7 @@ package actor Discovery {
       listener.yield(devices)
     }
     alarm?.cancel()
-    // What is due and waits for another's answer goes on with that.
+    // A question that is due but waits for another's answer continues when that answer comes.
     alarm = ports.deadline.flatMap { deadline in
       guard deadline > now else { return nil }
       return Task {

@@ -1,11 +1,11 @@
 import Byway
 import NIOCore
 
-/// The list of devices as server-sent events (HTML, §9.2): once at the beginning, and again when something in it has changed.
+/// The list of devices as server-sent events (HTML, §9.2): once at the beginning, and after each change.
 struct DeviceEvents: AsyncSequence, Sendable {
-  /// How often somebody who watches is told, at most.
+  /// The minimum time between two events.
   private static let pause = Duration.seconds(1)
-  /// After so many pauses without news a comment shows that the connection lives, and finds out where it does not.
+  /// The number of pauses without an event after which a comment is sent, which also detects a dead connection.
   private static let silentPauses = 15
 
   private let devices: VisibleDevices
@@ -26,7 +26,7 @@ struct DeviceEvents: AsyncSequence, Sendable {
     fileprivate let devices: VisibleDevices
     private let visitor: Visitor
     fileprivate let place: DevicePlace
-    /// Held as long as somebody reads.
+    /// Held as long as the client reads.
     private let seat: WatcherSeats.Seat
     private var told: DeviceListing?
 

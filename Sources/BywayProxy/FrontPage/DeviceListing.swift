@@ -2,13 +2,13 @@ import Byway
 import NIOCore
 import Primitives
 
-/// The devices as their list tells of them. Nothing in it is a secret: addresses come without their options.
+/// The content of the list of devices. It has no secrets: addresses come without their options.
 struct DeviceListing: Sendable, Hashable {
   enum State: Sendable, Hashable {
     case link(LinkState)
     /// Unplugged.
     case away
-    /// Something else has its port.
+    /// Another program uses its port.
     case obstructed
 
     var text: String {
@@ -27,9 +27,9 @@ struct DeviceListing: Sendable, Hashable {
     let url: String
     let roads: [String]
     let state: State
-    /// Why it is down, or cannot be opened.
+    /// The reason that its link is down or cannot be opened.
     let reason: String?
-    /// When its link was last open; `nil` where it is open now, or never was. In seconds since 1970.
+    /// When its link was last open, in seconds since 1970; `nil` if it is open now, or never was.
     let lastSeen: Int?
   }
 
@@ -54,7 +54,7 @@ extension DeviceListing.Device {
     case .obstructed(let obstacle): (state, reason) = (.obstructed, obstacle)
     case .present, nil:
       let link = LinkState(entry.status.state, isInbound: entry.isInbound)
-      // Who waits for a gateway is not told why the last one has gone.
+      // While the link waits for a gateway, the reason that the last one has gone is left out.
       (state, reason) = (.link(link), link == .waiting ? nil : entry.status.state.reason.map(entry.withoutOptions))
     }
   }
@@ -70,7 +70,7 @@ extension DeviceListing.Device {
 }
 
 extension DeviceEntry {
-  /// Takes the options off the addresses in a message: they name files, for example.
+  /// Removes the options from the addresses in a message: they name files, for example.
   fileprivate func withoutOptions(_ message: String) -> String {
     addresses.reduce(message) { $0.replacing($1.text, with: $1.publicName) }
   }

@@ -3,9 +3,9 @@ import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// The list of devices, at this proxy's own address: a page, the same as JSON, and the same as events while it changes.
+/// The list of devices at this proxy's own address: as a page, as JSON, and as an event stream.
 enum FrontPage {
-  /// Everything on the page is its own, and what comes from devices is text.
+  /// The page loads only its own resources, and values from devices are text.
   private static let policy =
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     + "frame-ancestors 'none'"
@@ -58,13 +58,13 @@ enum FrontPage {
   }
 }
 
-/// Under which URLs whoever asks reaches devices.
+/// The URLs under which a client reaches devices.
 struct DevicePlace: Sendable {
   private let scheme: String
   private let authority: Authority?
   private let suffixes: [String]
 
-  /// - Parameter suffixes: beneath which names are devices'.
+  /// - Parameter suffixes: the domains of device names.
   init(_ authority: String?, _ scheme: String?, beneath suffixes: [String]) {
     self.suffixes = suffixes
     self.authority = authority.flatMap { try? Authority($0) }
@@ -77,7 +77,7 @@ struct DevicePlace: Sendable {
     return "\(scheme)://\(name.map { "\($0)." } ?? "")\(suffix(isOwn: name == nil))\(port)/"
   }
 
-  /// What `byway.` stands before, where that was asked for.
+  /// The domain for URLs: the rest of the client's host after `byway.`, if it begins so.
   private func suffix(isOwn: Bool) -> String {
     let front = "\(DeviceHosts.frontPage)."
     guard case .name(let host) = authority?.host else { return "localhost" }
@@ -85,7 +85,7 @@ struct DevicePlace: Sendable {
       return String(host.dropFirst(front.count))
     }
     if isOwn { return host }
-    // Whoever has come by another name of the proxy's may be on another machine, where localhost is something else.
+    // A client that used another name of the proxy may be on another machine, where localhost is that machine.
     return host == "localhost" ? host : suffixes.first { $0 != "localhost" } ?? "localhost"
   }
 }

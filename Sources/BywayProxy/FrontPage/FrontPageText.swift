@@ -1,6 +1,6 @@
 import Primitives
 
-/// What a browser gets of the list of devices. It is whole without scripts; with them it follows what happens.
+/// The HTML page of the list of devices. It is complete without scripts; with them it follows changes.
 enum FrontPageText {
   static func html(_ listing: DeviceListing) -> String {
     """
@@ -81,7 +81,7 @@ enum FrontPageText {
 
     """
 
-  /// Takes the rows of the page itself when something has changed, so that there is one place that writes them.
+  /// Reloads the page after a change and takes its rows, so that rows are written in one place.
   static let script = """
     "use strict";
     function localTimes() {

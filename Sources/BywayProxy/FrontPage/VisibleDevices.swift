@@ -1,15 +1,15 @@
 import Byway
 import NIOCore
 
-/// The devices that there are, as far as somebody may know of them.
+/// The devices, filtered by what a user may see.
 struct VisibleDevices: Sendable {
-  /// On the event loop.
+  /// Called on the event loop.
   typealias Filter = @Sendable (Visitor) -> (DeviceName?) -> Bool
 
   private let devices: DeviceTable
   private let filter: Filter
 
-  /// - Parameter filter: by the rules in force; called on the devices' event loop.
+  /// - Parameter filter: applies the rules in force; called on the devices' event loop.
   init(_ devices: DeviceTable, _ filter: @escaping Filter) {
     self.devices = devices
     self.filter = filter
@@ -17,7 +17,7 @@ struct VisibleDevices: Sendable {
 
   var eventLoop: any EventLoop { devices.eventLoop }
 
-  /// Any thread.
+  /// Returns the devices that the user may see. Safe on any thread.
   func entries(for visitor: Visitor) async -> [DeviceEntry] {
     let entries = await devices.entries()
     let visible = try? await eventLoop.submit {

@@ -1,16 +1,16 @@
 import Byway
 import Synchronization
 
-/// How many may follow the list of devices at once: each holds a connection for as long as a tab is open. Safe on any thread.
+/// The limit of clients that follow the list of devices: each holds a connection for as long as a tab is open. Safe on any thread.
 final class WatcherSeats: Sendable {
   private static let limit = 32
-  /// Of one user.
+  /// The limit for one user.
   private static let limitOfOne = 4
 
-  /// Free again when nobody holds it.
+  /// A slot for one client. It is released with its last reference.
   final class Seat: Sendable {
     private let seats: WatcherSeats
-    /// `nil` where nobody asks who it is.
+    /// `nil` if users are not identified.
     private let user: UserName?
 
     fileprivate init(_ seats: WatcherSeats, _ user: UserName?) {
@@ -18,7 +18,7 @@ final class WatcherSeats: Sendable {
       self.user = user
     }
 
-    /// Nobody is told anything any more.
+    /// Whether all event streams are to end.
     var isClosed: Bool { seats.isClosed.withLock(\.self) }
 
     deinit {
@@ -32,10 +32,10 @@ final class WatcherSeats: Sendable {
   private let taken = Mutex<[UserName?: Int]>([:])
   private let isClosed = Mutex(false)
 
-  /// Who has one is to leave.
+  /// Ends the event streams of all clients.
   func close() { isClosed.withLock { $0 = true } }
 
-  /// `nil` where none is free.
+  /// Takes a slot; `nil` if none is free.
   func take(for visitor: Visitor) -> Seat? {
     if isClosed.withLock(\.self) { return nil }
     let user = visitor.name

@@ -3,25 +3,25 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// By which way a client has come in: what its connection tells of it. On the connection's event loop.
+/// The context of a client's connection: what it tells about the client. Used on the connection's event loop.
 final class Entrance {
-  /// Web pages may be among the clients, so that they may not name any host.
+  /// Whether web pages may be among the clients, so that requests may not name any host.
   let isGuarded: Bool
-  /// TLS ends here.
+  /// Whether TLS ends here.
   let isEncrypted: Bool
   let port: Int?
-  /// Where the client is, for logs: `192.0.2.7`, or `unix`.
+  /// The client's address for logs: `192.0.2.7`, or `unix`.
   let peer: String
-  /// The same for what is counted: of IPv6 the network, as one client has all of its addresses (RFC 6177); `nil` on a Unix socket, where
-  /// one client cannot be told from another.
+  /// The client's address for counting. For IPv6 it is the network, because one client has all addresses in it (RFC 6177); `nil` on a
+  /// Unix socket, where clients cannot be distinguished.
   let network: String?
-  /// Nobody on the way reads passwords.
+  /// Whether passwords cannot be read on the way.
   let keepsPasswords: Bool
 
   private enum Certificate {
     case unread
     case none
-    /// Of somebody, or of no person.
+    /// A certificate; `nil` in it: it does not name a user.
     case read(UserName?)
   }
 
@@ -40,7 +40,7 @@ final class Entrance {
     readCertificate = { [weak channel] in channel.flatMap { transport.certificate(of: $0) } }
   }
 
-  /// `nil` for what is no address of IPv6; one that stands for an address of IPv4 is that one.
+  /// Returns the /64 network of an IPv6 address, or the IPv4 address that it maps; `nil` for other addresses.
   static func network(of address: SocketAddress) -> String? {
     guard case .v6(let address) = address else { return nil }
     return withUnsafeBytes(of: address.address.sin6_addr) { bytes in
@@ -49,8 +49,8 @@ final class Entrance {
     }
   }
 
-  /// The user whose certificate the client has shown.
-  /// - Returns: `nil` where it has shown none; in it `nil` where that is no person's.
+  /// Returns the user named by the client's certificate.
+  /// - Returns: `nil` if the client has sent none; an inner `nil` if the certificate does not name a user.
   func certifiedUser(by rules: UserRules) -> UserName?? {
     if case .unread = certificate {
       certificate = readCertificate().map { .read(rules.certified($0)) } ?? .none
@@ -61,7 +61,7 @@ final class Entrance {
     }
   }
 
-  /// What is asked for in origin form over TLS is asked for by https, whatever a client of HTTP/2 calls it.
+  /// Sets the scheme of a request in origin form over TLS to https, even if an HTTP/2 client sent http.
   func settleScheme(of fields: inout FieldSection, _ users: UserRules?) {
     guard !fields.contains(.targetForm), !fields.asksForTunnel,
       fields.withValue(of: .scheme, { $0.elementsEqual("http".utf8) }) ?? false
@@ -69,7 +69,7 @@ final class Entrance {
     if isEncrypted || isBehindTLS(fields, users) { fields.set(.scheme, "https") }
   }
 
-  /// The reverse proxy that says who somebody is says as well how they have come.
+  /// Whether the request reached a reverse proxy over TLS. The reverse proxy that names the user reports this too.
   private func isBehindTLS(_ fields: FieldSection, _ users: UserRules?) -> Bool {
     guard !isGuarded, users?.header != nil else { return false }
     var isSecret = false
@@ -79,6 +79,6 @@ final class Entrance {
     return isSecret
   }
 
-  /// Web pages may have a say in what is asked, and be taken for the user whose browser they are in.
+  /// Whether ``PageRules`` apply: a web page may cause requests, which would count as requests of the user of that browser.
   func isJudged(_ users: UserRules?) -> Bool { isGuarded || users?.header != nil }
 }

@@ -1,8 +1,8 @@
-/// Content that is held, in all, for requests of which it is not known yet whose they are: anyone may send any number of them.
+/// The limit of content held for all requests whose user is not known yet: any client may send any number of them.
 ///
 /// Lives on the proxy's event loop.
 final class HeldContent {
-  /// Who is known sends through; so this is for the moment in which passwords are checked.
+  /// Bytes. Requests of known users are not held, so this is needed only while passwords are checked.
   private static let most = 32 << 20
 
   private var bytes = 0

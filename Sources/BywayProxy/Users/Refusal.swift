@@ -3,21 +3,21 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Why a request is not taken to a device, where the user is the reason.
+/// The reason for refusing a request because of its user.
 enum Refusal: Equatable {
   /// A login is missing, or wrong.
   case login(BasicLogin.Field, isWrong: Bool)
-  /// After several wrong ones.
+  /// Several wrong logins came before; the time is how long to wait.
   case paused(TimeAmount)
-  /// Too many log in at once.
+  /// Too many users log in at once.
   case busy
-  /// What came does not say who it is.
+  /// The request does not identify a user.
   case nobody(String)
-  /// It could be read in two ways.
+  /// The request can be read in two ways.
   case ambiguous(String)
 
-  /// Answers, and takes nothing more.
-  /// - Parameter request: whose answer it is.
+  /// Answers a request.
+  /// - Parameter request: the head of the request.
   func answer(_ request: FieldSection, hop: String, to sink: any ResponseSink) {
     let form = FailureResponse.Form(answering: request)
     let failure = FailureResponse(error, hop: hop, status: status, title: title, form: form)
@@ -87,7 +87,7 @@ extension Refusal {
       case .device(let name): "no device called \"\(name)\""
       case .main: "no default device"
       }
-    // Whether there is one they are not told.
+    // The answer does not reveal whether there is such a device.
     return BywayError(.forbidden, "The user \"\(user)\" has \(what).\(hint)", processing: .none)
   }
 

@@ -1,12 +1,12 @@
 package import Byway
 
-/// What a right is for.
+/// The object of a right.
 package enum Resource: Sendable, Hashable {
   case device(DeviceName)
   /// The default device, and the servers that its gateway reaches.
   case main
 
-  /// By which a file of rights calls the default device; no device has such a name.
+  /// The word for the default device in a file of rights; no device can have that name.
   static let mainWord = "@default"
 
   package var text: String {
@@ -18,7 +18,7 @@ package enum Resource: Sendable, Hashable {
 }
 
 extension Addressee {
-  /// What whoever asks needs the right to; `nil` for the list of devices, which shows each what is theirs.
+  /// Returns the resource that the user needs a right to; `nil` for the list of devices, which shows each user their own.
   func resource(hasMain: Bool) -> Resource? {
     switch self {
     case .proxy: hasMain ? .main : nil

@@ -1,15 +1,15 @@
 package import Byway
 import Primitives
 
-/// Which user may use which devices: `alice = printer camera`, line by line. A value.
+/// The devices that each user may use: `alice = printer camera`, one user a line. A value.
 ///
-/// `*` on the left is every user, besides what a line of their own says; on the right it is every device, and `board-*` those whose
-/// names begin so. What nobody has been given, nobody may use.
+/// `*` on the left is every user, in addition to the user's own line. On the right it is every device, and `board-*` every device
+/// whose name begins with `board-`. Without an entry there is no right.
 package struct Rights: Sendable {
   private var everybody = Grant()
   private var grants: [UserName: Grant] = [:]
 
-  /// - Parameter name: of the file, for messages.
+  /// - Parameter file: the name of the file, for messages.
   /// - Throws: ``BywayError`` with code `unreadableFile`, which names the line.
   package init(_ text: String, named file: String) throws(BywayError) {
     var lines: [String: Int] = [:]
@@ -42,7 +42,7 @@ package struct Rights: Sendable {
   private struct Grant {
     private var isEverything = false
     private var resources: Set<Resource> = []
-    /// What the names of devices may begin with.
+    /// Prefixes of device names.
     private var beginnings: [String] = []
 
     init() {}
@@ -68,7 +68,7 @@ package struct Rights: Sendable {
       }
     }
 
-    /// In lower case; a name may follow a hyphen, and end with none.
+    /// Returns a prefix in lower case; `nil` if no device name can begin so. It may end with a hyphen, unlike a name.
     private static func beginning(_ text: Substring) -> String? {
       DeviceName(text + "x").map { String($0.text.dropLast()) }
     }

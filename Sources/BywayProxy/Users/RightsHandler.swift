@@ -1,8 +1,8 @@
 import Byway
 import HTTPWire
 
-/// Stands behind the interceptors where users are told apart: what one of them has sent to another device needs the right to that one.
-/// What comes as it was let in has been asked already.
+/// Checks rights again after the interceptors: a request that an interceptor redirects to another device needs the right to that
+/// device. A request with its original device has been checked already.
 final class RightsHandler: ExchangeHandler {
   private let rights: Rights
   private let hosts: HostRules
@@ -28,7 +28,7 @@ final class RightsHandler: ExchangeHandler {
       if case .device(let name) = named.flatMap(hosts.meaning) { .device(name) } else { .main }
     switch request.visitor {
     case .user(let user, _): return rights.allow(user, resource) ? nil : Refusal.mayNot(user, resource, nearest: nil)
-    // What an interceptor begins by itself, a tunnel to a server of the default device's gateway, is for a request that was let in.
+    // An interceptor opens tunnels to servers of the default device's gateway by itself, for a request that was admitted.
     case .anyone: return resource == .main ? nil : Refusal.stranger
     }
   }

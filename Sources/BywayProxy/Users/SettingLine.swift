@@ -1,13 +1,14 @@
 import Byway
 import Primitives
 
-/// A line of a file that says something: neither empty nor a comment.
+/// A line of a settings file that is neither empty nor a comment.
 struct SettingLine {
   let number: Int
-  /// Without blanks at its ends.
+  /// The text without leading and trailing blanks.
   let text: String
 
-  /// - Throws: where something else than LF, or CR and LF, would end a line for some who read the file.
+  /// Splits a file into lines.
+  /// - Throws: if a line has a character, other than LF or CR LF, that some readers of the file take for the end of a line.
   static func all(in text: String, of file: String) throws(BywayError) -> [SettingLine] {
     var lines: [SettingLine] = []
     for (index, bytes) in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()

@@ -2,11 +2,11 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Tells who sends a request, by the rules in force. Lives on the proxy's event loop.
+/// The authenticator of requests, by the rules in force. Lives on the proxy's event loop.
 final class UserDesk {
   enum Identity {
     case known(Visitor)
-    /// To be checked.
+    /// A login that has to be checked.
     case claimed(BasicLogin, BasicLogin.Field)
     case unknown(Refusal)
   }
@@ -19,8 +19,8 @@ final class UserDesk {
     logins = rules.passwords.map { PasswordLogins($0, checker, on: eventLoop) }
   }
 
-  /// Takes off what is for this proxy alone.
-  /// - Parameter isForProxy: in absolute form, or CONNECT.
+  /// Identifies the user of a request, and removes the fields that are for this proxy alone.
+  /// - Parameter isForProxy: whether the request is in absolute form, or CONNECT.
   func identify(_ fields: inout FieldSection, isForProxy: Bool, at entrance: Entrance) -> Identity {
     if let header = rules.header, !entrance.isGuarded {
       switch header.take(from: &fields) {
@@ -57,7 +57,7 @@ final class UserDesk {
     }
     let reading = BasicLogin.take(field, from: &fields)
     fields.remove(.proxyAuthorization)
-    // Clients may have one login for the proxy and for all that is behind it.
+    // Clients may use one login for the proxy and for everything behind it.
     if field == .proxyAuthorization { rules.removeOwnLogins(of: nil, from: &fields) }
     switch reading {
     case .missing: return .unknown(.login(field, isWrong: false))
@@ -67,7 +67,8 @@ final class UserDesk {
     }
   }
 
-  /// - Returns: what is known at once; `nil` where `then` is called later, within seconds.
+  /// Checks a login.
+  /// - Returns: the result if it is known at once; `nil` if `then` is called later, within seconds.
   func check(
     _ login: BasicLogin, _ field: BasicLogin.Field, from peer: String?, then: @escaping (Identity) -> Void
   ) -> Identity? {

@@ -2,25 +2,25 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// An exchange where users are told apart: waits until it is known whose it is, keeps the user's field out of the trailers, is counted
-/// as the use of a device, and ends when the right to that is taken away.
+/// An exchange of a proxy with users. It waits until its user is known, removes the user's field from the trailers, counts as the use
+/// of a device, and ends when the user loses the right to that device.
 ///
 /// Lives on its event loop.
 final class UserExchange: RequestSink {
   private enum State {
-    /// What comes is held.
+    /// Received content is held.
     case waiting(isWhole: Bool)
     case running(any RequestSink)
     case over
   }
 
-  /// More than any sender may be ahead of its reader, as none of it is credited.
+  /// More than flow control lets any sender send without credit, and held bytes are not credited.
   private static let heldLimit = 8 << 20
 
-  /// Whose it is, and for what.
+  /// The user of an exchange, and the resource that it uses.
   struct Use {
     let visitor: Visitor
-    /// `nil`: for the list of devices.
+    /// `nil`: the list of devices.
     let resource: Resource?
   }
 
@@ -28,28 +28,29 @@ final class UserExchange: RequestSink {
   private let room: HeldContent
   private var sink: (any ResponseSink)?
   private var state = State.waiting(isWhole: false)
-  /// Chunks may have a byte each: they are one run of bytes here.
+  /// One buffer, because chunks may have one byte each.
   private var held = ByteBuffer()
   private var trailers: FieldSection?
   private(set) var use: Use?
-  /// Told once, when it is over.
+  /// Called once, when the exchange is over.
   private var ended: ((UserExchange) -> Void)?
 
   /// - Parameters:
-  ///   - header: that names users, and is no business of a device.
-  ///   - room: for what is held while it waits.
+  ///   - header: the field that names users, which devices do not get.
+  ///   - room: the limit for held content.
   init(hiding header: UserHeader?, within room: HeldContent, respondingTo sink: any ResponseSink) {
     self.header = header
     self.room = room
     self.sink = sink
   }
 
-  /// Nobody waits for it any more.
+  /// Whether the exchange has ended.
   var isOver: Bool {
     if case .over = state { true } else { false }
   }
 
-  /// - Parameter ended: told once, when it is over.
+  /// Passes the request on, with the content held so far.
+  /// - Parameter ended: called once, when the exchange is over.
   func begin(
     _ request: ExchangeHead, as use: Use,
     with begin: (ExchangeHead, any ResponseSink) throws(BywayError) -> any RequestSink,
@@ -70,13 +71,13 @@ final class UserExchange: RequestSink {
     }
   }
 
-  /// Answers in the place of a device.
+  /// Answers instead of a device.
   func refuse(_ answer: (any ResponseSink) -> Void) {
     guard let sink = end() else { return }
     answer(sink)
   }
 
-  /// The right to it is gone.
+  /// Ends a running exchange, because the user's right is gone.
   func cut(_ reason: BywayError) {
     let state = state
     let sink = end()
@@ -84,7 +85,7 @@ final class UserExchange: RequestSink {
     sink?.fail(reason)
   }
 
-  /// - Returns: whom to tell, the first time.
+  /// - Returns: the client's sink, on the first call.
   private func end() -> (any ResponseSink)? {
     state = .over
     _ = takeHeld()
@@ -128,7 +129,7 @@ final class UserExchange: RequestSink {
     }
   }
 
-  /// What would be a login, or a user's name, in a head may be taken for one behind the body as well (RFC 9110 §6.5.1).
+  /// Removes logins and the user's field from trailers, because a recipient may merge trailers into the head (RFC 9110 §6.5.1).
   private static func clean(_ trailers: inout FieldSection?, _ header: UserHeader?) {
     guard var fields = trailers else { return }
     let section = fields
@@ -151,7 +152,7 @@ final class UserExchange: RequestSink {
     if case .running(let upstream) = state { upstream.didConsumeResponse(bytes) }
   }
 
-  /// What comes back, which passes as it is.
+  /// The response, which passes unchanged.
   private final class Answer: ResponseSink {
     private let exchange: UserExchange
 

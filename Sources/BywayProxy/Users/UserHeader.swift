@@ -2,12 +2,12 @@ package import Byway
 import HTTPWire
 import Primitives
 
-/// The field in which a reverse proxy names the user, on a Unix socket that nobody else can write to.
+/// The field in which a reverse proxy names the user, on a Unix socket that only the reverse proxy can write to.
 package struct UserHeader: Sendable, Hashable {
-  /// In lower case.
+  /// The name in lower case.
   package let name: String
 
-  /// - Throws: ``BywayError`` with code `invalidRequest` where it cannot be the name of such a field.
+  /// - Throws: ``BywayError`` with code `invalidRequest` if such a field cannot have this name.
   package init(_ name: String) throws(BywayError) {
     let lowered = name.lowercased()
     let isToken = lowered.utf8.allSatisfy(FieldGrammar.isTokenByte)
@@ -29,12 +29,12 @@ package struct UserHeader: Sendable, Hashable {
   enum Reading: Equatable {
     case missing
     case user(UserName)
-    /// Somebody else than the reverse proxy may have written it.
+    /// There are several such fields: a client may have sent one of them.
     case several
     case notAName
   }
 
-  /// Takes the field off, and each field that a program behind CGI or WSGI would take for it. In their environment
+  /// Reads and removes the field, and removes each field that a CGI or WSGI program would confuse with it. In their environment
   /// `X-Remote-User`, `X_Remote_User` and `x.remote.user` are one variable (RFC 3875 §4.1.18): servers write `_` for each
   /// character that is neither a letter nor a digit.
   func take(from fields: inout FieldSection) -> Reading {

@@ -1,14 +1,14 @@
 package import Byway
 import HTTPWire
 
-/// Who comes to a proxy, how that is known, and what they may use: all from files, read anew at each reload. A value.
+/// The users of a proxy, how they are identified, and their rights: all from files, which each reload reads again. A value.
 package struct UserRules: Sendable {
   package var rights: Rights
-  /// `nil`: nobody logs in with a password.
+  /// `nil`: there are no logins with passwords.
   package var passwords: PasswordFile?
-  /// `nil`: no reverse proxy says who it is.
+  /// `nil`: no reverse proxy names users.
   package var header: UserHeader?
-  /// Whose a certificate is, which comes in DER and has been verified; `nil`: it is nobody's.
+  /// Returns the user of a verified certificate in DER; `nil`: it does not name a user.
   package var certified: @Sendable ([UInt8]) -> UserName?
 
   package init(
@@ -21,13 +21,13 @@ package struct UserRules: Sendable {
     self.certified = certified
   }
 
-  /// A login that is for this proxy, or by which a reverse proxy has known the user, is not the device's.
+  /// Removes logins that are not for the device: those for this proxy, and the one by which a reverse proxy identified the user.
   func removeOwnLogins(of user: UserName?, from fields: inout FieldSection) {
     guard user != nil || passwords != nil else { return }
     BasicLogin.remove(from: &fields) { [passwords] in $0 == user || passwords?[$0] != nil }
   }
 
-  /// Whether what somebody has begun may go on by these rules.
+  /// Whether a running exchange of a user may continue under these rules.
   func stillAllow(_ visitor: Visitor, _ resource: Resource?, since before: UserRules?) -> Bool {
     guard case .user(let name, let proof) = visitor else { return false }
     if proof == .password, passwords?[name] == nil || passwords?[name] != before?.passwords?[name] { return false }

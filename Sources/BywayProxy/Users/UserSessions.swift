@@ -1,6 +1,6 @@
 import Byway
 
-/// What users have begun and not ended. Lives on the proxy's event loop.
+/// The running exchanges of users. Lives on the proxy's event loop.
 final class UserSessions {
   private var exchanges: [ObjectIdentifier: UserExchange] = [:]
 
@@ -12,7 +12,7 @@ final class UserSessions {
     exchanges[ObjectIdentifier(exchange)] = nil
   }
 
-  /// Ends what may not go on: a tunnel or a followed log would outlive the right to it.
+  /// Ends the exchanges that may not continue: a tunnel or a followed log would outlive the right to it.
   func cut(where isGone: (UserExchange.Use) -> Bool) {
     for exchange in Array(exchanges.values) {
       if let use = exchange.use, isGone(use) { exchange.cut(Refusal.rightGone) }

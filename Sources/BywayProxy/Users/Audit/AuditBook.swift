@@ -2,23 +2,24 @@ import Byway
 import NIOCore
 import Primitives
 
-/// Makes few lines of many requests: one where a user begins to use a device and one where that ends, and of refusals that repeat
-/// themselves their number. Time is an argument.
+/// Condenses many requests into few events: one when a user begins to use a device, one when the use ends, and repeated refusals
+/// as a number. Time is an argument.
 struct AuditBook {
   struct Limits {
-    /// After which without a request the use of a device has ended.
+    /// The time without a request after which the use of a device has ended.
     var idle = TimeAmount.minutes(5)
-    /// In which refusals of a kind are counted and told together.
+    /// The time in which refusals of one kind are counted together.
     var window = TimeAmount.seconds(60)
-    /// Users with their devices at once.
+    /// The maximum number of uses at once, one for each user and device.
     var uses = 4096
-    /// Devices that one user begins to use in a window and that are told one by one.
+    /// The number of uses that one user begins in a window and that are logged one by one.
     var begun = 64
-    /// Users who begin something in a window.
+    /// The maximum number of users that are counted in a window.
     var users = 4096
-    /// Kinds of refusals at once, for each reason; those beyond are told by where they come from, and beyond as many again as one.
+    /// The number of kinds of refusals for each reason. Further refusals are counted by their peer only, and after as many again
+    /// all together.
     var refusals = 64
-    /// Of them, from one place.
+    /// The number of these kinds from one peer.
     var refusalsOfOne = 8
   }
 
@@ -35,7 +36,7 @@ struct AuditBook {
     var last: NIODeadline
   }
 
-  /// What a user has begun in a window.
+  /// The uses that a user has begun in a window.
   private struct Begun {
     let since: NIODeadline
     var told = 0
@@ -57,7 +58,7 @@ struct AuditBook {
     self.limits = limits
   }
 
-  /// What is to be written, once.
+  /// Returns the events to be written, and removes them.
   mutating func take() -> [AuditEvent] {
     defer { events = [] }
     return events
@@ -78,7 +79,7 @@ struct AuditBook {
     uses[use]?.last = now
   }
 
-  /// Whether another line of that user's still fits into the window.
+  /// Whether another event of that user still fits into the window.
   private mutating func mayTell(of user: UserName, at now: NIODeadline) -> Bool {
     var entry = begun[user] ?? Begun(since: now)
     defer { begun[user] = entry }
@@ -93,7 +94,7 @@ struct AuditBook {
     uses[use]?.last = now
   }
 
-  /// - Parameter name: as it was tried.
+  /// - Parameter name: the name that the client sent.
   mutating func refused(
     _ reason: AuditEvent.Reason, _ name: String?, _ resource: Resource?, from peer: String, at now: NIODeadline
   ) {
@@ -114,7 +115,7 @@ struct AuditBook {
     }
   }
 
-  /// One reason, or one place, does not take the room of the others: nobody can hide what they do behind a flood.
+  /// Whether a refusal gets an entry of its own. Each reason and each peer has its own limit, so no client can hide behind a flood.
   private func hasRoom(for key: AuditEvent.Refused) -> Bool {
     if key.peer == AuditEvent.Refused.various { return true }
     let kinds = refusals.keys.filter { $0.reason == key.reason }
@@ -122,7 +123,7 @@ struct AuditBook {
     return kinds.count < limits.refusals && kinds.count { $0.peer == key.peer } < limits.refusalsOfOne
   }
 
-  /// Time brings nothing new.
+  /// Whether nothing depends on the passing of time.
   var isEmpty: Bool { uses.isEmpty && refusals.isEmpty && begun.isEmpty }
 
   mutating func timePassed(_ now: NIODeadline) {
@@ -137,7 +138,7 @@ struct AuditBook {
     }
   }
 
-  /// Nothing comes any more.
+  /// Ends all uses, and reports what has been counted.
   mutating func close(at now: NIODeadline) {
     for use in uses.keys { end(use, at: now) }
     for (key, entry) in refusals where entry.untold > 0 { events.append(.refused(key, times: entry.untold)) }

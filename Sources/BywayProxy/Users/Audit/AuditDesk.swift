@@ -1,9 +1,9 @@
 import Byway
 import NIOCore
 
-/// Keeps the audit log of a proxy. Lives on its event loop.
+/// The recorder of a proxy's audit events. Lives on its event loop.
 final class AuditDesk {
-  /// How often it is looked whether something has ended.
+  /// The time between two checks for ended uses.
   private static let pause = TimeAmount.seconds(10)
 
   private let eventLoop: any EventLoop
@@ -15,7 +15,7 @@ final class AuditDesk {
     self.eventLoop = eventLoop
   }
 
-  /// - Parameter log: `nil`: nobody wants to know.
+  /// - Parameter log: `nil`: there is no audit log.
   func replace(_ log: (any AuditLog)?) {
     if log == nil { close() }
     self.log = log

@@ -1,32 +1,32 @@
 package import Byway
 package import NIOCore
 
-/// What an audit log tells of: who, which device, when.
+/// An event of the audit log: which user, which device, when.
 package enum AuditEvent: Sendable, Hashable {
-  /// A user uses a device, and has not done so for a while.
+  /// A user has begun to use a device.
   case began(User, Resource)
-  /// A user has begun to use so many more than are told of one by one.
+  /// A user has begun to use further devices, beyond those logged one by one.
   case beganMore(name: String, times: Int)
-  /// The use of a device has ended: nothing was asked of it for a while.
+  /// A user has stopped using a device: no request came for a while.
   case ended(User, Resource, requests: Int, after: TimeAmount)
-  /// Somebody was refused, so many times since that was told before.
+  /// Requests were refused; `times` counts them since the last such event.
   case refused(Refused, times: Int)
 
   package struct User: Sendable, Hashable {
     package let name: String
     package let proof: Visitor.Proof
-    /// Where the user was when it began.
+    /// The client's address when the use began.
     package let peer: String
   }
 
   package struct Refused: Sendable, Hashable {
     package let reason: Reason
-    /// As it was tried, on one line and not longer than a name; `nil` where none was.
+    /// The name that the client sent, on one line and limited to the length of a name; `nil` if it sent none.
     package let name: String?
     package let resource: Resource?
     package let peer: String
 
-    /// In the place of many addresses.
+    /// The value of ``peer`` for many addresses.
     static let various = "various"
   }
 
@@ -39,7 +39,7 @@ package enum AuditEvent: Sendable, Hashable {
   }
 }
 
-/// Writes an audit log. Called on an event loop, so that it must not block.
+/// Writes an audit log. It is called on an event loop and must not block.
 package protocol AuditLog: Sendable {
   func record(_ event: AuditEvent)
 }

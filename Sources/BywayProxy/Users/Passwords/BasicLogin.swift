@@ -4,15 +4,15 @@ import Primitives
 
 /// A name and a password as a client sends them (RFC 7617).
 struct BasicLogin: Sendable {
-  /// As it was sent; who it is meant to be is told by ``UserName``.
+  /// The name as sent; ``UserName`` tells which user it means.
   let name: String
   let password: [UInt8]
 
-  /// Where a client puts it.
+  /// The field that carries a login.
   enum Field: Sendable {
-    /// For the server that a request is for.
+    /// A login for the target of the request.
     case authorization
-    /// For a proxy, by absolute form and by CONNECT.
+    /// A login for a proxy, in requests in absolute form and CONNECT.
     case proxyAuthorization
 
     var status: Int { self == .authorization ? 401 : 407 }
@@ -23,16 +23,16 @@ struct BasicLogin: Sendable {
   enum Reading {
     case missing
     case login(BasicLogin)
-    /// There is more than one, and not everybody would read the same.
+    /// There are several, and recipients might not all read the same one.
     case several
-    /// For something else than this proxy, or nothing that can be read.
+    /// The field is not a readable Basic login.
     case other
   }
 
   /// More than people and programs need.
   private static let limit = 1024
 
-  /// Takes off all that there is of that field: it ends here.
+  /// Reads and removes all lines of that field: it is not forwarded.
   static func take(_ field: Field, from fields: inout FieldSection) -> Reading {
     let name = field.name
     var values: [[UInt8]] = []
@@ -46,7 +46,7 @@ struct BasicLogin: Sendable {
     return BasicLogin(value).map { .login($0) } ?? .other
   }
 
-  /// Takes off logins of such users, and leaves any other.
+  /// Removes the logins of the given users, and leaves all others.
   static func remove(from fields: inout FieldSection, where isOwn: (UserName) -> Bool) {
     let section = fields
     let name = Field.authorization.name

@@ -1,7 +1,7 @@
 import Byway
 import Glibc
 
-/// The system's libcrypt (crypt(3)), opened when the first password is to be checked: a machine without it still runs everything else.
+/// The system's libcrypt (crypt(3)). It is loaded only if passwords are used: a machine without it can still run everything else.
 struct CryptLibrary: Sendable {
   private typealias Checksalt = @convention(c) (UnsafePointer<CChar>) -> CInt
   private typealias Hash =
@@ -15,7 +15,7 @@ struct CryptLibrary: Sendable {
   private let checksalt: Checksalt
   private let hash: Hash
 
-  /// - Throws: ``BywayError`` with code `unreadableFile` where this machine has none.
+  /// - Throws: ``BywayError`` with code `unreadableFile` if this machine has none.
   init() throws(BywayError) {
     guard let library = dlopen(Self.name, RTLD_NOW | RTLD_LOCAL), let checksalt = dlsym(library, "crypt_checksalt"),
       let hash = dlsym(library, "crypt_ra")
@@ -29,17 +29,17 @@ struct CryptLibrary: Sendable {
     self.hash = unsafeBitCast(hash, to: Hash.self)
   }
 
-  /// Whether it can check passwords against that hash: CRYPT_SALT_OK, or that of a kind for which there is a better one by now.
+  /// Whether it can check passwords against that hash: CRYPT_SALT_OK, or CRYPT_SALT_METHOD_LEGACY for a kind that has been superseded.
   func knows(_ hash: PasswordHash) -> Bool { [0, 3].contains(checksalt(hash.text)) }
 
-  /// Takes its time on purpose. The password must have no zero byte, which would end it.
+  /// Whether a password matches a hash. Slow on purpose. A password with a zero byte never matches, because that byte would end it.
   func matches(_ password: [UInt8], _ expected: PasswordHash) -> Bool {
     guard !password.contains(0) else { return false }
     var data: UnsafeMutableRawPointer?
     var size: CInt = 0
     defer {
       if let data {
-        // What is left in it is worth as much as the password.
+        // Its content is as sensitive as the password.
         explicit_bzero(data, Int(max(size, 0)))
         free(data)
       }
@@ -50,7 +50,7 @@ struct CryptLibrary: Sendable {
     return Self.equal(UnsafeRawBufferPointer(start: found, count: strlen(found)), expected.text)
   }
 
-  /// Takes as long for any two of one length.
+  /// Compares two hashes. The time depends only on their length.
   private static func equal(_ found: UnsafeRawBufferPointer, _ expected: String) -> Bool {
     guard found.count == expected.utf8.count else { return false }
     return zip(found, expected.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,63 +1,63 @@
 import Byway
 import NIOCore
 
-/// Decides what becomes of logins by password, which are slow to check on purpose: what is known already, what is checked, who
-/// has to wait. Time is an argument.
+/// Schedules the checks of password logins, which are slow on purpose: decides which are known already, which are checked, and
+/// which have to wait. Time is an argument.
 struct LoginDesk {
-  /// A name with its password, as a keyed hash that nobody can undo: passwords are not kept.
+  /// A name with its password, as a keyed hash that cannot be reversed: passwords are not stored.
   typealias Digest = [UInt8]
   typealias Ticket = UInt64
 
   struct Limits {
-    /// How long a login that was right need not be checked again.
+    /// How long a correct login need not be checked again.
     var memory = TimeAmount.minutes(10)
-    /// Logins that are remembered.
+    /// The maximum number of remembered logins.
     var remembered = 1024
-    /// Checks that run at once.
+    /// The maximum number of checks that run at once.
     var running = PasswordChecker.threadLimit
-    /// Checks that run or wait.
+    /// The maximum number of checks that run or wait.
     var checks = 1024
-    /// Of them, from one place.
+    /// The maximum number of these from one peer.
     var checksOfOne = 64
-    /// Who waits for one check.
+    /// The maximum number of requests that wait for one check.
     var waiters = 1024
-    /// Wrong passwords for a name from one place, after which the next has to wait.
+    /// The number of wrong passwords for a name from one peer after which the next login has to wait.
     var freeFailures = 3
     var longestPause = TimeAmount.seconds(60)
-    /// Names and places whose failures are counted.
+    /// The maximum number of pairs of name and peer whose failures are counted.
     var counted = 4096
   }
 
   enum Answer: Equatable {
-    /// It was right a short while ago.
+    /// The login was correct a short while ago.
     case known(UserName)
-    /// It is checked when its turn comes.
-    /// - isNew: nobody has asked for the same check before.
+    /// The login is checked when its turn comes.
+    /// - isNew: whether no other request waits for the same check.
     case wait(Ticket, isNew: Bool)
-    /// Too many wrong ones came from there for that name.
+    /// Too many wrong logins came from this peer for this name.
     case paused(TimeAmount)
-    /// Too much is being checked.
+    /// Too many checks are running or waiting.
     case busy
   }
 
-  /// What is to be done now.
+  /// The next action.
   enum Step: Equatable {
     case check(Ticket)
-    /// Wrong ones that came with it have been checked before it.
+    /// Refuse this login: earlier logins from the same peer for the same name were wrong.
     case refuse(Ticket, TimeAmount)
   }
 
   private struct Check {
     let digest: Digest
     let place: Place
-    /// They are begun in the order of these: as they came, but what waits behind others of its place lets some of other places by.
+    /// Checks begin in this order: as they came, but one that waits behind others of its peer lets some of other peers pass.
     let turn: UInt64
     var waiters = 1
     var isRunning = false
   }
 
   private struct Place: Hashable {
-    /// `nil` where one client cannot be told from another.
+    /// `nil` if clients cannot be distinguished.
     let peer: String?
     let name: String
   }
@@ -73,7 +73,7 @@ struct LoginDesk {
   private var remembered: [Digest: (user: UserName, until: NIODeadline)] = [:]
   private var checks: [Ticket: Check] = [:]
   private var tickets: [Digest: Ticket] = [:]
-  /// Those that have not begun, in the order in which they came.
+  /// The checks that have not begun, in order of arrival.
   private var queue: [Ticket] = []
   private var failures: [Place: Failures] = [:]
   private var lastTicket: Ticket = 0
@@ -83,8 +83,8 @@ struct LoginDesk {
   }
 
   /// - Parameters:
-  ///   - name: that somebody claims.
-  ///   - peer: where they are; `nil` where one cannot be told from another, so that nobody's guesses keep out somebody else.
+  ///   - name: the name in the login.
+  ///   - peer: the client's network; `nil` if clients cannot be distinguished. Then wrong guesses cause no pause for other clients.
   mutating func ask(_ digest: Digest, name: String, from peer: String?, at now: NIODeadline) -> Answer {
     if let entry = remembered[digest] {
       if entry.until > now { return .known(entry.user) }
@@ -106,7 +106,7 @@ struct LoginDesk {
     return .wait(lastTicket, isNew: true)
   }
 
-  /// - Returns: `nil` where nothing waits, or enough runs.
+  /// - Returns: `nil` if no check waits, or the maximum number runs.
   mutating func next(at now: NIODeadline) -> Step? {
     guard checks.values.count(where: \.isRunning) < limits.running else { return nil }
     let next = queue.enumerated().min { left, right in
@@ -123,7 +123,7 @@ struct LoginDesk {
     return .check(ticket)
   }
 
-  /// - Parameter user: whose login it is; `nil` where it is wrong.
+  /// - Parameter user: the user of the login; `nil` if it is wrong.
   mutating func checked(_ ticket: Ticket, _ user: UserName?, at now: NIODeadline) {
     guard let check = end(ticket) else { return }
     guard let user else { return fail(check.place, at: now) }
@@ -132,7 +132,7 @@ struct LoginDesk {
     remembered[check.digest] = (user, now + limits.memory)
   }
 
-  /// It was not checked, or nobody waits for that any more.
+  /// Ends a check without a result: it failed, or no request waits for it any more.
   mutating func skipped(_ ticket: Ticket) {
     _ = end(ticket)
   }
@@ -144,7 +144,7 @@ struct LoginDesk {
     return check
   }
 
-  /// Those after the first few cost twice as long a pause each.
+  /// Counts a wrong login. After the first few, each doubles the pause.
   private mutating func fail(_ place: Place, at now: NIODeadline) {
     guard place.peer != nil else { return }
     if failures[place] == nil, failures.count >= limits.counted,
@@ -153,7 +153,7 @@ struct LoginDesk {
       failures[first.key] = nil
     }
     var entry = failures[place] ?? Failures()
-    // Who has left it alone for long begins anew.
+    // After a long time without attempts, counting starts again.
     if entry.until + limits.memory < now { entry.count = 0 }
     entry.count += 1
     let excess = entry.count - limits.freeFailures

@@ -4,14 +4,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Checks passwords on threads of its own, which give way to everything else that this machine does. Safe on any thread.
+/// Checks passwords on threads of its own, which have a low priority. Safe on any thread.
 final class PasswordChecker: Sendable {
-  /// After that nobody waits for it any more.
+  /// How long a request waits for its check.
   static let patience = TimeAmount.seconds(5)
-  /// Below everything that answers requests: a flood of logins takes the time that is left.
+  /// A lower priority than threads that answer requests: a flood of logins gets only the remaining processor time.
   private static let niceness: CInt = 10
 
-  /// At most so many run at once.
+  /// The maximum number of checks that run at once.
   static let threadLimit = 2
 
   private struct State {
@@ -22,8 +22,8 @@ final class PasswordChecker: Sendable {
 
   private let state = Mutex(State())
 
-  /// Opens what checking needs.
-  /// - Throws: ``BywayError`` with code `unreadableFile` where this machine has no libcrypt, or one that does not know a hash of the file.
+  /// Loads the library for checking passwords.
+  /// - Throws: ``BywayError`` with code `unreadableFile` if this machine has no libcrypt, or one that does not know a hash of the file.
   func prepare(for file: PasswordFile) throws(BywayError) {
     let library = try state.withLock { state throws(BywayError) -> CryptLibrary in
       if let library = state.library { return library }
@@ -38,7 +38,7 @@ final class PasswordChecker: Sendable {
       processing: .none)
   }
 
-  /// - Returns: whether it is the one. Fails where nothing is checked any more.
+  /// - Returns: whether the password matches. Fails after ``shutDown()``.
   func check(
     _ password: [UInt8], against hash: PasswordHash, on eventLoop: any EventLoop
   ) -> EventLoopFuture<Bool> {
@@ -53,7 +53,7 @@ final class PasswordChecker: Sendable {
         BywayError(.refused, "Logins are not checked any more.", processing: .none))
     }
     return pool.runIfActive(eventLoop: eventLoop) {
-      // Of the thread that calls (setpriority(2), "C library/kernel differences").
+      // Sets the priority of the calling thread only (setpriority(2), "C library/kernel differences").
       setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
       return library.matches(password, hash)
     }
@@ -68,7 +68,7 @@ final class PasswordChecker: Sendable {
   }
 
   private static func makePool() -> NIOThreadPool {
-    // Half of the processors, so that the other half answers who is known.
+    // Half of the processors, so that the other half can serve known users.
     let pool = NIOThreadPool(numberOfThreads: max(1, min(threadLimit, System.coreCount / 2)))
     pool.start()
     return pool

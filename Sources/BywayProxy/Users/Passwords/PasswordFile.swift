@@ -1,14 +1,14 @@
 package import Byway
 import Primitives
 
-/// Who may log in with a password, as `htpasswd` writes it: `NAME:HASH`, line by line. A value.
+/// The users that may log in with a password, as `htpasswd` writes them: `NAME:HASH`, one user a line. A value.
 package struct PasswordFile: Sendable {
   private let hashes: [UserName: PasswordHash]
-  /// In the order of the file.
+  /// The hashes in the order of the file.
   private let all: [PasswordHash]
 
-  /// - Parameter name: of the file, for messages.
-  /// - Throws: ``BywayError`` with code `unreadableFile`, which names the line and never shows what is behind the colon.
+  /// - Parameter file: the name of the file, for messages.
+  /// - Throws: ``BywayError`` with code `unreadableFile`, which names the line and never shows the text after the colon.
   package init(_ text: String, named file: String) throws(BywayError) {
     var hashes: [UserName: PasswordHash] = [:]
     var all: [PasswordHash] = []
@@ -43,11 +43,11 @@ package struct PasswordFile: Sendable {
 
   subscript(user: UserName) -> PasswordHash? { hashes[user] }
 
-  /// That of somebody else, whose check takes the time that one's own would take if there were one.
-  /// - Parameter number: chooses one; the same for the same name.
+  /// Returns another user's hash, for a name that has none: checking it takes as long as checking an existing user.
+  /// - Parameter number: chooses the hash; the same for the same name.
   func other(_ number: UInt) -> PasswordHash { all[Int(number % UInt(all.count))] }
 
-  /// The first by name whose hash is such.
+  /// Returns the first user by name whose hash satisfies the condition.
   func user(where isSuch: (PasswordHash) -> Bool) -> UserName? {
     hashes.filter { isSuch($0.value) }.keys.min { $0.text < $1.text }
   }

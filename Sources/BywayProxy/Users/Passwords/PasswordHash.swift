@@ -1,8 +1,8 @@
 import Primitives
 
-/// A password's hash as a file of `htpasswd` has it, of a kind that is slow on purpose.
+/// A password's hash from an `htpasswd` file, of a kind that is slow on purpose.
 package struct PasswordHash: Sendable, Hashable {
-  /// As crypt(5) writes it.
+  /// The hash in the format of crypt(5).
   let text: String
 
   package enum Flaw: Error {
@@ -10,7 +10,7 @@ package struct PasswordHash: Sendable, Hashable {
     case unusable(String)
   }
 
-  /// - Throws: where it is of a kind that is not taken, or none.
+  /// - Throws: if it is of a kind that is not accepted, or no hash.
   package init(_ text: Substring) throws(Flaw) {
     guard Self.kinds.contains(where: text.hasPrefix) else { throw .unusable(Self.reason(text)) }
     let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
@@ -21,7 +21,7 @@ package struct PasswordHash: Sendable, Hashable {
     self.text = String(text)
   }
 
-  /// bcrypt, yescrypt and its variant of GOST, SHA-512 and SHA-256 (crypt(5)). `$2a$` and `$2x$` have known mistakes.
+  /// bcrypt, yescrypt and its GOST variant, scrypt, SHA-512 and SHA-256 (crypt(5)). `$2a$` and `$2x$` have known errors.
   private static let kinds = ["$2y$", "$2b$", "$y$", "$gy$", "$7$", "$6$", "$5$"]
   private static let bcryptLength = 60
   private static let remedy = "make one with: htpasswd -B -C 10"

@@ -2,7 +2,7 @@ import Byway
 import Crypto
 import NIOCore
 
-/// Logins by the passwords of one file. Lives on its event loop.
+/// Checks logins against the passwords of one file. Lives on its event loop.
 final class PasswordLogins {
   enum Outcome: Equatable {
     case welcome(UserName)
@@ -22,7 +22,7 @@ final class PasswordLogins {
   private let eventLoop: any EventLoop
   private var desk = LoginDesk()
   private var waiting: [LoginDesk.Ticket: Waiting] = [:]
-  /// So that nobody learns from a digest what it is of.
+  /// The key for digests, so that passwords cannot be guessed from them.
   private let key = SymmetricKey(size: .bits256)
 
   init(_ file: PasswordFile, _ checker: PasswordChecker, on eventLoop: any EventLoop) {
@@ -31,8 +31,8 @@ final class PasswordLogins {
     self.eventLoop = eventLoop
   }
 
-  /// - Parameter peer: where the client is; `nil` where one cannot be told from another.
-  /// - Returns: what is known at once; `nil` where `then` is called later, within seconds.
+  /// - Parameter peer: the client's network; `nil` if clients cannot be distinguished.
+  /// - Returns: the result if it is known at once; `nil` if `then` is called later, within seconds.
   func ask(_ login: BasicLogin, from peer: String?, then: @escaping (Outcome) -> Void) -> Outcome? {
     let digest = digest(of: login)
     switch desk.ask(digest, name: login.name, from: peer, at: eventLoop.now) {
@@ -41,7 +41,7 @@ final class PasswordLogins {
     case .busy: return .busy
     case .wait(let ticket, let isNew):
       if waiting[ticket] == nil {
-        // It may run for others, who have given up.
+        // The check may already be running for other requests that have given up.
         let timer = eventLoop.assumeIsolated().scheduleTask(in: PasswordChecker.patience) { self.end(ticket, .busy) }
         waiting[ticket] = Waiting(login: login, timer: timer, then: [then])
       } else {
@@ -69,7 +69,7 @@ final class PasswordLogins {
   private func check(_ login: BasicLogin, _ ticket: LoginDesk.Ticket) {
     let user = UserName(login.name)
     let known = user.flatMap { file[$0] }
-    // Who is not there is not told sooner than who is.
+    // An unknown user gets the answer no sooner than a known one.
     let hash = known ?? file.other(number(for: login.name))
     checker.check(login.password, against: hash, on: eventLoop).assumeIsolated().whenComplete { result in
       switch result {
@@ -85,7 +85,7 @@ final class PasswordLogins {
     }
   }
 
-  /// Tells those who wait; where its check runs, that goes on for who asks next.
+  /// Answers the waiting requests. A running check continues, for the next request with the same login.
   private func end(_ ticket: LoginDesk.Ticket, _ outcome: Outcome) {
     guard let entry = waiting.removeValue(forKey: ticket) else { return }
     entry.timer.cancel()
@@ -97,7 +97,7 @@ final class PasswordLogins {
     Array(HMAC<SHA256>.authenticationCode(for: Array(login.name.utf8) + [0] + login.password, using: key))
   }
 
-  /// The same for one name as long as the file counts.
+  /// Returns a number for a name, which stays the same while this file is in force.
   private func number(for name: String) -> UInt {
     HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key).prefix(7).reduce(0) { $0 << 8 | UInt($1) }
   }
