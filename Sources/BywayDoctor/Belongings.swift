@@ -1,7 +1,7 @@
 package import NIOCore
 import Synchronization
 
-/// What an examination has opened: closed when it is over, the last first, however it ends. Safe on any thread.
+/// The resources that an examination has opened: closed in reverse order when it is over, however it ends. Safe on any thread.
 package final class Belongings: Sendable {
   package typealias Release = @Sendable () async -> Void
 
@@ -14,7 +14,8 @@ package final class Belongings: Sendable {
 
   package init() {}
 
-  /// - Parameter release: called once, soon where the examination is over already: a check that was given up goes on for a while.
+  /// Adds a resource.
+  /// - Parameter release: called once. If the examination is over already, it is called at once: a check that was given up may still run.
   package func add(_ release: @escaping Release) {
     let isLate = state.withLock { state in
       guard case .open(let releases) = state else { return true }
@@ -28,7 +29,7 @@ package final class Belongings: Sendable {
     add { try? await channel.close().get() }
   }
 
-  /// Opens a channel, which is closed with the rest, also where it opens after its check was given up: ``release()`` waits for that.
+  /// Opens a channel, which is closed with the rest, even if it opens after its check was given up: ``release()`` waits for it.
   package func channel(_ open: @escaping @Sendable () async throws -> any Channel) async throws -> any Channel {
     let opening = state.withLock { state -> Task<any Channel, any Error>? in
       guard case .open(let releases) = state else { return nil }
@@ -40,7 +41,7 @@ package final class Belongings: Sendable {
     return try await opening.value
   }
 
-  /// Returns when all is closed.
+  /// Closes everything, and returns when that is done.
   package func release() async {
     let releases = state.withLock { state -> [Release] in
       guard case .open(let releases) = state else { return [] }

@@ -1,18 +1,18 @@
-/// One look at one thing: what it needs are its stored properties, what it concludes is its finding's.
+/// A check of one aspect of a link. Its inputs are its stored properties, and its finding has its result.
 ///
-/// Each is a file of its own, next to the transport whose medium it looks at, or here where any medium has it.
+/// Each check has its own file, next to the transport whose medium it examines, or here if it applies to any medium.
 package protocol Check: Sendable {
-  /// What those checks need that come after this one.
+  /// The result that later checks need.
   associatedtype Conclusion: Sendable
 
-  /// One or two words that begin its line of the report: "permission".
+  /// The one or two words at the beginning of its line in the report: "permission".
   static var title: String { get }
 
-  /// How long it may take.
+  /// The time limit of the check.
   var limit: Duration { get }
 
-  /// Looks. It must change nothing that it does not put back, and do no harm to who is at the far end.
-  /// - Parameter belongings: take what it opens, and close that however the examination ends.
+  /// Makes the check. It must undo every change that it makes, and must not harm the peer.
+  /// - Parameter belongings: collects the resources that it opens, and closes them however the examination ends.
   func examine(_ belongings: Belongings) async throws -> Finding<Conclusion>
 }
 
@@ -20,15 +20,15 @@ extension Check {
   package var limit: Duration { .seconds(5) }
 }
 
-/// What a check has seen, and what that means.
+/// The outcome of a check, with its diagnosis.
 package enum Finding<Conclusion: Sendable>: Sendable {
-  /// As it should be.
+  /// The check found no fault.
   case sound(_ saw: String, Conclusion)
-  /// It works, and there is something to be said.
+  /// The link works, with a remark.
   case noted(_ saw: String, Diagnosis, Conclusion)
-  /// It cannot be told: the driver does not say, or later checks have to find the reason. Not counted as a fault.
+  /// The check has no result: the driver does not report it, or later checks have to find the cause. Not counted as a fault.
   case undecided(_ saw: String, Conclusion)
-  /// What comes after it would have no sense.
+  /// The check found a fault. Later checks would be meaningless.
   case wrong(Diagnosis, saw: String? = nil)
 }
 

@@ -1,11 +1,11 @@
-/// What is wrong, and what mends it.
+/// A fault and its remedy.
 package struct Diagnosis: Sendable {
   package let fault: Fault
-  /// One or two sentences for people: what is wrong, and what to do.
+  /// One or two sentences for the user: the fault, and what to do.
   package let sentence: String
-  /// What to type, as it is; `nil` where no command mends it.
+  /// The command that fixes the fault; `nil` if there is none.
   package let command: String?
-  /// What `--fix` may do about it.
+  /// The remedy that `--fix` may apply.
   package let remedy: Remedy?
 
   package init(_ fault: Fault, _ sentence: String, command: String? = nil, remedy: Remedy? = nil) {
@@ -15,16 +15,16 @@ package struct Diagnosis: Sendable {
     self.remedy = remedy
   }
 
-  /// On one line, with the command at its end.
+  /// The sentence and the command on one line.
   package var line: String { command.map { "\(sentence) Run: \($0)" } ?? sentence }
 }
 
-/// Something harmless that mends a fault.
+/// A harmless action that fixes a fault.
 package struct Remedy: Sendable {
-  /// Where it takes something from somebody, the question to ask first: "Stop the login on /dev/ttyUSB0?"
+  /// The question to ask first, if the action affects other users or programs: "Stop the login on /dev/ttyUSB0?"
   package let question: String?
-  /// Does it.
-  /// - Returns: what was done, in a sentence; `nil` where it could not be.
+  /// Applies the remedy.
+  /// - Returns: a sentence about the result; `nil` if it failed.
   package let apply: @Sendable () async -> String?
 
   package init(question: String? = nil, apply: @escaping @Sendable () async -> String?) {

@@ -9,8 +9,8 @@ package struct Doctor: Sendable {
     self.transports = transports
   }
 
-  /// Goes through a link from the ground up, until something is wrong.
-  /// - Parameter observer: told of each step as it is made.
+  /// Examines a link from the medium upwards, until a check finds a fault.
+  /// - Parameter observer: called with each step as it ends.
   package func examine(
     _ link: Link, observer: @escaping @Sendable (Step) async -> Void = { _ in }
   ) async -> Report {
@@ -25,7 +25,7 @@ package struct Doctor: Sendable {
     return Report(of: link.address.text, await examination.steps, over, after: await examination.duration)
   }
 
-  /// The medium, then what HTTP finds at the far end of it.
+  /// Examines the medium, then the peer by HTTP.
   private func examine(_ link: Link, in examination: Examination) async throws(Examination.Over) {
     let link = link.examined
     let ground: Ground
@@ -42,7 +42,7 @@ package struct Doctor: Sendable {
       if link.line != nil, link.opening != .listen { try await LineExamination(link: link).examine(in: examination) }
       try await FarEndExamination(link).examine(in: examination)
     case .unasked:
-      await examination.skip(GatewayCheck.self, because: "The far end opens the link, when it likes to.")
+      await examination.skip(GatewayCheck.self, because: "Only the far end can open this link.")
     case .taken(let holder):
       let client = try await examination.make(
         ProxyCheck(holder: RunningProcess(holder), place: link.address.place, transports: transports))
@@ -52,7 +52,7 @@ package struct Doctor: Sendable {
 }
 
 extension Link {
-  /// The same link over the transport that leaves nothing behind.
+  /// The same link over a transport that leaves no traces.
   fileprivate var examined: Link {
     guard let transport = medium as? any Examinable else { return self }
     return replacing(medium: transport.examined)

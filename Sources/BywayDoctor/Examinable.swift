@@ -1,16 +1,15 @@
 package import Byway
 
-/// A transport that can look at what lies below its streams, from the ground up.
+/// A transport that can examine the layers below its streams.
 package protocol Examinable: Transport {
-  /// Makes its checks, in their order, as far as it has sense.
-  /// - Returns: what the checks above may build on.
+  /// Makes its checks in order, until one finds a fault.
+  /// - Returns: the state of the medium, for later checks.
   func examine(_ address: LinkAddress, in examination: Examination) async throws(Examination.Over) -> Ground
 
-  /// The transport that an examination uses in place of this one, where that would leave something behind, a host that it has come
-  /// to know for example.
+  /// The transport that an examination uses instead of this one, if this one would leave traces, such as an entry for a new host.
   var examined: any Examinable { get }
 
-  /// What it means that a link which could be opened came to nothing, where the medium knows.
+  /// Explains why a link that could be opened failed; `nil` if the medium does not know.
   func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis?
 }
 
@@ -20,12 +19,12 @@ extension Examinable {
   package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? { nil }
 }
 
-/// What the checks of a transport conclude.
+/// The state of a medium, as the checks of its transport have found it.
 package enum Ground: Sendable {
-  /// A stream can be opened, or has been once.
+  /// A stream can be opened, or has been opened once.
   case free
-  /// A process has the medium for itself, and must not be disturbed.
+  /// A process uses the medium exclusively, and must not be disturbed.
   case taken(by: Int32)
-  /// It is for the far end to open a stream, and nobody can be asked whether it would.
+  /// Only the far end opens a stream, and this end cannot ask it to.
   case unasked
 }

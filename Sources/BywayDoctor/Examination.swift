@@ -1,19 +1,19 @@
 import Primitives
 
-/// Goes through checks, keeps what they have seen, and closes what they have opened.
+/// Makes checks, records their outcomes, and closes the resources that they have opened.
 package actor Examination {
-  /// Why the checks that would come next are not made.
+  /// The reason for making no further checks.
   package enum Over: Error {
-    /// A check has found what is wrong.
+    /// A check has found a fault.
     case wrong
-    /// A check, or all of them together, took too long.
+    /// A check, or all checks together, took too long.
     case late
     case cancelled
   }
 
   private struct TooLong: Error {}
 
-  /// Of all checks together. Closing what was opened takes a moment, too.
+  /// The time limit of all checks together. Closing the resources takes a moment more.
   package static let limit = Duration.seconds(19)
 
   package nonisolated let belongings = Belongings()
@@ -23,8 +23,8 @@ package actor Examination {
   private(set) var steps: [Step] = []
 
   /// - Parameters:
-  ///   - limit: of all checks together.
-  ///   - observer: told of each step as it is made.
+  ///   - limit: the time limit of all checks together.
+  ///   - observer: called with each step as it ends.
   package init(within limit: Duration = limit, observer: @escaping @Sendable (Step) async -> Void = { _ in }) {
     self.limit = limit
     self.observer = observer
@@ -32,7 +32,7 @@ package actor Examination {
 
   package var duration: Duration { ContinuousClock.now - began }
 
-  /// Makes a check, and hands its conclusion to those that need it.
+  /// Makes a check, and returns its conclusion for later checks.
   package func make<C: Check>(_ check: C) async throws(Over) -> C.Conclusion {
     let start = ContinuousClock.now
     let limit = min(check.limit, self.limit - duration)
@@ -43,7 +43,7 @@ package actor Examination {
       }
     } catch is TooLong {
       let seconds = Int(limit / .seconds(1))
-      await note(C.title, .undecided("This took longer than \(seconds) s, and was given up."), since: start)
+      await note(C.title, .undecided("This took longer than \(seconds) s and was cancelled."), since: start)
       throw .late
     } catch {
       if Task.isCancelled || error is CancellationError { throw .cancelled }
@@ -66,7 +66,7 @@ package actor Examination {
     }
   }
 
-  /// Says why a check is not made.
+  /// Records why a check is not made.
   package func skip<C: Check>(_ check: C.Type, because reason: String) async {
     await note(C.title, .skipped(reason), since: .now)
   }

@@ -1,6 +1,6 @@
-/// Everything that can be found wrong, by the name that it has in JSON and in the table of docs/doctor.md.
+/// A fault that an examination can find, by its name in JSON and in the table of docs/doctor.md.
 package enum Fault: String, Sendable, CaseIterable {
-  // Files that a link leads to.
+  // Files of a link.
   case noFile = "no-file"
   case notASocket = "not-a-socket"
   case notADevice = "not-a-device"
@@ -32,7 +32,7 @@ package enum Fault: String, Sendable, CaseIterable {
   case webServer = "web-server"
   case otherProgram = "other-program"
 
-  // The way over a network.
+  // The network.
   case unknownName = "unknown-name"
   case noNameService = "no-name-service"
   case noRoute = "no-route"

@@ -1,9 +1,9 @@
 import Glibc
 import Primitives
 
-/// A program of the system's that a remedy runs, with nothing on its standard input and what it says thrown away.
+/// A system program that a remedy runs, with empty standard input and discarded output.
 package enum SystemCommand {
-  /// - Returns: whether it ended in time, and well.
+  /// - Returns: whether it ended in time with status 0.
   package static func run(_ words: [String], within limit: Duration) async -> Bool {
     guard let id = start(words) else { return false }
     let deadline = ContinuousClock.now + limit

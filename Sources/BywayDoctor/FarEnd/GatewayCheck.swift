@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Primitives
 
-/// Somebody answers a PING of HTTP/2 (RFC 9113 §6.7).
+/// Checks that the peer answers an HTTP/2 PING (RFC 9113 §6.7).
 struct GatewayCheck: Check {
   static let title = "gateway"
 
@@ -21,7 +21,7 @@ struct GatewayCheck: Check {
     guard link.framing == .http2 else { return .undecided("HTTP/1.1 has no PING.", client) }
     let silence = BywayError(
       .timedOut,
-      "\(link.address.place) accepts, and nobody has answered HTTP/2 there within \(Self.patience.components.seconds) s: start "
+      "\(link.address.place) accepts connections but has not answered HTTP/2 within \(Self.patience.components.seconds) s: start "
         + "\"byway gateway\", or correct the address.")
     do {
       let roundTrip = try await withTimeLimit(Self.patience, throwing: silence) { try await client.ping() }

@@ -4,7 +4,8 @@ import LineLayer
 package import NIOCore
 import Primitives
 
-/// A running `byway proxy` of this machine, asked about its link: OPTIONS that it must not forward (RFC 9110 §7.6.2).
+/// A client that asks a running `byway proxy` of this machine about its link, by an OPTIONS request that it must not forward
+/// (RFC 9110 §7.6.2).
 package struct LinkProxy: Sendable {
   package struct Answer: Sendable, Hashable {
     package let roundTrip: TimeAmount
@@ -17,7 +18,7 @@ package struct LinkProxy: Sendable {
   package let address: String
   let client: BywayClient
 
-  /// The proxy that a process is, and its first answer; `nil` where it is something else, or this user cannot reach it.
+  /// Finds the proxy that a process runs, with its first answer; `nil` if it runs none, or this user cannot reach it.
   package static func find(of processID: Int32, in transports: TransportRegistry) async -> (LinkProxy, Answer)? {
     for address in transports.listeners(of: processID) {
       guard let proxy = try? LinkProxy(address, in: transports) else { continue }
@@ -35,13 +36,14 @@ package struct LinkProxy: Sendable {
     client = BywayClient(try transports.link("\(address)?http=1.1"), configuration: configuration)
   }
 
-  /// - Throws: ``BywayError``: why there was no round trip, or that this is not such a proxy.
+  /// Asks the proxy for the round-trip time of its link.
+  /// - Throws: ``BywayError`` if there was no round trip, or this is no such proxy.
   package func ask() async throws -> Answer {
     var request = try Request(.options, url: "http://localhost/")
     request.head.headerFields[.maxForwards] = "0"
     let response = try await client.execute(request)
     let body = try await response.body.collect(upTo: Self.bodyLimit)
-    // An HTTP/1.1 server is no hop of ours to the client, which takes its Proxy-Status away; the problem document is left (RFC 9457).
+    // The client removes Proxy-Status, because an HTTP/1.1 server is no hop of Byway; the problem document remains (RFC 9457).
     if response.head.status.code >= 500, let problem = JSON(parsing: String(buffer: body)),
       problem["code"]?.text != nil,
       let detail = problem["detail"]?.text

@@ -1,12 +1,12 @@
 import Byway
 import HTTPTypes
 
-/// The service behind the gateway answers a request that changes nothing.
+/// Checks that the service behind the gateway answers a request that changes nothing.
 struct OriginCheck: Check {
   static let title = "origin"
 
   let client: BywayClient
-  /// Where there is no gateway to answer for the link: what this check hears first is the far end itself.
+  /// The link, if no gateway answers on it: then this is the first check that hears the peer.
   var bareLink: Link?
 
   var limit: Duration { .seconds(8) }

@@ -3,7 +3,7 @@ import LineLayer
 import NIOCore
 import Primitives
 
-/// A running proxy that has a line for itself answers for it.
+/// Checks that the running proxy which uses a line exclusively answers questions about it.
 struct ProxyCheck: Check {
   static let title = "proxy"
 
@@ -23,7 +23,7 @@ struct ProxyCheck: Check {
         let answer = try await proxy.ask()
         let facts = answer.lineFacts.map { $0.dropFirst(LineStatistics.reportMark.count) }.joined(separator: "; ")
         return .sound(
-          "The proxy at \(address) (\(holder)) has the line and is asked in its stead: a PING takes "
+          "The proxy at \(address) (\(holder)) uses the line and was asked instead: a PING takes "
             + "\(answer.roundTrip.inMilliseconds) ms. \(facts.isEmpty ? "" : "\(facts).")", proxy.client)
       } catch let error as BywayError {
         // Another kind of server, or a proxy whose link is down.
@@ -32,7 +32,7 @@ struct ProxyCheck: Check {
     }
     if let obstacle {
       return .wrong(
-        Diagnosis(.noGateway, "The proxy that has the line (\(holder)) gets no answer: \(obstacle.message)"))
+        Diagnosis(.noGateway, "The proxy that uses the line (\(holder)) gets no answer: \(obstacle.message)"))
     }
     return .wrong(
       Diagnosis(

@@ -1,21 +1,21 @@
 import Byway
 import LineLayer
 
-/// A gateway answers the question of who is there, at the rate that the link has.
+/// Checks that a gateway answers a question at the link's rate.
 struct AnswerCheck: Check {
   enum Answer: Sendable {
-    /// - Parameter after: from the question to its answer, with the time that both need on the wire.
+    /// - Parameter after: the time from the question to its answer, including their time on the wire.
     case gateway(after: Duration)
-    /// All that was heard instead.
+    /// All bytes that were received instead.
     case somebodyElse(heard: [UInt8])
   }
 
   static let title = "answer"
 
-  /// The question is asked that often where the line is not too slow: with noise not every one arrives.
+  /// The maximum number of questions, unless the line is too slow: with noise, some are lost.
   private static let mostTries = 6
   private static let time = Duration.milliseconds(4000)
-  /// While somebody is in the middle of saying something, as a boot log is, the answer may have to wait.
+  /// The time limit while other bytes arrive, such as a boot log: the answer may have to wait for their end.
   private static let mostPatience = Duration.seconds(3)
 
   let ear: LineEar
@@ -24,7 +24,7 @@ struct AnswerCheck: Check {
 
   var limit: Duration { .seconds(7) }
 
-  /// A question and its answer on the wire, and a moment for who gives it.
+  /// The time for a question and its answer on the wire, and for the peer to answer.
   private var pause: Duration {
     max(.milliseconds(250), .milliseconds(50 * 1000 / max(bytesPerSecond ?? .max, 1)))
   }
@@ -51,10 +51,10 @@ struct AnswerCheck: Check {
     }
   }
 
-  /// - Parameter delay: of the last question, which may not be the one that was answered.
+  /// - Parameter delay: the time since the last question, which may not be the one that was answered.
   private func conclude(_ first: [UInt8], after delay: Duration) async -> Finding<Answer> {
     var frames = HeardFrames(first)
-    // An echo comes first, an answer may follow.
+    // An echo comes first; an answer may follow.
     if frames.sessions.contains(question.session) { frames.hear(await ear.listen(for: .milliseconds(300))) }
     if let version = frames.helloVersion, version != FrameCodec.version { return foreign("version \(version)") }
     if frames.hasReset(question.session, .version) { return foreign("another version") }
@@ -68,20 +68,20 @@ struct AnswerCheck: Check {
       return .wrong(
         Diagnosis(
           .localEcho,
-          "A gateway answers, but what is sent comes back as well: switch off the echo of the adapter (of RS-485 often), or of "
+          "A gateway answers, but all sent bytes come back too: switch off the echo of the adapter (common with RS-485), or of "
             + "the terminal server."))
     }
     if isEchoed {
       return .wrong(
         Diagnosis(
           .loopBack,
-          "What is sent comes back unchanged, and nobody answers: a loop-back plug, wires of TX and RX that touch, or a program "
-            + "that copies. Connect the device, and start \"byway gateway\" there."))
+          "All sent bytes come back unchanged, without an answer: a loop-back plug, TX and RX wires that touch, or a program "
+          + "that copies. Connect the device, and start \"byway gateway\" there."))
     }
     return .wrong(
       Diagnosis(
         .bothDial,
-        "The far end dials as well, so that nobody answers: run \"byway gateway\" there, not a proxy or a request.")
+        "The far end dials too, so neither end answers: run \"byway gateway\" there, not a proxy or a request.")
     )
   }
 
@@ -94,19 +94,19 @@ struct AnswerCheck: Check {
   }
 
   private func missing(_ heard: [UInt8], since before: LineInstruments) async -> Finding<Answer> {
-    var what = heard.isEmpty ? "nothing arrives" : "\(heard.count) bytes arrive, and none of them is an answer"
+    var what = heard.isEmpty ? "nothing arrives" : "\(heard.count) bytes arrive, without an answer"
     if let after = await LineInstruments.read(from: ear.channel).receiveErrors, let before = before.receiveErrors,
       after.framing > before.framing || after.parity > before.parity
     {
       what +=
         " (\(after.framing - before.framing) framing errors and \(after.parity - before.parity) of parity, as with another rate)"
     }
-    return .undecided("Asked \(tries) times who is there: \(what).", .somebodyElse(heard: heard))
+    return .undecided("Asked \(tries) times for a gateway: \(what).", .somebodyElse(heard: heard))
   }
 }
 
 extension HeardFrames {
-  /// There is something in it that no stranger says by chance.
+  /// Whether it has a frame that no other program sends by chance.
   fileprivate var isTelling: Bool {
     frames.contains { frame in
       switch frame {

@@ -1,6 +1,6 @@
 import Byway
 
-/// The line opens, and what its wires for control say.
+/// Checks that the line opens, and reads its modem control lines.
 struct CableCheck: Check {
   static let title = "cable"
 
@@ -16,21 +16,21 @@ struct CableCheck: Check {
       return .wrong(Diagnosis(fault, error.message))
     }
     guard let lines = await LineInstruments.read(from: ear.channel).modemLines else {
-      return .undecided("It opens. Its driver does not tell the state of CTS, DSR and DCD.", ear)
+      return .undecided("It opens. Its driver does not report the state of CTS, DSR and DCD.", ear)
     }
     let saw = "It opens. The far end's lines: \(Self.text(lines))."
     if address[option: "flow"] == "rtscts", !lines.clearToSend {
       return .wrong(
         Diagnosis(
           .notClearToSend,
-          "CTS is off, so that flow=rtscts keeps this end from sending: connect RTS and CTS crosswise, or leave out "
+          "CTS is off, so flow=rtscts keeps this end from sending: connect RTS and CTS crosswise, or leave out "
             + "flow=rtscts at both ends."),
         saw: saw)
     }
     return .sound(saw, ear)
   }
 
-  /// A cable of three wires leaves all of them off, which is as good.
+  /// Describes the lines. With a cable of three wires they are all off, which is no fault.
   private static func text(_ lines: LineInstruments.ModemLines) -> String {
     let named = [("CTS", lines.clearToSend), ("DSR", lines.dataSetReady), ("DCD", lines.carrier)]
     let all = named.map { "\($0) \($1 ? "on" : "off")" }.joined(separator: ", ")

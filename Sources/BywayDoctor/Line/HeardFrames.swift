@@ -1,14 +1,14 @@
 import LineLayer
 
-/// What was heard on a line, as frames where it is any.
+/// The frames, and other runs of bytes, received on a line.
 struct HeardFrames: Sendable {
-  /// Longer runs are none of the few that are waited for.
+  /// The maximum length of a run that is kept. None of the expected frames is longer.
   private static let longestRun = 4096
 
   private(set) var frames: [Frame] = []
-  /// What stands between two delimiters, and is neither a frame nor text.
+  /// Runs between two delimiters that are neither frames nor text.
   private(set) var damagedRuns: [[UInt8]] = []
-  /// Those into which somebody else has written.
+  /// The number of runs into which another program has written.
   private(set) var interruptedRuns = 0
   private var partial: [UInt8] = []
 
@@ -38,7 +38,7 @@ struct HeardFrames: Sendable {
     }
   }
 
-  /// The version that a listener says it speaks.
+  /// The version that a listener reports.
   var helloVersion: UInt8? {
     for case .hello(let version, _, _, _) in frames { return version }
     return nil
@@ -46,7 +46,7 @@ struct HeardFrames: Sendable {
 
   var helloCount: Int { frames.count { if case .hello = $0 { true } else { false } } }
 
-  /// Begun by somebody at the other end, or heard back.
+  /// Sessions begun by the peer, or this end's own as an echo.
   var sessions: [UInt32] {
     frames.compactMap { if case .open(_, let id, _, _, _) = $0 { id.session } else { nil } }
   }
@@ -57,7 +57,7 @@ struct HeardFrames: Sendable {
 }
 
 extension Collection<UInt8> {
-  /// A word or two of it can be printed, which bytes of a frame seldom can.
+  /// Whether it has a run of at least 12 printable bytes, which frames seldom have.
   var hasText: Bool {
     var run = 0
     return contains { byte in
@@ -66,7 +66,7 @@ extension Collection<UInt8> {
     }
   }
 
-  /// Most of it can be printed.
+  /// Whether most of it is printable.
   var isText: Bool {
     let printable = count(where: ForeignText.isText)
     return count >= 8 && printable * 10 >= count * 9

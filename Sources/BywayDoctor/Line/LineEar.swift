@@ -1,15 +1,15 @@
 import Byway
 import NIOCore
 
-/// A line that is open as it is, below the line layer: says bytes, and keeps what it hears.
+/// A line opened without the line layer: sends raw bytes, and keeps received ones.
 final class LineEar: Sendable {
-  /// Of what is heard and not yet taken; more is dropped.
+  /// The maximum number of received bytes that wait for ``listen(for:until:)``. Further bytes are dropped.
   private static let memory = 64 * 1024
 
   let channel: any Channel
   private let handler: NIOLoopBound<Hearing>
 
-  /// - Throws: ``BywayError`` where the line cannot be opened.
+  /// - Throws: ``BywayError`` if the line cannot be opened.
   static func open(_ address: LinkAddress, over medium: any Transport, _ belongings: Belongings) async throws -> LineEar
   {
     try Task.checkCancellation()
@@ -19,7 +19,7 @@ final class LineEar: Sendable {
     return try await channel.eventLoop.submit { try LineEar(channel) }.get()
   }
 
-  /// On the channel's event loop.
+  /// Called on the channel's event loop.
   private init(_ channel: any Channel) throws {
     self.channel = channel
     let hearing = Hearing(limit: Self.memory)
@@ -28,13 +28,13 @@ final class LineEar: Sendable {
     channel.startReading()
   }
 
-  /// A line that takes nothing, because its flow control says so, must not hold up the examination.
+  /// Sends bytes without waiting: a line that is stopped by flow control must not block the examination.
   func say(_ bytes: [UInt8]) {
     channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
   }
 
-  /// Listens for that long, or until what was heard suffices.
-  /// - Returns: all that was heard and not taken before.
+  /// Listens for that time, or until the received bytes suffice.
+  /// - Returns: all bytes received since the last call.
   func listen(
     for limit: Duration, until isEnough: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
   ) async -> [UInt8] {
@@ -44,13 +44,13 @@ final class LineEar: Sendable {
     return (try? await bytes.get()) ?? []
   }
 
-  /// Returns when the port is free again.
+  /// Closes the line, and returns when the port is free again.
   func close() async {
     try? await channel.close().get()
   }
 }
 
-/// The end of a line's pipeline.
+/// The last handler of a line's pipeline.
 private final class Hearing: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

@@ -1,7 +1,7 @@
 import Byway
 
-/// What can be learnt of a line below the line layer, whatever carries it. From the least that can be said on it to the most: a question
-/// that only a gateway understands, the same at other rates, and last of all a carriage return and an AT.
+/// Examines a line below the line layer, over any medium. It begins with the most harmless bytes: a question that only a gateway
+/// understands, then the same question at other rates, and last a carriage return and an AT.
 struct LineExamination: Sendable {
   let link: Link
 

@@ -1,11 +1,11 @@
 import LineLayer
 
-/// The question that a listener answers with a HELLO and forgets: which one is it (docs/wire-protocol.md, section 3)? It begins no session,
-/// and disturbs none.
+/// The question that a listener answers with a HELLO and then forgets (docs/wire-protocol.md, section 3). It neither begins nor disturbs a
+/// session.
 struct LineQuestion: Sendable {
-  /// Printable, so that a terminal which echoes shows it.
+  /// Four printable bytes, which an echoing terminal shows.
   let session: UInt32
-  /// With a delimiter before it, as the line was silent.
+  /// The frame, with a delimiter before it because the line was silent.
   let bytes: [UInt8]
 
   init() {
@@ -22,7 +22,7 @@ struct LineQuestion: Sendable {
     self.bytes = bytes
   }
 
-  /// As a terminal echoes it that shows control characters: ^B for the kind, ^A for the version, then the session.
+  /// The echo of a terminal that shows control characters: ^B for the kind, ^A for the version, then the session.
   var asTerminalsEcho: [UInt8] {
     Array("^B^A".utf8) + (0..<4).map { UInt8(truncatingIfNeeded: session >> (24 - 8 * UInt32($0))) }
   }

@@ -1,7 +1,7 @@
 import Byway
 import Primitives
 
-/// Who speaks on a line instead of a gateway, as far as what was heard tells.
+/// The kind of program that sends on a line instead of a gateway, derived from the received bytes.
 enum LineSpeaker: Sendable, Hashable {
   case login(String)
   case bootLoader(String)
@@ -9,9 +9,9 @@ enum LineSpeaker: Sendable, Hashable {
   case webServer(String)
   case text(String)
   case ppp
-  /// A terminal in its ordinary mode, which shows what is sent to it.
+  /// A terminal in its ordinary mode, which echoes its input.
   case terminalEcho
-  /// Neither text nor anything that is known.
+  /// Neither text nor a known protocol.
   case noise(count: Int)
   case nobody
 
@@ -42,7 +42,7 @@ enum LineSpeaker: Sendable, Hashable {
     }
   }
 
-  /// The protocol field of LCP in a frame of HDLC, escaped or not (RFC 1662 §3.1, §4.2).
+  /// Whether there is an HDLC frame with the protocol field of LCP, escaped or not (RFC 1662 §3.1, §4.2).
   private static func isPPP(_ heard: [UInt8]) -> Bool {
     heard.contains(0x7E)
       && (heard.contains([0xFF, 0x7D, 0x23, 0xC0, 0x21]) || heard.contains([0xFF, 0x03, 0xC0, 0x21]))
@@ -58,7 +58,7 @@ enum LineSpeaker: Sendable, Hashable {
       || ["$", "#", "$ ", "# "].contains { prompt.hasSuffix($0) }
   }
 
-  /// Result codes (ITU-T V.250 §5.7.1).
+  /// Whether there is a modem's result code (ITU-T V.250 §5.7.1).
   private static func isModem(_ text: String) -> Bool {
     text.split { $0.isNewline }.contains {
       ["OK", "ERROR", "RING", "NO CARRIER", "BUSY"].contains($0) || $0.hasPrefix("+CM")
@@ -67,7 +67,7 @@ enum LineSpeaker: Sendable, Hashable {
 }
 
 extension [UInt8] {
-  /// The end of what can be read of it.
+  /// The end of its last line of text, at most 60 characters.
   var quotedText: String {
     let lines = String(decoding: suffix(200), as: UTF8.self).split { $0.isNewline }.map { String($0).visible }
     return String((lines.last ?? "").suffix(60))

@@ -1,25 +1,25 @@
 import LineLayer
 
-/// Questions whose answers name them, and what became of each. Answers come in the order of the questions, so that one is lost where a
-/// later one was answered; what nobody has answered yet is neither.
+/// A series of questions whose answers name them, with the outcome of each. Answers come in the order of the questions, so a question is
+/// lost if a later one is answered. Questions after the last answer are still open.
 struct QuestionSeries: Sendable {
-  /// Under way at once. A listener keeps eight answers.
+  /// The number of open questions. A listener keeps eight answers.
   static let window = 5
-  /// Asked one at a time where nothing comes back any more.
+  /// The number of further questions, one at a time, after answers stop.
   private static let mostFences = 3
 
   private(set) var heard = HeardFrames()
   private(set) var lost = 0
   private(set) var answered = 0
   private var firstSession: UInt32 = .random(in: 0 ... .max)
-  /// Said, and those before the last that was answered.
+  /// The number of questions sent; ``settledEnd`` counts those up to the last answered one.
   private var said = 0
   private var settledEnd = 0
   private var fences = 0
 
   var settled: Int { settledEnd }
 
-  /// What to say now; `nil` where the far end has fallen silent.
+  /// Returns the bytes of the next questions; `nil` if the peer no longer answers.
   mutating func next() -> [UInt8]? {
     let underWay = said - settledEnd
     if underWay > 0 {
@@ -31,7 +31,7 @@ struct QuestionSeries: Sendable {
     return (said..<(said + count)).flatMap { bytes(of: session($0)) }
   }
 
-  /// Whether more can be asked after that was heard.
+  /// Whether these bytes answer the last question, so that the next can be sent.
   func isMovedOn(by bytes: [UInt8]) -> Bool {
     var series = self
     series.hear(bytes)
@@ -55,7 +55,7 @@ struct QuestionSeries: Sendable {
 
   private func bytes(of session: UInt32) -> [UInt8] {
     var scratch: [UInt8] = []
-    // With a delimiter before it: what was lost of the one before must not spoil it.
+    // A delimiter comes first, so that a damaged question before it does not affect this one.
     var bytes: [UInt8] = [0]
     FrameCodec.encode(.poll(session: session, token: 0), seal: nil, scratch: &scratch, into: &bytes)
     return bytes

@@ -1,16 +1,16 @@
 import Byway
 import Primitives
 
-/// Whether the far end is heard at another rate, or with parity.
+/// Checks whether the far end can be read at another rate, or with another parity.
 struct RateCheck: Check {
   static let title = "rate"
 
   private static let rates = [115_200, 9600, 57_600, 38_400, 19_200, 921_600, 460_800, 230_400, 1_000_000, 4800, 2400]
-  /// For the answer of a gateway, beyond the time that it needs on the wire.
+  /// The time for a gateway's answer, in addition to its time on the wire.
   private static let patience = Duration.milliseconds(200)
-  /// For somebody who speaks now and then.
+  /// The time for a program that sends now and then.
   private static let longPatience = Duration.milliseconds(450)
-  /// Bytes that suffice to tell text from noise.
+  /// The number of bytes that suffice to distinguish text from noise.
   private static let enough = 240
 
   let address: LinkAddress
@@ -20,12 +20,12 @@ struct RateCheck: Check {
 
   var limit: Duration { .seconds(12) }
 
-  /// - Returns: what was heard meanwhile that is text, at whatever rate.
+  /// - Returns: the text received during the check, at any rate.
   func examine(_ belongings: Belongings) async throws -> Finding<[UInt8]> {
     guard medium.options.contains(where: { $0.name == "baud" }) else {
-      return .undecided("The rate is set somewhere else, at a terminal server for example.", [])
+      return .undecided("The rate is set elsewhere, at a terminal server for example.", [])
     }
-    if speaker == .terminalEcho { return .sound("What comes back can be read, so that the rate is right.", []) }
+    if speaker == .terminalEcho { return .sound("The echo can be read, so the rate is right.", []) }
     let isNoisy = speaker != .nobody
     var late: [UInt8] = []
     for candidate in candidates {
@@ -42,7 +42,7 @@ struct RateCheck: Check {
       }
       late += heard.suffix(4096)
     }
-    return .undecided("Tried \(candidates.count) others: no answer at any.", late)
+    return .undecided("Tried \(candidates.count) other settings: no answer with any.", late)
   }
 
   private var own: Int { Int(address[option: "baud"] ?? "") ?? 115_200 }
@@ -56,12 +56,12 @@ struct RateCheck: Check {
   private func ask(
     _ option: LinkAddress.Option, patience: Duration, _ belongings: Belongings
   ) async throws -> [UInt8] {
-    // A driver that cannot do one rate may do another.
+    // A driver that does not support one rate may support another.
     try Task.checkCancellation()
     guard let ear = try? await LineEar.open(address.adding(option), over: medium, belongings) else { return [] }
     ear.say(question.bytes)
     let baud = option.name == "baud" ? Int(option.value) ?? own : own
-    // Question and answer, and as much again for whatever is slow.
+    // The time for question and answer, doubled for slow peers.
     let wire = Duration.milliseconds(2 * 40 * 11 * 1000 / baud)
     let heard = await ear.listen(for: patience + wire) {
       HeardFrames($0).helloVersion != nil || $0.count >= Self.enough
@@ -83,7 +83,7 @@ struct RateCheck: Check {
 }
 
 extension LinkAddress {
-  /// Its text with another value of an option.
+  /// Returns its text with another value of an option.
   func setting(_ option: Option) -> String {
     let others = options.filter { $0.name != option.name } + [option]
     return place + "?" + others.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
@@ -91,7 +91,7 @@ extension LinkAddress {
 }
 
 extension LineSpeaker {
-  /// What it said last, where that can be read.
+  /// Its last words; `nil` if they are not text.
   var words: String? {
     switch self {
     case .login(let words), .bootLoader(let words), .modem(let words), .webServer(let words), .text(let words): words

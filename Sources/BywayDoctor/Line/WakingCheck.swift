@@ -1,12 +1,12 @@
 import Byway
 import Primitives
 
-/// Whether somebody answers who speaks only when spoken to: waits, then a carriage return, as the Enter key sends it, then an AT, which
+/// Checks for a program that sends only when it receives: waits, then sends a carriage return, like the Enter key, then an AT, which
 /// modems answer and HTTP servers reject.
 struct WakingCheck: Check {
   static let title = "waking"
 
-  /// PPP asks again every three seconds (RFC 1661 §4.6).
+  /// PPP repeats its request every 3 s (RFC 1661 §4.6).
   private static let quiet = Duration.milliseconds(2200)
   private static let patience = Duration.milliseconds(700)
   private static let commonRates = [115_200, 9600, 57_600, 38_400, 19_200]
@@ -14,9 +14,9 @@ struct WakingCheck: Check {
   let address: LinkAddress
   let medium: any Transport
   let question: LineQuestion
-  /// Who was heard until now.
+  /// The program identified so far.
   let speaker: LineSpeaker
-  /// Text that was heard while other rates were tried. It counts where nothing else is heard.
+  /// Text received while other rates were tried. It is used if nothing else is received.
   let late: [UInt8]
 
   var limit: Duration { .seconds(10) }
@@ -35,19 +35,19 @@ struct WakingCheck: Check {
     }
     await ear.close()
     var found = LineSpeaker(heard.isEmpty ? late : heard, after: question)
-    // What is left of its echo.
+    // The text is the rest of its echo.
     if speaker == .terminalEcho, case .text = found { found = speaker }
     if let diagnosis = found.diagnosis { return .wrong(diagnosis, saw: found.sight) }
     if case .noise = found, let diagnosis = try await rate(belongings) {
       return .wrong(diagnosis, saw: "It can be read at another rate.")
     }
     switch (speaker, found) {
-    case (.nobody, .nobody): return .wrong(Self.silence, saw: "Nobody answers a carriage return or an AT either.")
+    case (.nobody, .nobody): return .wrong(Self.silence, saw: "No answer to a carriage return or an AT either.")
     default: return .wrong(Self.noise(heard.count), saw: found.sight)
     }
   }
 
-  /// A prompt that only comes when it is asked for, at the rate at which it can be read.
+  /// Looks for a prompt that comes only on request, and for the rate at which it can be read.
   private func rate(_ belongings: Belongings) async throws -> Diagnosis? {
     guard medium.options.contains(where: { $0.name == "baud" }) else { return nil }
     for baud in Self.commonRates where "\(baud)" != address[option: "baud"] ?? "115200" {
@@ -59,7 +59,7 @@ struct WakingCheck: Check {
       await ear.close()
       guard heard.isText, let words = LineSpeaker(heard, after: question).words else { continue }
       return Diagnosis(
-        .wrongRate, "With baud=\(baud) what arrives can be read, \"\(words)\": use the same rate at both ends.",
+        .wrongRate, "With baud=\(baud) the received text can be read, \"\(words)\": use the same rate at both ends.",
         command: "byway doctor \(ShellWord.of(address.setting(option)))")
     }
     return nil
@@ -73,13 +73,13 @@ struct WakingCheck: Check {
   private static func noise(_ count: Int) -> Diagnosis {
     Diagnosis(
       .onlyNoise,
-      "What arrives (\(count) bytes) can be read at no usual rate: set the same rate, parity and stop bits at both ends, and check GND "
-        + "and the levels (3.3 V, RS-232 and RS-485 do not go together).")
+      "The received bytes (\(count)) can be read at no usual rate: set the same rate, parity and stop bits at both ends, and check GND "
+      + "and the levels (3.3 V, RS-232 and RS-485 cannot be mixed).")
   }
 }
 
 extension LineSpeaker {
-  /// It is worth asking further.
+  /// Whether further questions may identify it.
   fileprivate var isUnknown: Bool {
     switch self {
     case .nobody, .terminalEcho, .noise: true

@@ -1,7 +1,7 @@
 package import Primitives
 
 extension Report {
-  /// As docs/doctor.schema.json has it.
+  /// The report in the format of docs/doctor.schema.json.
   package var json: JSON {
     var diagnosis: Diagnosis?
     if case .noted(let one) = verdict { diagnosis = one }
@@ -32,7 +32,7 @@ extension Report {
     }
   }
 
-  /// To the millisecond.
+  /// Returns seconds with three decimals.
   private static func seconds(_ duration: Duration) -> JSON {
     .number(Double(Int(duration / .milliseconds(1))) / 1000)
   }

@@ -1,13 +1,13 @@
 import Primitives
 
-/// What came of an examination.
+/// The result of an examination.
 package struct Report: Sendable {
   package enum Verdict: Sendable {
     case sound
-    /// It works, but.
+    /// The link works, with a remark.
     case noted(Diagnosis)
     case wrong(Diagnosis)
-    /// It was given up, or interrupted.
+    /// The examination took too long, or was interrupted.
     case unfinished(String)
   }
 
@@ -22,13 +22,13 @@ package struct Report: Sendable {
     self.duration = duration
     verdict =
       switch over {
-      case .late: .unfinished("\(steps.last?.title ?? "A check") took too long, so that nobody can say. Try again.")
+      case .late: .unfinished("\(steps.last?.title ?? "A check") took too long, so there is no result. Try again.")
       case .cancelled: .unfinished("Interrupted.")
       case .wrong, nil: Self.verdict(of: steps)
       }
   }
 
-  /// The worst of it: what is noted first lies deepest.
+  /// Returns the worst outcome. Of several remarks, the first concerns the lowest layer.
   private static func verdict(of steps: [Step]) -> Verdict {
     let diagnoses = steps.compactMap { step in step.diagnosis.map { (step, $0) } }
     if let (_, diagnosis) = diagnoses.first(where: { if case .wrong = $0.0.outcome { true } else { false } }) {
@@ -37,7 +37,7 @@ package struct Report: Sendable {
     return diagnoses.first.map { .noted($0.1) } ?? .sound
   }
 
-  /// What is wrong and the command that mends it, or that the link is sound.
+  /// The fault and the command that fixes it, or that the link is sound.
   package var line: String {
     switch verdict {
     case .sound: "\(link) is sound."
@@ -54,6 +54,6 @@ package struct Report: Sendable {
     }
   }
 
-  /// What `--fix` may do something about, in the order of the checks.
+  /// The diagnoses with a remedy for `--fix`, in the order of the checks.
   package var mendable: [Diagnosis] { steps.compactMap(\.diagnosis).filter { $0.remedy != nil } }
 }

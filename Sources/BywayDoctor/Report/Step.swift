@@ -1,4 +1,4 @@
-/// What became of one check.
+/// The outcome of one check.
 package struct Step: Sendable {
   package enum Outcome: Sendable {
     case sound(String)
@@ -14,7 +14,7 @@ package struct Step: Sendable {
 }
 
 extension Step {
-  /// One word of it, as it stands in JSON.
+  /// The outcome as one word, for JSON.
   package var word: String {
     switch outcome {
     case .sound: "sound"
@@ -25,7 +25,7 @@ extension Step {
     }
   }
 
-  /// What was seen, or why it was not looked at.
+  /// The observation, or the reason for skipping the check.
   package var saw: String? {
     switch outcome {
     case .sound(let saw), .noted(let saw, _), .undecided(let saw), .skipped(let saw): saw

@@ -3,13 +3,13 @@ import Logging
 package import NIOCore
 import NIOPosix
 
-/// A stream opens, and is closed again.
+/// Checks that a stream can be opened, and closes it again.
 package struct ConnectionCheck: Check {
   package static let title = "connects"
 
   private let address: LinkAddress
   private let transport: any Transport
-  /// What a failure is, where the transport knows better.
+  /// Makes the diagnosis of an error.
   private let diagnose: @Sendable (BywayError) -> Diagnosis
 
   package init(
@@ -37,7 +37,7 @@ package struct ConnectionCheck: Check {
 }
 
 extension LinkContext {
-  /// Of what a check opens.
+  /// The context for channels that a check opens.
   package static func ofDoctor(within limit: TimeAmount) -> LinkContext {
     LinkContext(
       group: MultiThreadedEventLoopGroup.singleton,

@@ -2,17 +2,18 @@ package import Byway
 package import NIOCore
 import NIOPosix
 
-/// Who speaks at a place of TCP, by what it says first: unasked, or else to the beginning of HTTP/2, which harms nobody.
+/// The first words of a TCP server: unasked, or else in answer to the beginning of HTTP/2, which is harmless.
 package struct Greeting: Sendable {
   /// A server that speaks first does so at once.
   private static let unasked = TimeAmount.milliseconds(700)
   private static let answer = TimeAmount.seconds(1)
   private static let limit = 64
 
-  /// As far as it was listened to.
+  /// The first bytes, up to a limit.
   package let words: ForeignWords
 
-  /// - Returns: `nil` where it says nothing.
+  /// Connects to a server and reads its first words.
+  /// - Returns: `nil` if it sends nothing.
   package static func heard(at address: SocketAddress) async -> Greeting? {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let heard = loop.makePromise(of: [UInt8].self)
@@ -31,7 +32,7 @@ package struct Greeting: Sendable {
   }
 }
 
-/// Listens, asks once, listens again, and closes.
+/// Listens, sends one question, listens again, and closes.
 private final class Ear: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -4,21 +4,21 @@ package import NIOCore
 import NIOPosix
 import Primitives
 
-/// A host's name leads to addresses.
+/// Checks that a host's name resolves to addresses.
 package struct NameCheck: Check {
   package static let title = "name"
 
   private let host: String
   private let port: Int
-  /// The host as somebody has written it, and what that may have been meant to be.
+  /// The host as the user has written it; ``known`` has the names that may have been meant.
   private let written: String
   private let known: [String]
-  /// What else is to be said where it leads nowhere.
+  /// A further sentence for a name that does not resolve.
   private let advice: String?
 
   /// - Parameters:
-  ///   - written: what leads to the host, where that is another name.
-  ///   - known: names that a mistyped one may have been meant for.
+  ///   - written: the name that the user has written, if it is an alias of the host.
+  ///   - known: names that may have been meant by a mistyped one.
   package init(host: String, port: Int, written: String? = nil, known: [String] = [], advice: String? = nil) {
     self.host = host
     self.written = written ?? host
@@ -52,7 +52,7 @@ package struct NameCheck: Check {
     case EAI_AGAIN:
       return Diagnosis(
         .noNameService,
-        "No name server answers what \(host) is: check that this machine is on a network, or use the IP address.\(more)"
+        "No name server answers for \(host): check that this machine is on a network, or use the IP address.\(more)"
       )
     case EAI_NONAME, eaiNoData:
       let hint = Spelling.nearest(to: written, among: known).map { " Did you mean \"\($0)\"?" } ?? ""
@@ -64,7 +64,7 @@ package struct NameCheck: Check {
     }
   }
 
-  /// Blocks.
+  /// Resolves a name. Blocks the thread.
   private static func resolve(_ host: String, _ port: Int) -> Result<[SocketAddress], Failure> {
     var hints = addrinfo()
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
@@ -82,7 +82,7 @@ package struct NameCheck: Check {
   }
 }
 
-/// EAI_NODATA, which the C library shows to those only who ask for GNU's: a name without addresses.
+/// EAI_NODATA, a name without addresses. The C library declares it only with GNU extensions.
 private let eaiNoData: CInt = -5
 
 extension SocketAddress {

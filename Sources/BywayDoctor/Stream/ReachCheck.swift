@@ -4,20 +4,20 @@ package import NIOCore
 import NIOPosix
 import Primitives
 
-/// TCP connects to one of a host's addresses.
+/// Checks that TCP connects to one of a host's addresses.
 package struct ReachCheck: Check {
   package static let title = "connects"
 
-  /// Each address has its share of the check's time.
+  /// The time for connecting, shared by the addresses.
   private static let patience = TimeAmount.seconds(6)
   private static let mostAddresses = 3
 
-  /// As messages have it: `device:22`.
+  /// The host and port for messages: `device:22`.
   private let place: String
-  /// What should listen there: "the SSH server".
+  /// The server that should listen there: "the SSH server".
   private let listener: String
   private let addresses: [SocketAddress]
-  /// What else is to be said where nobody can be reached.
+  /// A further sentence for a host that cannot be reached.
   private let advice: String?
 
   package init(to place: String, of listener: String, at addresses: [SocketAddress], advice: String? = nil) {
@@ -57,10 +57,10 @@ package struct ReachCheck: Check {
 }
 
 extension Diagnosis {
-  /// Of a place that TCP does not connect to.
+  /// Diagnoses an address that TCP cannot connect to.
   /// - Parameters:
-  ///   - sentence: what is said of it.
-  ///   - address: the IP address that was tried, where there was one.
+  ///   - sentence: the sentence of the diagnosis.
+  ///   - address: the IP address that was tried, if there was one.
   package init(unreachable failure: any Error, _ sentence: String, address: String? = nil) {
     switch ConnectFailure(failure) {
     case .unknownHost: self.init(.unknownName, sentence)
