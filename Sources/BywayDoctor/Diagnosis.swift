@@ -1,7 +1,7 @@
 /// A fault and its remedy.
 package struct Diagnosis: Sendable {
   package let fault: Fault
-  /// One or two sentences for the user: the fault, and what to do.
+  /// The sentence for the user, or two: the fault, and what to do.
   package let sentence: String
   /// The command that fixes the fault; `nil` if there is none.
   package let command: String?

@@ -3,11 +3,11 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// By which configuration a gateway serves, and what has been made of it on each event loop. Safe on any thread.
+/// The configuration in force of a gateway, with its handlers on each event loop. Safe on any thread.
 final class GatewayRules: Sendable {
-  /// One configuration, and all that could fail about it.
+  /// A configuration, with everything whose preparation can fail.
   final class Generation: Sendable {
-    /// Where requests go, and how.
+    /// The origin, and how to reach it.
     enum OpenOrigin: Sendable {
       case handler(@Sendable (Request) async throws -> Response)
       case http1(OriginAccess.Way)
@@ -18,7 +18,7 @@ final class GatewayRules: Sendable {
     let access: OriginAccess
     let origin: OpenOrigin
 
-    /// - Throws: `BywayError` where the origin cannot be used: that is told now, not with the first request.
+    /// - Throws: `BywayError` if the origin cannot be used, so that it is reported before the first request.
     init(_ configuration: GatewayConfiguration) throws {
       self.configuration = configuration
       access = try OriginAccess(configuration)
@@ -32,9 +32,9 @@ final class GatewayRules: Sendable {
     }
   }
 
-  /// What serves the connections of one event loop: the ways to the origin are made when the first link there opens.
+  /// The handlers for the connections of one event loop. They are made when the first link on that loop opens.
   ///
-  /// `@unchecked Sendable`: touched on that loop only.
+  /// `@unchecked Sendable`: used on that loop only.
   private final class Place: @unchecked Sendable {
     let eventLoop: any EventLoop
     let current: CurrentHandler
@@ -95,7 +95,7 @@ final class GatewayRules: Sendable {
 
   var links: [Link] { state.withLock(\.generation).configuration.links }
 
-  /// From the event loop that has it; `nil` where nobody has asked for it yet.
+  /// Returns the status of the origin from an event loop that has one; `nil` if no request has needed it yet.
   func originStatus() async -> UpstreamStatus? {
     for place in state.withLock({ Array($0.places.values) }) {
       if let status = try? await place.eventLoop.submit({ place.originStatus }).get() { return status }
@@ -105,12 +105,12 @@ final class GatewayRules: Sendable {
 
   var origin: Origin { state.withLock(\.generation).configuration.origin }
 
-  /// For a connection that opens now.
+  /// Returns the configuration for a new connection.
   func server(_ link: Link, _ logger: Logger) -> ServerConfiguration {
     let generation = state.withLock(\.generation)
     var server = ServerConfiguration(
       hop: hop, http2: .init(liveness: generation.configuration.liveness?.keepingOpen(link)), logger: logger)
-    // The origin is near: two exchanges at full speed need no more.
+    // The origin is near: this suffices for two exchanges at full speed.
     server.readAhead = 512 << 10
     server.http2.streams.maximumConcurrent = 1024
     server.trustsTargetForm = true
@@ -122,7 +122,7 @@ final class GatewayRules: Sendable {
     return server
   }
 
-  /// On that event loop.
+  /// Returns the handler for connections of an event loop. Called on that loop.
   func handler(on eventLoop: any EventLoop) -> any ExchangeHandler {
     let key = ObjectIdentifier(eventLoop)
     let place: Place = state.withLock { state in
@@ -134,14 +134,14 @@ final class GatewayRules: Sendable {
     return place.current
   }
 
-  /// What has begun goes on as it began.
+  /// Puts a configuration into force. Running exchanges continue under the old one.
   func replace(by next: Generation) async {
     let (before, places) = state.withLock { state in
       defer { state.generation = next }
       return (state.generation, Array(state.places.values))
     }
     for place in places {
-      // Where the loop has ended nobody is served any more.
+      // This fails only if the loop has ended, and then no client is served any more.
       try? await place.eventLoop.submit { place.replace(by: next, hop: self.hop) }.get()
     }
     await before.configuration.interceptors.retire(except: next.configuration.interceptors)

@@ -2,7 +2,7 @@ import HTTPWire
 import SwiftASN1
 import X509
 
-/// A host as a server's certificate names it (RFC 5280 §4.2.1.6).
+/// The name of a host in a server's certificate (RFC 5280 §4.2.1.6).
 struct CertifiedHost {
   let name: GeneralName
 

@@ -5,17 +5,17 @@ import X509
 
 import struct FoundationEssentials.Date
 
-/// An authority that exists on one machine, for its user alone, so that the user's own programs accept what a proxy mints.
+/// A certificate authority of one user on one machine, so that the user's own programs accept certificates that a proxy issues.
 package struct LocalAuthority: Sendable {
   private static let lifetime = 2 * 365 * 86_400
 
   private let key: P256.Signing.PrivateKey
   private let certificate: Certificate
-  /// Of the certificate, for the programs that are to trust it.
+  /// The certificate, for programs that should trust it.
   package let certificatePEM: String
   package let keyPEM: String
 
-  /// A new one, which signs certificates of servers and nothing else.
+  /// Makes a new authority, which signs only certificates of servers.
   package init(name: String) throws {
     let key = P256.Signing.PrivateKey()
     let publicKey = Certificate.PublicKey(key.publicKey)
@@ -32,8 +32,8 @@ package struct LocalAuthority: Sendable {
     try self.init(key: key, certificate: certificate)
   }
 
-  /// One that was made before.
-  /// - Throws: `BywayError` where the two do not belong together, or cannot be read.
+  /// Reads a stored authority.
+  /// - Throws: `BywayError` if certificate and key do not belong together, or cannot be read.
   package init(certificatePEM: String, keyPEM: String) throws {
     do {
       let key = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
@@ -56,7 +56,7 @@ package struct LocalAuthority: Sendable {
     keyPEM = key.pemRepresentation + "\n"
   }
 
-  /// A server's certificate for one host.
+  /// Issues a server's certificate for one host.
   /// - Parameter validity: seconds since 1970.
   func mint(for host: CertifiedHost, _ key: P256.Signing.PublicKey, validity: ClosedRange<Int>) throws -> Certificate {
     let publicKey = Certificate.PublicKey(key)
@@ -74,7 +74,7 @@ package struct LocalAuthority: Sendable {
 }
 
 extension Certificate {
-  /// A number that nobody can foresee, and ECDSA over P-256.
+  /// Issues a certificate with a random serial number, signed by ECDSA over P-256.
   fileprivate init(
     of subject: DistinguishedName, _ key: PublicKey, validity: ClosedRange<Int>, extensions: Extensions,
     by issuer: DistinguishedName, _ issuerKey: P256.Signing.PrivateKey

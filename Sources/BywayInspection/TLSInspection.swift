@@ -9,7 +9,7 @@ package import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Ends TLS at the proxy for chosen hosts, with certificates of a local authority. Safe on any thread.
+/// Terminates TLS at the proxy for chosen hosts, with certificates of a local authority. Safe on any thread.
 package final class TLSInspection: TLSTermination {
   private struct Minted {
     let context: NIOSSLContext
@@ -17,7 +17,7 @@ package final class TLSInspection: TLSTermination {
   }
 
   private static let lifetime = 86_400
-  /// Whoever began with a certificate may go on for that long.
+  /// Seconds that a reused certificate stays valid at least, so that a client can continue for that long.
   private static let margin = 3600
   private static let limit = 256
   private static let handshakeLimit = TimeAmount.seconds(10)
@@ -69,7 +69,7 @@ package final class TLSInspection: TLSTermination {
   }
 }
 
-/// What a failed handshake with an inspected client means.
+/// Explains a failed handshake with an inspected client.
 private struct InspectionFailure: TLSWords {
   let host: Host
 

@@ -150,11 +150,12 @@ struct Delivery {
   }
 
   private static let noGateway = BywayError(
-    .forbidden, "This link leads to one server, not to a gateway that reaches others: use the proxy's own address.",
+    .forbidden,
+    "This link leads to one server, not to a gateway that reaches other servers: use the proxy's own address.",
     processing: .none)
 
   private static let noDefault = BywayError(
     .misdirected,
-    "This proxy leads to devices by their names, NAME.localhost, and has no default device whose gateway could reach others.",
+    "This proxy reaches devices by their names, NAME.localhost, and has no default device whose gateway could reach other servers.",
     processing: .none)
 }

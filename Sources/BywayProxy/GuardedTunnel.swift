@@ -92,7 +92,7 @@ final class GuardedTunnel: RequestSink {
   private func wait() {
     guard timer == nil else { return }
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
-      self.refuse(BywayError(.timedOut, "The request in this tunnel did not end in time.", processing: .none))
+      self.refuse(BywayError(.timedOut, "The request in this tunnel was not complete in time.", processing: .none))
     }
   }
 

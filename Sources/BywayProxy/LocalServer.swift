@@ -74,7 +74,8 @@ private final class GuardedHandler: ExchangeHandler {
     self.port = port
     let others = advice.map { ", or \($0)" } ?? ""
     misdirected = BywayError(
-      .misdirected, "This answers only as 127.0.0.1, [::1] or localhost: use one of these\(others).", processing: .none)
+      .misdirected, "This server answers only as 127.0.0.1, [::1] or localhost: use one of these\(others).",
+      processing: .none)
     self.next = next
   }
 

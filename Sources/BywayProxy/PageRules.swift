@@ -71,7 +71,7 @@ struct PageRules: Sendable {
   private static func forbidden(_ page: PageOrigin?) -> BywayError {
     let message =
       page.map { "The page at \($0) may not use this proxy: start it with --allow-page \($0) if it should." }
-      ?? "A page from elsewhere may not use this proxy: start it with --allow-page and the page's origin if it should."
+      ?? "A page from another origin may not use this proxy: start it with --allow-page and the page's origin if it should."
     return BywayError(.forbidden, message, processing: .none)
   }
 }

@@ -25,7 +25,7 @@ extension ProxyWay {
     } else if meaning == nil {
       throw BywayError(
         .misdirected,
-        "No device is called \"\(text)\", and there is no default device: write NAME.localhost in its place.",
+        "No device is called \"\(text)\", and there is no default device: write NAME.localhost instead.",
         processing: .none)
     }
   }

@@ -29,7 +29,7 @@ final class TunnelledHandler: ExchangeHandler {
     guard let named = try? Authority(authority), !request.fields.asksForTunnel, named.host == target.host,
       named.port(for: scheme) == target.port(for: scheme)
     else {
-      let message = "The tunnel leads to \(target.host), and the request wants to go to \"\(authority)\"."
+      let message = "The tunnel leads to \(target.host), but the request in it is for \"\(authority)\"."
       sink.fail(BywayError(.misdirected, message, processing: .none))
       return DiscardingRequestSink()
     }

@@ -31,10 +31,12 @@ extension Diagnosis {
     case .tls:
       self.init(
         .wrongScheme,
-        "A TLS server answers: write tls: instead of \(address.scheme):, and name the authority of its certificate (ca=FILE).")
+        "A TLS server answers: write tls: instead of \(address.scheme):, and name the authority of its certificate (ca=FILE)."
+      )
     case .ssh:
       self.init(
-        .wrongScheme, "An SSH server answers: write ssh: instead of \(address.scheme):, with the target behind that server.")
+        .wrongScheme,
+        "An SSH server answers: write ssh: instead of \(address.scheme):, with the target behind that server.")
     case .login:
       self.init(.login, "A login prompt or a shell answers: start \"byway gateway\" there instead.")
     case .echo:

@@ -76,7 +76,7 @@ struct AnswerCheck: Check {
         Diagnosis(
           .loopBack,
           "All sent bytes come back unchanged, without an answer: a loop-back plug, TX and RX wires that touch, or a program "
-          + "that copies. Connect the device, and start \"byway gateway\" there."))
+            + "that copies. Connect the device, and start \"byway gateway\" there."))
     }
     return .wrong(
       Diagnosis(

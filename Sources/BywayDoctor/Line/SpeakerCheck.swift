@@ -55,7 +55,7 @@ extension LineSpeaker {
       return Diagnosis(
         .otherProgram,
         "Text from another program arrives, \"\(words)\", and no gateway answers: \(start). If it runs, it does not hear this end: "
-        + "check the wire from TX here to RX there.")
+          + "check the wire from TX here to RX there.")
     case .ppp:
       return Diagnosis(.ppp, "PPP frames arrive: stop pppd at the far end, and \(start).")
     case .terminalEcho:

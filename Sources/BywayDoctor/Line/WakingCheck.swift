@@ -74,7 +74,7 @@ struct WakingCheck: Check {
     Diagnosis(
       .onlyNoise,
       "The received bytes (\(count)) can be read at no usual rate: set the same rate, parity and stop bits at both ends, and check GND "
-      + "and the levels (3.3 V, RS-232 and RS-485 cannot be mixed).")
+        + "and the levels (3.3 V, RS-232 and RS-485 cannot be mixed).")
   }
 }
 

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Tells the log of a gateway what its origin, and what it allows besides, did wrong. Safe on any thread.
+/// Logs failures of a gateway's origin and of other allowed servers. Safe on any thread.
 final class FailureLog: Sendable {
   private struct State {
     var tally = FailureTally()
@@ -26,7 +26,7 @@ final class FailureLog: Sendable {
     self.eventLoop = eventLoop
   }
 
-  /// - Parameter trace: of the exchange, where it has one.
+  /// - Parameter trace: the trace of the exchange, if it has one.
   func add(_ error: BywayError, in trace: TraceID? = nil) {
     guard Self.isOfOrigin(error.code) else { return }
     let notice = state.withLock { state in
@@ -37,7 +37,7 @@ final class FailureLog: Sendable {
     if let notice { write(notice) }
   }
 
-  /// What clients do wrong is told to them, and is not for the log: they could fill it.
+  /// Whether an error is one of the origin. Errors of clients are answered, not logged: clients could fill the log.
   private static func isOfOrigin(_ code: BywayError.Code) -> Bool {
     switch code {
     case .originUnavailable, .originUntrusted, .originLost, .incompleteResponse, .timedOut, .protocolViolation,

@@ -1,16 +1,16 @@
 import Byway
 import NIOCore
 
-/// Which failures to tell now, and how many to leave out: the first of a kind at once, then one in ``interval`` with the number
-/// of all since.
+/// Limits the logged failures: the first of a kind is reported at once, then one in each ``interval`` with the number of all
+/// since.
 ///
-/// An origin that is down fails every request, and a log is on somebody's flash. Time is an argument.
+/// An origin that is down fails every request, and the log may be on flash memory. Time is an argument.
 struct FailureTally {
   struct Notice: Equatable {
     let message: String
-    /// Since the last notice of this kind, this one included.
+    /// The number of failures since the last notice of this kind, including this one.
     let count: Int
-    /// Of the latest of them, where it has one.
+    /// The trace of the latest of them, if it has one.
     var trace: TraceID?
   }
 
@@ -25,7 +25,8 @@ struct FailureTally {
 
   private var rows: [BywayError.Code: Row] = [:]
 
-  /// - Returns: what to tell now; `nil` where it is too soon, and ``due(at:)`` is to be asked after ``interval``.
+  /// Counts a failure.
+  /// - Returns: the notice to log now; `nil` if it is too soon. Then call ``due(at:)`` after ``interval``.
   mutating func add(_ error: BywayError, in trace: TraceID? = nil, at now: NIODeadline) -> Notice? {
     if var row = rows[error.code], now - row.toldAt < Self.interval {
       row.waiting += 1
@@ -39,7 +40,7 @@ struct FailureTally {
     return Notice(message: error.message, count: before + 1, trace: trace)
   }
 
-  /// What was left out and is not told yet.
+  /// Returns the notices for counted failures that are due.
   mutating func due(at now: NIODeadline) -> [Notice] {
     let due = rows.filter { $0.value.waiting > 0 && now - $0.value.toldAt >= Self.interval }
     for code in due.keys { rows[code] = Row(toldAt: now) }

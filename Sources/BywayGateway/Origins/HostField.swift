@@ -1,7 +1,7 @@
 import Byway
 import HTTPWire
 
-/// The authority that a gateway's requests to its origin carry in `Host`, or in `:authority` over HTTP/2.
+/// The authority in a gateway's requests to its origin, in `Host` or, over HTTP/2, in `:authority`.
 public struct HostField: Sendable, Hashable {
   private enum Source: Hashable {
     case client
@@ -11,7 +11,7 @@ public struct HostField: Sendable, Hashable {
 
   private let source: Source
 
-  /// The authority that the client has named.
+  /// The authority in the client's request.
   public static let client = HostField(source: .client)
   /// The origin's own authority: that of its URL, and `localhost` for a Unix socket or a handler.
   public static let origin = HostField(source: .origin)
@@ -35,8 +35,7 @@ public struct HostField: Sendable, Hashable {
     }
   }
 
-  /// Finds the name under which an origin is to be addressed.
-  /// - Returns: `nil` where the client's stays.
+  /// Returns the name for requests to an origin; `nil` if the client's authority stays.
   func ownName(of origin: Origin) -> SiteName? {
     let authority: Authority
     switch source {

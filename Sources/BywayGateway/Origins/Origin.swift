@@ -3,7 +3,7 @@ package import HTTPWire
 import NIOCore
 import Primitives
 
-/// Where a gateway sends requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
+/// The target of a gateway's requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
 public struct Origin: Sendable {
   enum Kind: Sendable {
     case http1(Address)
@@ -21,12 +21,12 @@ public struct Origin: Sendable {
     let host: String
     let port: Int
 
-    /// With brackets around an IPv6 address.
+    /// The host and port, with brackets around an IPv6 address.
     var authority: String { "\(LinkAddress.HostPort(host: host, port: port))" }
   }
 
   let kind: Kind
-  /// As it was written, for messages.
+  /// The configured text, for messages.
   public let text: String
 
   /// Reads `http://HOST[:PORT]`, `https://HOST[:PORT][?ca=FILE]`, `h2c://HOST[:PORT]`, `unix:PATH` or `h2c+unix:PATH`.
@@ -61,7 +61,7 @@ public struct Origin: Sendable {
     }
   }
 
-  /// An origin that is an async function: no port, no socket. Requests run on the link's event loop and must not block.
+  /// Makes an origin from an async function, without a port or socket. It runs on the link's event loop and must not block.
   public static func handler(_ respond: @escaping @Sendable (Request) async throws -> Response) -> Origin {
     Origin(kind: .handler(respond), text: "handler")
   }
@@ -71,7 +71,7 @@ public struct Origin: Sendable {
     self.text = text
   }
 
-  /// By which a client may name this origin, with the port; `nil` where it has no such name.
+  /// The host and port by which a client may name this origin; `nil` if it has none.
   package var authority: Authority? {
     switch kind {
     case .http1(.tcp(let host, let port)), .http2(.tcp(let host, let port)),
@@ -99,7 +99,7 @@ public struct Origin: Sendable {
   }
 
   private static func unix(_ address: LinkAddress) throws -> Address {
-    // "unix:///run/app.sock" is what many other programs write.
+    // Many other programs write "unix:///run/app.sock".
     let path = (address.authority ?? "") + address.path
     guard !path.isEmpty else {
       throw BywayError(.invalidAddress, "\(address.text) has no path: write unix:/run/app.sock.")

@@ -2,17 +2,17 @@ import Byway
 import BywayTLS
 import NIOCore
 
-/// How this gateway opens connections to its origin and to what it allows besides: directly or through a proxy, with TLS or
-/// without. Safe on any thread.
+/// Opens connections to a gateway's origin and to other allowed servers: directly or through a proxy, with TLS or without. Safe on
+/// any thread.
 final class OriginAccess: Sendable {
   private typealias Open = @Sendable (any EventLoop, NIODeadline) -> EventLoopFuture<any Channel>
 
-  /// How requests come to a server.
+  /// The way to a server.
   enum Way: Sendable {
     case direct(Dialer)
     case proxied(UpstreamProxy, Origin.Place)
 
-    /// Of HTTP/1.1.
+    /// Makes an upstream for HTTP/1.1.
     func upstream(
       on eventLoop: any EventLoop, hop: String, configuration: HTTP1Upstream.Configuration
     ) -> any Upstream {
@@ -28,7 +28,7 @@ final class OriginAccess: Sendable {
   private let contexts: TLSContexts
   private let proxy: UpstreamProxy?
 
-  /// - Throws: `BywayError` where the authorities of the origin cannot be read.
+  /// - Throws: `BywayError` if the trusted authorities of the origin cannot be read.
   init(_ configuration: GatewayConfiguration) throws {
     var policy = configuration.tls
     if case .http1(.tls(let host, _, let anchors?)) = configuration.origin.kind {
@@ -38,7 +38,8 @@ final class OriginAccess: Sendable {
     proxy = configuration.upstreamProxy
   }
 
-  /// - Throws: `BywayError` where its TLS cannot be set up.
+  /// Makes a dialer for a server.
+  /// - Throws: `BywayError` if its TLS cannot be set up.
   func dialer(to address: Origin.Address, as server: NamedServer) throws -> Dialer {
     let name = server.name
     switch address {
@@ -63,7 +64,8 @@ final class OriginAccess: Sendable {
     }
   }
 
-  /// - Throws: `BywayError` where its TLS cannot be set up.
+  /// Returns the way to a server: requests to http servers go through the proxy, if there is one.
+  /// - Throws: `BywayError` if its TLS cannot be set up.
   func way(to address: Origin.Address, as server: NamedServer) throws -> Way {
     if let proxy, case .tcp(let host, let port) = address {
       return .proxied(proxy, Origin.Place(host: host, port: port))

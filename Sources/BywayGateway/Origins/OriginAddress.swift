@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 
 extension Origin.Address {
-  /// Opens a connection, without TLS; it does not read yet.
+  /// Opens a connection without TLS. It does not read yet.
   func connect(on eventLoop: any EventLoop, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     switch self {
     case .unix(let path):

@@ -2,13 +2,13 @@ import Byway
 import Glibc
 import Primitives
 
-/// A server that a gateway connects to, as messages call it.
+/// A server that a gateway connects to, with its name for messages.
 struct NamedServer: Sendable, Hashable {
-  /// What has named it.
+  /// The source of the name.
   enum Source: Sendable, Hashable {
     /// `--origin`
     case origin
-    /// A client, and `--allow` permits it.
+    /// A client's request, permitted by `--allow`.
     case client
     /// `--upstream-proxy`
     case upstreamProxy
@@ -18,7 +18,7 @@ struct NamedServer: Sendable, Hashable {
   let source: Source
 }
 
-/// What each failure to connect to an origin means for the person who reads it.
+/// Explains failures to connect to an origin to the user.
 enum OriginFailure {
   static func explain(_ error: any Error, _ server: NamedServer) -> BywayError {
     if let error = error as? BywayError { return error }

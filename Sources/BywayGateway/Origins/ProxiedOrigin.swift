@@ -3,7 +3,7 @@ import HTTPWire
 import LineLayer
 import NIOCore
 
-/// An http origin behind an HTTP proxy: requests in absolute form, with our own login or none.
+/// An http origin behind an HTTP proxy: requests in absolute form, with the gateway's own login or none.
 final class ProxiedOrigin: Upstream {
   private let upstream: HTTP1Upstream
   private let authority: String
@@ -19,7 +19,7 @@ final class ProxiedOrigin: Upstream {
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
-    // The URL is all that the proxy has to find the origin by; Host must be the same (RFC 9112 §3.2.2).
+    // The proxy finds the origin by the URL alone; Host must be the same (RFC 9112 §3.2.2).
     request.fields.remove(.host)
     request.fields.set(.authority, authority)
     request.fields.set(.scheme, "http")
@@ -43,7 +43,7 @@ final class ProxiedOrigin: Upstream {
   func shutDown() -> EventLoopFuture<Void> { upstream.shutDown() }
 }
 
-/// One exchange with a proxy, whose 407 is a matter between it and this gateway (RFC 9110 §11.7).
+/// An exchange with a proxy. A 407 concerns only the proxy and this gateway, and is not passed on (RFC 9110 §11.7).
 private final class ProxiedExchange: ResponseSink {
   private var sink: (any ResponseSink)?
   private var request: (any RequestSink)?
@@ -54,7 +54,7 @@ private final class ProxiedExchange: ResponseSink {
     self.loginRefused = loginRefused
   }
 
-  /// - Returns: where the rest of the request goes.
+  /// - Returns: the sink for the rest of the request.
   func begin(_ head: ExchangeHead, with handler: any ExchangeHandler) -> any RequestSink {
     let request = handler.begin(head, respondingTo: self)
     self.request = request

@@ -2,7 +2,7 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Stands before an origin that is to be addressed by its own name, and translates between that and the client's.
+/// Translates between the client's name and the own name of an origin that needs requests with its own name.
 final class SiteHandler: ExchangeHandler {
   private let own: SiteName
   private let next: any ExchangeHandler
@@ -14,7 +14,7 @@ final class SiteHandler: ExchangeHandler {
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     guard let client = SiteName(of: request.fields) else {
-      // A client that names no host has none to be told of.
+      // Without a host from the client, there is no name to translate to.
       request.fields.set(.authority, own.authorityText)
       return next.begin(request, respondingTo: sink)
     }
@@ -25,7 +25,7 @@ final class SiteHandler: ExchangeHandler {
   }
 }
 
-/// Takes a response whose head is translated on its way out.
+/// Translates the head of a response on its way to the client.
 private final class TranslatedResponse: ResponseSink {
   private let translation: SiteTranslation
   private let next: any ResponseSink

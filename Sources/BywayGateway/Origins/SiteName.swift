@@ -1,10 +1,10 @@
 import HTTPWire
 
-/// A scheme and an authority, by which URLs name a site.
+/// The name of a site in URLs: a scheme and an authority.
 struct SiteName: Sendable, Hashable {
   let scheme: String
   let authority: Authority
-  /// The authority in a URL with the scheme.
+  /// The authority as written in a URL with this scheme.
   let authorityText: String
 
   init(scheme: String, _ authority: Authority) {
@@ -13,15 +13,15 @@ struct SiteName: Sendable, Hashable {
     authorityText = authority.text(for: scheme)
   }
 
-  /// Reads the name by which a client has asked.
-  /// - Returns: `nil` where the request has no authority.
+  /// Reads the name in a client's request.
+  /// - Returns: `nil` if the request has no authority.
   init?(of request: FieldSection) {
     guard let authority = request.withValue(of: .authority, { try? Authority($0) }) ?? nil else { return nil }
     self.init(scheme: request.value(of: .scheme)?.lowercased() ?? "http", authority)
   }
 
   /// Finds the end of this name at the beginning of a URL (RFC 3986 §4.1), or of a reference that leaves out the scheme (§4.2).
-  /// - Returns: where the rest of the URL begins, and whether it names a scheme; `nil` where it names another site, or none.
+  /// - Returns: where the rest of the URL begins, and whether it has a scheme; `nil` if it names another site, or none.
   func match(_ url: UnsafeRawBufferPointer) -> (end: Int, hasScheme: Bool)? {
     var start = 0
     if let colon = url.firstIndex(of: UInt8(ascii: ":")), url[..<colon].allSatisfy({ !Self.delimiters.contains($0) }) {

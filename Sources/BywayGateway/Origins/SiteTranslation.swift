@@ -1,7 +1,7 @@
 import HTTPWire
 
-/// A site with two names: the client's, and the origin's own. Fields that name it are translated on their way in and out. Names of
-/// other sites stay, so that an origin can tell requests of foreign pages from its own.
+/// A translation between the two names of a site: the client's, and the origin's own. Fields that name it are translated in requests
+/// and responses. Names of other sites stay, so that an origin can distinguish requests of foreign pages from its own.
 struct SiteTranslation: Sendable {
   let client: SiteName
   let own: SiteName
@@ -11,7 +11,7 @@ struct SiteTranslation: Sendable {
     replaceValues(in: &fields) { line, name, value in
       switch line.field {
       case .origin, .referer: translated(value, from: client, to: own)
-      // WebDAV (RFC 4918 §10.3): where a resource of the same server is copied to.
+      // WebDAV (RFC 4918 §10.3): the target of a copy on the same server.
       case .other where name.equals("destination"): translated(value, from: client, to: own)
       default: nil
       }
@@ -68,7 +68,7 @@ struct SiteTranslation: Sendable {
     return Array("\(hasScheme ? "\(to.scheme):" : "")//\(to.authorityText)".utf8) + url[end...]
   }
 
-  /// Translates each URL of a response's field that stands directly behind a mark.
+  /// Translates each URL in a response's field that directly follows a mark.
   private func translated(_ value: UnsafeRawBufferPointer, after mark: StaticString) -> [UInt8]? {
     var result: [UInt8] = []
     var copied = 0
@@ -93,8 +93,8 @@ struct SiteTranslation: Sendable {
 
   // MARK: Cookies
 
-  /// Translates `Domain` if it is the origin's own host. The client's name has no domain that stands for one above the origin's host: such
-  /// a `Domain` is taken off, and the cookie stays with the host that has set it (RFC 6265 §5.2.3).
+  /// Translates `Domain` if it is the origin's own host. A parent domain of that host has no equivalent in the client's name: such a
+  /// `Domain` is removed, and the cookie is limited to the host that has set it (RFC 6265 §5.2.3).
   private func translated(cookie: UnsafeRawBufferPointer) -> [UInt8]? {
     var kept: [UInt8] = []
     var isChanged = false
@@ -116,7 +116,7 @@ struct SiteTranslation: Sendable {
   private enum Domain {
     case own
     case above
-    /// It names another site's domain, or is another attribute.
+    /// Another site's domain, or another attribute.
     case foreign
   }
 

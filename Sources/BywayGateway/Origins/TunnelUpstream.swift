@@ -2,12 +2,12 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Answers one CONNECT (RFC 9110 §9.3.6): opens a connection, then passes bytes both ways until both ends are done.
+/// Answers CONNECT requests (RFC 9110 §9.3.6): opens a connection, then passes bytes both ways until both ends are done.
 final class TunnelUpstream: ExchangeHandler {
   private let dialer: Dialer
   private let eventLoop: any EventLoop
   private let connectTimeout: TimeAmount
-  /// For tunnels whose connection has none of its own.
+  /// The limit for tunnels whose connection has none of its own.
   private let readAhead = ReadAhead()
 
   init(dialer: Dialer, on eventLoop: any EventLoop, connectTimeout: TimeAmount) {
@@ -66,7 +66,7 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
         sink.fail(BywayError(error))
         return
       }
-      // It may have ended before this came to it.
+      // Adding the handler ends the tunnel if the channel is already inactive.
       guard self.sink != nil else { return }
       sink.head([":status": "200"], isComplete: false)
       channel.startReading()
@@ -79,7 +79,7 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
   // MARK: RequestSink
 
   func write(_ bytes: ByteBuffer) {
-    // What comes before the connection is bounded by the client's window.
+    // Bytes that come before the connection is open are bounded by the client's window.
     if channel == nil { early.append(bytes) } else { send(bytes) }
   }
 
@@ -117,7 +117,7 @@ private final class Tunnel: RequestSink, ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    // Where it cannot be set the channel reads as it likes.
+    // If it cannot be set, the size of the channel's reads is not bounded.
     try? context.channel.syncOptions?.setOption(.recvAllocator, value: reads)
     if !context.channel.isActive { end() }
   }

@@ -3,8 +3,7 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// An HTTP proxy that a gateway's connections go on through: requests to http origins in absolute form, everything else by
-/// CONNECT.
+/// An HTTP proxy for a gateway's outgoing connections: requests to http origins use absolute form, all others CONNECT.
 public struct UpstreamProxy: Sendable, CustomStringConvertible {
   private let host: String
   private let port: Int
@@ -31,10 +30,10 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     authorization = "Basic \(Base64.encode(login.utf8))"
   }
 
-  /// Without user and password.
+  /// The URL without user and password.
   public var description: String { "http://\(LinkAddress.HostPort(host: host, port: port))" }
 
-  /// Sends requests to one http origin.
+  /// Makes a handler for requests to one http origin.
   func handler(
     for origin: Origin.Place, on eventLoop: any EventLoop, hop: String?, configuration: HTTP1Upstream.Configuration
   ) -> ProxiedOrigin {
@@ -42,15 +41,15 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     return ProxiedOrigin(upstream, origin: origin, authorization: authorization, proxy: self)
   }
 
-  /// Opens a connection to a place.
+  /// Opens a connection to a host and port.
   func dial(
     to place: Origin.Place, on eventLoop: any EventLoop, by deadline: NIODeadline
   ) -> EventLoopFuture<any Channel> {
     var fields = FieldSection()
     if let authorization { fields.append(.proxyAuthorization, authorization) }
-    // An address is verified against what the channel leads to; for a name any will do.
+    // A certificate for an IP address is verified against the channel's remote address. For a name, any address is accepted.
     let address = try? SocketAddress(ipAddress: place.host, port: place.port)
-    // A tunnel takes its connection for good: there is nothing to keep for the next.
+    // A tunnel uses its connection until it ends, so there is no connection to reuse.
     return TunnelDialer(
       to: place.authority, through: upstream(on: eventLoop, hop: nil, configuration: .defaults), on: eventLoop,
       fields: fields, loginRefused: loginRefused,

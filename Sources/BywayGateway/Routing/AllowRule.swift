@@ -38,7 +38,7 @@ public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
     return "\(host):\(port.map(String.init) ?? "*")"
   }
 
-  /// The rule names one host, so that a request for it means it.
+  /// Whether the rule names one host. Then a request that names it is meant for it.
   var isExact: Bool {
     if case .exactly = host { true } else { false }
   }

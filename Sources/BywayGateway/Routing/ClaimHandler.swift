@@ -2,8 +2,8 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// Answers who the gateway is; everything else goes on. The first of its handlers: nothing that is done to requests of the
-/// origin concerns this one.
+/// Answers requests for the gateway's claim, and passes on all others. It is the first handler of the gateway, so no processing of
+/// requests for the origin applies to it.
 final class ClaimHandler: ExchangeHandler {
   private let answer: ByteBuffer
   private let next: any ExchangeHandler
@@ -29,7 +29,7 @@ final class ClaimHandler: ExchangeHandler {
     head.append(.status, "200")
     head.append(.contentType, "application/json")
     head.append(.contentLength, String(answer.readableBytes))
-    // A reload may give it another name.
+    // A reload may change the name.
     head.append(name: "cache-control", value: "no-store")
     sink.head(head, isComplete: isBodiless)
     if !isBodiless {
@@ -39,7 +39,7 @@ final class ClaimHandler: ExchangeHandler {
     return DiscardingRequestSink()
   }
 
-  /// In absolute form somebody else may be.
+  /// Whether a request is for the claim. In absolute form it may be for another server.
   private static func isMeant(_ fields: FieldSection) -> Bool {
     let path = DeviceClaim.path
     let isPath =

@@ -3,9 +3,9 @@ import HTTPWire
 import Logging
 import NIOCore
 
-/// Sends each request of a gateway's links to its target, over connections that it keeps. One for each event loop.
+/// Sends each request from a gateway's links to its target, over pooled connections. One for each event loop.
 final class GatewayRouter: ExchangeHandler {
-  /// Targets besides the origin whose connections are kept.
+  /// The maximum number of targets, besides the origin, with pooled connections.
   private static let targetLimit = 64
   private static let responseOption = "--response-timeout"
 
@@ -15,9 +15,9 @@ final class GatewayRouter: ExchangeHandler {
   private let hop: String
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
-  /// The same, perhaps behind a translation of its name.
+  /// The origin, behind a translation of its name if there is one.
   private let entrance: any ExchangeHandler
-  /// What another has seen of this origin; it counts until this one has asked there itself.
+  /// The state of this origin that the previous router has seen. It is used until this router has connected itself.
   private var known: UpstreamStatus.State?
   private var servers = RecentlyUsed<Target, any Upstream>(limit: targetLimit)
 
@@ -50,14 +50,14 @@ final class GatewayRouter: ExchangeHandler {
     }
   }
 
-  /// `nil` where the origin is a function.
+  /// The status of the origin; `nil` if it is a function.
   var originStatus: UpstreamStatus? {
     guard let status = (origin as? any Upstream)?.status else { return nil }
     if case .idle = status.state, let known { return UpstreamStatus(known) }
     return status
   }
 
-  /// Another has its place: it serves those that it has, and keeps nothing open that nobody uses.
+  /// Gives way to a successor: finishes the running exchanges, and closes idle connections.
   func retire(for successor: GatewayRouter) {
     if successor.configuration.origin.text == configuration.origin.text {
       successor.known =
@@ -100,7 +100,7 @@ final class GatewayRouter: ExchangeHandler {
     }
   }
 
-  /// RFC 7239; the client at the far end of a link has no address, so it is `unknown`.
+  /// Adds `Forwarded` (RFC 7239). The client at the far end of a link has no address, so it is `unknown`.
   private func addForwarded(to fields: inout FieldSection) {
     let host = fields.value(of: .authority) ?? fields.value(of: .host) ?? ""
     let scheme = fields.value(of: .scheme) ?? "http"

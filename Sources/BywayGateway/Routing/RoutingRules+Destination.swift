@@ -3,11 +3,11 @@ import HTTPTypes
 import HTTPWire
 
 extension RoutingRules {
-  /// Where a request is sent, for those who have something for one server only.
+  /// Returns the destination of a request, for interceptors that store something for one server only.
   ///
-  /// An origin that has no host, a Unix socket or a Swift handler, is a service of this machine: `localhost`.
+  /// An origin without a host, a Unix socket or a Swift handler, is a service of this machine: `localhost`.
   func destination(of request: HTTPRequest) -> Destination {
-    // One without a target is refused before it gets anywhere.
+    // A request without a valid target is refused before it is sent.
     switch (try? target(of: FieldSection(request))) ?? .origin {
     case .origin: .server(scheme: originScheme.rawValue, authority: origin?.description ?? "localhost")
     case .server(let scheme, let host, let port):

@@ -1,13 +1,13 @@
 import Byway
 import HTTPWire
 
-/// Where one request asks to go.
+/// The target of a request.
 enum Target: Hashable {
-  /// To the gateway's own origin.
+  /// The gateway's own origin.
   case origin
-  /// To another server, as an HTTP request.
+  /// Another server, for an HTTP request.
   case server(scheme: Scheme, host: Host, port: UInt16)
-  /// To a port, as a tunnel of bytes (RFC 9110 §9.3.6).
+  /// A port, for a tunnel of bytes (RFC 9110 §9.3.6).
   case tunnel(host: Host, port: UInt16)
 
   enum Scheme: String {
@@ -15,12 +15,12 @@ enum Target: Hashable {
   }
 }
 
-/// Decides which target a request may have.
+/// The rules that decide the target of a request.
 ///
-/// A request reaches the origin, whatever host it names, unless it names another target on purpose: with CONNECT, in
-/// absolute form through a proxy, or by an authority that an exact `--allow` rule names.
+/// A request goes to the origin, regardless of the host that it names, unless it explicitly names another target: with CONNECT,
+/// in absolute form through a proxy, or by an authority that an exact `--allow` rule names.
 struct RoutingRules: Sendable {
-  /// With its port.
+  /// The origin's host and port.
   let origin: Authority?
   let originScheme: Target.Scheme
   let allowed: [AllowRule]
@@ -41,16 +41,16 @@ struct RoutingRules: Sendable {
     let isConnect = request.withValue(of: .method) { $0.equals("CONNECT") } ?? false
     if isConnect, !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
 
-    // What most requests are: no rule that could send them elsewhere.
+    // The usual case: no rule can send the request elsewhere.
     let isForwarding = request.contains(.targetForm)
     if !isForwarding, allowed.isEmpty || !request.contains(.authority) { return .origin }
 
     let text = request.value(of: .scheme)?.lowercased() ?? "http"
     guard let scheme = Target.Scheme(rawValue: text) else {
-      // A scheme of one's own may lead to the origin over a link; elsewhere only these are spoken (RFC 9110 §7.4).
+      // A custom scheme may lead to the origin over a link; other servers are reached by http and https only (RFC 9110 §7.4).
       if !isForwarding { return .origin }
       throw BywayError(
-        .invalidRequest, "Only http and https are served here, and the URL begins with \(text): write http://.",
+        .invalidRequest, "Only http and https are served here, but the URL begins with \(text): write http://.",
         processing: .none)
     }
     let named = try read(request.value(of: .authority) ?? "")

@@ -16,14 +16,14 @@ package struct AnnouncementRules: Sendable {
     guard let domain = suffixes.map({ $0.lowercased() }).first(where: { $0 == "local" || $0.hasSuffix(".local") })
     else {
       throw BywayError(
-        .invalidAddress, "What is published has names beneath local, as printer.local: add --suffix local.")
+        .invalidAddress, "Published names end in .local, such as printer.local: add --suffix local.")
     }
     guard ["tcp", "tls"].contains(listen.address.scheme), let host = try? listen.address.hostPort().host,
       (try? Host(host))?.isLoopback == false
     else {
       throw BywayError(
         .invalidAddress,
-        "Other machines cannot come to \(listen.address.place), so that there is nothing to publish: listen on 0.0.0.0, with TLS."
+        "Other machines cannot connect to \(listen.address.place), so there is nothing to publish: listen on 0.0.0.0, with TLS."
       )
     }
     self.domain = domain

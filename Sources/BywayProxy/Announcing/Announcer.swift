@@ -122,7 +122,7 @@ actor Announcer {
     after state: Published.State, of announcement: Announcement, _ name: DeviceName, by session: AvahiSession
   ) -> Published.State {
     guard case .told = state else {
-      return refuse(announcement, "Something else in the network has this name.")
+      return refuse(announcement, "This name is already used in the network.")
     }
     do {
       return .retitled(try session.publish(announcement.titled(apartFor: name)))

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A connection to Avahi's daemon, with the entries that it publishes.
 ///
-/// For one caller at a time. The library has its own thread, which only stores states.
+/// Calls must not overlap. The library has its own thread, which only stores states.
 final class AvahiSession: @unchecked Sendable {
   enum State: Hashable {
     /// The daemon is not running, or is still choosing a name for this machine.
@@ -53,7 +53,7 @@ final class AvahiSession: @unchecked Sendable {
   /// - Throws: `BywayError` if D-Bus cannot be reached.
   init(_ library: AvahiLibrary) throws {
     self.library = library
-    guard let poll = library.newPoll() else { throw Self.failure("It has no memory.") }
+    guard let poll = library.newPoll() else { throw Self.failure("Out of memory.") }
     let box = StateBox(AvahiLibrary.ClientState.connecting)
     var error: Int32 = 0
     guard
@@ -65,7 +65,7 @@ final class AvahiSession: @unchecked Sendable {
     guard library.startPoll(poll) == 0 else {
       library.freeClient(client)
       library.freePoll(poll)
-      throw Self.failure("It cannot have a thread.")
+      throw Self.failure("It cannot start a thread.")
     }
     self.poll = poll
     self.client = client
@@ -129,6 +129,6 @@ final class AvahiSession: @unchecked Sendable {
   }
 
   private static func failure(_ reason: String) -> BywayError {
-    BywayError(.linkUnavailable, "Avahi cannot publish it: \(reason)")
+    BywayError(.linkUnavailable, "Avahi cannot publish the device: \(reason)")
   }
 }

@@ -29,7 +29,7 @@ package struct ClaimReader: Sendable {
       await client.shutDown()
       return try answer.get()
     } catch {
-      logger.debug("Nobody says who is there", metadata: ["link": "\(link)", "reason": "\(error)"])
+      logger.debug("No device has identified itself", metadata: ["link": "\(link)", "reason": "\(error)"])
       return nil
     }
   }
@@ -37,7 +37,7 @@ package struct ClaimReader: Sendable {
   private static func answer(
     to send: @escaping @Sendable (Request) async throws -> Response
   ) async -> Result<DeviceClaim?, any Error> {
-    let late = BywayError(.timedOut, "No whole answer came within 5 s.")
+    let late = BywayError(.timedOut, "No complete answer came within 5 s.")
     do {
       return .success(
         try await withTimeLimit(.seconds(5), throwing: late) {

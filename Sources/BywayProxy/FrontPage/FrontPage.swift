@@ -36,7 +36,7 @@ enum FrontPage {
       return answer(FrontPageText.script, "text/javascript")
     case "/events":
       guard let seat = watchers.take(for: request.visitor) else {
-        return answer("Too many follow the list already.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
+        return answer("Too many clients follow the list.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
       }
       let events = Body(DeviceEvents(devices, for: request.visitor, at: place, seat))
       return Response(

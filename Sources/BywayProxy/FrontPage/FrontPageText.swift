@@ -49,11 +49,11 @@ enum FrontPageText {
 
   private static func words(_ state: DeviceListing.State) -> String {
     switch state {
-    case .link(.idle): "not asked for yet"
+    case .link(.idle): "not used yet"
     case .link(.opening): "opening"
     case .link(.up): "up"
     case .link(.interrupted): "interrupted"
-    case .link(.closed): "closed, opens when asked for"
+    case .link(.closed): "closed, opens on request"
     case .link(.down): "down"
     case .link(.waiting): "waiting for its gateway"
     case .away: "unplugged"

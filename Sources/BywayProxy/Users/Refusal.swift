@@ -50,7 +50,7 @@ enum Refusal: Equatable {
     case .login: "A login is needed"
     case .paused: "Too many wrong passwords"
     case .busy: "Too many logins at once"
-    case .nobody: "Nobody knows who this is"
+    case .nobody: "The user is unknown"
     case .ambiguous: "The request can be read in two ways"
     }
   }
@@ -92,10 +92,10 @@ extension Refusal {
   }
 
   static let stranger = BywayError(
-    .forbidden, "Users are told apart here now: connect again, and log in.", processing: .none)
+    .forbidden, "This proxy now requires a login: connect again, and log in.", processing: .none)
 
   static let rightGone = BywayError(
-    .forbidden, "The right to this device was taken away while it was used.", processing: .possible)
+    .forbidden, "The right to this device was withdrawn while it was used.", processing: .possible)
 }
 
 extension FieldSection {

@@ -16,7 +16,7 @@ struct SettingLine {
       let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
       let line = SettingLine(number: index + 1, text: String(Substring(bytes)).trimmed)
       if line.text.unicodeScalars.contains(where: Self.endsLines) {
-        throw line.flaw(in: file, "there is a character in it that ends lines elsewhere: write each line by itself")
+        throw line.flaw(in: file, "it has a character that other programs take for the end of a line: remove it")
       }
       if !line.text.isEmpty, !line.text.hasPrefix("#") { lines.append(line) }
     }

@@ -30,7 +30,8 @@ final class UserDesk {
         rules.removeOwnLogins(of: user, from: &fields)
         return .known(.user(user, by: .header))
       case .several: return .unknown(.ambiguous("More than one field \(header.name) names a user."))
-      case .notAName: return .unknown(.nobody("What \(header.name) says is not a user: a name has \(UserName.rule)."))
+      case .notAName:
+        return .unknown(.nobody("The value of \(header.name) is not a user name: a name has \(UserName.rule)."))
       }
     }
     rules.header?.remove(from: &fields)
@@ -42,18 +43,18 @@ final class UserDesk {
     }
     if rules.passwords != nil { return claim(&fields, isForProxy ? .proxyAuthorization : .authorization, entrance) }
     if let header = rules.header, !entrance.isGuarded {
-      return .unknown(.nobody("The reverse proxy has not said whose request this is: it must set \(header.name)."))
+      return .unknown(.nobody("The reverse proxy has not named the user of this request: it must set \(header.name)."))
     }
     return .unknown(
       .nobody(
         certified == nil
-          ? "The client has shown no certificate: use one that names a user."
-          : "The certificate is not a user's: that has one e-mail name or one common name, and no DNS names."))
+          ? "The client has sent no certificate: use one that names a user."
+          : "The certificate does not name a user: it must have one e-mail name or one common name, and no DNS names."))
   }
 
   private func claim(_ fields: inout FieldSection, _ field: BasicLogin.Field, _ entrance: Entrance) -> Identity {
     guard entrance.keepsPasswords else {
-      return .unknown(.nobody("Passwords are not taken over a connection that others can read: use https."))
+      return .unknown(.nobody("Passwords are not accepted over a connection that others can read: use https."))
     }
     let reading = BasicLogin.take(field, from: &fields)
     fields.remove(.proxyAuthorization)

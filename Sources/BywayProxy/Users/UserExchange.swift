@@ -28,7 +28,7 @@ final class UserExchange: RequestSink {
   private let room: HeldContent
   private var sink: (any ResponseSink)?
   private var state = State.waiting(isWhole: false)
-  /// One buffer, because chunks may have one byte each.
+  /// The held content, in one buffer because chunks may have one byte each.
   private var held = ByteBuffer()
   private var trailers: FieldSection?
   private(set) var use: Use?

@@ -20,7 +20,7 @@ package struct UserHeader: Sendable, Hashable {
     let isTaken = bytes.withUTF8 { KnownField(lowercased: UnsafeRawBufferPointer($0)) != .other }
     guard !isTaken, lowered != "authorization" else {
       throw BywayError(
-        .invalidRequest, "\(name) means something else: take a field of its own, X-Remote-User for example.",
+        .invalidRequest, "\(name) means something else: use a separate field, X-Remote-User for example.",
         processing: .none)
     }
     self.name = lowered
@@ -29,7 +29,7 @@ package struct UserHeader: Sendable, Hashable {
   enum Reading: Equatable {
     case missing
     case user(UserName)
-    /// There are several such fields: a client may have sent one of them.
+    /// Several such fields: a client may have sent one of them.
     case several
     case notAName
   }

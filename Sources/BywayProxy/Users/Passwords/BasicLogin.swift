@@ -23,7 +23,7 @@ struct BasicLogin: Sendable {
   enum Reading {
     case missing
     case login(BasicLogin)
-    /// There are several, and recipients might not all read the same one.
+    /// Several logins: recipients might not all read the same one.
     case several
     /// The field is not a readable Basic login.
     case other

@@ -50,7 +50,7 @@ final class PasswordChecker: Sendable {
     }
     guard let (pool, library) = ready else {
       return eventLoop.makeFailedFuture(
-        BywayError(.refused, "Logins are not checked any more.", processing: .none))
+        BywayError(.refused, "The proxy is stopping and checks no more logins.", processing: .none))
     }
     return pool.runIfActive(eventLoop: eventLoop) {
       // Sets the priority of the calling thread only (setpriority(2), "C library/kernel differences").

@@ -29,15 +29,15 @@ package struct PasswordHash: Sendable, Hashable {
   private static func reason(_ text: Substring) -> String {
     let name: String? =
       if text.hasPrefix("$apr1$") || text.hasPrefix("$1$") {
-        "of MD5, which is guessed too fast"
+        "of MD5, which can be guessed too fast"
       } else if text.hasPrefix("{SHA}") || text.hasPrefix("{SSHA}") {
-        "of SHA-1, which is guessed too fast"
+        "of SHA-1, which can be guessed too fast"
       } else if text.hasPrefix("$2a$") || text.hasPrefix("$2x$") {
-        "of an older bcrypt, which has mistakes"
+        "of an older bcrypt, which has known errors"
       } else if text.hasPrefix("$argon2") {
-        "of Argon2, which the system's libcrypt does not know"
+        "of Argon2, which the system's libcrypt does not support"
       } else if text.utf8.count == 13, !text.hasPrefix("$") {
-        "of DES, which is guessed too fast, or no hash at all"
+        "of DES, which can be guessed too fast, or no hash at all"
       } else {
         nil
       }
