@@ -4,7 +4,7 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// The messages in what was kept of two bodies: server-sent events, WebSockets and gRPC.
+/// The messages in the kept parts of an exchange's bodies: server-sent events, WebSockets and gRPC.
 enum Conversation {
   enum Speaker: String, Sendable {
     case client, server
@@ -17,15 +17,15 @@ enum Conversation {
     /// `text`, or an event's name.
     let kind: String
     let bytes: Int
-    /// `nil` where it is not text, or cannot be read here.
+    /// `nil` if it is not text, or cannot be decoded here.
     let text: String?
   }
 
-  /// How messages stand in a body.
+  /// The format of messages in a body.
   enum Form: Sendable {
     case events, frames, calls
 
-    /// `nil` where they are none, or the answer has yet to tell.
+    /// `nil` if the bodies have no messages, or the response is not known yet.
     init?(of sighting: Sighting) {
       let type = { (fields: FieldSection?) in MediaType.essence(fields?.value(of: .contentType) ?? "") }
       if sighting.opensWebSocket {
@@ -42,7 +42,7 @@ enum Conversation {
 
   private static let limit = 1000
 
-  /// In the order in which they came.
+  /// Returns the messages in order of arrival.
   static func messages(of sighting: Sighting) -> [Message] {
     let down = KeptReader(sighting.responseBody, .server)
     let up = KeptReader(sighting.requestBody, .client)
@@ -53,23 +53,23 @@ enum Conversation {
     case .calls: found = up.calls() + down.calls()
     case .frames, nil: return []
     }
-    // Sorted as they came; those of one side keep their order.
+    // Sorted by time; messages of one side keep their order.
     let sorted = found.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
     return sorted.suffix(limit).map(\.element)
   }
 }
 
 extension Sighting {
-  /// CONNECT in HTTP/2 (RFC 8441), 101 in HTTP/1.1 (RFC 6455).
+  /// Whether it opens a WebSocket: CONNECT in HTTP/2 (RFC 8441), 101 in HTTP/1.1 (RFC 6455).
   fileprivate var opensWebSocket: Bool {
     record.head.value(of: .protocol) == "websocket" || sent?.value(of: .protocol) == "websocket" || given?.status == 101
   }
 
-  /// What was refused has an ordinary body.
+  /// Whether the WebSocket was accepted: a refusal has an ordinary body.
   fileprivate var isOpenWebSocket: Bool { record.status == 101 || record.status == 200 }
 }
 
-/// One side of a conversation.
+/// A reader of the messages of one side.
 private struct KeptReader {
   private let bytes: ByteBufferView
   private let dropped: Int
@@ -138,7 +138,7 @@ private struct KeptReader {
       let content = rest.prefix(count)
       rest = rest.dropFirst(count)
       let plain = mask.isEmpty ? Array(content) : content.enumerated().map { $1 ^ mask[$0 & 3] }
-      // What an extension has changed is not text here.
+      // A message that an extension has encoded cannot be read as text.
       let isExtended = first & 0x70 != 0
       let kind = Self.opcodes[first & 0x0F] ?? "opcode \(first & 0x0F)"
       var message = message(isExtended ? "\(kind), compressed" : kind, plain, through: rest.startIndex)
@@ -176,7 +176,7 @@ private struct KeptReader {
 }
 
 extension Conversation.Message {
-  /// - Parameter redactor: `nil` where secrets are shown.
+  /// - Parameter redactor: `nil` if secrets are shown.
   func json(_ redactor: Redactor?) -> JSON {
     [
       "at": .number(time), "from": .string(from.rawValue), "kind": .string(kind), "bytes": .number(bytes),

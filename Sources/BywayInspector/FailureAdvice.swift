@@ -1,13 +1,13 @@
 import Byway
 
-/// What to try when an exchange has failed, where the message does not say so itself.
+/// Advice for a failed exchange, in addition to its message.
 enum FailureAdvice {
   static func text(for code: BywayError.Code) -> String? {
     switch code {
-    case .linkUnavailable: "byway doctor LINK goes through the link from the ground up, and says what is wrong with it."
-    case .linkLost: "The line panel shows when the link was lost. What is safe to repeat is repeated; this was not."
-    case .originUnavailable: "The gateway reached nobody at its origin: look whether the service there runs."
-    case .timedOut: "Nothing came in time: the panel of the line shows what it carried meanwhile."
+    case .linkUnavailable: "byway doctor LINK examines the link step by step and reports the fault."
+    case .linkLost: "The line panel shows when the link was lost. This request was not safe to repeat."
+    case .originUnavailable: "The gateway could not reach its origin: check that the service there is running."
+    case .timedOut: "No answer came in time: the line panel shows what the link carried meanwhile."
     default: nil
     }
   }

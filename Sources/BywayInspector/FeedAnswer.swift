@@ -1,9 +1,10 @@
 import NIOCore
 import Primitives
 
-/// The body of an answer that is made piece by piece as its reader takes it: nothing is made for who has gone, or has not come yet.
+/// The body of an answer that is produced in pieces as the client reads it: nothing is produced for a client that has disconnected or
+/// does not read yet.
 ///
-/// It has its seat until it is let go of, so that what waits for slow readers has a bound.
+/// It holds its slot until it is released, so that the memory for slow clients is bounded.
 struct FeedAnswer: AsyncSequence, Sendable {
   /// Makes the pieces, `nil` after the last one.
   typealias Pieces = () -> ByteBuffer?
@@ -27,7 +28,7 @@ struct FeedAnswer: AsyncSequence, Sendable {
     }
 
     mutating func next() async throws -> ByteBuffer? {
-      // Who asks for much does not keep others from their turn.
+      // A long answer does not block others.
       await Task.yield()
       try Task.checkCancellation()
       if pieces == nil { pieces = answer.begin() }
@@ -37,7 +38,7 @@ struct FeedAnswer: AsyncSequence, Sendable {
 }
 
 extension FeedAnswer {
-  /// All of it in one piece.
+  /// Makes an answer of one piece.
   static func one(_ whole: @autoclosure @escaping () -> ByteBuffer) -> Pieces {
     var isTold = false
     return {
@@ -47,11 +48,11 @@ extension FeedAnswer {
     }
   }
 
-  /// Elements of an array in one go.
+  /// The number of array elements in one piece.
   private static let batch = 200
 
-  /// An object of JSON whose last member is a long array.
-  /// - Parameter opening: all before the array's first element.
+  /// Makes a JSON object whose last member is a long array.
+  /// - Parameter opening: the text before the array's first element.
   static func array<Element>(
     _ opening: String, _ elements: [Element], _ closing: String, _ text: @escaping (Element) -> String
   ) -> Pieces {

@@ -2,19 +2,19 @@ import Byway
 import NIOCore
 import Primitives
 
-/// What changes, as server-sent events: states of exchanges and links, at most four times a second.
+/// Changes as server-sent events: states of exchanges and links, at most four times a second.
 struct FeedEvents: AsyncSequence, Sendable {
   private static let pause = Duration.milliseconds(250)
-  /// Of exchanges at once: who is behind is told how many are left, and catches up.
+  /// The maximum number of exchanges in one event. A reader with more to read is told how many are left, and catches up.
   private static let limit = 500
-  /// After so many pauses without news a comment finds out whether somebody still reads.
+  /// The number of pauses without changes after which a comment is sent, to detect a dead connection.
   private static let silentPauses = 40
 
   private let feed: InspectorFeed
   private let version: UInt64
   private let seat: Seats.Seat
 
-  /// - Parameter version: up to which the reader was told.
+  /// - Parameter version: the last version that the reader has seen.
   init(_ feed: InspectorFeed, after version: UInt64, _ seat: Seats.Seat) {
     self.feed = feed
     self.version = version
@@ -25,7 +25,7 @@ struct FeedEvents: AsyncSequence, Sendable {
 
   struct Iterator: AsyncIteratorProtocol {
     private let feed: InspectorFeed
-    /// Held as long as somebody reads.
+    /// Held as long as the client reads.
     private let seat: Seats.Seat
     private var version: UInt64
     private var first: Int?
@@ -55,7 +55,7 @@ struct FeedEvents: AsyncSequence, Sendable {
       isLeft = news.left > 0
       let id = feed.eventID(news.version)
       var text = ""
-      // Who goes on after a while has not been told either.
+      // A reader that resumes after a while has missed removals too.
       if news.first > first ?? 1, known > 0 {
         text += FeedEvents.event("gone", id, ["before": .number(news.first)])
       }

@@ -1,7 +1,7 @@
 import HTTPWire
 import Primitives
 
-/// Fields at one side of this hop beside those at the other: what has been added, changed and taken away in between.
+/// A comparison of the fields before and after this hop, with added, changed and removed fields.
 struct FieldComparison {
   enum Mark: Equatable {
     case same
@@ -16,19 +16,19 @@ struct FieldComparison {
     let mark: Mark
   }
 
-  /// Those of `after`, and then those that only `before` has.
+  /// The fields of `after`, followed by those that only `before` has.
   let lines: [Line]
 
   /// - Parameters:
-  ///   - before: `nil` where only one side is known.
-  ///   - after: what counts.
+  ///   - before: the fields before this hop; `nil` if only one side is known.
+  ///   - after: the fields after this hop.
   init(from before: FieldSection?, to after: FieldSection) {
     guard let before else {
       lines = after.pairs.map { Line(name: $0.name, value: $0.value, mark: .same) }
       return
     }
     var left: [(name: String, value: String)] = before.pairs
-    // First what has stayed, so that one of several of a name does not pass for another.
+    // Equal fields are matched first, so that of several fields with one name the right ones are marked.
     var marks: [Mark?] = after.pairs.map { pair in
       guard let place = left.firstIndex(where: { $0 == pair }) else { return nil }
       left.remove(at: place)
@@ -48,7 +48,7 @@ struct FieldComparison {
 }
 
 extension FieldSection {
-  /// Names in lower case; without what stands for the message's first line.
+  /// The fields with names in lower case, without pseudo-fields.
   fileprivate var pairs: [(name: String, value: String)] {
     lines.compactMap { line in
       let name = name(of: line)

@@ -4,14 +4,15 @@ import HTTPTypes
 import HTTPWire
 import Primitives
 
-/// Hindrances as programs and pages write and read them: docs/inspector.md.
+/// The JSON format of fault rules, for programs and pages: docs/inspector.md.
 enum HindranceText {
   private static let longest = Duration.seconds(3600)
 
+  /// Reads a fault rule.
   /// - Parameter text: a scope (`method`, `host`, `path`) and one effect: `delay`, `rate`, `status` or `cut`.
-  /// - Throws: `BywayError` where it is something else.
+  /// - Throws: `BywayError` if the text is invalid.
   static func hindrance(_ text: String) throws -> Hindrance {
-    guard let json = JSON(parsing: text), case .object = json else { throw wrong("it is not an object of JSON") }
+    guard let json = JSON(parsing: text), case .object = json else { throw wrong("it is not a JSON object") }
     return Hindrance(try effect(json), of: try scope(json))
   }
 
@@ -23,14 +24,14 @@ enum HindranceText {
       try number(json, "cut", 0...Int(Int32.max)).map { .cut($0) },
     ]
     let given = effects.compactMap(\.self)
-    guard given.count == 1 else { throw wrong("it has one of delay, rate, status and cut") }
+    guard given.count == 1 else { throw wrong("it must have exactly one of delay, rate, status and cut") }
     return given[0]
   }
 
   private static func number(_ json: JSON, _ name: String, _ range: ClosedRange<Int>) throws -> Int? {
     guard let value = json[name] else { return nil }
     guard case .number(let text) = value, let number = Int(text), range.contains(number) else {
-      throw wrong("\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+      throw wrong("\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -55,10 +56,10 @@ enum HindranceText {
   }
 
   private static func wrong(_ reason: String) -> BywayError {
-    BywayError(.invalidRequest, "This cannot be a hindrance: \(reason).", processing: .none)
+    BywayError(.invalidRequest, "The fault rule is invalid: \(reason).", processing: .none)
   }
 
-  // MARK: What there is
+  // MARK: Listing
 
   static func list(_ actions: InspectorActions) -> JSON {
     [

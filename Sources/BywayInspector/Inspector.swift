@@ -4,11 +4,11 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// Watches the exchanges that pass, and keeps the last ones for who looks at them. Safe on any thread.
+/// An observer of exchanges, which keeps the last ones for the inspector's users. Safe on any thread.
 package final class Inspector: ExchangeWatching {
   private let sightings: Mutex<Sightings>
 
-  /// - Parameter bodyLimit: bytes to keep of each body; more than are kept in all count as those.
+  /// - Parameter bodyLimit: the number of bytes to keep of each body; at most the number kept of all bodies.
   package init(bodyLimit: Int = 1 << 20) {
     let limits = Sightings.Limits()
     sightings = Mutex(Sightings(limits: .init(body: min(bodyLimit, limits.bodies))))
@@ -55,7 +55,7 @@ package final class Inspector: ExchangeWatching {
   }
 }
 
-/// Writes down one exchange.
+/// Records one exchange.
 private final class Witness: ExchangeWitness {
   private let id: Int
   private let inspector: Inspector
@@ -73,7 +73,7 @@ private final class Witness: ExchangeWitness {
     inspector.append(bytes, to: .request, of: id)
   }
 
-  /// What is known by now, and what is new besides.
+  /// Updates the record of the exchange, with a further change.
   private func note(_ record: ExchangeRecord, _ change: (inout Sighting) -> Void = { _ in }) {
     inspector.update(id) {
       $0.record = record

@@ -1,8 +1,8 @@
 package import BywayInterceptors
 
-/// What an inspector can do besides showing. Safe on any thread.
+/// The actions of an inspector, beyond showing exchanges. Safe on any thread.
 package struct InspectorActions: Sendable {
-  /// Sends requests as if clients had; `nil` where that cannot be.
+  /// Sends requests like those of clients; `nil` if that is not possible.
   let send: Resending.Send?
   let hindrances: Hindrances?
   let line: (any InspectedLine)?
@@ -13,19 +13,19 @@ package struct InspectorActions: Sendable {
     self.line = line
   }
 
-  /// By the names that docs/inspector.md has for them.
+  /// The names of the available actions: docs/inspector.md.
   var names: [String] {
     (send == nil ? [] : ["resend"]) + (hindrances == nil ? [] : ["hinder"]) + (line == nil ? [] : ["line"])
   }
 }
 
-/// An emulated line, whose faults who looks may choose.
+/// An emulated line, whose faults the inspector's user may choose.
 package protocol InspectedLine: Sendable {
   var isPulled: Bool { get }
   func setPulled(_ isPulled: Bool)
   /// Names of error rates, and the one in force.
   var errorRates: [String] { get }
   var errorRate: String { get }
-  /// - Returns: whether there is one of that name.
+  /// - Returns: whether there is a rate of that name.
   func setErrorRate(_ name: String) -> Bool
 }

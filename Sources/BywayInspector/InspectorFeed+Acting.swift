@@ -17,7 +17,7 @@ extension InspectorFeed {
   }
 
   static let forbidden = text(
-    "This needs the token of the URL that byway status shows, and that the command prints to a terminal.\n", .forbidden)
+    "This needs the token in the URL that byway status shows and that the command prints to a terminal.\n", .forbidden)
 
   func act(_ path: [String], _ request: Request) async throws -> Response {
     switch path.first {
@@ -55,11 +55,11 @@ extension InspectorFeed {
     return text("\(error.message)\n", status)
   }
 
-  // MARK: Making it harder
+  // MARK: Fault injection
 
   private func hinder(_ path: [String], _ request: Request) async throws -> Response {
     guard let hindrances = actions.hindrances else {
-      return Self.text("Requests cannot be hindered here.\n", .notImplemented)
+      return Self.text("Faults cannot be injected here.\n", .notImplemented)
     }
     if path.count == 2, path[1] == "remove", let id = Int(path[0]) {
       return hindrances.remove(id) ? hindranceList(request) : Self.notFound
@@ -81,24 +81,24 @@ extension InspectorFeed {
     let json = JSON(parsing: String(buffer: try await Self.body(of: request, upTo: Self.mostSet)))
     if let rate = json?["errors"]?.text, !line.setErrorRate(rate) {
       return Self.text(
-        "The line has no such rate of errors: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
+        "The line has no such error rate; choose one of: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
     }
     if case .bool(let isPulled)? = json?["pulled"] { line.setPulled(isPulled) }
     return hindranceList(request)
   }
 
-  /// Bytes of a request that is to be sent again, as JSON.
+  /// The maximum number of bytes of the JSON of a request to be sent again.
   private static let mostChanged = 4 << 20
-  /// Bytes of what is said of a line.
+  /// The maximum number of bytes of the JSON with settings of a line.
   private static let mostSet = 4096
   private static let patience = Duration.seconds(30)
 
   private static func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
-    let late = BywayError(.timedOut, "The request's body has not come within 30 s.", processing: .none)
+    let late = BywayError(.timedOut, "The request's body was not complete within 30 s.", processing: .none)
     return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: limit) }
   }
 
-  /// When it is on its way, it is known.
+  /// Waits until the repeated exchange has begun, and answers with its id.
   private func sent(_ request: Request, from next: Int, instead id: Int) async throws -> Response {
     for _ in 0..<100 {
       if let sighting = inspector.read({ $0.first(from: next, at: Resending.listener) }) {

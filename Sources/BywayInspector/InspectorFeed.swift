@@ -5,13 +5,13 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// What an inspector answers: docs/inspector.md. Safe on any thread.
+/// The HTTP interface of an inspector: docs/inspector.md. Safe on any thread.
 package final class InspectorFeed: Sendable {
-  /// Readers of events. Each holds a connection, and has every change written for it.
+  /// The maximum number of readers of events. Each holds a connection and gets every change.
   private static let readers = 8
-  /// Other answers that have not been read yet, of any size.
+  /// The maximum number of other unread answers, of any size.
   private static let answers = 8
-  /// Places of each kind besides, for requests with the token.
+  /// The number of further slots of each kind, for requests with the token.
   private static let reserved = 4
 
   let inspector: Inspector
@@ -21,14 +21,14 @@ package final class InspectorFeed: Sendable {
   private let answerSeats = (all: Seats(InspectorFeed.answers), own: Seats(InspectorFeed.reserved))
   let resending = Resending()
   let actions: InspectorActions
-  /// Ids of events are of this process only.
+  /// The part of event ids that identifies this process.
   private let run = String(UInt32.random(in: .min ... .max), radix: 16)
-  /// Who has it may act.
+  /// The token for actions.
   package let token: String
 
   /// - Parameters:
-  ///   - showsSecrets: to whoever asks.
-  ///   - actions: what it can do besides.
+  ///   - showsSecrets: whether all clients get secrets.
+  ///   - actions: the available actions.
   package init(_ inspector: Inspector, showsSecrets: Bool = false, _ actions: InspectorActions = InspectorActions()) {
     self.inspector = inspector
     self.actions = actions
@@ -37,7 +37,7 @@ package final class InspectorFeed: Sendable {
     token = (0..<2).map { _ in String(generator.next(), radix: 36) }.joined()
   }
 
-  /// Takes down how links are now, once a second.
+  /// Records the state of the links. Called once a second.
   package func look(_ sights: [LinkSight]) {
     let time = WallTime.now().milliseconds
     let counted = inspector.read { sightings in
@@ -52,7 +52,7 @@ package final class InspectorFeed: Sendable {
 
   func eventID(_ version: UInt64) -> String { "\(run)-\(version)" }
 
-  /// `nil` where it is of another process, or is not one.
+  /// Returns the version in an event id; `nil` if the id comes from another process, or is invalid.
   private func version(of eventID: String) -> UInt64? {
     let parts = eventID.split(separator: "-", maxSplits: 1)
     return parts.count == 2 && parts[0] == run ? UInt64(parts[1]) : nil
@@ -106,7 +106,7 @@ package final class InspectorFeed: Sendable {
     }
   }
 
-  /// Makes an answer as it is read.
+  /// Makes an answer that is produced as it is read.
   func answer(
     _ request: Request, _ type: String, _ more: HTTPFields = [:], _ begin: @escaping @Sendable () -> FeedAnswer.Pieces
   ) -> Response {
@@ -118,16 +118,16 @@ package final class InspectorFeed: Sendable {
     answer(request, "application/json") { FeedAnswer.one(ByteBuffer(string: "\(value())\n")) }
   }
 
-  /// Takes a place. A request with the token finds one also where others have taken all of theirs.
+  /// Takes a slot. A request with the token gets one even if other requests have taken all of theirs.
   private func take(_ seats: (all: Seats, own: Seats), _ request: Request) -> Seats.Seat? {
     allowed(request) ? seats.own.take() ?? seats.all.take() : seats.all.take()
   }
 
   private static let tooMany = text(
-    "Others ask the inspector for much already, and have not read it: try again.\n", .serviceUnavailable,
+    "Too many answers of the inspector are unread: try again.\n", .serviceUnavailable,
     [.retryAfter: "1"])
 
-  /// The one that a path names: `exchanges`, its id, and what of it.
+  /// Returns the exchange that a path names: `exchanges`, its id, and a part of it.
   func exchange(_ path: [String]) -> Sighting? {
     guard path.count > 1, path[0] == "exchanges", let id = Int(path[1]) else { return nil }
     return inspector.read { $0[id] }
@@ -156,7 +156,7 @@ package final class InspectorFeed: Sendable {
 
   private func events(_ request: Request) -> Response {
     guard let seat = take(readerSeats, request) else {
-      return Self.text("Too many follow the inspector already.\n", .serviceUnavailable, [.retryAfter: "10"])
+      return Self.text("Too many clients follow the inspector.\n", .serviceUnavailable, [.retryAfter: "10"])
     }
     let last =
       HTTPField.Name("last-event-id").flatMap { request.head.headerFields[$0] } ?? Self.parameter("after", of: request)
@@ -200,7 +200,7 @@ package final class InspectorFeed: Sendable {
 
   // MARK: Forms
 
-  static let notFound = text("There is nothing here: docs/inspector.md lists what there is.\n", .notFound)
+  static let notFound = text("There is nothing here: docs/inspector.md lists the paths.\n", .notFound)
 
   static func text(_ text: String, _ status: HTTPResponse.Status, _ fields: HTTPFields = [:]) -> Response {
     answer(Body(text), "text/plain; charset=utf-8", status, fields)
@@ -208,7 +208,7 @@ package final class InspectorFeed: Sendable {
 
   private static func events(_ body: Body) -> Response { answer(body, "text/event-stream", .ok) }
 
-  /// Never shown as what it says to be: it is a device's.
+  /// Answers with a body of an exchange. Its media type is not used, because a device has chosen it.
   private func download(_ request: Request, _ body: Sightings.Body, of sighting: Sighting) -> Response {
     answer(request, "application/octet-stream", [.contentDisposition: "attachment"]) { [view] in
       FeedAnswer.one(view.bytes(of: body, sighting))

@@ -2,13 +2,13 @@ import Byway
 import HTTPTypes
 import NIOCore
 
-/// The page, with its style and scripts. Nothing comes from elsewhere.
+/// The page, with its style and scripts. It loads nothing from other sites.
 enum InspectorPage {
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src blob:; base-uri 'none'; "
     + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-  /// - Returns: `nil` where there is no such file.
+  /// - Returns: `nil` if there is no such file.
   static func file(at place: Substring) -> Response? {
     let name = place == "/" ? "index.html" : place.dropFirst()
     guard let bytes = files[String(name)], let type = types[String(name.drop { $0 != "." })] else { return nil }
@@ -19,8 +19,8 @@ enum InspectorPage {
       ], body: Body(bytes))
   }
 
-  /// Adds the fields that keep other pages of the browser away from a response: they cannot embed it, hold its window, have it
-  /// read as another type, or be told its URL.
+  /// Adds the fields that isolate a response from other pages of the browser: they cannot embed it, keep a reference to its window,
+  /// let it be read as another type, or learn its URL.
   static func secure(_ fields: inout HTTPFields) {
     fields[.xContentTypeOptions] = "nosniff"
     for (name, value) in isolation { fields[name] = value }
@@ -33,7 +33,7 @@ enum InspectorPage {
 
   private static let types = [".html": "text/html", ".css": "text/css", ".js": "text/javascript"]
 
-  /// Answers share these bytes.
+  /// The bytes of the files, shared by all answers.
   private static let files = sources.mapValues { ByteBuffer(bytes: $0) }
 
   private static let sources: [String: [UInt8]] = [

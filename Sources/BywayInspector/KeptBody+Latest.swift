@@ -1,13 +1,13 @@
 import NIOCore
 
 extension Sighting.KeptBody {
-  /// Of pieces whose times are kept.
+  /// The maximum number of pieces whose times are kept.
   private static let arrivalLimit = 1000
 
-  /// Keeps the next piece of a conversation, and lets older messages go for it.
+  /// Keeps the next piece of a conversation, and drops older messages for it.
   /// - Parameters:
-  ///   - limit: of bytes that are kept.
-  ///   - time: when it came, in milliseconds since 1970.
+  ///   - limit: the maximum number of bytes to keep.
+  ///   - time: the time of arrival, in milliseconds since 1970.
   mutating func keepLatest(_ piece: ByteBufferView, of form: Conversation.Form, limit: Int, at time: Double) {
     var rest = piece
     while !rest.isEmpty, limit > 0 {
@@ -34,13 +34,13 @@ extension Sighting.KeptBody {
     arrivals = []
   }
 
-  /// Nothing more of it is kept: where its next message begins is not known.
+  /// Keeps no more of it, because the beginning of its next message is unknown.
   mutating func giveUp() {
     forget()
     skipping = .max
   }
 
-  /// Half of what there may be, so that not every piece costs a look through all messages.
+  /// Frees half of the limit, so that not every piece requires a search through all messages.
   private mutating func makeRoom(_ form: Conversation.Form, _ limit: Int) {
     let end = form.endOfMessage(in: kept.readableBytesView, after: limit / 2)
     let gone = min(end, kept.readableBytes)
@@ -54,7 +54,8 @@ extension Sighting.KeptBody {
 }
 
 extension Conversation.Form {
-  /// Where the first message ends that does so behind a place; beyond what there is, where the last one is known to go on so far.
+  /// Returns the end of the first message that ends after a position. It is beyond the end of the bytes if the last message is known to
+  /// continue that far.
   fileprivate func endOfMessage(in bytes: ByteBufferView, after place: Int) -> Int {
     switch self {
     case .events: Self.endOfEvent(bytes, after: place)
@@ -63,7 +64,7 @@ extension Conversation.Form {
     }
   }
 
-  /// Behind an empty line; all of it where there is none.
+  /// Returns the position after an empty line; the end of the bytes if there is none.
   private static func endOfEvent(_ bytes: ByteBufferView, after place: Int) -> Int {
     var isLineEmpty = false
     for (offset, byte) in bytes.dropFirst(place).enumerated() {
@@ -82,7 +83,7 @@ extension Conversation.Form {
     return end
   }
 
-  /// RFC 6455 §5.2.
+  /// Returns the length of a frame (RFC 6455 §5.2).
   private static func frameLength(_ bytes: ByteBufferView) -> Int? {
     guard let second = bytes.dropFirst().first else { return nil }
     let extended = second & 0x7F == 126 ? 2 : second & 0x7F == 127 ? 8 : 0

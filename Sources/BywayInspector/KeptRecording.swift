@@ -3,9 +3,9 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 
-/// An exchange as `--replay` answers with it.
+/// An exchange in the format of recordings for `--replay`.
 enum KeptRecording {
-  /// `nil` where too little of it is known: it still runs, was a tunnel, or not all of its bodies was kept.
+  /// Returns the recording of an exchange; `nil` if it still runs, was a tunnel, or its bodies were not kept completely.
   static func of(_ sighting: Sighting, _ view: SightingView) -> ByteBuffer? {
     let (asked, given) = (sighting.requestBody, sighting.responseBody)
     var exchange = view.traced(sighting)
@@ -15,7 +15,7 @@ enum KeptRecording {
     else { return nil }
     let body = exchange.responseBody
     if exchange.request.method != .head {
-      // It is another length where a secret was replaced.
+      // The length has changed if a secret was replaced.
       if body.kept.readableBytes != given.count { exchange.response?.headerFields[.contentLength] = nil }
       if body.isRestored { exchange.response?.headerFields[.contentEncoding] = nil }
     }
@@ -31,7 +31,7 @@ enum KeptRecording {
       error: sighting.failure.map { BywayError($0.code, $0.message, processing: .possible) })
   }
 
-  /// By when they came, as far as that is known.
+  /// Returns the pieces of a body with their times of arrival, as far as these are known.
   private static func pieces(
     of body: Sighting.KeptBody, since start: Double, receiving: Duration
   ) -> [(after: Duration, bytes: ByteBuffer)] {

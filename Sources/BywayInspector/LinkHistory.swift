@@ -2,16 +2,16 @@ import Byway
 import LineLayer
 import Primitives
 
-/// What became of links over the last minutes. A value without clock.
+/// The history of links over the last minutes. A value without clock.
 struct LinkHistory: Sendable {
   private static let linkLimit = 256
   private static let sampleLimit = 300
   private static let eventLimit = 200
   private static let sayingLimit = 200
 
-  /// What was counted in a second.
+  /// The counters of one second.
   struct Sample: Sendable, Hashable {
-    /// At the end of it, in milliseconds since 1970.
+    /// The end of the second, in milliseconds since 1970.
     let time: Double
     var sent: UInt64 = 0
     var received: UInt64 = 0
@@ -32,7 +32,7 @@ struct LinkHistory: Sendable {
     let reason: String?
   }
 
-  /// What somebody else has said on the line since the look before.
+  /// Text that another program has sent on the line since the previous check.
   struct Saying: Sendable, Hashable {
     let time: Double
     let text: String
@@ -40,7 +40,7 @@ struct LinkHistory: Sendable {
 
   struct Entry: Sendable {
     var sight: LinkSight
-    /// Greater with each change of any link.
+    /// Increases with each change of any link.
     var version: UInt64
     var samples: [Sample] = []
     var events: [Event] = []
@@ -48,10 +48,10 @@ struct LinkHistory: Sendable {
   }
 
   private(set) var version: UInt64 = 0
-  /// In the order in which they came.
+  /// The links, in the order of the last check.
   private(set) var entries: [Entry] = []
 
-  /// Takes down how all links are now. Those that are not there any more go.
+  /// Records the state of all links, and removes links that no longer exist.
   /// - Parameter time: in milliseconds since 1970.
   mutating func look(_ sights: [LinkSight], at time: Double) {
     let known = Dictionary(entries.map { ($0.sight.key, $0) }) { first, _ in first }
@@ -83,12 +83,12 @@ struct LinkHistory: Sendable {
 }
 
 extension LinkSight {
-  /// By which it is known again.
+  /// The key that identifies a link in later checks.
   fileprivate var key: [String] { [name, address] }
 }
 
 extension LinkHistory.Sample {
-  /// `nil` where nothing was counted.
+  /// `nil` if the counters have not changed.
   fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
     self.time = time
     running = now.running
@@ -106,7 +106,7 @@ extension LinkHistory.Sample {
 }
 
 extension LinkHistory.Saying {
-  /// `nil` where nobody has said anything.
+  /// `nil` if there is no new text.
   fileprivate init?(from before: LinkSight?, to now: LinkSight, at time: Double) {
     guard let said = now.line?.foreignText else { return nil }
     let known = before?.line?.foreignText.count ?? 0
@@ -118,7 +118,7 @@ extension LinkHistory.Saying {
 }
 
 extension LinkHistory.Event {
-  /// `nil` where it is as it was.
+  /// `nil` if the change of state is no event.
   fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
     guard before.state != now.state else { return nil }
     self.time = time
@@ -135,10 +135,10 @@ extension LinkHistory.Event {
   }
 }
 
-// MARK: As JSON: docs/inspector.md
+// MARK: JSON: docs/inspector.md
 
 extension LinkHistory.Entry {
-  /// - Parameter time: samples and events that are not later are known; `nil`: none is.
+  /// - Parameter time: only later samples and events are included; `nil`: all are.
   func json(after time: Double? = nil) -> JSON {
     let time = time ?? 0
     return [

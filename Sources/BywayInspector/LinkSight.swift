@@ -1,7 +1,7 @@
 import Byway
 package import LineLayer
 
-/// How a link is, as whoever looks after it has found it.
+/// The state of a link at one moment.
 package struct LinkSight: Sendable {
   package let name: String
   package let address: String
@@ -10,11 +10,11 @@ package struct LinkSight: Sendable {
   /// Seconds since 1970.
   package let since: Int?
   package let reason: String?
-  /// Exchanges.
+  /// The number of running exchanges.
   package internal(set) var running: Int
   package let openings: UInt64?
   package let losses: UInt64?
-  /// `nil` where it has no line, or none now.
+  /// `nil` if it has no line, or none at the moment.
   package internal(set) var line: LineStatistics?
 
   package init(

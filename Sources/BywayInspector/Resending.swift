@@ -4,26 +4,26 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Sends requests that somebody wants once more, and reads their answers, which nobody waits for. Safe on any thread.
+/// Sends requests again for a user, and discards their answers, which the inspector records. Safe on any thread.
 package final class Resending: Sendable {
-  /// A request, and the address at which the one came in that it repeats.
+  /// Sends a request. The text is the listener's address of the original request.
   package typealias Send = @Sendable (Request, String) async throws -> Response
 
-  /// Stands in the place of the address at which a client comes in.
+  /// The name of the inspector in place of a listener's address.
   package static let listener = "inspector"
-  /// At once.
+  /// The maximum number of such requests at once.
   private static let limit = 8
   private static let patience = Duration.seconds(300)
 
   private let seats = Seats(Resending.limit)
 
-  /// - Throws: `BywayError` with code `refused` where too many run.
+  /// - Throws: `BywayError` with code `refused` if too many run.
   func begin(_ request: Request, at listener: String, _ send: @escaping Send) throws {
     guard let seat = seats.take() else {
-      throw BywayError(.refused, "\(Self.limit) requests that were sent again still run: wait for one of them.")
+      throw BywayError(.refused, "\(Self.limit) requests sent again are still running: wait for one of them.")
     }
     Task {
-      // What becomes of it the exchange itself shows.
+      // The inspector shows the result of the exchange.
       try? await withTimeLimit(Self.patience, throwing: CancellationError(), waits: true) {
         let response = try await send(request, listener)
         for try await _ in response.body {}
@@ -33,19 +33,19 @@ package final class Resending: Sendable {
   }
 }
 
-/// What is to be another than it was.
+/// The changes to a request that is sent again.
 struct ResendChanges {
   private let method: String?
   private let path: String?
-  /// Without a value: those that it had.
+  /// The new fields. A field without a value keeps its previous values.
   private let fields: [(name: String, value: String?)]?
   private let body: [UInt8]?
 
   /// - Parameter text: `{"method", "path", "fields": [["name", "value"]], "body": "base64"}`, each of which may be missing.
-  /// - Throws: `BywayError` where it is something else.
+  /// - Throws: `BywayError` if the text is invalid.
   init(_ text: String) throws {
     guard let json = text.isEmpty ? JSON.object([]) : JSON(parsing: text), case .object = json else {
-      throw Self.wrong("it is not an object of JSON")
+      throw Self.wrong("it is not a JSON object")
     }
     method = json["method"]?.text
     path = json["path"]?.text
@@ -54,7 +54,7 @@ struct ResendChanges {
       return try pairs.map { pair in
         let texts = pair.elements.compactMap(\.text)
         guard (1...2).contains(texts.count), texts.count == pair.elements.count else {
-          throw Self.wrong("a field is [\"name\", \"value\"], or [\"name\"] where it stays as it was")
+          throw Self.wrong("a field is [\"name\", \"value\"], or [\"name\"] if it does not change")
         }
         return (texts[0], texts.count > 1 ? texts[1] : nil)
       }
@@ -67,9 +67,10 @@ struct ResendChanges {
     }
   }
 
-  /// - Throws: `BywayError` where it cannot be a request, or nothing is left of its body.
+  /// Makes the request.
+  /// - Throws: `BywayError` if the changes give no valid request, or the body was not kept.
   func request(from sighting: Sighting) throws -> Request {
-    guard var head = HTTPRequest(sighting.record.head) else { throw Self.wrong("what came was not a request") }
+    guard var head = HTTPRequest(sighting.record.head) else { throw Self.wrong("its head is not a valid request") }
     guard head.method != .connect else { throw Self.wrong("a tunnel cannot be sent again") }
     if let method {
       guard let method = HTTPRequest.Method(method), method.rawValue.uppercased() != "CONNECT" else {
@@ -94,14 +95,14 @@ struct ResendChanges {
           throw Self.wrong("the value of \(text) has a line break or another control character")
         }
         guard value == nil || text.lowercased() != "host" else {
-          throw Self.wrong("it goes where it went before: leave host out")
+          throw Self.wrong("its host cannot change: leave host out")
         }
         for value in value.map({ [$0] }) ?? before[values: name] {
           head.headerFields.append(HTTPField(name: name, value: value))
         }
       }
     }
-    // Of the connection that it came by, and of the exchange that it was.
+    // Fields of the original connection and exchange.
     let left = [
       "via", "traceparent", "tracestate", "content-length", "transfer-encoding", "connection", "te", "host",
       "keep-alive", "proxy-connection", "upgrade",
@@ -118,7 +119,7 @@ struct ResendChanges {
     guard kept.kept.readableBytes == kept.count else {
       let reason =
         kept.kept.readableBytes == 0
-        ? "its body of \(kept.count) bytes is not kept any more"
+        ? "its body of \(kept.count) bytes is no longer kept"
         : "only \(kept.kept.readableBytes) of \(kept.count) bytes of its body were kept: --inspect-bodies SIZE keeps more"
       throw BywayError(.unsupported, "It cannot be sent again: \(reason).", processing: .none)
     }

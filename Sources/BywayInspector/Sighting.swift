@@ -2,18 +2,18 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// What an inspector knows of one exchange.
+/// The inspector's record of one exchange.
 struct Sighting: Sendable {
-  /// What passed of a body, and its beginning; of a conversation its end.
+  /// The size of a body, and its beginning; for a conversation, its latest part.
   struct KeptBody: Sendable {
     var kept = ByteBuffer()
-    /// Bytes before those: messages that have made room for later ones.
+    /// The number of bytes before ``kept``: messages that were dropped for later ones.
     var dropped = 0
-    /// Bytes that are still to come of a message that is too long to be kept.
+    /// The number of bytes still to come of a message that is too long to be kept.
     var skipping = 0
-    /// All that passed.
+    /// The number of all bytes of the body so far.
     var count = 0
-    /// Of a conversation: where in it each of the latest pieces ends, and when that came, in milliseconds since 1970.
+    /// The end and the time of arrival of each of the latest pieces of a conversation, in milliseconds since 1970.
     var arrivals: [Arrival] = []
 
     struct Arrival: Sendable {
@@ -21,14 +21,14 @@ struct Sighting: Sendable {
       let time: Double
     }
 
-    /// Bytes of memory, as they are bounded.
+    /// The bytes of memory that count towards the limit.
     var size: Int { kept.readableBytes + arrivals.count * MemoryLayout<Arrival>.stride }
   }
 
   /// Another exchange on the same link.
   struct Companion: Sendable, Hashable {
     let id: Int
-    /// Of its bodies.
+    /// The bytes of its bodies.
     let bytes: Int
   }
 
@@ -38,31 +38,31 @@ struct Sighting: Sendable {
     let message: String
   }
 
-  /// Unique in this process; later ones are greater.
+  /// Unique in this process, and increasing.
   let id: Int
-  /// Greater with each change of any exchange.
+  /// Increases with each change of any exchange.
   var version: UInt64
-  /// When its head had come, in milliseconds since 1970.
+  /// The time when its head was received, in milliseconds since 1970.
   let begun: Double
   var record: ExchangeRecord
-  /// As they left, and as the far end's answer came: this hop may have changed them.
+  /// The request's fields as sent, and the response's fields as received from the far end: this hop may have changed them.
   var sent: FieldSection?
   var answered: FieldSection?
-  /// What the client got.
+  /// The response's fields as the client received them.
   var given: FieldSection? {
     didSet { form = Conversation.Form(of: self) }
   }
   var trailers: FieldSection?
   /// The exchange that it repeats.
   var resends: Int?
-  /// Exchanges that were under way on the same link when this one was sent, the latest last.
+  /// The exchanges that were running on the same link when this one was sent, the latest last.
   var behind: [Companion] = []
-  /// What the link has carried for others from when this one was sent until its answer came, the most first.
+  /// The other exchanges, with the bytes that the link carried for them between this request and its answer, the largest first.
   var meanwhile: [Companion] = []
   var requestBody = KeptBody()
   var responseBody = KeptBody()
   var failure: Failure?
-  /// Its bodies are messages; settled by its two heads, as each piece of a body asks for it.
+  /// The format of the messages in its bodies, if it has any. Stored, because it is needed for each piece of a body.
   private(set) var form: Conversation.Form?
 
   init(id: Int, version: UInt64, begun: Double, record: ExchangeRecord) {
@@ -73,7 +73,7 @@ struct Sighting: Sendable {
     form = Conversation.Form(of: self)
   }
 
-  /// The request's fields as its client has sent them. This hop has already added the last member of `Via`.
+  /// The request's fields as sent by the client, without the last member of `Via`, which this hop has added.
   var asked: FieldSection {
     guard record.role == .server, let via = record.head.value(of: .via) else { return record.head }
     var asked = record.head
@@ -84,10 +84,10 @@ struct Sighting: Sendable {
 
   var isRunning: Bool { record.ended == nil }
 
-  /// Bytes of both bodies that the link has carried.
+  /// The number of bytes of both bodies.
   var carriedBytes: Int { requestBody.count + responseBody.count }
 
-  /// Bytes of all heads that are kept of it, about.
+  /// The approximate number of bytes of all its kept heads.
   var headBytes: Int {
     record.head.byteCount + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0) + (given?.byteCount ?? 0)
       + (trailers?.byteCount ?? 0)

@@ -5,18 +5,18 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Exchanges as programs and pages read them: docs/inspector.md. Secrets are replaced, unless somebody wants to see them.
+/// The presentation of exchanges for programs and pages: docs/inspector.md. Secrets are replaced, unless the user asked for them.
 struct SightingView: Sendable {
   private static let redactor = Redactor.defaults
 
-  /// Shown as they are, and marked as such.
+  /// Whether secrets are shown. They are marked in any case.
   let showsSecrets: Bool
 
-  // MARK: In a list
+  // MARK: List
 
   func json(_ sighting: Sighting) -> JSON { .object(members(of: sighting, isWhole: false)) }
 
-  /// Of a text in a list: ten thousand of them go over at once.
+  /// The maximum length of a text in the list, which may have 10,000 exchanges.
   private static let shortText = 1024
 
   private static func short(_ text: String) -> String {
@@ -67,7 +67,7 @@ struct SightingView: Sendable {
     (fields?.withValue(of: .contentLength, FieldGrammar.length) ?? nil).map { .number($0) }
   }
 
-  /// As `Cache-Status` of this hop's cache says (RFC 9211).
+  /// The result of this hop's cache, from `Cache-Status` (RFC 9211).
   private static func cache(_ fields: FieldSection?) -> JSON? {
     guard let line = fields?.lines.last(where: { fields?.name(of: $0) == "cache-status" }),
       let text = fields?.value(of: line)
@@ -77,14 +77,14 @@ struct SightingView: Sendable {
     return "miss"
   }
 
-  /// Who has answered, where it was not the far end.
+  /// The component that has answered, if it was not the far end.
   private static func source(of sighting: Sighting) -> JSON? {
     guard sighting.given != nil, sighting.answered == nil else { return nil }
     if sighting.failure != nil { return "proxy" }
     return cache(sighting.given) == "hit" ? "cache" : sighting.record.sent == nil ? "proxy" : nil
   }
 
-  // MARK: One by one
+  // MARK: Details
 
   func detail(_ sighting: Sighting) -> JSON {
     let asked = sighting.asked
@@ -144,7 +144,7 @@ struct SightingView: Sendable {
     ]
   }
 
-  /// What was kept of a body.
+  /// Returns the kept part of a body.
   func bytes(of body: Sightings.Body, _ sighting: Sighting) -> ByteBuffer {
     let traced = traced(sighting)
     return body == .request ? traced.requestBody.kept : traced.responseBody.kept
@@ -154,7 +154,7 @@ struct SightingView: Sendable {
     sighting.trailers.flatMap { HTTPFields($0) }.map { showsSecrets ? $0 : Self.redactor.redacted($0) }
   }
 
-  /// As a trace has it.
+  /// Returns an exchange in the form of a trace.
   func traced(_ sighting: Sighting) -> TracedExchange {
     let record = sighting.record
     var exchange = TracedExchange(
@@ -195,13 +195,13 @@ extension Sighting.Failure {
 }
 
 extension ExchangeRecord {
-  /// Milliseconds since the request's head came.
+  /// Returns the milliseconds since the request's head was received.
   fileprivate func after(_ moment: NIODeadline?) -> JSON? {
     moment.map { .number(Double(($0 - begun).nanoseconds) / 1_000_000) }
   }
 }
 
 extension WallTime {
-  /// Since 1970, to the microsecond.
+  /// Milliseconds since 1970, to the microsecond.
   var milliseconds: Double { Double(nanosecondsSinceEpoch / 1_000) / 1_000 }
 }

@@ -2,15 +2,15 @@ import Byway
 import HTTPWire
 import NIOCore
 
-/// The last exchanges, and which of them have changed since somebody has looked. A value without clock or lock.
+/// The records of the last exchanges, with the versions of their changes. A value without clock or lock.
 ///
-/// Readers are told states and not events: who reads slowly misses what lies between, and nothing has to be kept for them.
+/// Readers get states, not events: a slow reader misses intermediate states, and nothing has to be stored for it.
 struct Sightings: Sendable {
   struct Limits: Sendable, Hashable {
     var exchanges = 10_000
-    /// Bytes of all heads.
+    /// The maximum number of bytes of all heads.
     var heads = 64 << 20
-    /// Of each body, and of all of them.
+    /// The maximum number of bytes kept of each body, and of all bodies.
     var body = 1 << 20
     var bodies = 64 << 20
   }
@@ -19,37 +19,37 @@ struct Sightings: Sendable {
     case request, response
   }
 
-  /// What a reader has not seen yet.
+  /// The changes that a reader has not seen yet.
   struct News {
-    /// In the order of their changes.
+    /// The changed exchanges, in the order of their changes.
     var changed: [Sighting] = []
-    /// Up to which the reader is told now.
+    /// The version that the reader has seen after these changes.
     var version: UInt64
-    /// Exchanges with smaller ids are not kept any more once they have ended.
+    /// Exchanges with smaller ids are removed once they have ended.
     var first: Int
-    /// How many changes are left for the next time.
+    /// The number of changes left for the next time.
     var left = 0
-    /// What the reader has seen was cleared since.
+    /// Whether the records that the reader has seen have been cleared since.
     var isCleared = false
   }
 
   let limits: Limits
   private var entries: [Int: Sighting] = [:]
-  /// Those that have ended have ids from here on, besides ``overdue``; those that run may be older.
+  /// The smallest id of ended exchanges, except those in ``overdue``. Running exchanges may have smaller ids.
   private var first = 1
-  /// Those that were still running when their time to go had come, and have ended since.
+  /// The exchanges that were still running when they should have been removed, and have ended since.
   private var overdue = CircularBuffer<Int>()
   private var next = 1
   private(set) var version: UInt64 = 0
   private static let behindLimit = 8
   private static let longWait = TimeAmount.milliseconds(20)
 
-  /// By link, those that were sent there and have not ended, in that order.
+  /// The running exchanges of each link, in the order in which they were sent.
   private var underWay: [String: [Int]] = [:]
   private var keptBytes = 0
   private var headBytes = 0
   private var clearing: UInt64 = 0
-  /// Those of whose bodies something is kept, in the order in which that began; some may have gone.
+  /// The exchanges with kept bodies, in the order in which keeping began. Some may have been removed since.
   private var bodied = CircularBuffer<Int>()
 
   init(limits: Limits = Limits()) {
@@ -57,23 +57,23 @@ struct Sightings: Sendable {
   }
 
   var count: Int { entries.count }
-  /// For tests: what is remembered of bodies has a bound too.
+  /// The number of entries in `bodied`, for tests of its bound.
   var bodiedCount: Int { bodied.count }
 
-  /// In the order in which they began.
+  /// All records, in the order in which the exchanges began.
   var all: [Sighting] { entries.values.sorted { $0.id < $1.id } }
 
-  /// That the next exchange will have.
+  /// The id of the next exchange.
   var nextID: Int { next }
 
-  /// The first of those from an id on that came in at a listener.
+  /// Returns the first exchange at a listener, from an id on.
   func first(from id: Int, at listener: String) -> Sighting? {
     (id..<max(id, next)).lazy.compactMap { entries[$0] }.first { $0.record.listener == listener }
   }
 
   subscript(id: Int) -> Sighting? { entries[id] }
 
-  // MARK: What happens
+  // MARK: Recording
 
   /// - Parameter time: in milliseconds since 1970.
   mutating func begin(_ record: ExchangeRecord, at time: Double) -> Int {
@@ -91,7 +91,7 @@ struct Sightings: Sendable {
     headBytes += entries[id]?.change(version, change) ?? 0
   }
 
-  /// Exchanges that are under way on a link, or to an origin.
+  /// Returns the number of running exchanges on a link, or to an origin.
   func running(on upstream: String) -> Int { underWay[upstream]?.count ?? 0 }
 
   mutating func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
@@ -109,7 +109,7 @@ struct Sightings: Sendable {
     }
   }
 
-  /// The far end's answer has come.
+  /// Records the answer of the far end.
   mutating func answered(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
     let meanwhile = meanwhile(of: id, record)
     update(id) {
@@ -119,7 +119,7 @@ struct Sightings: Sendable {
     }
   }
 
-  /// What a wait that somebody may wonder about was spent on.
+  /// Returns the other exchanges that the link carried during a long wait for an answer.
   private func meanwhile(of id: Int, _ record: ExchangeRecord) -> [Sighting.Companion] {
     guard let entry = entries[id], let sent = record.sent, let answered = record.answered,
       answered - sent >= Self.longWait
@@ -138,7 +138,7 @@ struct Sightings: Sendable {
     if id < first { overdue.append(id) }
   }
 
-  /// Nothing of it is on its link any more.
+  /// Removes an exchange from the running ones of its link.
   private mutating func leave(_ id: Int) {
     guard let entry = entries[id], entry.sent != nil else { return }
     let link = entry.record.upstream ?? ""
@@ -146,7 +146,7 @@ struct Sightings: Sendable {
     if underWay[link]?.isEmpty == true { underWay[link] = nil }
   }
 
-  /// Keeps what there is room for.
+  /// Keeps a piece of a body, as far as the limits permit.
   /// - Parameter time: in milliseconds since 1970.
   mutating func append(_ bytes: ByteBuffer, to body: Body, of id: Int, at time: Double) {
     let path: WritableKeyPath<Sighting, Sighting.KeptBody> = body == .request ? \.requestBody : \.responseBody
@@ -180,7 +180,7 @@ struct Sightings: Sendable {
     bodied = CircularBuffer(bodied.filter { entries[$0] != nil })
   }
 
-  /// Forgets those that have ended.
+  /// Removes all ended exchanges.
   mutating func clear() {
     for (id, entry) in entries where !entry.isRunning { drop(id) }
     overdue.removeAll()
@@ -189,11 +189,11 @@ struct Sightings: Sendable {
     clearing = version
   }
 
-  // MARK: What a reader is told
+  // MARK: Reading
 
   /// - Parameters:
-  ///   - version: that the reader was told before.
-  ///   - limit: of exchanges at once.
+  ///   - version: the last version that the reader has seen.
+  ///   - limit: the maximum number of exchanges to return.
   func news(after version: UInt64, limit: Int) -> News {
     guard version < self.version else { return News(version: self.version, first: first) }
     var changed = entries.values.filter { $0.version > version }
@@ -207,7 +207,8 @@ struct Sightings: Sendable {
 
   // MARK: Bounds
 
-  /// - Returns: whether one has gone. Those that run are as many as connections allow, and stay; none is looked at twice.
+  /// Removes the oldest ended exchange. Running ones stay: the connections bound their number. None is examined twice.
+  /// - Returns: whether one was removed.
   private mutating func dropOldest() -> Bool {
     if let id = overdue.popFirst() {
       drop(id)
@@ -229,12 +230,12 @@ struct Sightings: Sendable {
     headBytes -= entry.headBytes
   }
 
-  /// The oldest exchanges' first.
+  /// Drops kept bodies, those of the oldest exchanges first.
   private mutating func dropBodies(toFree wanted: Int, besides kept: Int) {
     var spared: [Int] = []
     while keptBytes + wanted > limits.bodies, let id = bodied.popFirst() {
       guard let entry = entries[id] else { continue }
-      // Of a conversation that goes on, what comes next could not be read without its beginning.
+      // The next messages of a running conversation could not be read without its beginning.
       guard id != kept, !(entry.isRunning && entry.form != nil) else {
         spared.append(id)
         continue
@@ -250,7 +251,7 @@ struct Sightings: Sendable {
 }
 
 extension Sighting {
-  /// - Returns: by how many bytes its heads have grown.
+  /// - Returns: the number of bytes by which its heads have grown.
   fileprivate mutating func change(_ version: UInt64, _ change: (inout Sighting) -> Void) -> Int {
     let before = headBytes
     self.version = version

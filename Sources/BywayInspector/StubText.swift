@@ -3,9 +3,9 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 
-/// An exchange as a rule of a `StubFile`, which answers the same.
+/// An exchange as a rule of a `StubFile` that gives the same answer.
 enum StubText {
-  /// - Throws: `BywayError` where such a file cannot say it.
+  /// - Throws: `BywayError` if such a file cannot express the answer.
   static func of(_ exchange: TracedExchange) throws -> String {
     guard let response = exchange.response, response.status.code >= 200 else {
       throw wrong("it has no answer")
@@ -14,7 +14,7 @@ enum StubText {
     guard body.keptLength == body.length else {
       throw wrong(
         body.keptLength == 0
-          ? "its answer of \(body.length) bytes is not kept any more"
+          ? "its answer of \(body.length) bytes is no longer kept"
           : "only \(body.keptLength) of \(body.length) bytes of the answer were kept: --inspect-bodies SIZE keeps more")
     }
     guard let text = String(validating: body.kept.readableBytesView, as: UTF8.self),
@@ -28,12 +28,12 @@ enum StubText {
     for field in response.headerFields where !left.contains(field.name.canonicalName) {
       lines.append("\(field.name.canonicalName): \(field.value)")
     }
-    // So that the end of its last line is a part of it, or not.
+    // The length tells whether the last line break is part of the body.
     if !text.isEmpty { lines.append("content-length: \(text.utf8.count)") }
     return lines.joined(separator: "\n") + "\n\n" + text + (text.hasSuffix("\n") || text.isEmpty ? "" : "\n")
   }
 
-  /// Of the way and the moment, and not of the answer.
+  /// Fields of the transmission and its time, which are not part of the answer.
   private static let left: Set<String> = [
     "via", "date", "age", "connection", "transfer-encoding", "content-length", "proxy-status", "server-timing",
     "cache-status",

@@ -33,7 +33,7 @@ package struct DiscoveredPorts: Sendable {
     self.reserved = reserved
   }
 
-  // MARK: What happens
+  // MARK: Input
 
   /// Updates the ports of one source.
   /// - Parameter source: the source of this list, which has no ports of other sources.
@@ -85,7 +85,7 @@ package struct DiscoveredPorts: Sendable {
     nameAll()
   }
 
-  // MARK: What follows
+  // MARK: Output
 
   /// Returns the questions to ask now. Each is returned once, and its answer is expected by ``take(_:to:at:)``.
   package mutating func questions(at now: NIODeadline) -> [Question] {
