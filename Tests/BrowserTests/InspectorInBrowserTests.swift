@@ -152,7 +152,7 @@ import UnixTransport
       ),
       (
         "hinder", "(document.querySelector('dialog').close(), document.querySelector('#hinder').click())",
-        "document.querySelector('dialog').innerText.includes('Nothing is hindered')"
+        "document.querySelector('dialog').innerText.includes('There are no fault rules')"
       ),
       (
         "comparison", "(document.querySelector('dialog').close(), location.hash = '#/compare/2/3')",
@@ -186,10 +186,10 @@ import UnixTransport
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
     _ = try await page.evaluate("\(Self.rows)[0].click()")
     let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
-    #expect(try await eventually { try await page.evaluate("\(button) == 'Hinder …') != null") == "true" })
-    _ = try await page.evaluate("\(button) == 'Hinder …').click()")
+    #expect(try await eventually { try await page.evaluate("\(button) == 'Faults …') != null") == "true" })
+    _ = try await page.evaluate("\(button) == 'Faults …').click()")
     let dialog = "document.querySelector('dialog').innerText"
-    #expect(try await eventually { try await page.evaluate(dialog).contains("Nothing is hindered") })
+    #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
     _ = try await page.evaluate(
       """
       (() => {
@@ -205,11 +205,11 @@ import UnixTransport
     #expect(try await eventually { try await page.evaluate(dialog).contains("1 request so far") })
     _ = try await page.evaluate("document.querySelector('dialog').close()")
     let notice = "document.querySelector('#notice').innerText"
-    #expect(try await page.evaluate(notice).contains("1 hindrance in force"))
+    #expect(try await page.evaluate(notice).contains("1 fault rule in force"))
     _ = try await page.evaluate("document.querySelector('#notice-act').click()")
     #expect(try await eventually { try await page.evaluate(dialog).contains("Remove") })
     _ = try await page.evaluate("document.querySelector('dialog li button').click()")
-    #expect(try await eventually { try await page.evaluate(dialog).contains("Nothing is hindered") })
+    #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
     #expect(try await desk.get("/status?x=3") == 200)
     #expect(try await page.evaluate("document.querySelector('#notice').hidden") == "true")
     _ = try await page.evaluate(

@@ -1,4 +1,4 @@
-// What the page asks the proxy to do. Each needs the token of the page's URL.
+// The actions that the page requests from the proxy. Each needs the token in the page's URL.
 
 import { download } from "./body.js";
 import * as copy from "./copy.js";
@@ -8,7 +8,7 @@ import { line } from "./format.js";
 import { hinder } from "./hinder.js";
 import { shareLink, token } from "./place.js";
 
-export const NO_TOKEN = "This page may only look: open the URL that byway status shows, which has a token.";
+export const NO_TOKEN = "This page is read-only: open the URL that byway status shows, which has a token.";
 
 async function call(path, method = "POST", body) {
   if (token() === undefined) throw new Error(NO_TOKEN);
@@ -19,9 +19,9 @@ async function call(path, method = "POST", body) {
       headers: { "Byway-Token": token(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
     });
   } catch {
-    throw new Error(`The inspector did not answer. ${method === "POST" ? "Look at the list before you try again: it may have done what it was asked for." : ""}`);
+    throw new Error(`The inspector did not answer. ${method === "POST" ? "Check the list before you try again: the action may have been carried out." : ""}`);
   }
-  if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been started again. Open the URL that byway status shows.");
+  if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been restarted. Open the URL that byway status shows.");
   if (!response.ok) throw new Error(`The inspector answered ${response.status}: ${line((await response.text()).slice(0, 300))}`);
   return response;
 }
@@ -31,7 +31,7 @@ export const clear = () => call("/api/clear");
 export async function saveRecording() {
   const response = await call("/api/recording", "GET");
   const recording = await response.blob();
-  if (recording.size === 0) throw new Error("Nothing can be recorded yet: an exchange has to be over, with all of its bodies kept.");
+  if (recording.size === 0) throw new Error("There is nothing to record yet: an exchange must have ended, with its bodies kept completely.");
   download(recording, "byway.recording");
   return recording.size;
 }
@@ -43,7 +43,7 @@ export async function saveHAR() {
   download(await response.blob(), "byway.har");
 }
 
-/** Where the first of those came in that repeat each other. */
+/** The listener of the original request, for a request that was sent again. */
 function listener(detail, store) {
   let first = detail;
   for (let left = 100; first?.resends !== undefined && left > 0; left -= 1) first = store.sightings.get(first.resends)?.exchange;
@@ -62,7 +62,7 @@ export class Actions {
     const able = !source.readonly && token() !== undefined;
     const button = (text, act, needsToken, need) => (need === undefined || store.can.has(need)) && h("button", {
       type: "button", text, disabled: needsToken && !able,
-      title: needsToken && !able ? (source.readonly ? "A file cannot act." : NO_TOKEN) : undefined,
+      title: needsToken && !able ? (source.readonly ? "Not available for a file." : NO_TOKEN) : undefined,
       onclick: () => this.attempt(act),
     });
     const menu = h("details", { class: "menu" }, h("summary", { text: "Copy" }), h("div", {},
@@ -75,7 +75,7 @@ export class Actions {
       !source.readonly && button("Link to this exchange", async () => {
         menu.open = false;
         await copy.toClipboard(shareLink(detail.id));
-        this.acts.say("Link copied. It has no token: who opens it can look and not act.");
+        this.acts.say("Link copied. It has no token, so it is read-only.");
       })));
     menu.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !menu.open) return;
@@ -89,7 +89,7 @@ export class Actions {
     return [
       button("Resend", () => this.resend(view), true, "resend"),
       button("Edit and resend", () => this.edit(view), true, "resend"),
-      button("Hinder …", () => this.hinder(detail), true, "hinder"),
+      button("Faults …", () => this.hinder(detail), true, "hinder"),
       button("Make a stub", () => this.stub(view), true),
       menu, button("Compare with …", () => this.acts.mark(detail.id)),
     ];
@@ -107,10 +107,10 @@ export class Actions {
     const lacks = copy.lacking(form, want);
     const inFile = copy.needsFile(want) && want.redacted.includes("the body");
     this.acts.say([
-      `Copied${lacks.length ? ` without ${names(lacks)}: that cannot be seen or sent here` : ""}.`,
-      want.redacted.length && `There are secrets in ${names(want.redacted)}, which it does not have: ${form === "swift" ? "write them in" : "it asks for them as SECRET1 and so on"}.`,
+      `Copied${lacks.length ? ` without ${names(lacks)}, which cannot be read or sent here` : ""}.`,
+      want.redacted.length && `The copy has placeholders for secrets in ${names(want.redacted)}: ${form === "swift" ? "fill them in" : "it asks for them as SECRET1 and so on"}.`,
       copy.needsFile(want) && `Save its body as body.bin first${inFile ? ", and write the secrets into it" : ""}.`,
-      want.secrets.length && `It has secrets in it: ${names(want.secrets)}.`,
+      want.secrets.length && `The copy contains secrets: ${names(want.secrets)}.`,
     ].filter(Boolean).join(" "), want.redacted.length > 0);
   }
 
@@ -130,9 +130,9 @@ export class Actions {
   async stub({ detail }) {
     const text = await (await call(`/api/exchanges/${detail.id}/stub`)).text();
     const area = h("textarea", { rows: 16, readonly: true, spellcheck: "false", "aria-label": "Stub file", value: text });
-    this.show("Answer this with a stub", [
-      h("p", {}, "Save it, perhaps with ", h("code", { text: "delay=2s" }), ", ", h("code", { text: "rate=1000" }), " or ", h("code", { text: "fail=linkLost" }),
-        " behind its path, and start the proxy with ", h("code", { text: "--stub FILE" }), "."), area,
+    this.show("Answer such requests with a stub", [
+      h("p", {}, "Save it, optionally with ", h("code", { text: "delay=2s" }), ", ", h("code", { text: "rate=1000" }), " or ", h("code", { text: "fail=linkLost" }),
+        " after its path, and start the proxy with ", h("code", { text: "--stub FILE" }), "."), area,
     ], [
       ["Copy", async () => { await copy.toClipboard(text); this.acts.say("Copied."); }],
       ["Save", () => download(new Blob([text], { type: "text/plain" }), "byway.stub")],
@@ -141,7 +141,7 @@ export class Actions {
 
   edit(view) { return edit(this, view); }
 
-  /** `given` is an exchange like those that are to be hindered. */
+  /** `given` is an exchange like those that the fault rule is for. */
   hinder(given) { return hinder(this, given, this.acts.hindered); }
 
   call(path, method, body) { return call(path, method, body); }
@@ -152,7 +152,7 @@ export class Actions {
     });
   }
 
-  /** A dialog with one way out, and others. */
+  /** Shows a dialog with a button that closes it, and further buttons. */
   show(title, content, acts, dismissed) {
     const { dialog } = this;
     const problem = h("p", { class: "problem", role: "alert", hidden: true });

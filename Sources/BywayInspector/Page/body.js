@@ -1,4 +1,4 @@
-// A body, as a tree, text, bytes or an image, with search in it.
+// A view of a body as a tree, text, bytes or an image, with search.
 
 import { h, replace, setText } from "./dom.js";
 import { bytes as size, count, line, plain, word } from "./format.js";
@@ -18,12 +18,12 @@ const IMAGES = [
   ["image/gif", [0x47, 0x49, 0x46, 0x38]], ["image/webp", [0x52, 0x49, 0x46, 0x46, -1, -1, -1, -1, 0x57, 0x45, 0x42, 0x50]],
 ];
 
-/** The type that the first bytes say, whatever the fields claim: other types could be documents. */
+/** The image type by the first bytes, regardless of the fields: other types could be documents. */
 export function imageType(bytes) {
   return IMAGES.find(([, start]) => bytes.length >= start.length && start.every((byte, at) => byte === -1 || bytes[at] === byte))?.[0];
 }
 
-/** Content codings that the browser knows; a small body that would grow without end is cut. */
+/** Content codings that the browser supports. A small body that would grow without limit is cut. */
 export async function decoded(bytes, coding) {
   const format = word(CODINGS, coding?.toLowerCase());
   if (format === undefined) return { bytes, undone: false };
@@ -56,13 +56,13 @@ export async function decoded(bytes, coding) {
   return { bytes: whole, undone: true, cut };
 }
 
-/** Of a `Content-Type` (RFC 9110 §8.3.1). */
+/** The charset of a `Content-Type` (RFC 9110 §8.3.1). */
 export function charsetOf(fields) {
   const type = fields?.find((field) => field.name.toLowerCase() === "content-type")?.value ?? "";
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1];
 }
 
-/** `{text, isText, charset, isUnknown}`: a mark at the beginning says more than a field (Encoding Standard §6), and UTF-8 is the most likely. */
+/** `{text, isText, charset, isUnknown}`: a byte order mark overrides the field (Encoding Standard §6), and UTF-8 is the default. */
 export function textOf(bytes, charset) {
   const marked = bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : undefined;
   let decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -77,7 +77,7 @@ export function textOf(bytes, charset) {
   };
 }
 
-/** `facts`: the contract's `{kept, whole, coding}`, with the `charset` where it is known; `load` fetches the bytes. */
+/** `facts`: the API's `{kept, whole, coding}`, with the `charset` if it is known; `load` fetches the bytes. */
 export class BodyView {
   constructor({ title, facts, total, load }) {
     this.title = title;
@@ -86,7 +86,7 @@ export class BodyView {
     if (!facts) {
       replace(
         this.element, h("h3", { text: title }),
-        h("p", { class: "quiet", text: total > 0 ? `${size(total)}, of which nothing was kept.` : "No body." }),
+        h("p", { class: "quiet", text: total > 0 ? `${size(total)}, not kept.` : "No body." }),
       );
       return;
     }
@@ -102,13 +102,13 @@ export class BodyView {
     this.raw = raw;
     const { bytes, undone, cut } = await decoded(raw, this.facts.coding);
     this.bytes = bytes;
-    if (raw.length === 0) return setText(this.note, `${size(this.facts.kept)} with secrets in them, which are not shown.`);
+    if (raw.length === 0) return setText(this.note, `${size(this.facts.kept)} with secrets, not shown.`);
     const { text, isText, charset, isUnknown } = textOf(bytes, this.facts.charset);
     this.text = text;
     const notes = [size(raw.length) + (undone ? ` in ${this.facts.coding}, ${size(bytes.length)} without` : "")];
-    if (this.facts.coding && !undone) notes.push(`in ${plain(this.facts.coding, 40)}, which this browser cannot undo`);
+    if (this.facts.coding && !undone) notes.push(`in ${plain(this.facts.coding, 40)}, which this browser cannot decode`);
     if (charset && isText) notes.push(`text in ${charset}`);
-    if (isUnknown) notes.push(`said to be in ${line(this.facts.charset, 40)}, which this browser does not know`);
+    if (isUnknown) notes.push(`declared as ${line(this.facts.charset, 40)}, which this browser does not support`);
     if (!this.facts.whole) notes.push(this.facts.dropped ? "only its latest messages were kept" : "only its beginning was kept");
     else if (isChanged(this.facts, raw)) notes.push("secrets in it were redacted");
     if (cut) notes.push("cut short");
@@ -139,9 +139,9 @@ export class BodyView {
     this.mode = mode;
     for (const button of this.buttons) button.setAttribute("aria-pressed", String(button.textContent === mode));
     this.forget();
-    // JSON in one line is set in lines; what has them is left as it came.
+    // JSON in one line is laid out in lines; JSON with line breaks is left unchanged.
     const isLaidOut = mode === "Text" && this.json && !this.text.trim().includes("\n");
-    setText(this.note, `${[...this.notes, isLaidOut && "it came in one line"].filter(Boolean).join("; ")}.`);
+    setText(this.note, `${[...this.notes, isLaidOut && "received in one line"].filter(Boolean).join("; ")}.`);
     if (mode === "Tree") replace(this.content, h("div", { class: "tree" }, branch(undefined, this.json, 0)));
     else if (mode === "Text") this.showText(isLaidOut ? layOut(this.text) : this.text);
     else if (mode === "Hex") this.showHex(HEX_STEP);
@@ -160,9 +160,9 @@ export class BodyView {
 
   extend(to) {
     this.shownTo = Math.min(this.shownText.length, to);
-    // One text node, or what was found could not be marked by where it is.
+    // One text node, because matches are marked by their offset in it.
     this.pre.replaceChildren(plain(this.shownText.slice(0, this.shownTo), Infinity));
-    // Browsers look for the end of a word from each of its letters; where it has no end, any place will do.
+    // Browsers search for the end of a word from each of its letters; very long words may be broken anywhere.
     this.pre.classList.toggle("unbroken", /\S{4000}/.test(this.pre.textContent));
     this.more.hidden = this.shownTo >= this.shownText.length;
     setText(this.more, `Show more: ${count(this.shownText.length - this.shownTo, "character")} left`);
@@ -189,12 +189,12 @@ export class BodyView {
     const image = h("img", { alt: `${this.title}, ${this.image}`, src: this.url, onload: () => setText(
       caption, `${image.naturalWidth} × ${image.naturalHeight}, ${this.image}`,
     ),
-      onerror: () => setText(caption, "The browser cannot show it.") });
+      onerror: () => setText(caption, "The browser cannot display it.") });
     const caption = h("figcaption", { class: "quiet" });
     replace(this.content, h("figure", {}, image, caption));
   }
 
-  /** Finds text, or bytes in the hex view (`0x0d0a`), and marks it without changing the document. */
+  /** Finds text, or bytes in the hex view (`0x0d0a`), and marks the matches without changing the document. */
   seek(fresh, step = 1) {
     globalThis.CSS?.highlights?.delete("found");
     const wanted = this.search.value;
@@ -260,7 +260,7 @@ export class BodyView {
   }
 }
 
-/** A member of a JSON document; what is inside it is made when it is opened. */
+/** A member of a JSON document; its content is built when it is opened. */
 function branch(key, { kind, text, entries }, depth) {
   const label = key === undefined ? [] : [h("span", { class: "key", text: plain(String(key), 200) }), ": "];
   if (entries === undefined) {

@@ -1,4 +1,4 @@
-// Counts of seconds over the last minutes, as SVG.
+// Charts of counters per second over the last minutes, as SVG.
 
 import { h, replace, setText, svg } from "./dom.js";
 import { clock } from "./format.js";
@@ -8,7 +8,7 @@ const LEFT = 64;
 const BOTTOM = 20;
 const TOP = 8;
 
-/** `series`: `[{name, title, index, bars}]`, where `index` is the column of the contract's samples. */
+/** `series`: `[{name, title, index, bars}]`, where `index` is the column in the samples of the API. */
 export class Chart {
   constructor({ title, series, write, step, height = 150, limit }) {
     Object.assign(this, { title, series, write, step, height });
@@ -97,7 +97,7 @@ export class Chart {
   }
 }
 
-/** A second without a sample had nothing in it. */
+/** A second without a sample counts as 0. */
 function area(seen, index, name, x, y, from, now) {
   const points = [];
   let last = from;

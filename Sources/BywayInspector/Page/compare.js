@@ -1,4 +1,4 @@
-// Two exchanges side by side; what differs is marked.
+// Two exchanges side by side, with their differences marked.
 
 import { charsetOf, decoded, textOf } from "./body.js";
 import { h, replace } from "./dom.js";
@@ -22,7 +22,7 @@ export async function compare(place, [first, second], source, store, acts) {
   } catch (error) {
     return replace(place, head(error.message));
   }
-  replace(place, head("What differs is marked."),
+  replace(place, head("Differences are marked."),
     h("div", { class: "part", tabindex: 0, role: "region", "aria-label": "Comparison" },
       rows("Exchange", pair.map((x) => facts(x)), pair),
       rows("Phases", pair.map((x) => times(store.sightings.get(x.id), store.now)), pair),
@@ -44,10 +44,10 @@ function times(sighting, now) {
   if (!sighting) return new Map();
   const found = new Map(phases(sighting, now).map((phase) => [phase.name, duration(phase.to - phase.from)]));
   const all = PHASES.filter((phase) => found.has(phase.name)).map((phase) => [phase.title, found.get(phase.name)]);
-  return new Map([...all, ["In all", duration(sighting.lasted(now))]]);
+  return new Map([...all, ["Total", duration(sighting.lasted(now))]]);
 }
 
-/** Fields by name; several of one name are one value. */
+/** Fields by name; several fields of one name are joined into one value. */
 function asMap(list = []) {
   const map = new Map();
   for (const field of list) {
@@ -95,7 +95,7 @@ async function bodies(title, pair, source, side) {
 
 const setInLines = (text) => (layOut(text) ?? text).split("\n");
 
-/** Lines of the first only (`-`), of both (` `) and of the second only (`+`), by the longest common subsequence. */
+/** Lines of only the first (`-`), of both (` `) and of only the second (`+`), by the longest common subsequence. */
 export function difference(a, b) {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;

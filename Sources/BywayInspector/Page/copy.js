@@ -1,30 +1,30 @@
-// An exchange as a command or as code. What comes from outside is quoted so that it stays one argument, whatever it is.
+// An exchange as a command or as code. Foreign text is quoted so that it always stays one argument.
 
 import { word } from "./format.js";
 import { CODING, isChanged, isRedacted, isRestored, REDACTED } from "./secrets.js";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Connections' own (RFC 9110 §7.6.1), of each hop, and what the sending program says itself. */
+/** Fields of the connection (RFC 9110 §7.6.1), of each hop, and fields that the sending program sets itself. */
 export const OWN = new Set([
   "host", "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via",
   "http2-settings", "expect",
 ]);
 const EMBEDDED = 48 * 1024;
-// Seen by nobody or by the terminal only: they are written as bytes. Ends of lines and tabs can stand in a command.
+// Characters that are invisible or control the terminal are written as bytes. Line breaks and tabs can stay in a command.
 const SPECIAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]/;
 
 const octal = (byte) => `\\${byte.toString(8).padStart(3, "0")}`;
 
-/** One word of a POSIX shell. NUL cannot be in an argument, and nothing else is lost. */
+/** Quotes one word for a POSIX shell. NUL cannot be in an argument and is lost; everything else is preserved. */
 export function shellWord(text) {
   if (/^[A-Za-z0-9_\-./:=@%+,]+$/.test(text) && !text.startsWith("=") && !text.startsWith("~")) return text;
   if (!SPECIAL.test(text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, ""))) return `'${text.replaceAll("'", "'\\''")}'`;
-  // What a command prints loses the ends of lines at its end.
+  // A command substitution removes line breaks at its end.
   const [, most, ends] = /^(.*?)(\n*)$/s.exec(text);
   return `"$(printf ${printfWord(new TextEncoder().encode(most))})"${ends && `'${ends}'`}`;
 }
 
-/** The same of text in which secrets were redacted: the shell asks for a variable in the place of each, and runs nothing without. */
+/** Quotes text with redacted secrets: the shell requires a variable for each, and does not run the command without it. */
 class ShellWords {
   constructor() { this.secrets = 0; }
 
@@ -35,18 +35,18 @@ class ShellWords {
   }
 }
 
-/** Any bytes as the one argument of printf, which all shells have. */
+/** Any bytes as the single argument of printf, which all shells have. */
 export function printfWord(bytes) {
   let out = "";
   for (const byte of bytes) {
-    // A minus at the beginning would be an option.
+    // A leading minus would be read as an option.
     const plain = (byte !== 0x2d || out !== "") && byte >= 0x20 && byte < 0x7f && ![0x21, 0x25, 0x27, 0x5c].includes(byte);
     out += byte === 0x25 ? "%%" : plain ? String.fromCharCode(byte) : octal(byte);
   }
   return `'${out}'`;
 }
 
-/** A literal of Swift; in the place of what was redacted is a placeholder, with which it does not compile. */
+/** A Swift literal. A redacted secret becomes a placeholder, which does not compile. */
 export function swiftString(text) {
   return `"${text.split(REDACTED).map(swiftText).join("\\(<#what was redacted#>)")}"`;
 }
@@ -65,10 +65,10 @@ function swiftText(text) {
   return out;
 }
 
-/** Whether the body is too long for a command, and is read from `body.bin`. */
+/** Whether the body is too long for a command, so that it is read from `body.bin`. */
 export const needsFile = (want) => want.body?.length > EMBEDDED;
 
-/** What is to be sent: `{method, url, fields: [[name, value]], body, missing}`; `missing` says what is hidden or not kept,
+/** The request to send: `{method, url, fields: [[name, value]], body, missing}`; `missing` says what is hidden or not kept,
     `redacted` where a secret is to be put in, `secrets` what others should not see. */
 export function wanted(detail, body, link) {
   const missing = [];
@@ -112,13 +112,13 @@ function named(fields, name) {
     .flatMap((field) => (field.value ?? "").toLowerCase().split(",")).map((member) => member.trim());
 }
 
-/** White space and controls cannot be in a URL; they are percent-encoded. */
+/** Percent-encodes white space and control characters, which a URL cannot have. */
 function cleanURL(url) {
   return url.replace(/[\u0000-\u0020\u007f-\u009f"<>\\^`{|}]|[^\u0000-\u00ff]/gu, (mark) =>
     [...new TextEncoder().encode(mark)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
 }
 
-/** The body as text where a shell can have it as an argument. */
+/** The body as text, if a shell can take it as an argument. */
 function asArgument(body) {
   if (body === undefined || body.length > EMBEDDED) return undefined;
   try {
@@ -129,7 +129,7 @@ function asArgument(body) {
   }
 }
 
-/** A command that has the body as an argument, from a file, or from a pipe. */
+/** A command that takes the body as an argument, from a file, or from a pipe. */
 function withBody(want, command, words, plain, piped) {
   if (want.body === undefined) return command.join(" \\\n  ");
   const text = asArgument(want.body);
@@ -139,12 +139,12 @@ function withBody(want, command, words, plain, piped) {
   return `printf ${printfWord(want.body)} |\n  ${[...command, `${piped} @-`].join(" \\\n  ")}`;
 }
 
-/** Which way the request came in: to the proxy's own address, or to another through it (RFC 9112 §3.2.2). */
+/** The options for the way that the request came: to the proxy's own address, or to another server through it (RFC 9112 §3.2.2). */
 function wayTo(want) {
   if (want.listener === undefined) return [];
   if (want.listener.startsWith("unix:")) return [`--unix-socket ${shellWord(want.listener.slice(5).split("?")[0])}`];
   const [, kind, host, port] = /^(?:(tcp|tls):\/\/)?([^/?#]*?)(?::(\d+))?(?:[/?#].*)?$/.exec(want.listener) ?? [];
-  // What the inspector itself has sent came in nowhere.
+  // Requests that the inspector has sent itself have no listener.
   if (port === undefined) return ['--proxy "${PROXY:?is the address of the proxy}"'];
   const to = hostOf(want.url);
   const isNear = to.host === host || /^(.+\.)?localhost$|^127\.|^\[::1\]$/.test(to.host ?? "");
@@ -157,7 +157,7 @@ export function curl(want) {
   const words = new ShellWords();
   const way = wayTo(want);
   const command = ["curl --globoff --path-as-is", ...way];
-  // Who came so without TLS knew that it could; a gateway's links speak nothing else.
+  // A client that used HTTP/2 without TLS knew that it could; a gateway's links accept only that.
   if (want.version === "2" && want.url.startsWith("http:") && !way.some((word) => word.startsWith("--proxy"))) {
     command.push("--http2-prior-knowledge");
   }
@@ -172,10 +172,10 @@ export function curl(want) {
   return withBody(want, command, words, "--data-raw", "--data-binary");
 }
 
-// What a form cannot send: an empty field, and what was for the proxy only (RFC 9110 §11.7.2).
+// Fields that a form cannot send: an empty field, and fields for the proxy only (RFC 9110 §11.7.2).
 const UNSENT = { curl: () => false, byway: (name, value) => name === "proxy-authorization" || value === "", swift: (name) => name === "proxy-authorization" };
 
-/** All that a copy in this form is without. */
+/** The parts that a copy in this form lacks. */
 export const lacking = (form, want) => [...want.missing, ...want.fields.filter((field) => UNSENT[form](...field)).map(([name]) => name)];
 
 export function byway(want) {
@@ -236,7 +236,7 @@ function hostOf(url) {
   }
 }
 
-/** Into the clipboard; where the page is not at a trusted address, by selecting. */
+/** Copies to the clipboard; if the page is not at a trusted address, by selecting. */
 export async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);

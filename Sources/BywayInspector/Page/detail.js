@@ -1,4 +1,4 @@
-// One exchange: what was asked and answered, what became of it, and where its time went.
+// One exchange: its request and response, its outcome, and its times.
 
 import { BodyView, charsetOf } from "./body.js";
 import { h, replace, setText } from "./dom.js";
@@ -13,7 +13,7 @@ const CACHED = {
 const TABS = ["Overview", "Request", "Response", "Messages"];
 
 export class Detail {
-  /** `acts` has `close()`, `open(id)`, `actions(detail)`, which gives buttons, and `compare`. */
+  /** `acts` has `close()`, `open(id)`, `actions(detail)`, which returns buttons, and `compare`. */
   constructor(panel, acts) {
     this.panel = panel;
     this.acts = acts;
@@ -43,7 +43,7 @@ export class Detail {
       this.state, this.tools, this.tabs), this.part);
   }
 
-  /** Shows what the list knows at once, and the rest when it has come. */
+  /** Shows the data of the list at once, and the rest when it has been loaded. */
   async open(id, source, store) {
     const other = this.id !== id || this.source !== source;
     Object.assign(this, { id, source, store });
@@ -79,18 +79,18 @@ export class Detail {
     const before = this.detail;
     this.detail = detail;
     this.head();
-    // What is read is not taken away from under the reader: a body stays as it is while only messages and times change.
+    // A body that the user reads is not redrawn while only messages and times change.
     const same = !fresh && before && this.drawn === this.tab && before.state === detail.state && before.status === detail.status;
     if (same && this.tab === "Messages" && this.messages) this.messages.take(detail.messages ?? []);
     else if (!same || this.tab === "Overview") this.draw();
   }
 
-  /** The feed has told something of it. */
+  /** The feed has reported a change. */
   changed() {
     if (this.id === undefined || this.loading) return;
     const known = this.store.sightings.get(this.id);
     if (!known || !this.detail || known.version === this.version) return;
-    // Many messages are much to read: it takes a tenth of the time at most.
+    // Loading many messages is slow: it takes at most a tenth of the time.
     const wait = known.exchange.state === "running" ? Math.max(700, this.took * 10) : 0;
     if (performance.now() - this.loadedAt < wait) return;
     this.version = known.version;
@@ -166,13 +166,13 @@ export class Detail {
       x.failure && failure(x.failure),
       sighting && timing(sighting, now),
       x.meanwhile?.length > 0 ? meanwhile(x.meanwhile, this.acts)
-        : x.behind?.length > 0 && h("p", {}, "When it was sent, the link was at work on ", links(x.behind, this.acts), "."),
+        : x.behind?.length > 0 && h("p", {}, "When it was sent, the link was busy with ", links(x.behind, this.acts), "."),
       facts([
         ["Asked", `${x.method} ${x.scheme ?? "http"}://${x.authority ?? ""}${x.path}`],
-        ["Status", x.status], ["Listener", x.listener], ["User", x.user], ["Version", x.version], ["Went to", x.upstream],
+        ["Status", x.status], ["Listener", x.listener], ["User", x.user], ["Version", x.version], ["Sent to", x.upstream],
         ["Answered by", word(ANSWERERS, x.from)], ["Cache", word(CACHED, x.cache)],
         ["Sent", x.attempts > 1 && `${x.attempts} times`],
-        ["Sends again", x.resends !== undefined && links([x.resends], this.acts)],
+        ["Repeats", x.resends !== undefined && links([x.resends], this.acts)],
         ["Request body", x.requestBytes > 0 && `${bytes(x.requestBytes)}${x.requestType ? ` of ${x.requestType}` : ""}`],
         [
           "Response body",
@@ -211,7 +211,7 @@ export class Detail {
     return [
       x.failure && failure(x.failure),
       x.status === undefined && !x.failure && h("p", { class: "quiet", text: "No answer yet." }),
-      fields("Fields", x.responseFields), table("Cookies that it sets", cookies), fields("Trailers", x.trailers),
+      fields("Fields", x.responseFields), table("Cookies set", cookies), fields("Trailers", x.trailers),
       this.body("Response body", x.responseBody, x.responseBytes, x.responseFields, "response"),
     ];
   }
@@ -235,7 +235,7 @@ export class Detail {
 
 const is = (field, name) => field.name.toLowerCase() === name;
 
-/** What went wrong, where, and what to try. */
+/** The failure, where it occurred, and advice. */
 export function failure({ code, party, message, advice }) {
   return h("div", { class: "failure", role: "note" },
     h("p", {}, h("strong", { text: line(message ?? "It failed.", 2000) })),
@@ -246,7 +246,7 @@ export function failure({ code, party, message, advice }) {
 function timing(sighting, now) {
   const all = phases(sighting, now);
   const whole = Math.max(0.01, sighting.lasted(now));
-  return h("section", { class: "timing", "aria-label": "Where its time went" },
+  return h("section", { class: "timing", "aria-label": "Times" },
     h("h3", { text: sighting.exchange.state === "running" ? `Running for ${duration(whole)}` : `Took ${duration(whole)}` }),
     h("div", { class: "table", role: "table", "aria-label": "Phases" }, all.map((phase) => {
       const bar = h("span", { class: `phase phase-${phase.name}` });
@@ -258,14 +258,14 @@ function timing(sighting, now) {
     })));
 }
 
-/** Who had the link while this one waited for its answer. */
+/** The exchanges that used the link while this one waited for its answer. */
 function meanwhile(others, acts) {
   return h("p", {}, "Until its answer came, the link carried ", others.flatMap(({ id, bytes: count }, index) => [
     index > 0 && ", ", `${bytes(count)} of `, links([id], acts),
   ]), ".");
 }
 
-/** What a cache or compression has kept off the link, and how long that would have taken. */
+/** The bytes that a cache or compression has saved on the link, and the time that they would have taken. */
 export function saved(x, linkRate) {
   if (x.state === "running" || x.carriedBytes === undefined) return undefined;
   const less = x.responseBytes - x.carriedBytes;
@@ -279,7 +279,7 @@ export function saved(x, linkRate) {
 function meanRate(x) {
   if (!(x.responseBytes > 0) || x.answered === undefined || x.ended === undefined) return undefined;
   const ms = x.ended - x.answered;
-  // What came in one piece had no rate.
+  // A response that came in one piece has no rate.
   return ms >= 50 && x.responseBytes >= 4096 ? rate((x.responseBytes * 1000) / ms) : undefined;
 }
 
@@ -296,7 +296,7 @@ function facts(rows) {
     h("dd", {}, typeof value === "object" ? value : plain(String(value), 4000)))));
 }
 
-/** `name=value` pairs, decoded where they can be. */
+/** `name=value` pairs, decoded if possible. */
 function pairs(text, separator) {
   const decode = (part) => {
     const spaced = separator === "&" ? part.replaceAll("+", " ") : part;
@@ -316,7 +316,7 @@ function table(title, rows) {
 
 const MARKS = { added: "added by this hop", changed: "changed by this hop", removed: "removed by this hop" };
 
-/** Fields in their order; what this hop did to them is marked by a word, not by colour only. */
+/** Fields in order. Changes by this hop are marked by a word, not only by colour. */
 export function fields(title, list) {
   if (!list?.length) return undefined;
   return h("section", {}, h("h3", { text: `${title} (${list.length})` }), h("table", { class: "pairs fields", "aria-label": title }, h("tbody", {}, list.map((field) =>

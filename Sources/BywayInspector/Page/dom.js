@@ -1,4 +1,4 @@
-// Elements are made here, and only here, so that what comes from outside can become text and nothing else.
+// Elements are made only here, so that foreign data can become nothing but text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -34,7 +34,7 @@ export function replace(element, ...children) {
   append(element, children);
 }
 
-/** Sets text where it differs: a write that changes nothing still costs layout. */
+/** Sets text if it differs: writing the same text would still cost layout. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

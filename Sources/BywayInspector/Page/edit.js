@@ -1,4 +1,4 @@
-// The form in which a request is changed and sent again. What is not touched is sent as it was, secrets with it.
+// The form for changing a request and sending it again. Unchanged parts are sent as they were, including secrets.
 
 import { OWN } from "./copy.js";
 import { h, setText } from "./dom.js";
@@ -8,11 +8,11 @@ import { CODING, HIDDEN, isChanged, isRedacted, isRestored, REDACTED } from "./s
 const SAFE = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 const IDEMPOTENT = new Set(["PUT", "DELETE"]);
 
-/** What a method that is not safe may do a second time (RFC 9110 §9.2.1 and §9.2.2); `undefined` where it is safe. */
+/** The warning for a method that is not safe to repeat (RFC 9110 §9.2.1 and §9.2.2); `undefined` if it is safe. */
 export function warning(method) {
   if (SAFE.has(method)) return undefined;
-  if (IDEMPOTENT.has(method)) return `${method} changes something. Done twice it has the effect of once, if nothing else has happened in between.`;
-  return `${line(method, 20)} is not safe to repeat: the device may do again what it has done, for example print, pay or move twice.`;
+  if (IDEMPOTENT.has(method)) return `${method} changes state. Repeating it has no further effect, unless the state has changed in between.`;
+  return `${line(method, 20)} is not safe to repeat: the device may repeat the action, for example print, pay or move twice.`;
 }
 
 /** `actions` has `show(title, content, acts)` and `send(id, changes)`. */
@@ -40,7 +40,7 @@ export async function edit(actions, { detail, source }) {
   const note = (text) => h("p", { class: "quiet", text });
   actions.show(`Edit #${detail.id} and send it again`, [
     h("div", { class: "pair" }, h("label", {}, "Method", method), h("label", { class: "wide" }, "Path", path)),
-    isRedacted(detail.path) && note(`${REDACTED} in the path stands for a secret. If you leave the path alone, it is sent as it was; if you change it, write the secret in.`),
+    isRedacted(detail.path) && note(`${REDACTED} in the path stands for a secret. If you do not change the path, it is sent as it was; otherwise, write the secret in.`),
     h("label", {}, "Fields, one on each line", fields),
     text.includes(HIDDEN) && note(`${HIDDEN} stands for a secret, which is sent as it was.`),
     h("label", {}, body.title, body.input), body.note && note(body.note), doubt,
@@ -65,33 +65,33 @@ function bodyForm(raw, { requestBody: facts, requestBytes }) {
   try { text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw); } catch { /* It is not text. */ }
   const form = { title: "Body", note: undefined };
   const isWhole = facts?.whole ?? true;
-  if (!facts && requestBytes > 0) form.title = `Body: ${bytes(requestBytes)} that are not kept; write all of it`;
-  else if (text === undefined) form.title = `Body: ${bytes(raw.length)} that are not text go as they are, unless you write another`;
-  else if (facts !== undefined && raw.length === 0) form.title = `Body: ${bytes(facts.kept)} with secrets, not shown, go as they are, unless you write another`;
+  if (!facts && requestBytes > 0) form.title = `Body: ${bytes(requestBytes)}, not kept; write all of it`;
+  else if (text === undefined) form.title = `Body: ${bytes(raw.length)}, not text; sent unchanged, unless you write another`;
+  else if (facts !== undefined && raw.length === 0) form.title = `Body: ${bytes(facts.kept)} with secrets, not shown; sent unchanged, unless you write another`;
   else if (!isWhole) form.title = "Body: only its beginning was kept; write all of it";
   else if (isChanged(facts, raw)) {
-    form.note = `${REDACTED} in the body stands for a secret. If you leave the body alone, it is sent as it was; if you change it, write the secret in.`;
+    form.note = `${REDACTED} in the body stands for a secret. If you do not change the body, it is sent as it was; otherwise, write the secret in.`;
   }
   form.input = h("textarea", { rows: 8, spellcheck: "false", value: isWhole ? text ?? "" : "" });
-  // A text area knows ends of lines as LF only; what is not touched is sent as it came.
+  // A text area has only LF as line break; an unchanged body is sent as received.
   form.untouched = form.input.value;
   return form;
 }
 
-/** @throws where a secret is still to be written in. */
+/** @throws if a secret must still be written in. */
 function complete(text, where) {
   if (!isRedacted(text)) return text;
-  throw new Error(`The ${where} has ${REDACTED} in it: write the secret in its place, or leave the whole ${where} as it was.`);
+  throw new Error(`The ${where} has ${REDACTED} in it: write the secret in its place, or do not change the ${where} at all.`);
 }
 
 const written = (pairs) => pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
 
-/** Pairs as the feed has them: one without a value has the values that it had.
-    @throws where something is no field, or a secret would be sent as what stands for it. */
+/** Reads pairs in the format of the feed: a name without a value keeps its values.
+    @throws if a line is no field, or the placeholder of a secret would be sent. */
 export function parseFields(text, before) {
   const pairs = text.split("\n").filter((row) => row.trim() !== "").map((row) => {
     const at = row.indexOf(":", 1);
-    if (at < 0) throw new Error(`“${line(row, 60)}” is no field: write NAME: VALUE.`);
+    if (at < 0) throw new Error(`“${line(row, 60)}” is not a field: write NAME: VALUE.`);
     return [row.slice(0, at).trim(), row.slice(at + 1).trim()];
   });
   const of = (list, name) => list.filter(([other]) => other.toLowerCase() === name);
@@ -104,9 +104,9 @@ export function parseFields(text, before) {
       const was = of(before, key).some(([, known]) => known === value);
       return [[name, isRedacted(value) && !was ? complete(value, `field ${line(key, 40)}`) : value]];
     }
-    // They can be had as they were only all together.
+    // Fields of one name can keep their secret values only all together.
     if (String(mine.map(([, value]) => value)) !== String(of(before, key).map(([, value]) => value))) {
-      throw new Error(`${line(name, 60)} has a secret in it that is not shown: leave it as it was, or write all of it.`);
+      throw new Error(`${line(name, 60)} has a secret that is not shown: leave it unchanged, or write all of it.`);
     }
     kept.add(key);
     return [[name]];

@@ -1,13 +1,13 @@
-// Reads the feed: what there is, then what happens. Says when it has lost something, and gets it again.
+// Reads the feed: the present state, then changes. Reports a lost connection, and loads the state again.
 
 import { token } from "./place.js";
 
 const UNSEEN = 60_000;
-/** For the first byte of an answer, and for each next one: a long list takes as long as it takes. */
+/** The time limit for the first byte of an answer, and for each further one: a long list has no overall limit. */
 const SILENCE = 30_000;
 
 export class Feed {
-  /** `said` is told `{kind: "loading" | "live" | "behind" | "broken", …}`. */
+  /** `said` is called with `{kind: "loading" | "live" | "behind" | "broken", …}`. */
   constructor(store, said) {
     this.store = store;
     this.said = said;
@@ -20,7 +20,7 @@ export class Feed {
     document.addEventListener("visibilitychange", () => this.seen(document.visibilityState === "visible"));
   }
 
-  /** A page that nobody looks at costs the proxy nothing, and leaves the browser's six connections to others. */
+  /** A hidden page disconnects: it costs the proxy nothing, and leaves the browser's six connections to other pages. */
   seen(visible) {
     clearTimeout(this.dozing);
     if (!visible) {
@@ -57,7 +57,7 @@ export class Feed {
   listen(after) {
     this.close();
     this.last = after;
-    // An EventSource sends no fields. With its token, this page has a place also where others have taken theirs.
+    // An EventSource sends no fields. With the token in the URL, this page gets a slot even if other pages have taken theirs.
     const own = token() === undefined ? "" : `&token=${encodeURIComponent(token())}`;
     const source = new EventSource(`/api/events?after=${encodeURIComponent(after)}${own}`);
     this.source = source;
@@ -71,7 +71,7 @@ export class Feed {
       this.said({ kind: "live" });
     };
     source.onerror = () => {
-      if (source === this.source) this.broke("The connection to the inspector broke.", () => this.listen(this.last));
+      if (source === this.source) this.broke("The connection to the inspector was lost.", () => this.listen(this.last));
     };
     on("exchanges", (data) => {
       this.store.take(data.exchanges);
@@ -83,19 +83,19 @@ export class Feed {
     on("reset", () => this.load());
   }
 
-  /** Who is silent has enough to do, and is asked again only where somebody says so; who was busy for long is left in peace as long. */
+  /** A silent proxy is busy, so the next try waits for the user. After a long attempt, the next try waits at least twice as long. */
   broke(reason, again, isSilent = false) {
     const took = performance.now() - (this.begun ?? Infinity);
     this.close();
     this.failures += 1;
     this.next = again;
     const wait = isSilent ? Infinity : Math.max(Math.min(8000, 250 * 2 ** Math.min(this.failures, 5)), 2 * took);
-    // One failure may be a passing one; it is told when the next try has failed as well.
+    // The first failure may be temporary; it is reported when the next try fails too.
     if (this.failures > 1 || isSilent) this.said({ kind: "broken", reason, wait });
     if (!isSilent) this.timer = setTimeout(() => this.again(), wait);
   }
 
-  /** Now, where another try is due. */
+  /** Tries at once, if another try is scheduled. */
   again() {
     if (this.timer !== undefined) this.retry();
   }
@@ -114,19 +114,19 @@ export class Feed {
   }
 }
 
-/** The token, where this page has one. */
+/** The token, if this page has one. */
 const identity = () => (token() === undefined ? {} : { "Byway-Token": token() });
 
-/** Nothing came for too long. */
+/** Nothing was received for too long. */
 class Silence extends Error {}
 
-/** JSON, however long it takes while something comes; `heard` is told how many bytes have come, now and then. */
+/** Loads JSON, without a limit while bytes arrive; `heard` is called now and then with the number of bytes so far. */
 async function read(path, heard) {
   const control = new AbortController();
   let timer;
   const wait = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => control.abort(new Silence(`The inspector has sent nothing for ${SILENCE / 1000} s: the proxy has much to do, or hangs.`)), SILENCE);
+    timer = setTimeout(() => control.abort(new Silence(`The inspector has sent nothing for ${SILENCE / 1000} s: the proxy is busy, or hangs.`)), SILENCE);
   };
   wait();
   try {
@@ -152,22 +152,22 @@ async function read(path, heard) {
   } catch (error) {
     if (control.signal.aborted) throw control.signal.reason;
     if (error instanceof Failed) throw error;
-    throw new Error(error instanceof SyntaxError || error instanceof RangeError ? "What the inspector has sent cannot be read."
+    throw new Error(error instanceof SyntaxError || error instanceof RangeError ? "The inspector's answer cannot be read."
       : "The inspector does not answer: the proxy may have ended.");
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** It has answered that it does not. */
+/** An answer with an error status. */
 class Failed extends Error {
   constructor(status, path) {
-    super(status === 503 ? "The inspector has as many readers as it can serve: close another page of it." : `The inspector answered ${status} to ${path}.`);
+    super(status === 503 ? "The inspector has reached its limit of readers: close another page of it." : `The inspector answered ${status} to ${path}.`);
     this.status = status;
   }
 }
 
-/** What is known of one exchange, and its bodies, of the running proxy. */
+/** The source of details and bodies of exchanges: the running proxy. */
 export class LiveSource {
   readonly = false;
 
@@ -178,14 +178,14 @@ export class LiveSource {
       return await read(`/api/exchanges/${id}`);
     } catch (error) {
       if (error.status !== 404) throw error;
-      throw new Error(`There is no exchange #${id} here, or it is not kept any more.`);
+      throw new Error(`There is no exchange #${id} here, or it is no longer kept.`);
     }
   }
 
   async body(id, side) {
     const response = await fetch(`/api/exchanges/${id}/${side}-body`, { cache: "no-store", headers: identity() }).catch(() => undefined);
     if (response === undefined) throw new Error("The inspector does not answer.");
-    if (!response.ok) throw new Error("The body is not kept any more.");
+    if (!response.ok) throw new Error("The body is no longer kept.");
     return new Uint8Array(await response.arrayBuffer());
   }
 }

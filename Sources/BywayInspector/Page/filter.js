@@ -1,10 +1,10 @@
-// Which exchanges are shown, and in which order.
+// Filtering and sorting of exchanges.
 
 export const EMPTY = { text: "", method: "", status: "", host: "", type: "", slower: undefined, running: false };
 
 export const isEmpty = (filter) => Object.keys(EMPTY).every((key) => filter[key] === EMPTY[key] || filter[key] === "");
 
-/** A function that says whether a sighting passes. Words of the text must all be there; `-word` must not. */
+/** Makes a function that tells whether a record passes. All words of the text must occur; `-word` must not. */
 export function passes(filter, now) {
   const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
   const wanted = words.filter((word) => !word.startsWith("-"));
@@ -28,7 +28,7 @@ function isOf(status, exchange) {
   return exchange.status !== undefined && Math.floor(exchange.status / 100) === Number(status);
 }
 
-/** What a person calls a media type. */
+/** The usual name of a media type. */
 export function kind(type) {
   if (type === undefined) return "none";
   const name = type.toLowerCase();
@@ -56,7 +56,7 @@ const ORDERS = {
   time: (s, now) => s.lasted(now),
 };
 
-/** Sorts in place; what is equal stays in the order in which it began. */
+/** Sorts in place; equal exchanges stay in the order in which they began. */
 export function sort(sightings, { by, descending }, now) {
   const value = ORDERS[by];
   const keyed = sightings.map((sighting) => [value(sighting, now), sighting]);
@@ -67,7 +67,7 @@ export function sort(sightings, { by, descending }, now) {
   return keyed.map(([, sighting]) => sighting);
 }
 
-/** What can be chosen: the values that are there, most frequent first. */
+/** The choices of a filter: the values that occur, most frequent first. */
 export function choices(sightings) {
   const methods = new Map();
   const hosts = new Map();

@@ -1,4 +1,4 @@
-// How numbers, times and foreign text are written.
+// Formatting of numbers, times and foreign text.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -24,7 +24,7 @@ export function duration(ms) {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-// Made once: to make it costs a hundred times what it does.
+// Made once: making it costs a hundred times as much as using it.
 const NUMBER = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 
 export const number = (value) => NUMBER.format(value);
@@ -39,17 +39,17 @@ export function clock(ms, fractions = true) {
   return fractions ? `${text}.${String(time.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
-// Controls, and marks that are not seen but turn, join or hide what is around them; joiners between two pictures are seen.
+// Control characters, and invisible marks that reverse, join or hide the text around them, except joiners between two pictures.
 const UNSEEN = new RegExp([
   "(?![\\t\\n])\\p{Cc}", "(?!\\u200d)\\p{Cf}", "\\p{Cs}", "[\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u2028\\u2029\\u3164\\uffa0]",
   "(?<![\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f])\\u200d", "\\u200d(?!\\p{Extended_Pictographic})",
   "(?<!\\p{Extended_Pictographic})[\\ufe00-\\ufe0f]",
 ].join("|"), "gu");
 
-/** Foreign text as it can be shown: nothing in it is invisible or turns what is beside it; cut where it is too long. */
+/** Foreign text for display: without invisible characters and marks that reverse text beside it; cut if it is too long. */
 export function plain(text, limit = 4096) {
   const cut = text.length > limit ? `${text.slice(0, limit)}…` : text;
-  // Most is plain, which is quicker to see than to replace.
+  // Most text is plain, and testing it is faster than replacing.
   if (/^[\t\n\x20-\x7e]*…?$/.test(cut)) return cut;
   return cut.replace(UNSEEN, (mark) => {
     const code = mark.codePointAt(0);
@@ -60,8 +60,8 @@ export function plain(text, limit = 4096) {
   });
 }
 
-/** The same for one line: tabs and ends of lines are shown as marks, too. */
+/** The same for one line: tabs and line breaks are shown as marks too. */
 export const line = (text, limit = 1024) => plain(text, limit).replace(/[\t\n]/g, (mark) => (mark === "\t" ? "␉" : "␊"));
 
-/** What a table has for a foreign word: not what all objects have, as `constructor`. */
+/** Looks a foreign word up in a table, without properties that all objects have, such as `constructor`. */
 export const word = (table, key) => (key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined);

@@ -1,4 +1,4 @@
-// HAR files, ours and others', as exchanges. Everything in them is foreign: each value is made what it should be.
+// HAR files, of Byway and other programs, as exchanges. All their data is foreign: each value is converted to the expected type.
 
 const text = (value, limit = 1 << 20) => (["string", "number", "boolean"].includes(typeof value) ? String(value).slice(0, limit) : undefined);
 const amount = (value) => (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined);
@@ -7,8 +7,8 @@ const list = (value) => (Array.isArray(value) ? value : []);
 
 const MOST = 20_000;
 
-/** `{entries, left}`: how many more than can be shown the file has.
-    @throws where it is not a HAR file. */
+/** `{entries, left}`: `left` is the number of further entries, which are not shown.
+    @throws if it is not a HAR file. */
 export function parse(source) {
   let entries;
   try {
@@ -65,7 +65,7 @@ function failure(own, response) {
 }
 
 const clean = (record) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
-// Text in a file is Unicode, whatever it was before.
+// Text in a file is Unicode, regardless of its original encoding.
 const kept = (body, isBytes) => (body ? { kept: body.length, whole: true, ...(!isBytes && { charset: "utf-8" }) } : undefined);
 const encode = (value) => (value ? new TextEncoder().encode(value) : undefined);
 const mediaType = (value) => text(value, 200)?.split(";")[0].trim().toLowerCase() || undefined;
@@ -86,7 +86,7 @@ function fromBase64(value) {
   }
 }
 
-/** The same for a file as the running proxy is for the page. */
+/** The source of details and bodies of exchanges: a file. */
 export class HARSource {
   readonly = true;
 

@@ -1,9 +1,9 @@
-// Makes it harder on purpose: requests slower, answered here or cut off, and an emulated line worse.
+// Fault injection: rules that delay, slow down, answer or cut off requests, and faults of an emulated line.
 
 import { h, replace, setText } from "./dom.js";
 import { count, line } from "./format.js";
 
-/** What can be done, with the unit of its number. */
+/** The effects of a fault rule, each with the unit of its number. */
 const EFFECTS = [
   { name: "delay", title: "Delay it", unit: "ms", value: 2000, min: 1, max: 3_600_000 },
   { name: "rate", title: "Slow its bodies down to", unit: "bytes/s", value: 1000, min: 1, max: 1_000_000_000 },
@@ -17,7 +17,7 @@ const words = (one) => {
   return `${what}: ${effect.title.toLowerCase()} ${one[effect.name]} ${effect.unit}`.trim();
 };
 
-/** The dialog. `actions` has `show`, `say` and `call(path, method, body)`; `given` is an exchange to begin with, and `told` hears what is in force. */
+/** The dialog. `actions` has `show`, `say` and `call(path, method, body)`; `given` is an exchange for the initial values, and `told` is called with the rules in force. */
 export async function hinder(actions, given, told) {
   const inForce = h("ul", { class: "hindrances", "aria-label": "In force" });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
@@ -40,7 +40,7 @@ export async function hinder(actions, given, told) {
     last = text;
     const focused = document.activeElement?.dataset.key;
     const all = state.hindrances ?? [];
-    replace(inForce, all.length === 0 ? h("li", { class: "quiet", text: "Nothing is hindered." }) : all.map((one) => h(
+    replace(inForce, all.length === 0 ? h("li", { class: "quiet", text: "There are no fault rules." }) : all.map((one) => h(
       "li", {}, h("span", { text: `${words(one)} (${count(one.hits, "request")} so far)` }), " ",
       h("button", {
         type: "button", text: "Remove", "data-key": `remove-${one.id}`, "aria-label": `Remove: ${words(one)}`,
@@ -53,7 +53,7 @@ export async function hinder(actions, given, told) {
   }
   const method = h("input", { size: 8, spellcheck: "false", placeholder: "any", autocapitalize: "characters" });
   const host = h("input", { size: 18, spellcheck: "false", placeholder: "any" });
-  const path = h("input", { class: "wide", spellcheck: "false", placeholder: "any; /a takes /a/b as well" });
+  const path = h("input", { class: "wide", spellcheck: "false", placeholder: "any; /a includes /a/b" });
   const effect = h("select", {}, EFFECTS.map(({ name, title }) => h("option", { value: name, text: title })));
   const number = h("input", { type: "number", required: true, size: 12 });
   const unit = h("span", {});
@@ -73,11 +73,11 @@ export async function hinder(actions, given, told) {
     [effect.value]: number.valueAsNumber,
   });
   const label = (text, ...inputs) => h("label", {}, h("span", { text }), inputs);
-  actions.show("Make it harder", [
+  actions.show("Inject faults", [
     inForce,
     h(
-      "fieldset", {}, h("legend", { text: "Hinder requests" }), label("Method", method), label("Host", host), label("Path", path),
-      label("What", effect), label("How much", number), unit,
+      "fieldset", {}, h("legend", { text: "New fault rule" }), label("Method", method), label("Host", host), label("Path", path),
+      label("Effect", effect), label("Value", number), unit,
       h("button", { type: "button", class: "first", text: "Add", onclick: () => number.reportValidity() && add() }),
     ),
     lineTools, problem,
@@ -94,9 +94,9 @@ function lineForm(state, post) {
   rate.value = state.errors;
   return [
     h("button", {
-      type: "button", "data-key": "line-cable", text: state.pulled ? "Plug the cable in" : "Pull the cable",
+      type: "button", "data-key": "line-cable", text: state.pulled ? "Plug in the cable" : "Unplug the cable",
       onclick: () => post("/api/line", { pulled: !state.pulled }),
     }),
-    h("label", {}, h("span", { text: "Bits that arrive wrong" }), rate),
+    h("label", {}, h("span", { text: "Bit error rate" }), rate),
   ];
 }

@@ -1,10 +1,10 @@
-// JSON as text: read without making values of it, which would change long numbers and lose what has the same name twice.
-// Nothing here calls itself: how deep a document goes is up to its sender.
+// JSON as text. It is not parsed into values, because that would change long numbers and lose members with the same name.
+// No function is recursive, because the sender chooses the depth of a document.
 
 const LITERAL = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const SPACE = /[ \t\n\r]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-/** Levels that are set in; what is deeper stands below each other. */
+/** The maximum number of indented levels. */
 const INDENTED = 20;
 
 const skip = (pattern, text, at) => {
@@ -12,7 +12,7 @@ const skip = (pattern, text, at) => {
   return pattern.test(text) ? pattern.lastIndex : -1;
 };
 
-/** Behind a string that begins there; -1 where it is none. */
+/** The position after a string that begins there; -1 if there is none. */
 function endOfString(text, from) {
   let at = from + 1;
   for (;;) {
@@ -26,11 +26,11 @@ function endOfString(text, from) {
   }
 }
 
-/** Its parts in order (RFC 8259 §2): brackets, commas, colons, strings and other values, as `visit(from, to)`. Whether it is JSON. */
+/** Visits the parts in order (RFC 8259 §2): brackets, commas, colons, strings and other values, as `visit(from, to)`. Returns whether the text is JSON. */
 function tokens(text, visit) {
   const open = [];
   let at = skip(SPACE, text, 0);
-  // What may come: a value, a value or the end, a name, a name or the end, a colon, or what follows a value.
+  // The expected part: a value, a value or the end, a name, a name or the end, a colon, or the part after a value.
   let next = "value";
   while (at < text.length) {
     const character = text[at];
@@ -57,7 +57,7 @@ function tokens(text, visit) {
   return next === "after" && open.length === 0;
 }
 
-/** Set in lines, with each value as it was written; `undefined` where it is not JSON. */
+/** Lays JSON out in lines, with each value as written; `undefined` if it is not JSON. */
 export function layOut(text) {
   const out = [];
   let last = "";

@@ -1,4 +1,4 @@
-// The links: what the line carries now and has carried, against what it could; what went wrong on it; what else was on it.
+// The links: the present and past load of each line and its capacity, its errors, and unframed output on it.
 
 import { Chart } from "./chart.js";
 import { h, replace, setText, svg } from "./dom.js";
@@ -6,7 +6,7 @@ import { bytes, clock, duration, line as oneLine, number, plain, rate, word } fr
 import { gaps } from "./store.js";
 
 const STATES = {
-  idle: "not asked for yet", opening: "opening", up: "up", interrupted: "interrupted", closed: "closed, opens when asked for",
+  idle: "not used yet", opening: "opening", up: "up", interrupted: "interrupted", closed: "closed, opens on request",
   down: "down",
   waiting: "waiting for its gateway",
 };
@@ -14,27 +14,27 @@ const EVENTS = {
   opened: "Opened", lost: "Lost", interrupted: "Interrupted", resumed: "Resumed", closed: "Closed", failed: "Could not be opened",
 };
 
-// Colours and places for terminals (ECMA-48 §5.4), which say nothing here.
+// Terminal sequences for colours and positions (ECMA-48 §5.4), which are removed.
 const TERMINAL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[@-_])/g;
 
 const words = (link) => word(STATES, link.state) ?? oneLine(link.state ?? "", 40);
 
-/** How long it has been so, where that is a second or more: less flickers. */
+/** The duration of the state, if it is a second or more: less would flicker. */
 const since = (link, now) => (link.since && now - link.since >= 1000 ? ` for ${duration(now - link.since)}` : "");
 
-/** Bytes that the last second carried, both ways; 0 where nothing was counted lately, `undefined` where nobody counts or it is out. */
+/** The bytes of the last second, both ways; 0 if none were counted lately, `undefined` if there is no count or the link is not up. */
 function lately(link, now) {
   if (!link.line || link.state === "interrupted" || link.state === "down") return undefined;
   const sample = link.samples.at(-1);
   return sample && now - sample[0] < 2500 ? { up: sample[1], down: sample[2] } : { up: 0, down: 0 };
 }
 
-/** Fewer bytes tell nothing of errors in a million. */
+/** The minimum number of bytes for a meaningful error rate. */
 const COUNTED = 100_000;
 
 const errors = ({ errorsPerMillion, sent = 0, received = 0 }) => (sent + received < COUNTED ? undefined : errorsPerMillion);
 
-/** A line of each link, above the list: the state, what it carries and a minute of it. */
+/** A row for each link, above the list: its state, its load, and the load of the last minute. */
 export class Strip {
   constructor(place, open) {
     this.place = place;
@@ -83,7 +83,7 @@ export class Strip {
     const carried = lately(link, now);
     const facts = carried ? [`↓ ${rate(carried.down)}`, `↑ ${rate(carried.up)}`] : [];
     const nominal = link.line?.nominal;
-    // A second that was counted may be a little longer than one.
+    // A counted second may be slightly longer than a second.
     if (carried && nominal) facts.push(`${Math.min(100, Math.round((Math.max(carried.up, carried.down) * 100) / nominal))} % of ${rate(nominal)}`);
     if (link.line?.roundTrip !== undefined) facts.push(`round trip ${duration(link.line.roundTrip)}`);
     const wrong = link.line && errors(link.line);
@@ -102,7 +102,7 @@ export class Strip {
   }
 }
 
-/** All of one link. */
+/** All data of one link. */
 export class LineView {
   constructor(place) {
     this.place = place;
@@ -137,8 +137,8 @@ class Panel {
     this.state = h("p", { class: "linkhead" });
     this.facts = h("dl", { class: "tiles" });
     this.charts = h("div", { class: "charts" });
-    this.said = h("pre", { class: "console", tabindex: 0, "aria-label": "What others have said on the line" });
-    this.console = h("section", { hidden: true }, h("h3", { text: "Said by others on the line" }), this.said);
+    this.said = h("pre", { class: "console", tabindex: 0, "aria-label": "Unframed output on the line" });
+    this.console = h("section", { hidden: true }, h("h3", { text: "Unframed output on the line" }), this.said);
     this.events = h("ol", { class: "events", tabindex: 0, "aria-label": "Events of the link" });
     this.element = h("article", { class: "wire" }, h("header", {}, this.title, this.state), this.facts, this.charts,
       h("section", {}, h("h3", { text: "Events" }), this.events), this.console);
@@ -197,10 +197,10 @@ class Panel {
         "Waiting to be sent", line.queue,
         (value) => bytes(value) + (line.rate > 0 && value > 0 ? `, ${duration((value * 1000) / line.rate)}` : ""),
       );
-      add("Foreign bytes", line.foreign, bytes);
+      add("Unframed bytes", line.foreign, bytes);
       add("Resumes", line.resumes);
-      add("Sent in all", line.sent, bytes);
-      add("Received in all", line.received, bytes);
+      add("Sent in total", line.sent, bytes);
+      add("Received in total", line.received, bytes);
     }
     rows.push(["Openings", number(link.openings ?? 0)], ["Losses", number(link.losses ?? 0)]);
     if (this.tileRows?.length !== rows.length || this.tileRows.some(([name], index) => rows[index][0] !== name)) {

@@ -1,13 +1,13 @@
-// The list of exchanges: a grid of which only the rows in view exist.
+// The list of exchanges: a grid in which only the visible rows exist.
 
 import { h } from "./dom.js";
 import { bytes, clock, count, duration, line, number, rate } from "./format.js";
 import { gaps } from "./store.js";
 import * as waterfall from "./waterfall.js";
 
-// By what a click sorts, the title, and what is said of it; phases are drawn and not sorted by.
+// The sort key of a click, the title, and its description. Phases are drawn and cannot be sorted by.
 const COLUMNS = [
-  ["begun", "#", "In the order in which they began"], ["method", "Method"], ["path", "Path"], ["status", "Status"], ["type", "Type"],
+  ["begun", "#", "In order of beginning"], ["method", "Method"], ["path", "Path"], ["status", "Status"], ["type", "Type"],
   ["size", "Size"], ["time", "Time"], [undefined, "Phases"],
 ];
 const BEYOND = 6;
@@ -37,7 +37,7 @@ export class List {
     grid.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => {
       const row = event.target.closest(".row");
-      // With Ctrl or the like the row's link opens elsewhere.
+      // With Ctrl or a similar key, the row's link opens in another tab or window.
       if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.acts.open(Number(row.dataset.id));
@@ -91,7 +91,7 @@ export class List {
     this.render();
   }
 
-  /** What was seen stays where it is, unless the end is followed. */
+  /** Visible rows keep their position, unless the end is followed. */
   show(sightings) {
     const { top } = this;
     const first = Math.floor(top / this.rowHeight);
@@ -113,7 +113,7 @@ export class List {
     this.scrollTo(Infinity);
   }
 
-  /** Nothing is read from the document here: where we are is known, and to ask would lay it out. */
+  /** Reads nothing from the document: the position is known, and reading it would cause layout. */
   scrollTo(top) {
     const most = Math.max(0, this.headHeight + this.sightings.length * this.rowHeight - this.height);
     this.top = Math.min(most, Math.max(0, top));
@@ -182,7 +182,7 @@ export class List {
     if (key !== this.axisKey) {
       this.axisKey = key;
       const width = this.axisWidth;
-      // Not below the title, and not cut at the edge.
+      // Not hidden by the title, and not cut at the edge.
       const marks = waterfall.ticks(this.scale).filter((tick) => tick.share * width > 76 && (1 - tick.share) * width > 46);
       this.axisMarks.replaceChildren(...marks.map((tick) => {
         const mark = h("span", { text: tick.label });
@@ -192,7 +192,7 @@ export class List {
     }
   }
 
-  /** The times, of those in view, in which the link of an exchange was out; each link is asked once. */
+  /** The times in view in which the link of an exchange was disconnected; computed once for each link. */
   away(now) {
     if (!this.scale.byClock) return () => NONE;
     const known = new Map();
@@ -239,7 +239,7 @@ export class List {
   }
 }
 
-/** One row, used again for another exchange when it has gone out of view. */
+/** One row, reused for another exchange when it has left the view. */
 class Row {
   static count = 0;
 
@@ -267,7 +267,7 @@ class Row {
     parent.append(this.element);
   }
 
-  /** To compare with what was written is cheaper than to ask the document. */
+  /** Comparing with the last written value is cheaper than reading the document. */
   set(element, text) {
     if (this.texts.get(element) === text) return;
     this.texts.set(element, text);
@@ -315,7 +315,7 @@ class Row {
     if (active) this.set(this.phases, waterfall.inWords(sighting, now));
   }
 
-  /** Draws when the cable was out; most have nothing to draw. */
+  /** Draws the times in which the link was disconnected. */
   hatch(away, scale) {
     const places = away.map((gap) => {
       const left = waterfall.share(gap.from, scale);
@@ -338,7 +338,7 @@ class Row {
     this.set(this.path, line(x.path ?? "", 300));
     this.set(this.host, line(sighting.host, 60));
     const failed = x.state === "failed";
-    // The client went away: nothing went wrong.
+    // The client closed the connection: that is no failure.
     const left = failed && x.failure?.code === "cancelled";
     this.set(this.status, x.status !== undefined ? String(x.status) : left ? "—" : failed ? "failed" : "···");
     if (x.status === undefined && !failed) this.status.setAttribute("aria-label", "running");

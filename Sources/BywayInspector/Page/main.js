@@ -1,4 +1,4 @@
-// Puts the parts together: the feed fills the store, the list and the panels show it, keys and buttons act.
+// Connects the parts: the feed fills the store, the list and the panels show it, keys and buttons trigger actions.
 
 import { Actions, clear, hindrances, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
 import { compare } from "./compare.js";
@@ -20,7 +20,7 @@ arrive();
 
 const live = new Store();
 const liveSource = new LiveSource(live);
-// What is looked at: the running proxy, or a file.
+// The source shown: the running proxy, or a file.
 let store = live;
 let source = liveSource;
 let filter = { ...filters.EMPTY };
@@ -49,7 +49,7 @@ const strip = new Strip(byId("strip"), (name) => { show({ view: "line" }, true);
 const lineView = new LineView(byId("line"));
 new Splitter(byId("divider"), byId("split"), () => list.resized());
 
-// --- what is shown
+// --- content
 
 function update(now = false) {
   dirty = true;
@@ -66,14 +66,14 @@ function refresh({ always = false } = {}) {
   showTotal();
   const empty = byId("empty");
   empty.hidden = shown.length > 0;
-  setText(empty, all.length > 0 ? "No exchange passes the filter."
-    : "Nothing yet. Send something to the proxy, at the address that its command has printed: it appears here while it runs.");
+  setText(empty, all.length > 0 ? "No exchange matches the filter."
+    : "There are no exchanges yet. Send a request to the proxy, at the address that its command has printed: it appears here at once.");
 }
 
 function showTotal() {
   const shown = list.sightings.length;
   const all = paused || !filters.isEmpty(filter) ? store.sightings.size : shown;
-  setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}; ${summary(all, all)} by now` : summary(shown, all));
+  setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}; now ${summary(all, all)}` : summary(shown, all));
   byId("newest").hidden = paused || list.follows || list.order.by !== "begun" || list.order.descending || shown * list.rowHeight <= list.height;
 }
 
@@ -85,7 +85,7 @@ function showChoices() {
   choose("f-method", "Any method", methods);
   choose("f-host", "Any host", hosts);
   choose("f-type", "Any type", types);
-  // Where all is of one host, its name in each row tells nothing.
+  // If all exchanges have one host, its name is left out of the rows.
   list.grid.classList.toggle("one-host", hosts.length < 2);
 }
 
@@ -109,7 +109,7 @@ live.listeners.add((what) => {
   if (store === live) detail.changed();
 });
 
-// The clock of the page: what runs gets longer, what has come is shown, at most four times a second.
+// The page's clock: updates running times and shows new data, at most four times a second.
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let ticked = 0;
 function tick(at) {
@@ -124,11 +124,11 @@ function tick(at) {
 }
 requestAnimationFrame(tick);
 
-// --- where we are
+// --- location
 
 function open(id, { focus = false } = {}) {
   if (compareWith !== undefined && compareWith !== id) return openComparison(compareWith, id);
-  // What is looked at does not walk away.
+  // The exchange in view keeps its position.
   list.follows = false;
   show({ view: "exchanges", id }, place().id === undefined);
   list.activate(id, { reveal: focus });
@@ -142,7 +142,7 @@ function walked(id) {
   walking = setTimeout(() => show({ view: "exchanges", id }), 60);
 }
 
-/** What was sent again is opened when the feed has told of it. */
+/** Opens a repeated exchange when the feed has reported it. */
 function waitFor(id) {
   const until = performance.now() + 5000;
   const look = () => {
@@ -179,7 +179,7 @@ function close() {
   list.grid.focus();
 }
 
-/** The page as a place says; `deeper` puts it into the browser's history. */
+/** Shows a location; `deeper` adds it to the browser's history. */
 function show(to, deeper = false) {
   go(to, deeper);
   const isLine = to.view === "line";
@@ -214,7 +214,7 @@ addEventListener("popstate", () => {
   if (place().id !== undefined) list.activate(place().id);
 });
 
-// --- notices: one line of the page, the most important one
+// --- notices: one line, for the most important notice
 
 const notices = new Map();
 function notice(name, text, action, act) {
@@ -229,11 +229,11 @@ function notice(name, text, action, act) {
   byId("notice").dataset.kind = notices.has("broken") ? "broken" : "";
 }
 
-/** What is made harder is not to be forgotten. */
+/** A reminder of injected faults. */
 function hindered(state) {
   const { length } = state.hindrances ?? [];
-  const pulled = state.line?.pulled ? "The cable is pulled." : "";
-  const text = [length > 0 && `${count(length, "hindrance")} in force: requests are made harder on purpose.`, pulled].filter(Boolean).join(" ");
+  const pulled = state.line?.pulled ? "The cable is unplugged." : "";
+  const text = [length > 0 && `${count(length, "fault rule")} in force: faults are injected on purpose.`, pulled].filter(Boolean).join(" ");
   notice("hindered", text || undefined, "Show", () => attempt(() => actions.hinder()));
 }
 
@@ -246,13 +246,13 @@ const feed = new Feed(live, (state) => {
   setText(byId("feed-text"), { loading, live: "Live", behind, broken: "Not connected" }[state.kind]);
   if (state.kind === "broken") {
     notice(
-      "broken", [state.reason, live.sightings.size > 0 && "What is shown is from before.", Number.isFinite(state.wait) && `Trying again in ${Math.ceil(state.wait / 1000)} s.`].filter(Boolean).join(" "),
+      "broken", [state.reason, live.sightings.size > 0 && "The data shown is old.", Number.isFinite(state.wait) && `Trying again in ${Math.ceil(state.wait / 1000)} s.`].filter(Boolean).join(" "),
       "Try now",
       () => feed.retry(),
     );
-    if (!wasBroken) say("The connection to the inspector broke.");
+    if (!wasBroken) say("The connection to the inspector was lost.");
     wasBroken = true;
-    // What runs is not known to run any more: its time stands still.
+    // Running exchanges may have ended: their times stop.
     live.stopped ??= live.now;
   } else if (state.kind !== "loading") {
     notice("broken");
@@ -276,7 +276,7 @@ function filterChanged() {
   byId("f-reset").hidden = filters.isEmpty(filter);
   byId("f-more").classList.toggle("on", !filters.isEmpty({ ...filter, text: "" }));
   clearTimeout(filterChanged.timer);
-  // The letter is shown first, then what it finds.
+  // The typed letter is drawn first, then the result.
   requestAnimationFrame(() => setTimeout(() => refresh({ always: true })));
   filterChanged.timer = setTimeout(() => say(`${summary(list.sightings.length, store.sightings.size)}.`), 700);
 }
@@ -297,9 +297,9 @@ byId("f-more").addEventListener("click", () => {
 function pause() {
   paused = !paused;
   byId("pause").setAttribute("aria-pressed", String(paused));
-  setText(byId("pause"), paused ? "Go on" : "Pause");
+  setText(byId("pause"), paused ? "Resume" : "Pause");
   document.body.classList.toggle("paused", paused);
-  say(paused ? "Paused. What comes is kept, and shown later." : "Going on.");
+  say(paused ? "Paused. New exchanges are kept and shown later." : "Resumed.");
   update(true);
 }
 
@@ -309,7 +309,7 @@ byId("clear").addEventListener("click", () => attempt(clear));
 byId("har-save").addEventListener("click", () => attempt(saveHAR));
 byId("record-save").addEventListener("click", () => attempt(async () => {
   await saveRecording();
-  say("Saved. Start the proxy with --replay FILE, and it answers the same.");
+  say("Saved. Started with --replay FILE, the proxy gives the same answers.");
 }));
 byId("hinder").addEventListener("click", () => attempt(() => actions.hinder(store.sightings.get(place().id)?.exchange)));
 byId("har-open").addEventListener("click", () => byId("har-file").click());
@@ -334,7 +334,7 @@ byId("skip").addEventListener("click", (event) => {
 });
 list.grid.addEventListener("scroll", showTotal, { passive: true });
 function showAble() {
-  const why = store !== live ? "A file cannot act." : token() === undefined ? NO_TOKEN : undefined;
+  const why = store !== live ? "Not available for a file." : token() === undefined ? NO_TOKEN : undefined;
   for (const id of ["clear", "har-save", "record-save", "hinder"]) {
     byId(id).disabled = why !== undefined;
     byId(id).title = why ?? "";
@@ -344,14 +344,14 @@ function showAble() {
 }
 showAble();
 replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),
-  h("li", {}, h("span", { class: "swatch swatch-gap" }), "The cable was out"));
+  h("li", {}, h("span", { class: "swatch swatch-gap" }), "Link disconnected"));
 
 function openFile(name, { entries, left }) {
   store = new Store();
   source = new HARSource(entries);
   store.resetExchanges({ exchanges: entries.map((entry) => entry.detail) });
   look();
-  notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, which can only be looked at.`, "Back to live", () => {
+  notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, read-only.`, "Back to live", () => {
     store = live;
     source = liveSource;
     notice("file");

@@ -1,4 +1,4 @@
-// Messages of a WebSocket, of server-sent events or of gRPC, as they come.
+// Messages of a WebSocket, server-sent events or gRPC, as they arrive.
 
 import { h, replace, setText } from "./dom.js";
 import { bytes, clock, count, plain } from "./format.js";
@@ -27,7 +27,7 @@ export class Messages {
 
   take(messages) {
     const atEnd = this.list.scrollTop + this.list.clientHeight >= this.list.scrollHeight - 30;
-    // The feed keeps the newest: what has the time of the last one seen, or a later one, is new.
+    // The feed has the newest messages: those with the time of the last one seen, or later, are new.
     const last = this.last;
     const start = last === undefined ? 0 : messages.findLastIndex((message) => message.at === last.at && message.text === last.text) + 1;
     for (const message of messages.slice(start)) this.list.append(this.item(message));

@@ -1,16 +1,16 @@
-// Where in the page we are, as the URL's fragment says, and the token that acts: it comes in the fragment and does not stay there.
+// The location in the page, from the URL's fragment, and the token for actions, which is removed from the fragment.
 //
 //     #TOKEN   #TOKEN/exchanges/12   #/exchanges/12   #/compare/12/15   #/line
 
 const STORED = "byway-token";
-// Anything else in its place, as `#foo`, is not for this page.
+// Any other fragment, such as `#foo`, is not for this page.
 const TOKEN = /^[0-9a-z]{16,64}$/;
 
 export function token() {
   return sessionStorage.getItem(STORED) ?? undefined;
 }
 
-/** Takes the token out of the visible URL. */
+/** Removes the token from the visible URL. */
 export function arrive() {
   const [, secret, path] = /^#?([^/]*)(.*)$/s.exec(location.hash);
   if (secret === "") return;
@@ -34,14 +34,14 @@ function path({ view, id, other }) {
   return other === undefined ? `#/exchanges/${id}` : `#/compare/${other}/${id}`;
 }
 
-/** Going deeper can be undone with the browser's Back; walking along the list leaves no trail. */
+/** Opening an exchange can be undone with the browser's Back; moving through the list adds no history. */
 export function go(to, deeper) {
   if (path(place()) === path(to)) return;
   if (deeper) history.pushState(null, "", path(to));
   else history.replaceState(null, "", path(to));
 }
 
-/** A link to hand on: it has no token, so it shows and cannot act. */
+/** A link for sharing. It has no token, so it is read-only. */
 export function shareLink(id) {
   return `${location.origin}${location.pathname}#/exchanges/${id}`;
 }

@@ -1,8 +1,8 @@
-// What the feed has told, and what follows from it: rates, hosts, the gaps in which a cable was out.
+// The data of the feed, and derived values: rates, hosts, and the times in which a link was disconnected.
 
 import { kind } from "./filter.js";
 
-/** Of 10,000 exchanges at once, at the first letter that is typed: no lists are made. */
+/** Runs for 10,000 exchanges at the first typed letter, so it makes no lists. */
 function textOf(x) {
   const failure = x.failure === undefined ? "" : `${x.failure.code} ${x.failure.message ?? ""}`;
   const where = `${x.authority ?? ""} ${x.upstream ?? ""}`;
@@ -11,10 +11,10 @@ function textOf(x) {
 }
 
 const TEXT = 8192;
-/** Milliseconds after which what was fast is not known to be. */
+/** Milliseconds after which a measured rate is outdated. */
 const STALE = 2500;
 
-/** An exchange with what the page has worked out about it. */
+/** An exchange, with values that the page has derived from it. */
 class Sighting {
   constructor(exchange) {
     this.measured = undefined;
@@ -41,19 +41,19 @@ class Sighting {
     }
   }
 
-  /** Bytes a second, lately; `undefined` where nothing comes. */
+  /** The present rate in bytes per second; `undefined` if no bytes arrive. */
   get rate() { return performance.now() - this.countedAt < STALE ? this.measured : undefined; }
 
   get id() { return this.exchange.id; }
   get host() { return this.exchange.authority ?? this.exchange.upstream ?? ""; }
 
-  /** What a filter's text is looked for in. */
+  /** The text that a filter searches. */
   get text() {
     this.key ??= textOf(this.exchange);
     return this.key;
   }
 
-  /** Milliseconds from its beginning to its end, or to now. */
+  /** Milliseconds from the beginning to the end, or to now. */
   lasted(now) {
     const x = this.exchange;
     if (x.ended !== undefined) return x.ended;
@@ -61,7 +61,7 @@ class Sighting {
     return Math.max(0, x.sent ?? 0, x.requestEnded ?? 0, x.answered ?? 0);
   }
 
-  /** Milliseconds until its body has come, where that can be said. */
+  /** The expected milliseconds until the body is complete, if they can be estimated. */
   get left() {
     const x = this.exchange;
     const { rate } = this;
@@ -82,7 +82,7 @@ export class Store {
     this.links = new Map();
     this.limits = undefined;
     this.skew = 0;
-    /** What the inspector can do besides showing. */
+    /** The actions of the inspector. */
     this.can = new Set(["resend"]);
     this.listeners = new Set();
   }
@@ -94,12 +94,12 @@ export class Store {
     for (const listener of this.listeners) listener(what);
   }
 
-  /** A time that the proxy has told is past: its clock is at least this much ahead. */
+  /** A time reported by the proxy is in the past, so its clock is ahead at least by the difference. */
   heard(time) {
     this.skew = Math.max(this.skew, time - Date.now());
   }
 
-  /** `asked` is when this was asked for: within that time clocks that agree cannot be told from those that do not. */
+  /** `asked` is the time of the request: if the proxy's time is between that and now, the clocks count as equal. */
   resetExchanges({ exchanges, limits, now, can }, asked = Date.now()) {
     if (now !== undefined) this.skew = now <= Date.now() && now >= asked ? 0 : now - Date.now();
     this.limits = limits;
@@ -131,7 +131,7 @@ export class Store {
   }
 
   forgetBefore(id) {
-    // They are in the order of their ids.
+    // They are in order of their ids.
     for (const known of this.sightings.keys()) {
       if (known >= id) break;
       if (this.sightings.get(known).exchange.state !== "running") this.sightings.delete(known);
@@ -151,7 +151,7 @@ export class Store {
     this.changed("links");
   }
 
-  /** Samples and events are only what is new. */
+  /** Adds new samples and events, and replaces the other data. */
   takeLinks(links) {
     for (const link of links) {
       const known = this.links.get(link.name) ?? { samples: [], events: [] };
@@ -166,7 +166,7 @@ export class Store {
     this.changed("links");
   }
 
-  /** Bytes in a second that its line carries, where it has one. */
+  /** The rate of its line in bytes per second, if it has one. */
   lineRate(exchange) {
     const line = this.linkOf(exchange)?.line;
     return line?.rate ?? line?.nominal;
@@ -179,13 +179,13 @@ export class Store {
   }
 }
 
-/** Without those that were told already: what is read first, and what is told then, may overlap. */
+/** Joins events without duplicates: the initial state and later changes may overlap. */
 function together(known, told = []) {
   const same = (a, b) => a.at === b.at && a.kind === b.kind;
   return known.concat(told.filter((event) => !known.some((one) => same(one, event))));
 }
 
-/** The times in which a link carried nothing because it was away, from its events: `[{from, to, reason}]`. */
+/** The times in which a link was disconnected, from its events: `[{from, to, reason}]`. */
 export function gaps(link, now) {
   const found = [];
   let open;
@@ -196,7 +196,7 @@ export function gaps(link, now) {
       open = undefined;
     } else if (event.kind === "closed") open = undefined;
   }
-  // A link that nobody has asked for again is not missed.
+  // A closed link that is not needed has no gap.
   if (open && ["interrupted", "opening", "down", "waiting"].includes(link.state)) found.push({
     from: open.at, to: now, reason: open.reason, link: link.name,
   });

@@ -2,7 +2,7 @@
 
 import { duration } from "./format.js";
 
-/** In their order; `here` is an answer that did not need the link. */
+/** The phases in order; `here` is an answer that did not need the link. */
 export const PHASES = [
   { name: "link", title: "Waited for the link" },
   { name: "queue", title: "Queued behind others" },
@@ -12,16 +12,16 @@ export const PHASES = [
   { name: "here", title: "Answered here" },
 ];
 
-/** `[{name, from, to}]` in milliseconds after the exchange began; the last one of a running exchange goes on. */
+/** `[{name, from, to}]` in milliseconds after the exchange began; the last one of a running exchange continues. */
 export function phases(sighting, now) {
   const x = sighting.exchange;
   const end = sighting.lasted(now);
   if (x.from !== undefined && x.sent === undefined) return [{ name: "here", from: 0, to: end }];
-  // An answer may begin before the request has ended: from then on it is the wire down that is of interest.
+  // An answer may begin before the request has ended: from then on, the phase is the wire down.
   const first = x.replied ?? x.answered;
   const whole = x.arrived ?? x.requestEnded;
   const up = whole === undefined ? first : Math.min(whole, first ?? Infinity);
-  // A line tells when it was on the wire; other links do not.
+  // Only lines report when the request was on the wire.
   const queue = x.left === undefined ? [] : [["queue", x.left]];
   const steps = [["link", x.sent], ...queue, ["up", up], ["far", first], ["down", undefined]];
   const found = [];
@@ -39,7 +39,7 @@ export function phaseTitle(name) {
   return PHASES.find((phase) => phase.name === name).title;
 }
 
-/** For those who do not see the bar. */
+/** A description of the bar for screen readers. */
 export function inWords(sighting, now) {
   return phases(sighting, now)
     .filter((phase) => phase.to - phase.from >= 0.05)
@@ -47,7 +47,7 @@ export function inWords(sighting, now) {
     .join(", ");
 }
 
-/** The times that the rows in view share. One that lasts very long is cut at the edge, or the others would be points. */
+/** The time axis of the rows in view. A very long exchange is cut at the edge, because the others would shrink to points. */
 export function axis(sightings, now, byClock) {
   if (sightings.length === 0) return { from: 0, to: 1000, byClock };
   const lasts = sightings.map((sighting) => sighting.lasted(now)).sort((a, b) => a - b);
@@ -59,7 +59,7 @@ export function axis(sightings, now, byClock) {
     from = Math.min(from, sighting.exchange.begun);
     to = Math.max(to, sighting.exchange.begun + Math.min(sighting.lasted(now), Math.max(typical, 100)));
   }
-  // In steps: what is seen stands still while the ends move a little.
+  // In steps, so that the view stands still while the ends move slightly.
   const span = Math.max(10, to - from);
   const step = 10 ** Math.floor(Math.log10(span)) / 5;
   return {
@@ -68,7 +68,7 @@ export function axis(sightings, now, byClock) {
   };
 }
 
-/** Three to six round marks. */
+/** Three to six marks at round values. */
 export function ticks({ from, to, byClock }) {
   const span = to - from;
   const rough = span / 5;
@@ -85,7 +85,7 @@ export function ticks({ from, to, byClock }) {
   return marks;
 }
 
-/** Draws into one element: its place, and its phases as the stops of a gradient. */
+/** Draws a bar into one element: its position, and its phases as the stops of a gradient. */
 export function draw(bar, sighting, scale, now) {
   const x = sighting.exchange;
   const span = scale.to - scale.from;
