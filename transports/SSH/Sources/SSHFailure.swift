@@ -3,12 +3,12 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// What each failure means for the person who reads it.
+/// The messages for failures, in the user's terms.
 struct SSHFailure: Sendable {
   /// `user@host:port`.
   let server: String
   let user: String
-  /// Where a ProxyCommand for the server stands, which is not run.
+  /// The place of a ProxyCommand for the server. It is not run.
   private var proxyCommand: String?
 
   init(server: String, user: String) {
@@ -26,7 +26,7 @@ struct SSHFailure: Sendable {
   // MARK: The way to the server
 
   func connecting(_ error: any Error) -> BywayError {
-    // From a stop on the way: it has been put into words already.
+    // An error of a jump host already has its message.
     if let error = error as? BywayError { return error }
     var failure = ConnectFailure.error(error, connectingTo: server, of: "the SSH server")
     if let proxyCommand {
@@ -74,7 +74,7 @@ struct SSHFailure: Sendable {
     return unavailable("\(server) (\(software)) ended the connection before login: its log tells why.")
   }
 
-  /// The server has lost patience, and often says so (RFC 4252 §4).
+  /// The server closed the connection during login. It often gives the reason (RFC 4252 §4).
   func cutOff(_ farewell: String?, tried: [String], _ cause: (any Error)?) -> BywayError {
     var message = "\(server) ended the connection before the login was done" + (farewell.map { ": \($0)." } ?? ".")
     if tried.count > 1 {

@@ -1,23 +1,23 @@
 import NIOCore
 
-/// How long everything may take.
+/// The time limits of SSH connections.
 struct SSHLimits: Sendable {
-  /// A connection of TCP, or a channel to the next stop.
+  /// The time for a TCP connection, or a channel to the next jump host.
   var connecting = TimeAmount.seconds(10)
-  /// Identifications and the first key exchange.
+  /// The time for the identifications and the first key exchange.
   var handshake = TimeAmount.seconds(10)
-  /// A person may have to find a password.
+  /// The time for the login. A user may have to look up a password.
   var login = TimeAmount.seconds(60)
-  /// Until a server that says nothing is asked whether it is there, while it is used.
+  /// The silence after which a server in use is probed.
   var silence = TimeAmount.seconds(10)
-  /// Until it must have answered that.
+  /// The time in which it must answer the probe.
   var answer = TimeAmount.seconds(5)
-  /// How long an unused connection is kept for the next link.
+  /// The time for which an unused connection is kept for the next link.
   var lingering = TimeAmount.seconds(10)
-  /// Stops on the way to a host. More are a loop in the configuration.
+  /// The maximum number of jump hosts. More indicate a loop in the configuration.
   var jumps = 8
 
-  /// Somebody looks on and waits for the answer.
+  /// Shorter limits, for an examination that a user waits for.
   static var ofExaminations: SSHLimits {
     var limits = SSHLimits()
     (limits.connecting, limits.handshake, limits.lingering) = (.seconds(6), .seconds(6), .seconds(2))

@@ -1,11 +1,11 @@
 import Byway
 
-/// What an `ssh:` address asks for: whom to log in to, and what to do there.
+/// The purpose of an `ssh:` address: where to log in, and what to do there.
 struct SSHTarget: Sendable, Hashable {
   enum Purpose: Sendable, Hashable {
-    /// Open a channel to this.
+    /// Opens a channel to a destination.
     case dial(SSHDestination)
-    /// Have the server listen on this port.
+    /// Has the server listen on a port.
     case listen(host: String, port: Int)
   }
 
@@ -71,13 +71,13 @@ struct SSHTarget: Sendable, Hashable {
   }
 }
 
-/// Whom to log in to, as the address says it: what links have in common that share a session.
+/// The login that an address asks for. Links with equal targets share a session.
 struct SSHLoginTarget: Sendable, Hashable {
   var user: String?
   var host: String
   var port: Int?
   var options: LoginOptions
-  /// Stops before it; `nil`: as the configuration says.
+  /// The jump hosts; `nil` takes them from the configuration.
   var jumps: [HostSettings.Jump]?
 
   init(user: String?, host: String, port: Int?, options: LoginOptions, jumps: [HostSettings.Jump]?) {

@@ -1,18 +1,18 @@
 public import Byway
 public import NIOCore
 
-/// Links through an SSH login: `ssh://user@host/run/byway.sock`, `ssh://user@host?tcp=127.0.0.1:80`,
-/// `ssh://user@host?command=…`; and `ssh://user@host?listen=8080`, where the SSH server accepts for this end.
+/// A transport for links through an SSH login: `ssh://user@host/run/byway.sock`, `ssh://user@host?tcp=127.0.0.1:80` and
+/// `ssh://user@host?command=…`. With `ssh://user@host?listen=8080` the SSH server accepts connections for this end.
 ///
-/// Links to the same user, host and port share one SSH connection. Server and user are those of OpenSSH: known_hosts,
-/// ~/.ssh/config, keys and agent are read as `ssh` does.
+/// Links to the same user, host and port share one SSH connection. The servers and users are those of OpenSSH: known_hosts,
+/// ~/.ssh/config, keys and the agent are used as `ssh` uses them.
 public struct SSHTransport: Transport {
   public let scheme = "ssh"
   public let crossesNetwork = true
   public let options: [LinkOption] = SSHTarget.options + LoginOptions.all
   let pool: SSHSessionPool
 
-  /// A transport that has logged in nowhere yet. What copies of it open shares their logins.
+  /// Creates a transport without any logins. Copies of it share their logins.
   public init() {
     self.init(SSHLimits())
   }
@@ -21,14 +21,14 @@ public struct SSHTransport: Transport {
     pool = SSHSessionPool(limits)
   }
 
-  /// One whose sessions tell a journal what they learn.
+  /// Creates a transport whose sessions keep a journal.
   package init(keeping journal: SSHJournal) {
     pool = SSHSessionPool(.ofExaminations, journal: journal)
   }
 
   var journal: SSHJournal? { pool.journal }
 
-  /// Logs in, and opens nothing.
+  /// Logs in without opening a channel.
   func logIn(to login: SSHLoginTarget, context: LinkContext) async throws {
     try await pool.logIn(to: login, on: context.group, by: context.deadline, logger: context.logger)
   }
@@ -37,7 +37,7 @@ public struct SSHTransport: Transport {
     _ = try SSHTarget(address)
   }
 
-  /// Whether it says where to dial, or where to listen.
+  /// Checks that the address says where to dial, or where to listen.
   public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
     let target = try SSHTarget(address)
     switch opening {

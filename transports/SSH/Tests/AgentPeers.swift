@@ -6,7 +6,7 @@ import TestTools
 
 @testable import SSHTransport
 
-/// OpenSSH's agent, on a socket of the test's own.
+/// OpenSSH's agent, on a socket of the test.
 final class SSHAgent: Sendable {
   let path: String
   let process: ChildProcess
@@ -27,7 +27,7 @@ final class SSHAgent: Sendable {
   var client: AgentClient { AgentClient(path: path, group: MultiThreadedEventLoopGroup.singleton) }
 }
 
-/// Something that listens where an agent would, and answers the same bytes to everybody.
+/// A server on an agent's socket that sends the same bytes to every client.
 final class FalseAgent: Sendable {
   enum Ending { case closes, staysOpen }
 
@@ -51,7 +51,7 @@ final class FalseAgent: Sendable {
 
   var client: AgentClient { AgentClient(path: path, group: MultiThreadedEventLoopGroup.singleton) }
 
-  /// A message with its length in front.
+  /// A message with its length prefix.
   static func message(_ type: UInt8, _ body: [UInt8] = []) -> [UInt8] {
     var writer = WireWriter()
     writer.string([type] + body)

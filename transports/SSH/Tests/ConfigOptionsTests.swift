@@ -19,7 +19,7 @@ struct ConfigOptionsTests {
   }
 
   @Test(
-    "what cannot be meant is refused, and a password is not repeated",
+    "invalid options are refused, and the error does not repeat a password",
     arguments: ["password=hunter2", "password=env:", "passphrase=hunter2", "host-key-checking=no", "identity="])
   func refused(option: String) throws {
     let address = try LinkAddress("ssh://h?\(option)")

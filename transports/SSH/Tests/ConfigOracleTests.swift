@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @Suite("ssh_config, read as ssh -G reads it")
 struct ConfigOracleTests {
-  /// What both say about a host, in ssh's words.
+  /// The settings for a host, in the words of `ssh -G`.
   struct Answer: Equatable, CustomStringConvertible {
     var lines: [String]
     var description: String { lines.joined(separator: "\n") }
@@ -135,7 +135,7 @@ struct ConfigOracleTests {
     """,
   ]
 
-  @Test("the same settings for the same text", arguments: texts.keys.sorted())
+  @Test("resolves the same settings as ssh from the same text", arguments: texts.keys.sorted())
   func agrees(name: String) async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(#require(Self.texts[name]) + "\n", to: "config")
@@ -144,7 +144,7 @@ struct ConfigOracleTests {
     }
   }
 
-  @Test("included files apply where they stand")
+  @Test("included files apply at the place of their Include")
   func include() async throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder["d"], withIntermediateDirectories: false)
@@ -180,7 +180,7 @@ struct ConfigOracleTests {
   }
 
   @Test(
-    "what ssh refuses is refused", arguments: ["Port 0", "Port x", "IdentitiesOnly maybe", "ProxyJump a:b:c", "User"])
+    "refuses what ssh refuses", arguments: ["Port 0", "Port x", "IdentitiesOnly maybe", "ProxyJump a:b:c", "User"])
   func refused(line: String) async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("\n\(line)\n", to: "config")

@@ -45,7 +45,7 @@ struct ConfigResolveTests {
     #expect(settings.agentSocket == nil)
   }
 
-  @Test("the address outranks the user's file, which outranks the system's")
+  @Test("the address takes precedence over the user's file, which takes precedence over the system's")
   func order() async throws {
     try folder.write("User mine\nPort 1\n", to: "home/.ssh/config")
     try folder.write("User theirs\nPort 2\nHostName sys.test\nIdentityAgent $SOCK\n", to: "etc/ssh_config")
@@ -59,7 +59,7 @@ struct ConfigResolveTests {
     #expect(settings.port == 1)
   }
 
-  @Test("config=FILE is read instead of both, and none instead of any")
+  @Test("config=FILE replaces both files, and config=none reads no file")
   func configOption() async throws {
     try folder.write("User mine\n", to: "home/.ssh/config")
     try folder.write("User theirs\nPort 2\n", to: "etc/ssh_config")
@@ -92,7 +92,7 @@ struct ConfigResolveTests {
     #expect(settings.password?.variable == "P")
   }
 
-  @Test("what is not understood is listed with its place, where it applies")
+  @Test("lists the keywords that apply and are not understood, with their places")
   func ignored() async throws {
     let file = try folder.write(
       """
@@ -114,7 +114,7 @@ struct ConfigResolveTests {
     #expect(settings.user == "local")
   }
 
-  @Test("a ProxyCommand is told where the host cannot be reached, unless ProxyJump leads there or it is none")
+  @Test("the error for an unreachable host names a ProxyCommand, unless it is none or ProxyJump applies")
   func proxyCommand() async throws {
     let file = try folder.write("Host *\n  ProxyCommand nc -X connect %h %p\n", to: "home/.ssh/config")
     let settings = try await resolve()
@@ -145,15 +145,15 @@ struct ConfigResolveTests {
     #expect(error?.message.contains("does a file include itself?") == true)
   }
 
-  @Test("the user's file is not read where others may write to it")
+  @Test("the user's file is not read if other users may write to it")
   func permissions() async throws {
     let file = try folder.write("User mine\n", to: "home/.ssh/config")
     chmod(file, 0o666)
     let error = await bywayError { try await resolve() }
-    #expect(error?.message.contains("can be changed by, somebody else") == true)
+    #expect(error?.message.contains("belongs to another user, or other users can change it") == true)
   }
 
-  @Test("a quote that does not end, and bytes that are not text, trap nobody")
+  @Test("survives an unclosed quote, and bytes that are not text")
   func garbage() async throws {
     let file = try folder.write("Port 5\nUser \"open\n", to: "home/.ssh/config")
     let error = await bywayError { try await resolve() }
@@ -162,7 +162,7 @@ struct ConfigResolveTests {
     _ = await bywayError { try await resolve() }
   }
 
-  @Test("a password is for the host at the end only")
+  @Test("a password is for the target host only")
   func jumpOptions() throws {
     let options = try LoginOptions(LinkAddress("ssh://h?password=env:P&config=/c"))
     #expect(options.forJump.password == nil)

@@ -4,7 +4,7 @@ import TestTools
 
 @testable import SSHTransport
 
-/// Keys made by ssh-keygen, in a folder of the test's own.
+/// Keys made by ssh-keygen, in a folder of the test.
 enum KeyMaker {
   /// - Returns: the path of the private half.
   @discardableResult
@@ -28,7 +28,7 @@ enum KeyMaker {
     return key
   }
 
-  /// `type base64`, as known_hosts has it.
+  /// `type base64`, as in known_hosts.
   static func publicLine(_ path: String) throws -> String {
     try String(contentsOfFile: "\(path).pub", encoding: .utf8).split(separator: " ").prefix(2).joined(separator: " ")
   }

@@ -9,12 +9,12 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-/// Against OpenSSH's server, with what ssh-keygen makes.
+/// Uses OpenSSH's server, and keys made by ssh-keygen.
 @Suite("Logins with an encrypted key file", .timeLimit(.minutes(2)))
 struct LockedKeyTests {
   private static let passphrase = "pässword 1"
 
-  /// A variable of this process, which an address can name.
+  /// A variable of this process, for an address to name.
   private static func variable(_ value: String) -> String {
     let name = "BYWAY_TEST_\(UInt32.random(in: 0 ... .max))"
     setenv(name, value, 1)
@@ -27,7 +27,7 @@ struct LockedKeyTests {
         + rest)
   }
 
-  /// Makes a key that the server takes.
+  /// Creates a key that the server accepts.
   private func makeKey(_ arguments: [String], for rig: SSHRig) async throws -> String {
     let path = try await KeyMaker.make("k", arguments, passphrase: Self.passphrase, in: rig.server.folder)
     try rig.server.folder.write(KeyMaker.publicLine(path), to: "authorized_keys")
@@ -35,7 +35,7 @@ struct LockedKeyTests {
   }
 
   @Test(
-    "every cipher that libssh2 reads, and every type of key but RSA",
+    "logs in with every cipher that libssh2 reads, and every key type except RSA",
     arguments: [
       ["-t", "ed25519"], ["-t", "ecdsa", "-b", "256"], ["-t", "ecdsa", "-b", "384"], ["-t", "ecdsa", "-b", "521"],
       ["-Z", "aes256-cbc"], ["-Z", "aes192-ctr"], ["-Z", "aes192-cbc"], ["-Z", "aes128-ctr"], ["-Z", "aes128-cbc"],
@@ -52,7 +52,7 @@ struct LockedKeyTests {
     }
   }
 
-  @Test("a wrong passphrase in a variable is what the error is about, not the server")
+  @Test("the error is about a wrong passphrase in a variable, not about the server")
   func wrong() async throws {
     try await SSHRig.with { rig in
       let key = try await makeKey(["-t", "ed25519"], for: rig)
@@ -79,7 +79,7 @@ struct LockedKeyTests {
     }
   }
 
-  @Test("while a file with many rounds is opened, the event loop serves others: it sees that the server has gone")
+  @Test("the event loop notices that the server has gone while a key with many rounds is decrypted")
   func slow() async throws {
     try await SSHRig.with("LogLevel VERBOSE") { rig in
       let key = try await makeKey(["-t", "ed25519"], for: rig)
@@ -90,7 +90,7 @@ struct LockedKeyTests {
       async let error = bywayError {
         _ = try await rig.transport.connect(to: address, context: .test(limit: .seconds(60)))
       }
-      // The server would take the key, and says so again to whoever has the passphrase by now.
+      // The server would accept the key. It repeats that for the attempt with the passphrase.
       #expect(try await eventually { rig.server.process.errorText.components(separatedBy: "Postponed ").count > 2 })
       let start = NIODeadline.now()
       rig.server.killSessions()
@@ -101,11 +101,11 @@ struct LockedKeyTests {
     }
   }
 
-  /// Makes a thousand of sixteen: the passphrase is wrong now, which takes as long to find out.
+  /// Changes the number of rounds from 16 to 1024. The passphrase is then wrong, which takes as long to find out.
   private static func multiplyRounds(_ path: String) throws {
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     var bytes = try #require(Base64.decode(Array(lines.dropFirst().dropLast().joined().utf8)))
-    // After the names of cipher and derivation, and sixteen bytes of salt (PROTOCOL.key).
+    // The number follows the names of cipher and derivation, and sixteen bytes of salt (PROTOCOL.key).
     let place = try #require(bytes.firstRange(of: [0, 0, 0, 16, 0, 0, 0, 1]))
     bytes.replaceSubrange(place.lowerBound..<place.lowerBound + 4, with: [0, 0, 4, 0])
     let text = ([lines[0]] + [Substring(Base64.encode(bytes))] + [lines[lines.count - 1]]).joined(separator: "\n")

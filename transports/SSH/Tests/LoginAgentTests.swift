@@ -16,7 +16,7 @@ struct LoginAgentTests {
 
   private var soon: NIODeadline { .now() + .seconds(60) }
 
-  @Test("its keys are listed in its order, and sign what ssh-keygen accepts, RSA with SHA-2")
+  @Test("lists the keys in the agent's order, and makes signatures that ssh-keygen accepts, RSA with SHA-2")
   func sign() async throws {
     let agent = try await SSHAgent()
     var paths: [String] = []
@@ -35,7 +35,7 @@ struct LoginAgentTests {
     await agent.process.stop()
   }
 
-  @Test("a key that the agent does not hold is not signed with")
+  @Test("fails to sign with a key that the agent does not hold")
   func missingKey() async throws {
     let agent = try await SSHAgent()
     let key = try await KeyMaker.publicKey(KeyMaker.make("k", in: folder))
@@ -47,7 +47,7 @@ struct LoginAgentTests {
     await agent.process.stop()
   }
 
-  @Test("an agent that is gone is an error that names its socket")
+  @Test("the error for an agent that is gone names its socket")
   func gone() async throws {
     let agent = try await SSHAgent()
     await agent.process.stop()
@@ -58,7 +58,7 @@ struct LoginAgentTests {
     #expect(await bywayError { try await client.identities(until: soon) } != nil)
   }
 
-  @Test("an agent that is stopped and says nothing is given up at the deadline")
+  @Test("gives up a stopped agent at the deadline")
   func stopped() async throws {
     let agent = try await SSHAgent()
     agent.process.send(SIGSTOP)
@@ -69,7 +69,7 @@ struct LoginAgentTests {
   }
 
   @Test(
-    "an agent that sends nonsense is an error at once, whether it closes or not",
+    "fails at once if an agent sends nonsense, whether it closes or not",
     arguments: [
       ([0xFF, 0xFF, 0xFF, 0xFF], "not an agent's answer"),
       ([0, 0, 0, 0], "not an agent's answer"),
@@ -90,7 +90,7 @@ struct LoginAgentTests {
     }
   }
 
-  @Test("an agent that dies in the middle of an answer is an error at once")
+  @Test("fails at once if an agent dies in the middle of an answer")
   func cut() async throws {
     let agent = try await FalseAgent(answering: [0, 0, 0, 100, 12, 0, 0], then: .closes)
     let error = await bywayError { try await agent.client.identities(until: soon) }
@@ -98,7 +98,7 @@ struct LoginAgentTests {
     try await agent.close()
   }
 
-  @Test("an agent too old for SHA-2 is told apart")
+  @Test("the error for an agent too old for SHA-2 says so")
   func oldAgent() async throws {
     var signature = WireWriter()
     signature.string("ssh-rsa".utf8)
@@ -115,7 +115,7 @@ struct LoginAgentTests {
     try await agent.close()
   }
 
-  @Test("a comment cannot steer a terminal")
+  @Test("a comment cannot contain control characters for a terminal")
   func comment() async throws {
     var body = WireWriter()
     body.uint32(1)

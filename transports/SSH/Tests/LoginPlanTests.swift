@@ -10,7 +10,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-/// Answers what a test tells it to, and remembers the questions.
+/// A prompter with prepared answers, which records the questions.
 final class FalsePerson: Prompter {
   private let state: Mutex<(answers: [String], questions: [String])>
 
@@ -30,7 +30,7 @@ extension Secret {
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
-@Suite("What to log in with, and in which order")
+@Suite("Credentials to log in with, and their order")
 struct LoginPlanTests {
   private let folder: TemporaryFolder
   private let log = LogRecord()
@@ -54,7 +54,7 @@ struct LoginPlanTests {
         group: group, prompter: person, memory: memory, agentPatience: agentPatience, variable: { variables[$0] }))
   }
 
-  /// The names of all steps, as far as the server goes on offering the same.
+  /// The names of all steps while the server offers the same methods.
   private func steps(_ plan: LoginPlan, _ offers: [String]) async throws -> [String] {
     var steps: [String] = []
     while let step = try await plan.next(serverOffers: offers), steps.count < 20 {
@@ -77,7 +77,7 @@ struct LoginPlanTests {
     var settings = settings()
     settings.agentSocket = agent.path
     let offers = ["publickey", "password"]
-    // The one that is named as well goes before the one that is not.
+    // The key that is also named precedes the one that is not.
     let keys = ["the agent's key \"id_rsa\"", "the agent's key \"other\"", folder["id_ed25519"]]
     #expect(try await steps(plan(settings), offers) == keys)
     settings.identitiesOnly = true
@@ -86,7 +86,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("a step's key signs, from the agent and from a file")
+  @Test("the key of a step signs, from the agent and from a file")
   func signs() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -105,7 +105,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("an agent that is gone leaves the key files, and is told at the end")
+  @Test("key files are tried if the agent is gone, and the final error names it")
   func agentGone() async throws {
     try await KeyMaker.make("id_ed25519", in: folder)
     var settings = settings()
@@ -118,7 +118,7 @@ struct LoginPlanTests {
     #expect(message.contains("it accepts publickey."))
   }
 
-  @Test("an agent that says nothing leaves time for the key files")
+  @Test("an agent that does not answer leaves time for the key files")
   func agentSilent() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -132,7 +132,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("an agent that dies between the list and the signature is an error, and is told at the end")
+  @Test("signing fails if the agent dies after the list, and the final error says so")
   func agentDies() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -150,7 +150,7 @@ struct LoginPlanTests {
     #expect(await plan.failure(serverOffers: ["publickey"]).message.contains("cannot be reached"))
   }
 
-  /// The passphrases that the plan wants to be tried for the first key, where none of them opens it.
+  /// The passphrases that the plan tries for the first key if none of them unlocks it.
   private func passphrases(_ plan: LoginPlan) async throws -> [String] {
     guard case .publicKey(let login) = try await plan.next(serverOffers: ["publickey"]) else { return ["no key"] }
     #expect(try await login.sign([1]) == nil)
@@ -164,14 +164,14 @@ struct LoginPlanTests {
     return passphrases
   }
 
-  @Test("a passphrase comes from its variable, and only once the server would take the key")
+  @Test("takes a passphrase from its variable, once the server would accept the key")
   func passphraseVariable() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "hunter2", in: folder)
     var settings = settings()
     settings.passphrase = try SecretSource("env:PHRASE", option: "passphrase")
     let plan = plan(settings, variables: ["PHRASE": "hunter3"])
     #expect(try await passphrases(plan) == ["hunter3"])
-    // Nothing is wrong with the server.
+    // The server is not at fault.
     #expect(
       await plan.failure(serverOffers: ["publickey"]).message
         == "\(folder["id_ed25519"]): the passphrase in the environment variable PHRASE is wrong. There is no other key "
@@ -183,7 +183,7 @@ struct LoginPlanTests {
     #expect(await bywayError { try await passphrases(unset) }?.message.contains("PHRASE, which passphrase=") == true)
   }
 
-  @Test("a person has three guesses at a passphrase, and nobody to ask is said")
+  @Test("the user has three attempts at a passphrase, and the error says if there is no prompt")
   func passphrasePerson() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     let person = FalsePerson("1", "2", "3", "right")
@@ -198,7 +198,7 @@ struct LoginPlanTests {
     #expect(advice.contains("it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME."))
   }
 
-  @Test("after a key that stays locked, the next one is tried")
+  @Test("tries the next key after one that stays locked")
   func nextKey() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     try await KeyMaker.make("id_rsa", ["-t", "rsa", "-b", "2048"], in: folder)
@@ -213,7 +213,7 @@ struct LoginPlanTests {
     #expect(try await other.sign([1]) != nil)
   }
 
-  @Test("a password comes from its variable once, or from a person three times")
+  @Test("takes a password from its variable once, or from the user three times")
   func password() async throws {
     let offers = ["publickey", "password", "keyboard-interactive"]
     let person = FalsePerson("a", "b", "c", "d")
@@ -228,7 +228,7 @@ struct LoginPlanTests {
     #expect(error?.message.contains("PASS, which password= names, is not set") == true)
   }
 
-  @Test("what was typed is not asked for again, until it is refused, and never sent to another host")
+  @Test("a typed password is reused until it is refused, and never sent to another host")
   func memory() async throws {
     let memory = LoginMemory()
     let person = FalsePerson("old", "new")
@@ -242,7 +242,7 @@ struct LoginPlanTests {
     #expect(try await first(settings()) == ["old"])
     #expect(person.questions.count == 1)
     #expect(try await steps(plan(settings(), person, memory: memory), offers) == ["password old", "password new"])
-    // The last one was refused as well.
+    // The last password was refused as well.
     #expect(try await first(settings()).isEmpty)
     memory["me@[host.test]:22"] = Secret(Array("kept".utf8))
     #expect(try await first(settings()) == ["kept"])
@@ -251,7 +251,7 @@ struct LoginPlanTests {
     #expect(try await first(other).isEmpty)
   }
 
-  @Test("a passphrase is asked for once for all connections")
+  @Test("asks for a passphrase once for all connections")
   func passphraseMemory() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     let memory = LoginMemory()
@@ -285,7 +285,7 @@ struct LoginPlanTests {
         + "a password with password=env:NAME.")
   }
 
-  @Test("with BatchMode, nobody is asked")
+  @Test("asks no questions with BatchMode")
   func batchMode() async throws {
     var settings = settings()
     settings.asksNobody = true
@@ -294,7 +294,7 @@ struct LoginPlanTests {
     #expect(person.questions.isEmpty)
   }
 
-  @Test("a server's questions are answered with the password, and then put to the person")
+  @Test("answers a server's questions with the password, then asks the user")
   func questions() async throws {
     typealias Prompt = KeyboardLogin.Prompt
     let prompts = [Prompt(text: "Password: ", echo: false), Prompt(text: "Token: ", echo: true)]
@@ -320,7 +320,7 @@ struct LoginPlanTests {
     #expect(try await plan.next(serverOffers: offers) == nil)
   }
 
-  @Test("after one method is accepted in part, the next one that the server wants is tried")
+  @Test("tries the next method that the server wants after a partial success")
   func partial() async throws {
     try await KeyMaker.make("id_ed25519", in: folder)
     let plan = plan(settings(), FalsePerson("p"))
@@ -333,7 +333,7 @@ struct LoginPlanTests {
     #expect(password.text == "p")
   }
 
-  @Test("a key file that was named and cannot be used is told at the end, a default one that is missing is not")
+  @Test("the final error names an unusable key file of the settings, but no missing default file")
   func unusable() async throws {
     let plan = plan(settings())
     #expect(try await plan.next(serverOffers: ["publickey"]) == nil)

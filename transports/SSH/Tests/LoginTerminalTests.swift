@@ -17,7 +17,7 @@ struct LoginTerminalTests {
     return try await Script.terminal.run("80", "Question??: ", keys, "--", probe, "\(milliseconds)")
   }
 
-  @Test("the answer does not show, and the terminal is as before")
+  @Test("the answer is not shown, and the terminal is restored")
   func answer() async throws {
     let report = try await run("hunter2\n")
     #expect(report.wasChanged)
@@ -26,7 +26,7 @@ struct LoginTerminalTests {
     #expect(!report.output.contains("hunter2"))
   }
 
-  @Test("whatever ends the process, the terminal is as before", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
+  @Test("restores the terminal however the process ends", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
   func killed(keys: String) async throws {
     let report = try await run(keys)
     #expect(report.wasChanged)
@@ -42,14 +42,14 @@ struct LoginTerminalTests {
     #expect(report.status == 100)
   }
 
-  @Test("a question that nobody answers ends at its deadline")
+  @Test("a question without an answer ends at its deadline")
   func deadline() async throws {
     let report = try await run("half an answ", milliseconds: 1_000)
     #expect(report.isUnchanged)
     #expect(report.status == 101)
   }
 
-  @Test("without a terminal, nobody is asked")
+  @Test("asks no questions without a terminal")
   func noTerminal() async throws {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let result = try await Program.setsid.run(["--wait", folder.appending(path: "TerminalProbe").path])

@@ -14,7 +14,7 @@ import TransportTestSupport
     try await .start(at: path) { try $0.pipeline.syncOperations.addHandler(Echo()) }
   }
 
-  @Test("links to one place share a login, whatever they lead to") func sharing() async throws {
+  @Test("links to one host share a login, whatever their destination") func sharing() async throws {
     try await SSHRig.with { rig in
       let (socket, port) = (
         rig.server.folder["e"],
@@ -39,7 +39,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a connection that nobody uses is closed after a while, and made again") func lingering() async throws {
+  @Test("closes an unused connection after a while, and opens another when needed") func lingering() async throws {
     var limits = SSHLimits()
     limits.lingering = .milliseconds(50)
     try await SSHRig.with { original in
@@ -53,7 +53,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("what a command says on its error output is logged, line by line") func errorOutput() async throws {
+  @Test("logs a command's error output line by line") func errorOutput() async throws {
     try await SSHRig.with { rig in
       let log = LogRecord()
       let channel = try await rig.connect(
@@ -68,7 +68,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a reader that stops holds up nothing else, and the server no more than a window")
+  @Test("a stopped reader blocks no other link, and receives no more than a window")
   func slowReader() async throws {
     try await SSHRig.with { rig in
       let fountain = try await LocalServer.start(at: rig.server.folder["f"]) { channel in
@@ -81,7 +81,7 @@ import TransportTestSupport
         try await lively.writeAndFlush(ByteBuffer(string: "ping"))
         #expect(try await lively.collected(count: 4).text == "ping")
       }
-      // And it goes on where it stopped.
+      // The paused link continues at the same place.
       #expect(try await paused.collected(count: 8 << 20).bytes.readableBytes >= 8 << 20)
       for channel in [paused, lively] { channel.close(promise: nil) }
       await fountain.stop()
@@ -89,7 +89,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("new keys in the middle of transfers, both ways, change no byte") func rekeying() async throws {
+  @Test("rekeying during transfers in both directions changes no bytes") func rekeying() async throws {
     try await SSHRig.with("RekeyLimit 1M") { rig in
       let echo = try await echo(at: rig.server.folder["e"])
       let address = try rig.address(rig.server.folder["e"])
@@ -102,13 +102,13 @@ import TransportTestSupport
     }
   }
 
-  @Test("a server that is frozen is noticed, and links end with an error") func frozen() async throws {
+  @Test("detects a frozen server, and ends its links with an error") func frozen() async throws {
     var limits = SSHLimits()
     (limits.silence, limits.answer) = (.milliseconds(500), .milliseconds(500))
     try await SSHRig.with { original in
       let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
       let channel = try await rig.connect("?command=cat")
-      // Silence alone is none of its business: questions are answered.
+      // Silence alone is no error while the server answers probes.
       try await Task.sleep(for: .seconds(2))
       try #require(channel.isActive)
       for id in rig.server.sessions { kill(id, SIGSTOP) }
@@ -118,7 +118,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("goes through other hosts, one after another") func jumps() async throws {
+  @Test("connects through jump hosts, one after another") func jumps() async throws {
     try await SSHRig.with { first in
       try await SSHRig.with { second in
         let (near, far) = (first.server, second.server)
@@ -151,7 +151,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("an open that the server takes too long for holds up no other") func slowOpening() async throws {
+  @Test("an open that takes too long blocks no other") func slowOpening() async throws {
     var limits = SSHLimits()
     (limits.silence, limits.answer) = (.milliseconds(200), .milliseconds(200))
     try await SSHRig.with { original in
@@ -163,7 +163,7 @@ import TransportTestSupport
       #expect(late?.message.contains("did not open 127.0.0.1:\(silent.port) in time") == true, "\(late as Any)")
       let channel = try await rig.connect("?command=echo here")
       #expect(try await channel.collected().text == "here\n")
-      // What was open before lives on.
+      // The link opened before stays open.
       try await Task.sleep(for: .seconds(1))
       try await earlier.writeAndFlush(ByteBuffer(string: "still here"))
       #expect(try await earlier.collected(count: 10).text == "still here")

@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-/// What can be wrong, each with an error of its own.
+/// Failures of SSH links, each with a specific error.
 @Suite("Faults of ssh: links", .timeLimit(.minutes(3))) struct SSHFaultTests {
   private func expect(_ error: BywayError?, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(error?.code == .linkUnavailable, "\(error as Any)", sourceLocation: sourceLocation)
@@ -19,7 +19,7 @@ import TransportTestSupport
     }
   }
 
-  /// - Parameter limit: what the caller of the transport allows, whatever the transport's own limits are.
+  /// - Parameter limit: the limit of the transport's caller, independent of the transport's own limits.
   private func refusal(
     port: Int, _ limits: SSHLimits = SSHLimits(), limit: TimeAmount = .seconds(60)
   ) async throws -> BywayError? {
@@ -27,13 +27,13 @@ import TransportTestSupport
     return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: limit)) }
   }
 
-  @Test("nobody listens on the server's port") func noServer() async throws {
+  @Test("nothing listens on the server's port") func noServer() async throws {
     let unused = try UnusedPort()
     expect(try await refusal(port: Int(unused.port)), "Nothing listens on me@127.0.0.1:\(unused.port)")
     withExtendedLifetime(unused) {}
   }
 
-  @Test("the server accepts and says nothing") func silentServer() async throws {
+  @Test("the server accepts and sends nothing") func silentServer() async throws {
     let server = try await LocalServer.start { _ in }
     var limits = SSHLimits()
     limits.handshake = .milliseconds(200)
@@ -62,7 +62,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server is something else, and its words are shown without control characters") func somethingElse()
+  @Test("the server is another program, and the error shows its text without control characters") func somethingElse()
     async throws
   {
     let server = try await LocalServer.start { channel in
@@ -72,7 +72,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server ends the connection without a word") func wordless() async throws {
+  @Test("the server closes the connection without a message") func wordless() async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter("", thenCloses: true))
     }
@@ -80,7 +80,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server never stops to talk before it says who it is") func chatter() async throws {
+  @Test("the server sends endless text before its identification") func chatter() async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Fountain())
     }
@@ -88,7 +88,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server lets nobody try so many keys, and they are listed") func manyKeys() async throws {
+  @Test("the server allows fewer attempts than there are keys, and the error lists those tried") func manyKeys() async throws {
     let server = try await SSHServer(in: TemporaryFolder(), "MaxAuthTries 3")
     let names = ["one", "two", "three", "four", "five"].map { server.folder[$0] }
     for name in names { try await SSHServer.makeKey(at: name) }
@@ -99,7 +99,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("no cipher in common, and both sides are named") func noCipher() async throws {
+  @Test("there is no common cipher, and the error lists those of both sides") func noCipher() async throws {
     try await SSHRig.with("Ciphers chacha20-poly1305@openssh.com") { rig in
       expect(
         try await rig.refusal("/x"), "have no common cipher", "it offers chacha20-poly1305@openssh.com", "aes128-ctr",
@@ -125,7 +125,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("nothing listens on the port behind the server") func noPort() async throws {
+  @Test("nothing listens on the destination port") func noPort() async throws {
     try await SSHRig.with { rig in
       let unused = try UnusedPort()
       expect(
@@ -142,7 +142,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a command that is not there, one that fails, and one that is killed") func commands() async throws {
+  @Test("a command is missing, fails, or is killed") func commands() async throws {
     try await SSHRig.with { rig in
       for (command, words) in [
         ("no-such-command-here", "was not found (status 127)"), ("echo so sad >%262; exit 3", "so sad"),
@@ -156,7 +156,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("sessions of the server are used up") func maxSessions() async throws {
+  @Test("the server has no more sessions") func maxSessions() async throws {
     try await SSHRig.with("MaxSessions 2") { rig in
       let first = try await rig.connect("?command=cat")
       let second = try await rig.connect("?command=cat")
@@ -184,7 +184,7 @@ import TransportTestSupport
       rig.server.killSessions()
       let error = try await end.get() as? BywayError
       #expect(error?.code == .linkLost && error?.message.contains("the server died") == true, "\(error as Any)")
-      // The next link finds another session.
+      // The next link opens another session.
       try await rig.connect(rig.server.folder["f"]).close().get()
       await fountain.stop()
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SSHTransport
 
-@Suite("What a server says of itself") struct SSHIdentificationTests {
-  /// A KEXINIT (RFC 4253 §7.1) with these lists, and empty ones after them.
+@Suite("Identification of a server") struct SSHIdentificationTests {
+  /// A KEXINIT (RFC 4253 §7.1) with these lists, followed by empty ones.
   private func offer(_ lists: [String]) -> ByteBuffer {
     var payload = ByteBuffer(bytes: [20] + Array(repeating: 7, count: 16))
     for list in lists + Array(repeating: "", count: 10 - lists.count) {
@@ -23,7 +23,7 @@ import Testing
     "curve25519-sha256", "ssh-ed25519", "aes128-ctr", "aes128-ctr", "hmac-sha2-256", "hmac-sha2-256",
   ]
 
-  /// Byte by byte.
+  /// The result of receiving the bytes one by one.
   private func identification(_ greeting: String, _ packet: ByteBuffer = ByteBuffer()) -> ServerIdentification {
     var identification = ServerIdentification()
     var bytes = ByteBuffer(string: greeting)
@@ -49,12 +49,12 @@ import Testing
     #expect(mismatch?.hasPrefix("\(name): it offers rot13, ?[2J; this end knows ") == true, "\(mismatch ?? "none")")
   }
 
-  @Test("of two ciphers that both ends know, this end asks for the one that was measured to cost less") func cipher() {
+  @Test("prefers the cipher that was measured to cost less") func cipher() {
     let offered = SSHAlgorithms.encryption
     #expect(offered.first == "aes128-ctr" && offered.last == "aes256-gcm@openssh.com")
   }
 
-  @Test("bears what no server would send")
+  @Test("survives input that no server would send")
   func hostile() {
     for bytes in [[UInt8](repeating: 0xFF, count: 1_000), [0, 0, 0, 0], [0, 0, 0, 1, 20], [0, 0, 0, 2, 0, 20]] {
       let server = identification("SSH-2.0-x\n", ByteBuffer(bytes: bytes))

@@ -7,8 +7,8 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("What is learned of SSH servers on the way", .timeLimit(.minutes(3))) struct SSHJournalTests {
-  /// Opens a link, or fails to.
+@Suite("The journal of SSH servers on a path", .timeLimit(.minutes(3))) struct SSHJournalTests {
+  /// Opens a link or fails, and returns the journal's records.
   private func visits(_ address: String) async throws -> (visits: [SSHVisit], error: BywayError?) {
     let journal = SSHJournal(mayAsk: false)
     let transport = SSHTransport(keeping: journal)
@@ -19,7 +19,7 @@ import TransportTestSupport
     return (journal.visits, error)
   }
 
-  @Test("a login that is let in: the server, its key, and what opened") func sound() async throws {
+  @Test("records the server and its key for a successful login") func sound() async throws {
     try await SSHRig.with { rig in
       let server = try await LocalServer.start(at: rig.server.folder["s"]) { _ in }
       let (visits, error) = try await visits(rig.server.address(rig.server.folder["s"]))
@@ -38,7 +38,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a new host is not written down, though the link would do it") func writesNothing() async throws {
+  @Test("does not add a new host to known_hosts, though the link would") func writesNothing() async throws {
     try await SSHRig.with { rig in
       let path = rig.server.folder["elsewhere"]
       let options = "identity=\(rig.server.folder["user"])&known_hosts=\(path)&config=none&host-key-checking=accept-new"
@@ -52,7 +52,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a login that is refused: what was tried, and with what the server would be content") func refused()
+  @Test("records the credentials tried and the accepted methods for a refused login") func refused()
     async throws
   {
     try await SSHRig.with { rig in
@@ -74,7 +74,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the server's last words where it loses patience") func farewell() async throws {
+  @Test("records the server's message when it ends the login") func farewell() async throws {
     try await SSHRig.with("MaxAuthTries 1") { rig in
       let names = ["one", "two", "three"].map { rig.server.folder[$0] }
       for name in names { try await SSHServer.makeKey(at: name) }
@@ -85,7 +85,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("of several servers, which of them it was") func jumps() async throws {
+  @Test("records which of several servers failed") func jumps() async throws {
     try await SSHRig.with { rig in
       let other = try await SSHServer(in: TemporaryFolder())
       let known = try rig.server.folder.write(
@@ -109,7 +109,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a socket of the far machine, as its shell sees it") func farSocket() async throws {
+  @Test("examines a socket on the remote host through its shell") func farSocket() async throws {
     try await SSHRig.with { rig in
       let folder = rig.server.folder
       let server = try await LocalServer.start(at: folder["it's there"]) { _ in }
@@ -128,11 +128,11 @@ import TransportTestSupport
     }
   }
 
-  @Test("who may not connect to a socket, or not look into its folder") func denied() async throws {
+  @Test("detects missing permissions for a socket or its folder") func denied() async throws {
     let folder = try TemporaryFolder()
     let server = try await LocalServer.start(at: folder["s"]) { _ in }
     chmod(folder["s"], 0o600)
-    // Root may all of it.
+    // Root has all permissions.
     let prefix = getuid() == 0 ? [try Program.setpriv.path(), "--reuid=65534", "--clear-groups"] : []
     func look() async throws -> FarSocket? {
       let words = prefix + ["/bin/sh", "-c", FarSocket.command(for: folder["s"])]

@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-/// The environment variable BYWAY_SSH_ABORTS sets how many; a thousand take some minutes.
+/// The environment variable BYWAY_SSH_ABORTS sets the number of rounds. A thousand take some minutes.
 @Suite("Aborts of ssh: links") struct SSHLeakTests {
   private static let count = ProcessInfo.processInfo.environment["BYWAY_SSH_ABORTS"].flatMap { Int($0) } ?? 60
 
@@ -16,18 +16,18 @@ import TransportTestSupport
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
   }
 
-  /// To that port, by this process: those that are open here, whatever the other end has done.
+  /// The connections to a port that this process has open, whatever the state of the other end.
   private static func openConnections(to port: Int) -> Int {
     let port = String(format: ":%04X", port)
     guard let table = try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8) else { return .max }
     return table.split(separator: "\n").count { line in
       let words = line.split(separator: " ")
-      // Its own end is not closed: established, or only the other one is.
+      // This end is not closed if the state is established, or if only the other end has closed.
       return words.count > 3 && words[2].hasSuffix(port) && ["01", "08"].contains(words[3])
     }
   }
 
-  @Test("a link that is given up while it connects leaves no connection", .timeLimit(.minutes(1)))
+  @Test("a link cancelled while it connects leaves no connection", .timeLimit(.minutes(1)))
   func early() async throws {
     try await SSHRig.with { original async throws in
       for round in 0..<300 {
@@ -40,7 +40,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("whenever a link is given up, nothing stays behind", .timeLimit(.minutes(15))) func aborts() async throws {
+  @Test("a link cancelled at any time leaks nothing", .timeLimit(.minutes(15))) func aborts() async throws {
     var limits = SSHLimits()
     limits.lingering = .milliseconds(20)
     try await SSHRig.with { original in
@@ -53,7 +53,7 @@ import TransportTestSupport
       for round in 0..<Self.count {
         let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
         if round % 3 == 0 {
-          // Somewhere on the way.
+          // Cancelled at some point during the opening.
           let context = LinkContext.test(limit: .milliseconds(Int64(round % 40)))
           (try? await rig.connect(path, context: context))?.close(promise: nil)
         } else {
@@ -62,7 +62,7 @@ import TransportTestSupport
           if round % 2 == 0 { rig.server.killSessions() }
           channel.close(promise: nil)
         }
-        // By then event loops and threads have what they keep.
+        // By then event loops and threads have allocated what they keep.
         if round == Self.count / 4 { descriptors = Self.openDescriptors }
         if round % 50 == 49 { resident.append(try ProcessMemory(of: getpid()).resident) }
       }
@@ -70,7 +70,7 @@ import TransportTestSupport
       if Self.count >= 1000 {
         let growth = try #require(resident.last) - resident[resident.count / 4]
         #expect(growth < 8 << 20, "\(resident)")
-        // With so many rounds it runs alone.
+        // With this many rounds, no other tests run.
         #expect(try await eventually { Self.openDescriptors <= descriptors })
         print("resident after each 50 rounds:", resident.map { $0 >> 10 }, "KiB")
       }

@@ -10,7 +10,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("Listening on the far machine", .timeLimit(.minutes(3))) struct SSHListenTests {
+@Suite("Listening on the remote host", .timeLimit(.minutes(3))) struct SSHListenTests {
   private func dial(_ port: Int) async throws -> any Channel {
     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelInitializer { $0.prepareForHandover() }
@@ -21,7 +21,7 @@ import TransportTestSupport
     try #require(listener.address[option: "listen"].flatMap { Int($0) })
   }
 
-  @Test("accepts what comes to the far port, and tells which it was given") func accepts() async throws {
+  @Test("accepts connections to the remote port, and reports the port that was assigned") func accepts() async throws {
     try await SSHRig.with { rig in
       let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
@@ -35,7 +35,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("listens again when the connection is lost, on the same port") func returns() async throws {
+  @Test("listens again on the same port after the connection was lost") func returns() async throws {
     try await SSHRig.with { rig in
       let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
@@ -56,7 +56,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("says why it cannot listen") func refused() async throws {
+  @Test("the error says why it cannot listen") func refused() async throws {
     try await SSHRig.with("PermitListen none") { rig in
       let address = try rig.address("?listen=8080")
       let error = await bywayError { try await rig.transport.listen(on: address, context: .test(limit: .seconds(60))) }

@@ -8,12 +8,12 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-/// A server of a test's own, and a transport that knows how to get in.
+/// A server of the test, and a transport with a valid login.
 struct SSHRig {
   let server: SSHServer
   var transport = SSHTransport()
 
-  /// Runs a test against a server with these lines of sshd_config.
+  /// Runs a test with a server that has these lines in its sshd_config.
   static func with(_ configuration: String..., test: (SSHRig) async throws -> Void) async throws {
     let server = try await start(configuration)
     do {
@@ -29,7 +29,7 @@ struct SSHRig {
     try await SSHServer(in: TemporaryFolder(), configuration.joined(separator: "\n"))
   }
 
-  /// - Parameter rest: what follows host and port: `/path`, `?tcp=…`.
+  /// - Parameter rest: the text after host and port: `/path`, `?tcp=…`.
   func address(_ rest: String, user: String? = nil) throws -> LinkAddress {
     let base = "ssh://\(user ?? server.user)@127.0.0.1:\(server.port)"
     return try LinkAddress("\(base)\(rest)\(rest.contains("?") ? "&" : "?")\(server.login)")
@@ -52,13 +52,13 @@ struct SSHRig {
 }
 
 extension Channel {
-  /// What comes, patiently: keys that are derived in other tests may hold up the machine.
+  /// Collects the incoming bytes with a long limit: key derivation in other tests may slow the machine down.
   func collected(count: Int = .max) async throws -> Received {
     try await received(count: count, limit: .seconds(60))
   }
 }
 
-/// A Unix socket or a port of loopback whose connections a closure serves.
+/// A Unix socket or loopback port whose connections a closure serves.
 struct LocalServer {
   let channel: any Channel
 
@@ -85,7 +85,7 @@ struct LocalServer {
   }
 }
 
-/// Sends back what it gets, no faster than it is taken.
+/// Echoes what it receives, no faster than it is read.
 final class Echo: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -95,7 +95,7 @@ final class Echo: ChannelDuplexHandler {
     context.writeAndFlush(data, promise: nil)
   }
 
-  /// Asked for by the channel itself, after each read.
+  /// The channel calls this itself after each read.
   func read(context: ChannelHandlerContext) {
     if context.channel.isWritable { context.read() }
   }
@@ -114,7 +114,7 @@ final class Echo: ChannelDuplexHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// Says something at once, and then no more.
+/// Sends a greeting, and then nothing more.
 final class Greeter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -133,7 +133,7 @@ final class Greeter: ChannelInboundHandler {
   }
 }
 
-/// Reads to the end, and tells why it came.
+/// Reads to the end, and reports the reason of the end.
 final class EndReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -144,7 +144,7 @@ final class EndReader: ChannelInboundHandler {
     self.end = end
   }
 
-  /// In the pipeline, and reading, when this returns.
+  /// Adds a reader. It is in the pipeline and reading when this returns.
   static func add(to channel: any Channel) async throws -> EventLoopFuture<(any Error)?> {
     let end = channel.eventLoop.makePromise(of: (any Error)?.self)
     try await channel.eventLoop.submit {
@@ -161,7 +161,7 @@ final class EndReader: ChannelInboundHandler {
   func channelInactive(context: ChannelHandlerContext) { end.succeed(error) }
 }
 
-/// Sends bytes for as long as they are taken.
+/// Sends bytes as long as the channel is writable.
 final class Fountain: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

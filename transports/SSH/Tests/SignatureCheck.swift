@@ -7,9 +7,9 @@ import TestTools
 
 @testable import SSHTransport
 
-/// Lets ssh-keygen judge a signature (PROTOCOL.sshsig), of an empty file.
+/// Verifies a signature (PROTOCOL.sshsig) of an empty file with ssh-keygen.
 enum SignatureCheck {
-  /// What has to be signed for that.
+  /// The bytes to sign for that.
   static let signed: [UInt8] = {
     var writer = WireWriter()
     for part in [namespace, "", "sha512"] { writer.string(part.utf8) }

@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("Trusting a host key by files")
+@Suite("Trust in a host key by known_hosts files")
 struct TrustJudgeTests {
   private let folder: TemporaryFolder
   private let log = LogRecord()
@@ -39,7 +39,7 @@ struct TrustJudgeTests {
     try String(contentsOfFile: folder[name], encoding: .utf8)
   }
 
-  @Test("an unknown host is refused with its fingerprint, and with how to add it")
+  @Test("refuses an unknown host with its fingerprint, and says how to add it")
   func unknown() async throws {
     let key = try TrustKnownHostsTests.key()
     let error = await refusal(settings(port: 2222), key)
@@ -52,7 +52,7 @@ struct TrustJudgeTests {
     #expect(message.contains("host-key-checking=accept-new"))
   }
 
-  @Test("a changed key is refused with both fingerprints and the place of the old one")
+  @Test("refuses a changed key with both fingerprints and the place of the old one")
   func changed() async throws {
     let (old, new) = try (TrustKnownHostsTests.key("ssh-ed25519", 1), TrustKnownHostsTests.key("ssh-ed25519", 2))
     try folder.write("# mine\nhost.test \(TrustKnownHostsTests.text(old))\n", to: "known_hosts")
@@ -76,7 +76,7 @@ struct TrustJudgeTests {
     #expect(try content("known_hosts") == line)
   }
 
-  @Test("revoked keys and lone authorities are refused in plain words, the file for everybody included")
+  @Test("refuses revoked keys and lone authorities with a clear error, also from the global file")
   func markers() async throws {
     let key = try TrustKnownHostsTests.key()
     try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
@@ -88,7 +88,7 @@ struct TrustJudgeTests {
     #expect(authority?.message.contains("@cert-authority") == true)
   }
 
-  @Test("a listed host is trusted, from the second file as well, and asked for the key that is listed")
+  @Test("trusts a listed host, also from the second file, and asks for the listed type of key")
   func listed() async throws {
     let key = try TrustKnownHostsTests.key("ecdsa-sha2-nistp256")
     try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "global")
@@ -97,7 +97,7 @@ struct TrustJudgeTests {
     try await judge.judge(key.blob)
   }
 
-  @Test("accept-new writes a new host down, for its owner only, and says so")
+  @Test("accept-new adds a new host to a private file, and logs it")
   func acceptNew() async throws {
     let key = try TrustKnownHostsTests.key()
     let file = folder["ssh/known_hosts"]
@@ -112,7 +112,7 @@ struct TrustJudgeTests {
     try await KnownHostsJudge(strict, logger: log.logger).judge(key.blob)
   }
 
-  @Test("the line before stays whole where the file lacks its last newline")
+  @Test("keeps the last line whole if the file lacks its last newline")
   func noNewline() async throws {
     let key = try TrustKnownHostsTests.key()
     let first = "first.test \(TrustKnownHostsTests.text(key))"
@@ -121,7 +121,7 @@ struct TrustJudgeTests {
     #expect(try content("known_hosts") == "\(first)\nhost.test \(TrustKnownHostsTests.text(key))\n")
   }
 
-  @Test("ssh-keygen finds a host that was written down hashed")
+  @Test("ssh-keygen finds a host that was added with a hashed name")
   func hashed() async throws {
     let path = try await KeyMaker.make("k", in: folder)
     var settings = settings(.acceptNew, port: 2222)
@@ -131,7 +131,7 @@ struct TrustJudgeTests {
     try await KeyMaker.keygen(["-F", "[host.test]:2222", "-f", folder["known_hosts"]])
   }
 
-  @Test("of two connections to a new host that show different keys, the second is refused")
+  @Test("refuses the second of two connections to a new host that show different keys")
   func race() async throws {
     let judges = (
       try await KnownHostsJudge(settings(.acceptNew), logger: log.logger),
@@ -144,7 +144,7 @@ struct TrustJudgeTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
-  @Test("of many connections at once to a new host, one writes it down")
+  @Test("one of many concurrent connections adds a new host")
   func concurrent() async throws {
     let judge = try await KnownHostsJudge(settings(.acceptNew), logger: log.logger)
     let accepted = await withTaskGroup { group in
@@ -157,7 +157,7 @@ struct TrustJudgeTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
-  @Test("a new host that cannot be written down is refused")
+  @Test("refuses a new host that cannot be added")
   func notWritable() async throws {
     let error = try await refusal(settings(.acceptNew, files: [folder["a/b/known_hosts"]]), TrustKnownHostsTests.key())
     #expect(error?.message.contains("cannot be written") == true)
@@ -166,7 +166,7 @@ struct TrustJudgeTests {
   }
 
   @Test(
-    "a name that would be a pattern is not written down",
+    "does not add a name that would be a pattern",
     arguments: ["*", "h?", "a,b", "!h", "|1|x", "@revoked", "# h"])
   func patterns(host: String) async throws {
     let error = try await refusal(settings(.acceptNew, host: host), TrustKnownHostsTests.key())
@@ -174,19 +174,19 @@ struct TrustJudgeTests {
     #expect(!FileManager.default.fileExists(atPath: folder["known_hosts"]))
   }
 
-  @Test("/dev/null as the file forgets what it accepts")
+  @Test("/dev/null accepts a new host without storing it")
   func devNull() async throws {
     let settings = settings(.acceptNew, files: ["/dev/null"])
     try await KnownHostsJudge(settings, logger: log.logger).judge(TrustKnownHostsTests.key().blob)
   }
 
-  @Test("a file that is there and cannot be read is an error, as it may be the one that revokes")
+  @Test("fails if an existing file cannot be read, as it may contain a revocation")
   func unreadable() async throws {
     let error = try await refusal(settings(files: [folder.path]), TrustKnownHostsTests.key())
     #expect(error?.message.contains("Cannot read the known hosts in \(folder.path)") == true)
   }
 
-  @Test("an alias is looked up instead of the host, without a port")
+  @Test("looks up an alias instead of the host, without a port")
   func alias() async throws {
     let key = try TrustKnownHostsTests.key()
     try folder.write("machine7 \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
@@ -195,7 +195,7 @@ struct TrustJudgeTests {
     try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
   }
 
-  @Test("skipped lines are told at debug level")
+  @Test("logs skipped lines at debug level")
   func badLines() async throws {
     try folder.write("garbage\n", to: "known_hosts")
     _ = try await KnownHostsJudge(settings(), logger: log.logger)
@@ -203,7 +203,7 @@ struct TrustJudgeTests {
   }
 
   @Test(
-    "a host key that is not a key is the peer's violation",
+    "an invalid host key is a protocol violation by the peer",
     arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
   func garbage(bytes: [UInt8]) async throws {
     let error = await bywayError { try await KnownHostsJudge(settings(), logger: log.logger).judge(bytes) }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Matching lines of known_hosts")
 struct TrustKnownHostsTests {
-  /// Any bytes will do for a key, as long as they begin with its type.
+  /// A key of arbitrary bytes after its type.
   static func key(_ type: String = "ssh-ed25519", _ value: UInt8 = 1) throws -> PublicKey {
     var writer = WireWriter()
     writer.string(type.utf8)
@@ -66,7 +66,7 @@ struct TrustKnownHostsTests {
         == (matches ? "trusted" : "unknown"))
   }
 
-  @Test("ssh-keygen -F finds the same lines, hashed and plain")
+  @Test("matches the same lines as ssh-keygen -F, hashed and plain")
   func keygenAgrees() async throws {
     let folder = try TemporaryFolder()
     let key = try await KeyMaker.make("k", in: folder)
@@ -96,7 +96,7 @@ struct TrustKnownHostsTests {
     }
   }
 
-  @Test("the fingerprint is the one that ssh-keygen -l prints", arguments: ["ed25519", "ecdsa", "rsa"])
+  @Test("computes the fingerprint that ssh-keygen -l prints", arguments: ["ed25519", "ecdsa", "rsa"])
   func fingerprint(type: String) async throws {
     let folder = try TemporaryFolder()
     let path = try await KeyMaker.make("k", ["-t", type], in: folder)
@@ -106,7 +106,7 @@ struct TrustKnownHostsTests {
     #expect(printed.last?.contains("(\(key.family))") == true)
   }
 
-  @Test("the same key in any file is trusted, another one is a change that names every place")
+  @Test("trusts the same key in any file, and reports another one as a change with every place")
   func changed() throws {
     let lines = try ["h \(Self.text(Self.key("ssh-ed25519", 1)))", "# h", "h \(Self.text(Self.key("ssh-ed25519", 2)))"]
     #expect(try Self.verdict(lines, host: "h", key: Self.key("ssh-ed25519", 2)) == "trusted")
@@ -115,7 +115,7 @@ struct TrustKnownHostsTests {
     #expect(try Self.verdict(lines, host: "other", key: Self.key("ssh-ed25519", 3)) == "unknown")
   }
 
-  @Test("a revoked key is refused wherever else it is listed, and no other key by that line")
+  @Test("refuses a revoked key even if it is also listed, and no other key by that line")
   func revoked() throws {
     let (old, new) = try (Self.key("ssh-ed25519", 1), Self.key("ssh-ed25519", 2))
     let lines = ["h \(Self.text(old))", "h \(Self.text(new))", "@revoked * \(Self.text(old))"]
@@ -124,7 +124,7 @@ struct TrustKnownHostsTests {
     #expect(Self.verdict(["@revoked\t*  \(Self.text(old)) comment"], host: "h", key: new) == "unknown")
   }
 
-  @Test("an authority alone is told apart, and a listed key is enough beside it")
+  @Test("reports a lone authority, and accepts a key listed in addition to one")
   func authority() throws {
     let (authority, key) = try (Self.key("ssh-ed25519", 1), Self.key("ssh-ed25519", 2))
     let line = "@cert-authority *.test \(Self.text(authority))"
@@ -134,7 +134,7 @@ struct TrustKnownHostsTests {
     #expect(Self.verdict([line, "h.test \(Self.text(key))"], host: "h.test", key: key) == "trusted")
   }
 
-  @Test("lines that cannot be read are counted, and those after them still count")
+  @Test("counts invalid lines, and uses the lines after them")
   func badLines() throws {
     let key = try Self.key()
     let bad = [
@@ -153,7 +153,7 @@ struct TrustKnownHostsTests {
     }
   }
 
-  @Test("the algorithms to ask for are those of the listed keys, RSA with SHA-2")
+  @Test("asks for the algorithms of the listed keys, RSA with SHA-2")
   func algorithms() throws {
     var known = KnownHosts(for: KnownHostName(host: "h", port: 22))
     let rsa = try "h \(Self.text(Self.key("ssh-rsa")))"
@@ -163,7 +163,7 @@ struct TrustKnownHostsTests {
     #expect(KnownHosts(for: KnownHostName(host: "x", port: 22)).algorithms.isEmpty)
   }
 
-  @Test("ten megabytes of hashed names and of noise are read")
+  @Test("reads ten megabytes of hashed names and noise")
   func large() async throws {
     let key = try Self.key()
     let other = KnownHostName(host: "other", port: 22)
@@ -174,18 +174,18 @@ struct TrustKnownHostsTests {
     lines.append("h \(Self.text(key))")
     #expect(lines.reduce(0) { $0 + $1.utf8.count } > 9 << 20)
     let read = lines
-    // Seconds, where the compiler has not optimized: not on a thread that other tests need.
+    // Takes seconds in an unoptimized build, so it does not run on a thread that other tests need.
     let verdict = try await NIOThreadPool.singleton.runIfActive { Self.verdict(read, host: "h", key: key) }
     #expect(verdict == "trusted")
   }
 
-  @Test("a pattern of many stars takes no long time")
+  @Test("a pattern with many stars does not take long")
   func manyStars() {
     let pattern = Array((String(repeating: "*a", count: 2_000) + "b").utf8)
     #expect(!PatternList.matches([UInt8](repeating: UInt8(ascii: "a"), count: 4_000), pattern: pattern))
   }
 
-  @Test("base 64 reads what it writes, and nothing else")
+  @Test("base64 decodes what it encodes, and nothing else")
   func base64() {
     for count in 0..<70 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }

@@ -1,7 +1,7 @@
 import Byway
 import NIOPosix
 
-/// Work that waits for a disk or computes for long, away from event loops.
+/// Runs blocking or CPU-heavy work on a thread pool instead of an event loop.
 enum Blocking {
   static func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BywayError) -> Value

@@ -1,13 +1,13 @@
 /// A line of ssh_config(5), split into its keyword and its words.
 package struct ConfigLine: Equatable {
-  /// What is wrong with a line: a clause, to follow its place and a colon.
+  /// The reason why a line is invalid: a clause that follows the line's place and a colon.
   package struct Problem: Error {
     let message: String
   }
 
-  /// In lower case.
+  /// The keyword in lower case.
   package let keyword: String
-  /// As written.
+  /// The keyword as written.
   let spelling: String
   package let words: [String]
 

@@ -2,10 +2,10 @@ import Byway
 import Glibc
 import Primitives
 
-/// Reads ssh_config(5) for one host: which blocks apply, which files are included, and what they say. Blocks.
+/// Reads ssh_config(5) for one host: resolves the blocks that apply and the included files, and collects the values. Blocks.
 struct ConfigReader {
   private static let maximumDepth = 16
-  /// A file that includes itself by a pattern could be read without end before the depth stops it.
+  /// Limits a file that includes itself through a pattern: without it, the reads would multiply before the depth limit applies.
   private static let maximumFiles = 256
   private static let fileLimit = 4 << 20
 
@@ -13,11 +13,11 @@ struct ConfigReader {
   private let account: LocalAccount
   private var fileCount = 0
   private(set) var values = ConfigValues()
-  /// `FILE:LINE: KEYWORD` of what applies to the host and is not understood.
+  /// `FILE:LINE: KEYWORD` of each line that applies to the host and is not understood.
   private(set) var ignored: [String] = []
-  /// Where a ProxyCommand stands that applies to the host: `FILE:LINE`.
+  /// The place (`FILE:LINE`) of a ProxyCommand that applies to the host.
   private(set) var proxyCommand: String?
-  /// The names in `Host` lines that are no patterns.
+  /// The names in `Host` lines that are not patterns.
   private(set) var aliases: [String] = []
 
   init(alias: String, account: LocalAccount) {
@@ -25,11 +25,11 @@ struct ConfigReader {
     self.account = account
   }
 
-  /// Whose file it is: that decides where its relative `Include`s are, and who may write to it.
+  /// The owner of a file. It decides where relative `Include`s are looked up, and who may write to the file.
   enum Kind: Equatable {
     case user
     case system
-    /// The one that somebody has named, which must be there.
+    /// The file that the user named. It must exist.
     case named
   }
 
@@ -85,7 +85,7 @@ struct ConfigReader {
     }
   }
 
-  /// Relative names are in `~/.ssh`, or next to the system's file; patterns that match nothing mean nothing.
+  /// Relative names are in `~/.ssh`, or next to the system's file. A pattern without a match is ignored.
   private func files(_ patterns: [String], _ kind: Kind) -> [String] {
     let folder = kind == .system ? account.systemFolder : "\(account.home)/.ssh"
     return patterns.flatMap { pattern in
@@ -99,7 +99,7 @@ struct ConfigReader {
     }
   }
 
-  /// `nil` where there is no such file and none is needed.
+  /// - Returns: `nil` if the file does not exist and is not required.
   private func text(of path: String, _ kind: Kind, isIncluded: Bool) throws(BywayError) -> [UInt8]? {
     let file: SmallFile
     do {
@@ -111,11 +111,11 @@ struct ConfigReader {
     } catch {
       throw problem("Cannot read \(path): \(error)", "check config= in the address, or the file.")
     }
-    // Whoever can write there can make us run into anybody's arms.
+    // Anyone who can write to this file could redirect us to a host of their choice.
     if kind == .user,
       file.status.permissions & 0o022 != 0 || (file.status.owner != 0 && file.status.owner != account.id)
     {
-      throw problem("\(path) belongs to, or can be changed by, somebody else", "run chmod go-w on it, or chown.")
+      throw problem("\(path) belongs to another user, or other users can change it", "run chmod go-w on it, or chown.")
     }
     return file.bytes
   }

@@ -1,11 +1,11 @@
 import Byway
 
-/// What ssh_config says about one host, as written. The first value of each keyword counts; key files add up.
+/// The values that ssh_config has for one host, as written. The first value of each keyword counts; key files add up.
 package struct ConfigValues: Sendable, Equatable {
   var hostName: String?
   var user: String?
   var port: Int?
-  /// An empty list is `none`.
+  /// An empty list stands for `none`.
   var jumps: [HostSettings.Jump]?
   var hostKeyAlias: String?
   var keyChecking: HostSettings.KeyChecking?
@@ -19,8 +19,8 @@ package struct ConfigValues: Sendable, Equatable {
 
   package init() {}
 
-  /// - Returns: `false` for a keyword that is not understood.
-  /// - Throws: where its value is not.
+  /// - Returns: `false` if the keyword is not understood.
+  /// - Throws: if its value is not understood.
   package mutating func take(_ line: ConfigLine) throws(ConfigLine.Problem) -> Bool {
     switch line.keyword {
     case "hostname": try set(\.hostName, line.word())
@@ -69,7 +69,7 @@ extension ConfigLine {
     }
   }
 
-  /// Nobody is asked here, so that `ask` is strict; and a changed key is refused even with `no`.
+  /// Treats `ask` as strict, because there is no prompt here. A changed key is refused even with `no`.
   fileprivate func keyChecking() throws(Problem) -> HostSettings.KeyChecking {
     switch try word().lowercased() {
     case "yes", "true", "ask": return .strict

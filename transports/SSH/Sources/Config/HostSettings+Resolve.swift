@@ -1,12 +1,12 @@
 import Byway
 
 extension HostSettings {
-  /// Reads the files, off the event loop, and expands what they say.
+  /// Reads the files off the event loop, and expands their values.
   ///
   /// - Parameters:
   ///   - alias, user, port: as in the address, or as in a ``Jump``.
-  ///   - options: of the address. They outrank the files.
-  /// - Throws: where a file is named and cannot be read, or a line that applies cannot be understood.
+  ///   - options: the options of the address. They take precedence over the files.
+  /// - Throws: if a named file cannot be read, or a line that applies cannot be understood.
   static func resolve(
     alias: String, user: String?, port: Int?, options: LoginOptions, account: LocalAccount = .current()
   ) async throws(BywayError) -> HostSettings {

@@ -1,53 +1,53 @@
-/// What the address and ssh_config say about one host, everything expanded.
+/// The settings for one host from the address and ssh_config, with everything expanded.
 package struct HostSettings: Sendable, Hashable {
   package enum KeyChecking: Sendable, Hashable {
-    /// Only keys that are listed.
+    /// Accepts listed keys only.
     case strict
-    /// A host that is not listed at all is written down.
+    /// Adds the key of a host that is not listed at all.
     case acceptNew
   }
 
-  /// One stop on the way (`ProxyJump`). It has settings of its own, which ``LoginOptions/forJump`` resolves; those of the
-  /// first stop may name further stops, and those of the others count no more.
+  /// A jump host (`ProxyJump`). It has settings of its own, which ``LoginOptions/forJump`` resolves. The settings of the
+  /// first jump host may name further ones. Those that the others name are ignored.
   package struct Jump: Sendable, Hashable {
     package var user: String?
     package var host: String
     package var port: Int?
   }
 
-  /// As written in the address: what `Host` patterns match.
+  /// The host as written in the address. `Host` patterns match it.
   package var alias: String
-  /// Where to connect, in lower case.
+  /// The host to connect to, in lower case.
   package var host: String
   package var port = 22
   package var user: String
-  /// Stops before the host, the first one first.
+  /// The jump hosts, in the order of connection.
   package var jumps: [Jump] = []
 
-  /// The name to look for in known_hosts, where it is not the host (`HostKeyAlias`).
+  /// The name to look up in known_hosts if it differs from the host (`HostKeyAlias`).
   package var hostKeyAlias: String?
   package var keyChecking = KeyChecking.strict
   package var userKnownHosts: [String] = []
   package var globalKnownHosts: [String] = []
-  /// Whether new hosts are written down without telling their names (`HashKnownHosts`).
+  /// Whether new hosts are stored with hashed names (`HashKnownHosts`).
   package var hashesKnownHosts = false
 
   /// The agent's Unix socket.
   package var agentSocket: String?
-  /// Whether only keys named below are tried, though an agent may hold more.
+  /// Whether only the keys named below are tried, even if an agent holds more.
   package var identitiesOnly = false
-  /// In the order to try; ``hasDefaultIdentities`` tells whether anybody named them.
+  /// The key files, in the order to try. ``hasDefaultIdentities`` is `false` if the user named them.
   package var identityFiles: [String] = []
   package var hasDefaultIdentities = true
   var password: SecretSource?
   var passphrase: SecretSource?
-  /// Whether a terminal is left alone (`BatchMode`).
+  /// Whether the user is never prompted (`BatchMode`).
   package var asksNobody = false
 
-  /// Where ssh_config has a ProxyCommand for the host, which nothing here runs.
+  /// The place of a ProxyCommand for the host in ssh_config. It is never run.
   package var proxyCommand: String?
-  /// What ssh_config says that is not understood here, for the log: `/home/me/.ssh/config:12: Ciphers`.
+  /// The places and keywords in ssh_config that are not understood, for the log: `/home/me/.ssh/config:12: Ciphers`.
   package var ignored: [String] = []
-  /// What ssh_config calls hosts, patterns left out: the names that a mistyped one may have been meant for.
+  /// The names of hosts in ssh_config, without patterns: suggestions for a mistyped name.
   package var aliases: [String] = []
 }

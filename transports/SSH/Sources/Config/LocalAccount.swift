@@ -1,18 +1,18 @@
 import Glibc
 import Primitives
 
-/// Who runs this process, and where the files are: what ssh_config's defaults and tokens depend on.
+/// The user that runs this process, and the folders that the defaults and tokens of ssh_config depend on.
 struct LocalAccount: Sendable {
-  /// Without a slash at the end.
+  /// The home folder, without a trailing slash.
   var home: String
   var user: String
   var id: uid_t
   var machine: String
   var variables: @Sendable (String) -> String?
-  /// Where the files for everybody are.
+  /// The folder of the system-wide files.
   var systemFolder = "/etc/ssh"
 
-  /// As ssh does, the home folder is the one that the system knows, whatever `HOME` says.
+  /// Takes the home folder from the password database as ssh does, not from `HOME`.
   static func current() -> LocalAccount {
     let id = getuid()
     let entry = passwordEntry(of: id)
@@ -21,7 +21,7 @@ struct LocalAccount: Sendable {
       machine: machineName(), variables: { Environment[$0] })
   }
 
-  /// `~/…` is in the home folder; those of others are left as they are.
+  /// Expands `~/…` to the home folder. The home folders of other users (`~name`) are not expanded.
   func expandingHome(_ path: String) -> String {
     path == "~" || path.hasPrefix("~/") ? home + path.dropFirst() : path
   }

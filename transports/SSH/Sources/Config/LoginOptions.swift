@@ -20,7 +20,7 @@ struct LoginOptions: Sendable, Hashable {
 
   init() {}
 
-  /// For a stop on the way: the same files and the same trust. A password is for the host at the end only.
+  /// The options for a jump host: the same files and the same trust. A password is for the target host only.
   var forJump: LoginOptions {
     var options = self
     options.password = nil

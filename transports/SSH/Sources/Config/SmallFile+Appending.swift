@@ -2,11 +2,11 @@ import Glibc
 import Primitives
 
 extension SmallFile {
-  /// Adds one line in one write, so that lines of others stay whole; makes the file, and its folder, where missing.
-  /// Blocks.
+  /// Appends one line in a single write, so that lines from other processes stay whole. Creates the file and its folder if they
+  /// are missing. Blocks.
   static func append(line: String, to path: String) throws(Failure) {
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
-      // Only the last folder, as ~/.ssh; whatever is wrong with it shows when the file is opened.
+      // Only the last folder, such as ~/.ssh. Any error with it shows when the file is opened.
       mkdir(String(path[..<slash]), 0o700)
     }
     do throws(FileRefusal) {

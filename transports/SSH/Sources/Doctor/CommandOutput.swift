@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// What a command on the far machine prints, to its end or to a limit.
+/// Collects what a command on the remote host prints, up to its end or to a limit.
 final class CommandOutput: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -27,7 +27,7 @@ final class CommandOutput: ChannelInboundHandler {
     if case ChannelEvent.inputClosed? = event as? ChannelEvent { finish(context) }
   }
 
-  /// Why it ended; what it has printed tells.
+  /// The reason of the end does not matter; the output tells.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -41,7 +41,7 @@ final class CommandOutput: ChannelInboundHandler {
 }
 
 extension SSHTransport {
-  /// Runs a command that needs no input, over the login that a link has.
+  /// Runs a command that needs no input, over the login of a link.
   func output(of command: String, at login: SSHLoginTarget, context: LinkContext) async throws -> String {
     let channel = try await pool.open(
       .command(command), of: login, on: context.group, by: context.deadline, logger: context.logger)

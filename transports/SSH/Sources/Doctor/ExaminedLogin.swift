@@ -1,16 +1,16 @@
 import Byway
 
-/// What came of logging in as a link would: as far as the journal tells, and the error at its end.
+/// The result of logging in as a link would: the journal's records, and the final error.
 struct ExaminedLogin: Sendable {
-  /// In the order in which they are met.
+  /// The servers, in the order of connection.
   let visits: [SSHVisit]
   let error: BywayError?
   let opening: Link.Opening
 
-  /// One server on the way.
+  /// A server on the path.
   struct Stop: Sendable {
     let visit: SSHVisit
-    /// Why it went no further than here; `nil` where it did.
+    /// The reason why the login stopped at this server; `nil` if it did not.
     let error: BywayError?
   }
 

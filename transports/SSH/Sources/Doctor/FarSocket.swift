@@ -2,21 +2,21 @@ package import Byway
 import NIOCore
 import Primitives
 
-/// What stands at the path of a Unix socket on the far machine, as its shell sees it. An SSH server says only that it could not
+/// The state of a Unix socket's path on the remote host, as its shell sees it. An SSH server reports only that it could not
 /// connect.
 package enum FarSocket: Sendable, Hashable {
-  /// Somebody listens there, as far as can be seen, and the user may connect.
+  /// A program listens there, as far as can be seen, and the user may connect.
   case there
-  /// Nobody listens any more.
+  /// No program listens any more.
   case stale
   case denied
   case missing
   case notASocket
-  /// The user may not look into that folder.
+  /// The user may not search that folder.
   case closed(folder: String)
 
-  /// Looks, and changes nothing. What is written begins with a mark, because a shell may greet before.
-  /// A socket is listed by the name that its owner has given it, which may lead there by other folders.
+  /// Only reads. The output line starts with a mark, because a shell may print a greeting first. /proc/net/unix lists a socket
+  /// by the name that its owner used, possibly through other folders; so only the last component is compared.
   private static let script =
     #"p=$1; d=${p%/*}; b=${p##*/}; if [ -S "$p" ]; then if [ ! -w "$p" ]; then r=denied; else r=there; "#
     + "if [ -r /proc/net/unix ]; then r=stale; while read -r n c q f t s i path; do "
@@ -46,8 +46,8 @@ package enum FarSocket: Sendable, Hashable {
 }
 
 extension SSHTransport {
-  /// What stands at the path that an address names, as a command of the far machine sees it.
-  /// - Returns: `nil` where it names none, or the server runs no commands for this user.
+  /// Examines the path that an address names, by running a command on the remote host.
+  /// - Returns: `nil` if the address has no path, or the server runs no commands for this user.
   package func farSocket(of address: LinkAddress, context: LinkContext) async -> FarSocket? {
     guard let target = try? SSHTarget(address), case .dial(.socket(let path)) = target.purpose,
       let output = try? await output(of: FarSocket.command(for: path), at: target.login, context: context)

@@ -1,7 +1,7 @@
 import Byway
 import BywayDoctor
 
-/// Both ends know a key exchange, a type of host key, a cipher and an integrity check in common (RFC 4253 §7.1).
+/// Checks that both ends share a key exchange, a host key type, a cipher and an integrity check (RFC 4253 §7.1).
 struct SSHAlgorithmsCheck: Check {
   static let title = "algorithms"
 

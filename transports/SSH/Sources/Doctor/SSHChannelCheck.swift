@@ -2,13 +2,13 @@ import Byway
 import BywayDoctor
 import Primitives
 
-/// The server opens what the link leads to from there.
+/// Checks that the server opens the link's destination.
 struct SSHChannelCheck: Check {
   static let title = "channel"
 
   let transport: SSHTransport
   let address: LinkAddress
-  /// Of the login that got that far; `nil` where the channel opened.
+  /// The error of the login that reached this point; `nil` if the channel opened.
   let error: BywayError?
 
   func examine(_ belongings: Belongings) async throws -> Finding<Void> {
@@ -38,7 +38,7 @@ struct SSHChannelCheck: Check {
     case (.prohibited, .port(let place, let port)), (.unknownType, .port(let place, let port)):
       Diagnosis(
         .forwardingProhibited,
-        "The SSH server on \(host) lets nobody through to \(place):\(port): set AllowTcpForwarding yes in its sshd_config (and look at "
+        "The SSH server on \(host) does not forward to \(place):\(port): set AllowTcpForwarding yes in its sshd_config (and look at "
           + "PermitOpen), and run \"sudo systemctl reload ssh\" there.")
     case (.unknownType, .socket):
       Diagnosis(
@@ -63,7 +63,7 @@ struct SSHChannelCheck: Check {
     case .stale:
       Diagnosis(
         .nobodyListens,
-        "Nobody seems to listen on \(path) on \(host) any more: start \"byway gateway --link unix:\(path)\" there.")
+        "No program seems to listen on \(path) on \(host) any more: start \"byway gateway --link unix:\(path)\" there.")
     case .denied:
       Diagnosis(
         .noPermission,
@@ -79,7 +79,7 @@ struct SSHChannelCheck: Check {
     case .there:
       Diagnosis(
         .forwardingProhibited,
-        "\(path) is there and this user may connect to it, so it is the SSH server on \(host) that lets nobody through: set "
+        "\(path) is there and this user may connect to it, so the SSH server on \(host) does not allow the connection: set "
           + "AllowStreamLocalForwarding yes in its sshd_config, and run \"sudo systemctl reload ssh\" there.")
     case nil: Diagnosis(.notConnected, error.message)
     }

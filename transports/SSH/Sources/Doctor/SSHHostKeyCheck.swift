@@ -2,7 +2,7 @@ import Byway
 import BywayDoctor
 import Primitives
 
-/// The server's host key is the one that known_hosts lists.
+/// Checks that the server's host key is the one that known_hosts lists.
 struct SSHHostKeyCheck: Check {
   static let title = "host key"
 
@@ -11,7 +11,7 @@ struct SSHHostKeyCheck: Check {
   let way: [String]
 
   private var settings: HostSettings { stop.visit.settings }
-  /// As known_hosts calls it.
+  /// The host's name in known_hosts.
   private var name: String {
     "\(KnownHostName(host: settings.hostKeyAlias ?? settings.host, port: settings.hostKeyAlias == nil ? settings.port : 22))"
   }
@@ -45,7 +45,7 @@ struct SSHHostKeyCheck: Check {
       return .wrong(
         Diagnosis(
           .changedHostKey,
-          "\(name) shows another key than the one that is listed (\(listed)): it was reinstalled, or somebody is intercepting the "
+          "\(name) shows another key than the one that is listed (\(listed)): it was reinstalled, or an attacker intercepts the "
             + "connection. If the new key is right, remove the old one.", command: removingCommand(relevant)),
         saw: "\(hostKey.key).")
     case .revoked:
@@ -57,7 +57,8 @@ struct SSHHostKeyCheck: Check {
     }
   }
 
-  /// What ssh-keyscan prints names the host that it has asked, which must not lie behind others; ssh shows the key, and asks.
+  /// A command that adds the key. The output of ssh-keyscan names the host that it connected to, so it does not work for a host
+  /// behind jump hosts; ssh itself shows the key and asks.
   private var addingCommand: String? {
     guard settings.hostKeyAlias == nil else { return nil }
     let port = settings.port == 22 ? "" : "-p \(settings.port) "
@@ -74,7 +75,7 @@ struct SSHHostKeyCheck: Check {
     return "ssh-keygen -R \(ShellWord.of(name))\(file)"
   }
 
-  /// Those of the same type, where there are any.
+  /// The entries of the key's type, or all entries if there are none of that type.
   private static func relevant(_ entries: [KnownHosts.Entry], to key: PublicKey) -> [KnownHosts.Entry] {
     let same = entries.filter { $0.line.key.type == key.type }
     return same.isEmpty ? entries : same

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What the sessions of a transport have learned on their way, server by server: for whoever examines a link. Sessions that keep
-/// one write nothing down elsewhere: a new host is taken for known, and stays new.
+/// A record of what the sessions of a transport learn about each server on the path, for the examination of a link. Sessions
+/// with a journal write nothing elsewhere: a new host is accepted but not added to known_hosts.
 ///
 /// Safe on any thread.
 package final class SSHJournal: Sendable {
-  /// By how many stops lie behind: the last one on the way is 0.
+  /// The pages by the number of servers that follow: the last server on the path has 0.
   private let pages = Mutex<[Int: SSHVisit]>([:])
   let mayAsk: Bool
 
@@ -14,12 +14,12 @@ package final class SSHJournal: Sendable {
     self.mayAsk = mayAsk
   }
 
-  /// The servers in the order in which they are met: those of ProxyJump first.
+  /// The servers in the order of connection: jump hosts (ProxyJump) first.
   package var visits: [SSHVisit] {
     pages.withLock { pages in pages.sorted { $0.key > $1.key }.map(\.value) }
   }
 
-  /// Where one session writes.
+  /// The part of the journal that one session writes.
   struct Page: Sendable {
     fileprivate let journal: SSHJournal
     fileprivate let depth: Int
@@ -34,7 +34,7 @@ package final class SSHJournal: Sendable {
     }
   }
 
-  /// A new page; one that an earlier session has written at that place is gone.
+  /// Opens a new page. It replaces the page of an earlier session at the same depth.
   func open(_ visit: SSHVisit, depth: Int) -> Page {
     pages.withLock { $0[depth] = visit }
     return Page(journal: self, depth: depth)

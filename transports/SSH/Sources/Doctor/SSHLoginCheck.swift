@@ -3,7 +3,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// The server lets this user in.
+/// Checks that the server lets this user log in.
 struct SSHLoginCheck: Check {
   static let title = "login"
 
@@ -18,13 +18,13 @@ struct SSHLoginCheck: Check {
     }
     let error = stop.error?.message ?? "\(visit.server) refused the login."
     let diagnosis = visit.report.map { self.diagnosis($0, error) } ?? unfinished(error)
-    // Not a key that stayed locked: the server has seen no signature of it.
+    // Without keys that stayed locked: the server has not seen a signature by them.
     let refused = visit.report?.tried ?? visit.tried
     let isNamed = refused.allSatisfy(diagnosis.sentence.contains)
     return .wrong(diagnosis, saw: isNamed ? nil : "Refused: \(refused.joined(separator: ", ")).")
   }
 
-  /// The server ended it, or something here did, before all was tried.
+  /// The server or this end stopped the login before all keys were tried.
   private func unfinished(_ error: String) -> Diagnosis {
     guard visit.farewell?.contains("Too many authentication failures") == true else {
       return Diagnosis(.loginRefused, error)
@@ -35,7 +35,7 @@ struct SSHLoginCheck: Check {
         + "in the link with identity=FILE, or with IdentityFile and IdentitiesOnly yes in ~/.ssh/config.")
   }
 
-  /// What lies nearest comes first: a key that cannot be used is no reason to look at the server.
+  /// Local causes come first: if a key cannot be used, there is no reason to look at the server.
   private func diagnosis(_ report: LoginReport, _ error: String) -> Diagnosis {
     if let locked = report.locked.first { return diagnosis(locked) }
     for obstacle in report.obstacles {
@@ -44,14 +44,14 @@ struct SSHLoginCheck: Check {
     if report.tried.isEmpty {
       for case .agent(let path, _) in report.obstacles where isWanted("publickey") {
         return Diagnosis(
-          .noAgent, "\(error) The ssh-agent at \(path) is not to be reached: start one, and give it a key.",
+          .noAgent, "\(error) The ssh-agent at \(path) cannot be reached: start one, and give it a key.",
           command: "eval \"$(ssh-agent)\" && ssh-add")
       }
     }
     if report.lacksPassword, !isWanted("publickey") {
       return Diagnosis(
         .passwordWanted,
-        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and nobody could be asked for "
+        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and there is no terminal to ask for "
           + "it: run this in a terminal, or name the variable that holds it with password=env:NAME in the link.")
     }
     return Diagnosis(.loginRefused, error, command: isWanted("publickey") ? keyCommand(report) : nil)
@@ -64,7 +64,7 @@ struct SSHLoginCheck: Check {
     return Diagnosis(.lockedKey, "\(locked.path): \(locked.problem).", command: add)
   }
 
-  /// `nil` where it is no reason by itself.
+  /// - Returns: `nil` if it is not a cause by itself.
   private func diagnosis(_ obstacle: LoginObstacle) -> Diagnosis? {
     switch obstacle {
     case .file(let path, .exposed):
@@ -89,7 +89,7 @@ struct SSHLoginCheck: Check {
     }
   }
 
-  /// Brings a key of this user to the server, which needs another way in.
+  /// A command that installs a key of this user on the server. The user needs another way to log in there.
   private func keyCommand(_ report: LoginReport) -> String {
     if report.tried.isEmpty { return "ssh-keygen -t ed25519 && ssh-copy-id \(visit.sshWords)" }
     let file = visit.settings.identityFiles.first { path in report.tried.contains { $0.hasPrefix(path) } }

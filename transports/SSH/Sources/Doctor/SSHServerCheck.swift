@@ -2,12 +2,12 @@ import Byway
 import BywayDoctor
 import NIOCore
 
-/// Logs in as the link would, and opens what it leads to; that the first server is one of SSH is for this check to say, the rest
-/// for those that follow.
+/// Logs in as the link would, and opens its destination. This check reports whether the first server is an SSH server; the
+/// following checks report the rest.
 struct SSHServerCheck: Check {
   static let title = "SSH server"
 
-  /// A server that says nothing at all is given up earlier, by the session.
+  /// The session gives up on a silent server earlier than that.
   private static let patience = TimeAmount.seconds(12)
 
   let transport: SSHTransport
@@ -54,7 +54,7 @@ struct SSHServerCheck: Check {
 }
 
 extension Diagnosis {
-  /// Of a server that has not said that it is one of SSH.
+  /// The diagnosis for a server that did not identify itself as an SSH server.
   init(notSSH visit: SSHVisit, _ error: BywayError) {
     if let stranger = visit.identification.stranger {
       let advice = stranger == .tls ? "write tls: instead of ssh:, or correct the port" : "correct the port"

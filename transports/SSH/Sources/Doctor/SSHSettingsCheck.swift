@@ -1,7 +1,7 @@
 import Byway
 import BywayDoctor
 
-/// What the address and ssh_config say of the host can be understood.
+/// Checks that the settings in the address and in ssh_config can be understood.
 struct SSHSettingsCheck: Check {
   static let title = "settings"
 

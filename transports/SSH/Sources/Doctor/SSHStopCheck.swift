@@ -2,12 +2,12 @@ import Byway
 import BywayDoctor
 import Primitives
 
-/// The next server is reached through the one before it (ProxyJump).
+/// Checks that the next server is reachable through the one before it (ProxyJump).
 struct SSHStopCheck: Check {
   static let title = "SSH server"
 
   let login: ExaminedLogin
-  /// Not that of the first server.
+  /// The index of the server, which is not the first.
   let index: Int
 
   func examine(_ belongings: Belongings) async throws -> Finding<Void> {
@@ -20,7 +20,7 @@ struct SSHStopCheck: Check {
       return .wrong(
         Diagnosis(
           .forwardingProhibited,
-          "\(before.server) lets nobody through to \(visit.server): set AllowTcpForwarding yes in its sshd_config (and look at "
+          "\(before.server) does not forward to \(visit.server): set AllowTcpForwarding yes in its sshd_config (and look at "
             + "PermitOpen), and run \"sudo systemctl reload ssh\" there."))
     case .connectFailed:
       return .wrong(
@@ -35,7 +35,7 @@ struct SSHStopCheck: Check {
 }
 
 extension SSHVisit {
-  /// Whom to log in to, as ssh is told.
+  /// The user and host, as arguments of ssh.
   var sshWords: String {
     "\(settings.port == 22 ? "" : "-p \(settings.port) ")\(ShellWord.of("\(settings.user)@\(settings.host)"))"
   }

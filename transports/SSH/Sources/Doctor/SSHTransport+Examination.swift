@@ -3,7 +3,7 @@ package import BywayDoctor
 import Glibc
 
 extension SSHTransport: Examinable {
-  /// One whose sessions keep a journal. A person is asked for passwords only where one sits at the terminal.
+  /// A transport whose sessions keep a journal. It prompts for passwords only if standard input is a terminal.
   package var examined: any Examinable {
     SSHTransport(keeping: SSHJournal(mayAsk: isatty(STDIN_FILENO) == 1))
   }
@@ -12,7 +12,7 @@ extension SSHTransport: Examinable {
     _ address: LinkAddress, in examination: Examination
   ) async throws(Examination.Over) -> Ground {
     let settings = try await examination.make(SSHSettingsCheck(address: address))
-    // What lies behind other hosts is for those to reach.
+    // A host behind jump hosts is looked up and connected to by those.
     if settings.jumps.isEmpty {
       let known = settings.aliases.filter { $0 != settings.alias }
       let advice = settings.proxyCommandAdvice
@@ -41,7 +41,7 @@ extension SSHTransport: Examinable {
 }
 
 extension HostSettings {
-  /// What is to be said where the host cannot be reached directly.
+  /// Advice for a host that cannot be reached directly.
   var proxyCommandAdvice: String? {
     proxyCommand.map {
       "ssh would go by ProxyCommand (\($0)), which byway does not run: write ProxyJump there, or let ssh carry the link "

@@ -1,4 +1,4 @@
-/// A file of settings that has to be read and cannot be: what an error knows beyond its message.
+/// A settings file that is required and cannot be read. The evidence of an error.
 struct UnusableFile: Sendable {
   let path: String
 }

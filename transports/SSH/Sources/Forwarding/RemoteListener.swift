@@ -2,10 +2,10 @@ import Byway
 import Logging
 import NIOCore
 
-/// Listens on a port of the far machine for as long as it is not closed: where the connection is lost, it is made again.
+/// Listens on a port of the remote host until it is closed. Reconnects when the connection is lost.
 final class RemoteListener: Sendable {
   private static let connectLimit = TimeAmount.seconds(10)
-  /// A connection that lived that long was a success.
+  /// A connection that lasted this long counts as a success.
   private static let successfulLife = TimeAmount.seconds(10)
 
   private let host: String
@@ -21,7 +21,7 @@ final class RemoteListener: Sendable {
     self.context = context
   }
 
-  /// - Throws: where it cannot be done now.
+  /// - Throws: if the server does not listen now.
   static func start(
     on address: LinkAddress, host: String, port: Int, of target: SSHLoginTarget, pool: SSHSessionPool,
     context: LinkContext
@@ -62,7 +62,7 @@ final class RemoteListener: Sendable {
       } catch {
         current = nil
         backoff.fail()
-        // Once for each reason: the far end may be away for days.
+        // Logs each reason only once: the remote host may be away for days.
         let message = "\(error)"
         if message != lastMessage {
           context.logger.warning("Cannot listen", metadata: ["server": "\(target.host)", "reason": "\(message)"])
@@ -74,7 +74,7 @@ final class RemoteListener: Sendable {
 }
 
 extension SSHPortListener {
-  /// Returns when it has ended; where its task is cancelled, that is the reason.
+  /// Returns when the listener has ended. Cancelling the task stops it.
   fileprivate func endOrCancellation() async {
     await withTaskCancellationHandler {
       try? await ended.get()
@@ -85,7 +85,7 @@ extension SSHPortListener {
 }
 
 extension LinkAddress {
-  /// The same address with the port that the server chose.
+  /// The same address, with the port that the server chose.
   fileprivate func replacingListenedPort(_ port: Int) throws -> LinkAddress {
     guard let listen = self[option: "listen"], let mark = text.firstIndex(of: "?") else { return self }
     let host = listen.lastIndex(of: ":").map { String(listen[...$0]) } ?? ""

@@ -1,11 +1,11 @@
 import Byway
 import NIOCore
 
-/// A port of the far machine, as one connection has it.
+/// A port that one connection has the remote host listen on.
 ///
-/// Sendable: `number` and `ended` may be asked for anywhere; all else is touched on the connection's event loop only.
+/// Sendable: `number` and `ended` may be read anywhere; everything else is used on the connection's event loop only.
 final class SSHPortListener: @unchecked Sendable {
-  /// Connections that libssh2 keeps until the next turn.
+  /// The number of connections that libssh2 keeps until they are accepted.
   static let backlog = 256
 
   let number: Int
@@ -23,7 +23,7 @@ final class SSHPortListener: @unchecked Sendable {
     endPromise = connection.eventLoop.makePromise()
   }
 
-  /// It is cancelled, or its connection is gone.
+  /// Completes when the listener is cancelled or its connection is closed.
   var ended: EventLoopFuture<Void> { endPromise.futureResult }
 
   func accept() throws(SSHError) {
@@ -35,7 +35,7 @@ final class SSHPortListener: @unchecked Sendable {
     }
   }
 
-  /// Stops listening; from any thread.
+  /// Stops listening. Can be called from any thread.
   func stop() {
     connection.eventLoop.execute { self.cancel() }
   }

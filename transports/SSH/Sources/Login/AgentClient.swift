@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// Asks an ssh-agent (draft-ietf-sshm-ssh-agent) for its keys and for signatures. Each question has a connection of its
-/// own: an agent that dies, or goes silent over one, concerns that one only.
+/// A client of an ssh-agent (draft-ietf-sshm-ssh-agent): requests its keys and signatures. Each request has a connection of its
+/// own, so an agent that dies or stops answering fails only that request.
 struct AgentClient: Sendable {
   struct Identity: Sendable, Hashable {
     let key: PublicKey
@@ -18,14 +18,14 @@ struct AgentClient: Sendable {
     static let signResponse: UInt8 = 14
   }
 
-  /// RFC 8332 §3 wants SHA-2 for RSA; an agent must be told so.
+  /// Requests SHA-2 for an RSA signature (RFC 8332 §3).
   private static let rsaSHA512: UInt32 = 4
   private static let maximumIdentities = 256
 
   let path: String
   let group: any EventLoopGroup
 
-  /// What the agent holds, in its order; keys that cannot be read are left out.
+  /// The agent's keys, in its order, without those that cannot be read.
   func identities(until deadline: NIODeadline) async throws(BywayError) -> [Identity] {
     let answer = try await ask([Message.requestIdentities], until: deadline)
     var reader = WireReader(answer)
@@ -43,7 +43,7 @@ struct AgentClient: Sendable {
     return identities
   }
 
-  /// The signature proper, without its algorithm's name.
+  /// The signature itself, without the name of its algorithm.
   func sign(
     _ bytes: [UInt8], with key: PublicKey, algorithm: String, until deadline: NIODeadline
   ) async throws(BywayError) -> [UInt8] {
@@ -105,7 +105,7 @@ struct AgentClient: Sendable {
     BywayError(.linkUnavailable, "The ssh-agent at \(path) \(what)", processing: .none, cause: cause)
   }
 
-  /// A comment goes into messages.
+  /// Sanitizes a comment, which appears in messages.
   private static func printable(_ comment: ArraySlice<UInt8>) -> String {
     String(decoding: comment.prefix(80), as: UTF8.self).visible
   }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One question to an agent, and its answer: a length and a message each.
+/// A request to an agent, and its answer. Each is a length followed by a message.
 final class AgentExchange: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -9,14 +9,14 @@ final class AgentExchange: ChannelInboundHandler {
     case silence, ended, unreadable
   }
 
-  /// What OpenSSH's agent takes, too.
+  /// The same limit as in OpenSSH's agent.
   private static let maximumLength = 256 << 10
 
   private let request: [UInt8]
   private let answer: EventLoopPromise<[UInt8]>
   private var received = ByteBuffer()
 
-  /// - Parameter answer: may be completed by others, too.
+  /// - Parameter answer: may be completed elsewhere, too.
   init(request: [UInt8], answer: EventLoopPromise<[UInt8]>) {
     self.request = request
     self.answer = answer

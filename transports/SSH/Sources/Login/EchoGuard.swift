@@ -1,9 +1,9 @@
 import Glibc
 
-/// Turns a terminal's echo off and, however that ends, on again. One terminal at a time, from one thread; the rest of the
-/// process may end meanwhile, by a signal or by itself.
+/// Turns a terminal's echo off, and always on again. Handles one terminal at a time, from one thread. The process may exit
+/// meanwhile, also by a signal.
 enum EchoGuard {
-  /// For signal handlers and `atexit`, which cannot take a lock. Written before they can see it: `descriptor` last.
+  /// State for signal handlers and `atexit`, which cannot take a lock. It is written before they can see it: `descriptor` last.
   nonisolated(unsafe) private static var before = termios()
   nonisolated(unsafe) private static var descriptor: CInt = -1
   nonisolated(unsafe) private static var replaced: [(number: CInt, action: sigaction)] = []
@@ -14,8 +14,8 @@ enum EchoGuard {
     guard descriptor < 0, tcgetattr(terminal, &before) == 0 else { return }
     _ = registration
     descriptor = terminal
-    // A signal that somebody handles ends nothing by itself; the others would leave the terminal mute. For SIGQUIT,
-    // Swift's runtime may have a handler, which prints where the process was.
+    // Signals with a handler of the application do not end the process; the others would leave the echo off. For SIGQUIT, the
+    // Swift runtime may have a handler that prints a backtrace.
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
       var old = sigaction()
       guard sigaction(number, nil, &old) == 0, number == SIGQUIT || isDefault(old) else { continue }
@@ -49,7 +49,7 @@ enum EchoGuard {
     replaced = []
   }
 
-  /// Can be called from a signal handler.
+  /// Safe to call from a signal handler.
   private static func restoreTerminal() {
     guard descriptor >= 0, tcgetpgrp(descriptor) == getpgrp() else { return }
     tcsetattr(descriptor, TCSANOW, &before)

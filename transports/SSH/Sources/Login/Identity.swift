@@ -1,11 +1,11 @@
 import Primitives
 
-/// A key that the settings name by a file: the private key, or only its public half, whose other half an agent holds.
+/// A key that the settings name by a file: a private key, or only its public half if an agent holds the private one.
 struct Identity: Sendable {
   let path: String
-  /// `nil` where neither half can be read.
+  /// `nil` if neither half can be read.
   let publicKey: PublicKey?
-  /// Whether there is no private key to read, and nothing wrong with that.
+  /// Whether there is only a public key, which is not an error.
   let isPublicOnly: Bool
   let file: Result<KeyFile, KeyFile.Problem>
 
@@ -24,7 +24,7 @@ struct Identity: Sendable {
       publicKey = file.publicKey
       isPublicOnly = false
     case .failure(let problem):
-      // The agent may hold what cannot be read here.
+      // The agent may hold a key that cannot be read here.
       publicKey = Self.publicKey(in: "\(path).pub")
       isPublicOnly = publicKey != nil && problem == .file(.missing)
     }

@@ -2,11 +2,11 @@ import Byway
 import Glibc
 package import Primitives
 
-/// A private key file that has been read.
+/// A private key file that was read.
 package struct KeyFile: Sendable {
   package enum Problem: Error, Hashable {
     case file(SmallFile.Failure)
-    /// Others on this machine may read it.
+    /// Other users of this machine may read it.
     case exposed(FileExposure)
     case unreadable
     case unsupported(String)
@@ -33,7 +33,7 @@ package struct KeyFile: Sendable {
       throw .file(error)
     }
     defer { file.bytes.wipe() }
-    // As ssh does: a file of ours that others can read is not a secret.
+    // Like ssh, refuses a file of ours that other users can read.
     if file.status.owner == getuid(), let exposure = FileExposure(file.status, for: .owner) {
       throw .exposed(exposure)
     }
@@ -58,7 +58,7 @@ package struct KeyFile: Sendable {
     }
   }
 
-  /// The digits between the two lines of dashes.
+  /// The base64 digits between the BEGIN and END lines.
   private static func body(of text: String, label: String) -> [UInt8]? {
     let lines = text.split(whereSeparator: \.isNewline)
     guard let start = lines.firstIndex(of: "-----BEGIN \(label)-----"),
@@ -69,7 +69,7 @@ package struct KeyFile: Sendable {
 }
 
 extension KeyFile.Problem: CustomStringConvertible {
-  /// Follows a path and a colon.
+  /// A clause that follows a path and a colon.
   package var description: String {
     switch self {
     case .file(let failure): failure.description

@@ -1,13 +1,13 @@
 import Byway
 import NIOCore
 
-/// Finds the passphrase of a locked key: the one in a variable, or a person's, who has three guesses.
+/// Finds the passphrase of a locked key: from an environment variable, or from the user, who has three attempts.
 package struct KeyUnlocking: Sendable {
-  /// Why the key stays locked.
+  /// The reason why the key stays locked.
   package enum Problem: Error, Hashable {
     case noPassphrase
     case wrongPassphrase
-    /// That of an environment variable.
+    /// The passphrase of this environment variable is wrong.
     case wrongVariable(String)
   }
 
@@ -16,10 +16,10 @@ package struct KeyUnlocking: Sendable {
   let key: LockedKey
   let name: String
   let path: String
-  /// Passphrases that were wrong.
+  /// The number of wrong passphrases.
   var attempts = 0
 
-  /// - Throws: where nobody answers, or the variable is not set.
+  /// - Throws: if the user does not answer, or the variable is not set.
   func next(
     _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
   ) async throws(BywayError) -> Result<Secret, Problem> {
@@ -28,7 +28,7 @@ package struct KeyUnlocking: Sendable {
       return .success(try sources.secret(source, for: "passphrase"))
     }
     if attempts == 0, let passphrase = sources.memory[path] { return .success(passphrase) }
-    // Wrong, or somebody has changed it.
+    // The passphrase was wrong, or has been changed.
     sources.memory[path] = nil
     guard attempts < Self.maximumQuestions else { return .failure(.wrongPassphrase) }
     let passphrase = try await sources.prompter.ask("Passphrase for \(path): ", echo: false, until: deadline)
@@ -39,7 +39,7 @@ package struct KeyUnlocking: Sendable {
 }
 
 extension KeyUnlocking.Problem: CustomStringConvertible {
-  /// Follows a path and a colon.
+  /// A clause that follows a path and a colon.
   package var description: String {
     switch self {
     case .noPassphrase: "it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME"

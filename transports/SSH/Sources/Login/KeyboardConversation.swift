@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Answers the questions of one keyboard-interactive attempt (RFC 4256), and remembers them for the next one: libssh2 wants
-/// its answers at once, and a person takes longer.
+/// Answers the questions of one keyboard-interactive attempt (RFC 4256), and stores them for the next one: libssh2 needs the
+/// answers at once, and a user takes longer.
 final class KeyboardConversation: Sendable {
-  /// A server may ask as often as it likes.
+  /// Limits the questions of a server, which may ask any number.
   private static let maximumQuestions = 32
 
   private struct State {
@@ -11,7 +11,7 @@ final class KeyboardConversation: Sendable {
     var answers: [(prompt: KeyboardLogin.Prompt, answer: Secret)]
   }
 
-  /// For whatever must not be seen, where there is no answer of its own.
+  /// The answer to each hidden question that has no answer of its own.
   private let password: Secret?
   private let state: Mutex<State>
 
@@ -25,14 +25,14 @@ final class KeyboardConversation: Sendable {
     state = Mutex(State(answers: answers))
   }
 
-  /// What the server has asked so far.
+  /// The questions that the server has asked so far.
   var asked: [KeyboardLogin.Prompt] { state.withLock { $0.asked } }
 
   func answer(_ prompts: [KeyboardLogin.Prompt]) -> [Secret] {
     state.withLock { state in
       prompts.map { prompt in
         if state.asked.count < Self.maximumQuestions { state.asked.append(prompt) }
-        // The same question may come twice, and each has its answer.
+        // The same question may occur twice, with an answer for each.
         if let index = state.answers.firstIndex(where: { $0.prompt == prompt }) {
           return state.answers.remove(at: index).answer
         }

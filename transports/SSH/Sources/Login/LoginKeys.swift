@@ -1,8 +1,8 @@
 import Byway
 import NIOCore
 
-/// The keys to offer, in ssh's order: those that the settings name and the agent holds, the agent's others, and those that
-/// only files hold.
+/// The keys to offer, in the order that ssh uses: keys that the settings name and the agent holds, the agent's other keys, then
+/// keys that only files hold.
 struct LoginKeys: Sendable {
   struct Key: Sendable {
     enum Holder: Sendable {
@@ -16,13 +16,13 @@ struct LoginKeys: Sendable {
     let holder: Holder
   }
 
-  /// Why some are missing.
+  /// The reasons why keys are missing.
   private(set) var obstacles: [LoginObstacle] = []
   private var keys: ArraySlice<Key> = []
 
   mutating func next() -> Key? { keys.popFirst() }
 
-  /// Keys that cannot be read become notes.
+  /// Collects the keys. Those that cannot be read are recorded in ``obstacles``.
   static func gather(
     _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
   ) async throws(BywayError) -> LoginKeys {
@@ -39,7 +39,7 @@ struct LoginKeys: Sendable {
     return keys
   }
 
-  /// Kinds that log in by a plain signature. Certificates and hardware keys need more than libssh2 1.10 sends.
+  /// The key types that log in with a plain signature. Certificates and hardware keys need more than libssh2 1.10 sends.
   private static let types: Set = [
     "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa",
   ]

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a person has typed, so that nobody is asked again when a connection has to be made again. Lives in memory, for as
-/// long as the process.
+/// The passwords and passphrases that the user has typed, so that a reconnection needs no prompt. They are kept in memory, for
+/// the life of the process.
 final class LoginMemory: Sendable {
   static let process = LoginMemory()
 
   private let answers = Mutex<[String: Secret]>([:])
 
-  /// - Parameter purpose: what the secret opens, and nothing else: a file, or a user at a host and port.
+  /// - Parameter purpose: the one thing that the secret opens: a file, or a user at a host and port.
   subscript(purpose: String) -> Secret? {
     get { answers.withLock { $0[purpose] } }
     set { answers.withLock { $0[purpose] = newValue } }

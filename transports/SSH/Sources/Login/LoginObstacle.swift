@@ -1,13 +1,13 @@
 package import Byway
 
-/// Why something could not be used to log in with.
+/// The reason why a credential could not be used to log in.
 package enum LoginObstacle: Sendable {
-  /// The agent, or what it was asked for.
+  /// An error of the agent, or of a request to it.
   case agent(path: String, BywayError)
   /// Certificates and hardware keys, which need more than libssh2 1.10 sends.
   case agentKinds
   case file(path: String, KeyFile.Problem)
-  /// Only the public half of a key is there, and the agent does not have the other one.
+  /// Only the public half of a key exists, and the agent does not hold the private half.
   case publicHalf(path: String)
   case keyType(path: String, String)
   case signature(BywayError)

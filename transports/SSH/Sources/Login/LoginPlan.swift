@@ -2,10 +2,10 @@ import Byway
 import Logging
 import NIOCore
 
-/// What to log in with, in the order to try it: agent keys, key files, then what a person or an environment variable
-/// answers. Made for each connection.
+/// The credentials for one connection, in the order to try them: agent keys, key files, then answers from the user or an
+/// environment variable.
 actor LoginPlan {
-  /// As ssh does (`NumberOfPasswordPrompts`).
+  /// The same number as in ssh (`NumberOfPasswordPrompts`).
   private static let maximumQuestions = 3
 
   private let settings: HostSettings
@@ -19,7 +19,7 @@ actor LoginPlan {
   private var conversations = 0
   private(set) var report: LoginReport
 
-  /// - Parameter deadline: when every wait inside must have ended, a person at a prompt included.
+  /// - Parameter deadline: when every wait must have ended, prompts included.
   init(
     _ settings: HostSettings, group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
     sources: LoginSources? = nil
@@ -33,12 +33,12 @@ actor LoginPlan {
     report = LoginReport(settings)
   }
 
-  /// The next attempt; `nil` where there is none left, and ``failure(serverOffers:)`` tells why.
+  /// The next attempt; `nil` if there are no more. ``failure(serverOffers:)`` then returns the reason.
   ///
   /// - Parameters:
-  ///   - serverOffers: the methods that the server says can continue, as of now: `publickey`, `password`.
-  ///   - outcome: of the attempt before, if there was one.
-  /// - Throws: where there is no sense in going on: nobody answers, or a variable named in the address is not set.
+  ///   - serverOffers: the methods that the server currently accepts, such as `publickey` and `password`.
+  ///   - outcome: the outcome of the previous attempt, if any.
+  /// - Throws: if continuing is useless: the user does not answer, or a variable named in the address is not set.
   func next(
     serverOffers: [String], after outcome: LoginStep.Outcome = .refused
   ) async throws(BywayError) -> LoginStep? {
@@ -51,7 +51,7 @@ actor LoginPlan {
       report.tried.append("a password")
       return .password(password)
     }
-    // Where both are offered, the questions would be about the same password again.
+    // If the server offers both, the questions would be about the same password again.
     if serverOffers.contains("keyboard-interactive"), !serverOffers.contains("password"),
       let login = try await nextConversation()
     {
@@ -61,7 +61,7 @@ actor LoginPlan {
     return nil
   }
 
-  /// What was tried, why nothing else was, and what the server offered.
+  /// An error with the credentials tried, the reasons why others were not tried, and the methods that the server offered.
   func failure(serverOffers: [String]) -> BywayError { report.failure(serverOffers: serverOffers) }
 
   private func nextKey() async throws(BywayError) -> PublicKeyLogin? {
@@ -101,7 +101,7 @@ actor LoginPlan {
     }
   }
 
-  /// Another attempt with the locked key that the server would take, for as long as only its passphrase is wrong.
+  /// Another attempt with the locked key that the server would accept, while only its passphrase is wrong.
   private func nextUnlocking(after outcome: LoginStep.Outcome) async throws(BywayError) -> LockedKeyLogin? {
     guard outcome == .unsigned, let unlocking else {
       unlocking = nil
@@ -118,7 +118,7 @@ actor LoginPlan {
     }
   }
 
-  /// What a typed password is good for, in ``LoginMemory``.
+  /// The key for a typed password in ``LoginMemory``.
   private var purpose: String { "\(settings.user)@[\(settings.host)]:\(settings.port)" }
 
   private func nextPassword() async throws(BywayError) -> Secret? {
@@ -140,7 +140,7 @@ actor LoginPlan {
         }
         answers.append(answer)
       }
-      // What was remembered, if anything, was not what the server wants.
+      // The stored password, if any, was not accepted.
       sources.memory[purpose] = nil
       conversation = KeyboardConversation(answers: zip(questions, answers).map { $0 })
     } else {
@@ -151,7 +151,7 @@ actor LoginPlan {
     return KeyboardLogin { _, prompts in conversation.answer(prompts) }
   }
 
-  /// From the variable, once; or from a person, who is asked again only where the last answer was wrong.
+  /// The password from the variable, once; or from the user, who is asked again only after a wrong answer.
   private func password(attempt: Int) async throws(BywayError) -> Secret? {
     if let source = settings.password {
       return attempt == 1 ? try sources.secret(source, for: "password") : nil

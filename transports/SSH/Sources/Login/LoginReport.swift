@@ -1,24 +1,24 @@
 import Byway
 
-/// What was tried and what stood in the way, for the one error at the end.
+/// The credentials tried and the causes of failure, for the one error at the end.
 package struct LoginReport: Sendable {
-  /// A key that the server would have taken.
+  /// A key that the server would have accepted.
   package struct LockedKey: Sendable {
     package let path: String
     package let problem: KeyUnlocking.Problem
   }
 
   private let settings: HostSettings
-  /// In the order tried.
+  /// The credentials in the order tried.
   package internal(set) var tried: [String] = []
   package internal(set) var obstacles: [LoginObstacle] = []
   package private(set) var locked: [LockedKey] = []
-  /// Nobody could be asked for it.
+  /// Whether there was no way to ask the user for the password.
   package internal(set) var lacksPassword = false
 
   init(_ settings: HostSettings) { self.settings = settings }
 
-  /// The server has not refused the key: it has not seen its signature.
+  /// Moves the key from the refused ones to the locked ones: the server has not seen its signature.
   mutating func leftLocked(_ unlocking: KeyUnlocking, _ problem: KeyUnlocking.Problem) {
     tried.removeAll { $0 == unlocking.name }
     locked.append(LockedKey(path: unlocking.path, problem: problem))

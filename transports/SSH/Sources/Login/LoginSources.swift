@@ -3,12 +3,12 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// Where a login's secrets come from, besides files.
+/// The sources of a login's secrets other than files.
 struct LoginSources: Sendable {
   var group: any EventLoopGroup
   var prompter: any Prompter = TerminalPrompter()
   var memory = LoginMemory.process
-  /// How long an agent may take to list its keys, for which it asks nobody; the key files wait meanwhile.
+  /// The time that an agent may take to list its keys, which needs no user. The key files wait meanwhile.
   var agentPatience = TimeAmount.seconds(10)
   var variable: @Sendable (String) -> String? = { Environment[$0] }
 

@@ -1,35 +1,35 @@
 import Byway
 
-/// One attempt to log in, for the session to make (RFC 4252).
+/// An attempt to log in, which the session makes (RFC 4252).
 enum LoginStep: Sendable {
   case publicKey(PublicKeyLogin)
   case lockedKey(LockedKeyLogin)
   case password(Secret)
   case keyboardInteractive(KeyboardLogin)
 
-  /// How a step ended that did not let anybody in.
+  /// The outcome of a step that did not log the user in.
   enum Outcome {
     case refused
-    /// The key's signature could not be made, so that the server has not seen any.
+    /// The key's signature could not be made, so the server has not seen one.
     case unsigned
   }
 }
 
 /// An attempt with a key that an agent or a file holds (RFC 4252 §7).
 struct PublicKeyLogin: Sendable {
-  /// For messages: `agent key "me@laptop"`, `~/.ssh/id_ed25519`.
+  /// The key's name for messages: `agent key "me@laptop"`, `~/.ssh/id_ed25519`.
   let name: String
   /// The signature's algorithm, and the one to name in the request: `ssh-ed25519`, `rsa-sha2-512`.
   let algorithm: String
   /// The public key as the agent and the server know it.
   let blob: [UInt8]
-  /// Signs what the session gives, and answers with the signature proper: the inner string, without the algorithm's name
-  /// (RFC 4253 §6.6); `nil` where the key is locked: the server would take it, and the plan goes on with a
-  /// ``LockedKeyLogin``. Ends by the plan's deadline.
+  /// Signs the session's bytes, and returns the signature itself: the inner string, without the algorithm's name (RFC 4253
+  /// §6.6). Returns `nil` if the key is locked: the server would accept it, and the plan continues with a ``LockedKeyLogin``.
+  /// Ends by the plan's deadline.
   let sign: @Sendable (_ bytes: [UInt8]) async throws(BywayError) -> [UInt8]?
 }
 
-/// An attempt with a key that the session has to unlock. It may be unsigned because the passphrase is wrong.
+/// An attempt with a key that the session must unlock. It may end unsigned because the passphrase is wrong.
 struct LockedKeyLogin: Sendable {
   let name: String
   let key: LockedKey
@@ -40,11 +40,11 @@ struct LockedKeyLogin: Sendable {
 struct KeyboardLogin: Sendable {
   struct Prompt: Sendable, Hashable {
     let text: String
-    /// Whether what is typed may be seen.
+    /// Whether the typed answer may be shown.
     let echo: Bool
   }
 
-  /// Answers at once, one for each prompt and in their order, on whatever thread the session calls it. A prompt that
-  /// nobody has answered yet gets an empty answer, fails the attempt, and is put to the person before the next one.
+  /// Answers each prompt in order, immediately and on any thread. A prompt without an answer yet gets an empty one, which fails
+  /// the attempt. The user is asked before the next attempt.
   let answer: @Sendable (_ instruction: String, _ prompts: [Prompt]) -> [Secret]
 }

@@ -2,12 +2,12 @@ import Byway
 import Glibc
 import Primitives
 
-/// A private key in OpenSSH's own format (PROTOCOL.key): the public part in clear, the private part maybe encrypted.
+/// A private key in OpenSSH's own format (PROTOCOL.key): a clear public part and a private part, which may be encrypted.
 struct OpenSSHKeyFile: Sendable {
-  /// A file may ask for any number of rounds; `ssh-keygen -a` is seldom given more than some hundred. Two thousand take
-  /// about ten seconds.
+  /// Limits the rounds of bcrypt that a file may ask for. `ssh-keygen -a` is seldom given more than a few hundred. Two thousand
+  /// take about ten seconds.
   private static let maximumRounds = 2048
-  /// Those of `ssh-keygen -Z` that libssh2 1.10 reads. The others need an authenticated mode.
+  /// The ciphers of `ssh-keygen -Z` that libssh2 1.10 reads. The others need an authenticated mode.
   private static let ciphers: Set = [
     "aes256-ctr", "aes192-ctr", "aes128-ctr", "aes256-cbc", "aes192-cbc", "aes128-cbc", "3des-cbc",
   ]
@@ -15,7 +15,7 @@ struct OpenSSHKeyFile: Sendable {
   let publicKey: PublicKey
   let privateKey: KeyFile.PrivateKey
 
-  /// - Parameter bytes: what is between the lines of dashes, decoded.
+  /// - Parameter bytes: the decoded text between the BEGIN and END lines.
   init(_ bytes: [UInt8]) throws(KeyFile.Problem) {
     let magic = Array("openssh-key-v1\0".utf8)
     var reader = WireReader(bytes)
@@ -31,7 +31,7 @@ struct OpenSSHKeyFile: Sendable {
     if let obstacle = try Self.obstacle(cipher, derivation, options, publicKey) {
       privateKey = .unusable(.unsupported(obstacle))
     } else {
-      // libssh2 trusts that there is something to decrypt.
+      // libssh2 assumes that there is something to decrypt.
       guard !section.isEmpty, section.count % 8 == 0 else { throw .unreadable }
       privateKey = .locked(LockedKey(publicKey: publicKey, file: bytes))
     }
@@ -41,7 +41,7 @@ struct OpenSSHKeyFile: Sendable {
     _ section: ArraySlice<UInt8>, of key: PublicKey
   ) throws(KeyFile.Problem) -> KeyFile.PrivateKey {
     var reader = WireReader(section)
-    // Two equal numbers, random where the section is encrypted.
+    // Two equal numbers. In an encrypted section they are random.
     guard let check = reader.uint32(), check == reader.uint32() else { throw .unreadable }
     do {
       if let key = try SigningKey(openSSH: &reader) { return .clear(key) }
@@ -51,7 +51,7 @@ struct OpenSSHKeyFile: Sendable {
     return .unusable(.unsupported("a key of type \(key.type)"))
   }
 
-  /// Why libssh2 cannot open the file, or had better not.
+  /// The reason why libssh2 cannot or should not open the file.
   private static func obstacle(
     _ cipher: String, _ derivation: String, _ options: ArraySlice<UInt8>, _ key: PublicKey
   ) throws(KeyFile.Problem) -> String? {
@@ -65,10 +65,10 @@ struct OpenSSHKeyFile: Sendable {
   }
 }
 
-/// A key that only its passphrase opens. libssh2 does that, and signs with it, in one go.
+/// A key that its passphrase unlocks. libssh2 unlocks it and signs with it in one call.
 struct LockedKey: Sendable {
   let publicKey: PublicKey
-  /// The file, in the lines that libssh2 wants.
+  /// The file, split into lines as libssh2 expects.
   let text: String
 
   fileprivate init(publicKey: PublicKey, file: [UInt8]) {
@@ -83,7 +83,7 @@ struct LockedKey: Sendable {
     text = "\(lines)-----END OPENSSH PRIVATE KEY-----\n"
   }
 
-  /// As a `.pub` file has it.
+  /// The public key as in a `.pub` file.
   var publicLine: String { "\(publicKey.type) \(Base64.encode(publicKey.blob))" }
 }
 

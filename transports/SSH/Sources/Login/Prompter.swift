@@ -1,15 +1,15 @@
 import Byway
 import NIOCore
 
-/// Asks a person.
+/// Asks the user.
 protocol Prompter: Sendable {
-  /// - Parameter echo: whether what is typed may be seen.
-  /// - Returns: `nil` where nobody can be asked.
-  /// - Throws: where nobody answers by the deadline, or the caller gives up.
+  /// - Parameter echo: whether the typed answer may be shown.
+  /// - Returns: `nil` if there is no user to ask.
+  /// - Throws: if there is no answer by the deadline, or the caller gives up.
   func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret?
 }
 
-/// Where nobody is to be asked (`BatchMode`).
+/// A prompter that never asks (`BatchMode`).
 struct NobodyPrompter: Prompter {
   func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret? { nil }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A password, a passphrase or a key: overwritten when the last user lets go of it, and never shown.
+/// A password, a passphrase or a key. It is overwritten when its last reference is released, and never printed.
 ///
 /// `@unchecked`: the bytes are written only before `init` returns and in `deinit`.
 final class Secret: @unchecked Sendable {
@@ -18,7 +18,7 @@ final class Secret: @unchecked Sendable {
 
   var count: Int { storage.count }
 
-  /// The bytes must not outlive the call, or be wiped by whoever copies them.
+  /// Passes the bytes to a closure. They must not outlive the call; the closure must wipe any copy.
   func withBytes<Value, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
   ) throws(Failure) -> Value {

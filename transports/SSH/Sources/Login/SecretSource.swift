@@ -1,10 +1,10 @@
 import Byway
 
-/// Where a password or a passphrase comes from, without a person.
+/// The source of a password or passphrase that is not typed: an environment variable.
 struct SecretSource: Sendable, Hashable {
   let variable: String
 
-  /// - Parameter text: `env:NAME`. The secret itself is not part of an address: those are logged.
+  /// - Parameter text: `env:NAME`. An address never contains the secret itself, because addresses are logged.
   init(_ text: String, option: String) throws(BywayError) {
     guard text.hasPrefix("env:"), text.count > 4 else {
       throw BywayError(

@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 
 extension SigningKey {
-  /// One key of the private part of OpenSSH's format (PROTOCOL.key). `nil` for a kind that cannot sign here.
+  /// Reads one key of the private part of OpenSSH's format (PROTOCOL.key). Returns `nil` for a type that cannot sign here.
   init?(openSSH reader: inout WireReader) throws {
     switch reader.text() {
     case "ssh-ed25519":
@@ -27,7 +27,7 @@ extension SigningKey {
     }
   }
 
-  /// An unencrypted PEM file: PKCS #1, SEC 1 or PKCS #8. `nil` for any other kind.
+  /// Reads an unencrypted PEM file: PKCS #1, SEC 1 or PKCS #8. Returns `nil` for any other kind.
   init?(pem: String) {
     if let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
       self = .p256(key)
@@ -42,7 +42,8 @@ extension SigningKey {
     }
   }
 
-  /// PKCS #8 around an ed25519 key, which is always the same 16 bytes and the seed (RFC 8410 §7). `nil` for anything else.
+  /// Reads an ed25519 key in PKCS #8, which is always the same 16 bytes and the seed (RFC 8410 §7). Returns `nil` for anything
+  /// else.
   init?(ed25519 der: [UInt8]) {
     let start: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
     guard der.count == start.count + 32, der.starts(with: start),
@@ -51,7 +52,7 @@ extension SigningKey {
     self = .ed25519(key)
   }
 
-  /// After the curve's name and the public point.
+  /// Reads the private number, which follows the curve's name and the public point.
   private static func scalar(_ reader: inout WireReader, bytes count: Int) -> [UInt8]? {
     guard reader.string() != nil, reader.string() != nil, let number = reader.mpint(), number.count <= count else {
       return nil

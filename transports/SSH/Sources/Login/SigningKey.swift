@@ -1,8 +1,8 @@
 import Crypto
 import CryptoExtras
 
-/// A private key that signs here. libssh2 could read key files itself, but derives their keys on the event loop and signs
-/// with SHA-1 where the key is RSA; so it is only told what to send.
+/// A private key that this process signs with. libssh2 could read key files itself, but it derives their keys on the event
+/// loop, and signs with SHA-1 if the key is RSA. So libssh2 only gets the finished signatures.
 enum SigningKey: Sendable {
   case ed25519(Curve25519.Signing.PrivateKey)
   case p256(P256.Signing.PrivateKey)
@@ -10,7 +10,7 @@ enum SigningKey: Sendable {
   case p521(P521.Signing.PrivateKey)
   case rsa(_RSA.Signing.PrivateKey)
 
-  /// The signature proper, as the algorithm's RFC has it. Takes milliseconds for RSA.
+  /// Returns the signature itself, as the RFC of the algorithm defines it. Takes milliseconds for RSA.
   func sign(_ bytes: [UInt8]) throws -> [UInt8] {
     switch self {
     // RFC 8709 §6.
@@ -25,7 +25,7 @@ enum SigningKey: Sendable {
     }
   }
 
-  /// The public part, as SSH carries it.
+  /// Returns the public part in SSH's encoding.
   func publicBlob() throws -> [UInt8] {
     var writer = WireWriter()
     switch self {

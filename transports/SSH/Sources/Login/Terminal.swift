@@ -3,18 +3,18 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// The controlling terminal, for as long as one question takes. Blocks. One at a time.
+/// The controlling terminal, for the time of one question. Blocks. Handles one question at a time.
 ///
-/// What is typed is hidden by turning the terminal's echo off. It is put back at the end of the question, and by
-/// whatever else ends the process, save SIGKILL.
+/// The terminal's echo is off while an answer is hidden. It is restored at the end of the question, and whenever the process ends,
+/// except by SIGKILL.
 struct Terminal: ~Copyable {
   private static let maximumLength = 1024
-  /// How soon a caller that gives up is noticed, in milliseconds.
+  /// The interval in milliseconds at which a cancellation is noticed.
   private static let patience: CInt = 200
 
   private let descriptor: CInt
 
-  /// `nil` where there is no terminal, or where it is another job's: touching it would stop this process.
+  /// Returns `nil` if there is no terminal, or it belongs to another job: using it would stop this process.
   init?(path: String = "/dev/tty") {
     let terminal = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard terminal >= 0 else { return nil }
@@ -30,7 +30,7 @@ struct Terminal: ~Copyable {
     close(descriptor)
   }
 
-  /// - Returns: `nil` where the person ends the input instead (Ctrl-D).
+  /// - Returns: `nil` if the user ends the input instead (Ctrl-D).
   func ask(
     _ question: String, echo: Bool, until deadline: NIODeadline, isCancelled: () -> Bool
   ) throws(BywayError) -> Secret? {
@@ -44,9 +44,9 @@ struct Terminal: ~Copyable {
       if isCancelled() { throw BywayError(.cancelled, "The request was cancelled by its caller.", processing: .none) }
       guard NIODeadline.now() < deadline else {
         throw BywayError(
-          .linkUnavailable, "Nobody answered \"\(question.visible)\" in time.", processing: .none)
+          .linkUnavailable, "There was no answer to \"\(question.visible)\" in time.", processing: .none)
       }
-      // A shell that had stopped this job has turned the echo on again.
+      // After the job was stopped, the shell has turned the echo on again.
       if !echo { EchoGuard.hide() }
       guard let byte = nextByte() else { continue }
       switch byte {
@@ -59,10 +59,10 @@ struct Terminal: ~Copyable {
 
   private enum Input { case end, byte(UInt8) }
 
-  /// `nil` where nothing was typed for a while.
+  /// Returns `nil` if no input arrived for a while.
   private func nextByte() -> Input? {
     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // In the background, reading would stop this process.
+    // A process in the background would be stopped if it read.
     guard tcgetpgrp(descriptor) == getpgrp() else {
       poll(nil, 0, Self.patience)
       return nil

@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Asks on the terminal that the process was started from, whatever its standard input is. One question at a time.
+/// A prompter on the terminal from which the process was started, whatever its standard input is. Asks one question at a time.
 struct TerminalPrompter: Prompter {
-  /// One thread: the second question waits for the first answer, and neither keeps others from their files.
+  /// A single thread, so that a second question waits for the first answer. Questions do not occupy the threads for files.
   private static let thread: NIOThreadPool = {
     let thread = NIOThreadPool(numberOfThreads: 1)
     thread.start()

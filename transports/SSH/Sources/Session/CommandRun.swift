@@ -2,8 +2,8 @@ import Byway
 import Logging
 import NIOCore
 
-/// What a command on the far machine has said besides its output: lines for the log, of which the last tells most often why it
-/// ended. Lives on the connection's event loop.
+/// The error output of a command on the remote host: each line is logged, and the last one usually gives the reason of its end.
+/// Lives on the connection's event loop.
 final class CommandRun {
   /// The rest of a longer line is dropped.
   private static let lineLimit = 1_000
@@ -39,7 +39,7 @@ final class CommandRun {
     logger.notice("\(explain.server): \(text)")
   }
 
-  /// `nil` where it ended well.
+  /// The error of the command's end; `nil` if it ended well.
   func failure(_ exit: SSHChannel.Exit) -> BywayError? {
     finishLine()
     return explain.ended(command, exit, lastWords: lastLine, hasSent: hasSent)

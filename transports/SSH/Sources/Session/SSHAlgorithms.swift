@@ -1,7 +1,7 @@
 import CSSH2
 
-/// What this end offers in a key exchange (RFC 4253 §7.1), best first: nothing with SHA-1, MD5, CBC or RC4. What the installed
-/// libssh2 does not know is left out by itself.
+/// The algorithms that this end offers in a key exchange (RFC 4253 §7.1), best first: none with SHA-1, MD5, CBC or RC4. libssh2
+/// omits those that the installed version does not support.
 enum SSHAlgorithms {
   static let keyExchange = [
     "curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256", "ecdh-sha2-nistp384",
@@ -21,7 +21,7 @@ enum SSHAlgorithms {
 
   /// The offer by libssh2's number of the list, in the order of a KEXINIT.
   ///
-  /// - Parameter preferred: host key algorithms that the host is known by; they come first.
+  /// - Parameter preferred: the algorithms of the host's known keys; they come first.
   static func offer(preferring preferred: [String]) -> [(method: CInt, names: [String])] {
     let known = preferred.filter(hostKey.contains)
     return [
@@ -33,7 +33,7 @@ enum SSHAlgorithms {
     ]
   }
 
-  /// What the installed libssh2 makes of the offer, in the order of a KEXINIT.
+  /// The part of the offer that the installed libssh2 supports, in the order of a KEXINIT.
   static let offered: [[String]] = offer(preferring: []).map { method, names in
     let supported = supported(method)
     return names.filter(supported.contains)

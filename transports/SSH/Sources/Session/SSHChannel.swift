@@ -1,19 +1,19 @@
 import CSSH2
 import NIOCore
 
-/// What a channel of a session leads to, at the far end (RFC 4254 §6.5, §7.2, and OpenSSH's PROTOCOL file).
+/// The remote destination of a channel (RFC 4254 §6.5, §7.2, and OpenSSH's PROTOCOL file).
 enum SSHDestination: Sendable, Hashable {
   case socket(path: String)
   case port(host: String, port: Int)
   case command(String)
 }
 
-/// One channel of a session (RFC 4254 §5). Must be freed; not used after its session.
+/// A channel of a session (RFC 4254 §5). It must be freed, and not be used after its session has ended.
 struct SSHChannel {
-  /// How much a server may send before it has been read. One of OpenSSH has 2 MiB; more is what makes a download over a long
-  /// way faster.
+  /// The number of bytes that a server may send before they are read. OpenSSH uses 2 MiB; a larger window makes downloads over
+  /// a long path faster.
   static let window = 4 * 1024 * 1024
-  /// libssh2 takes no more in one packet.
+  /// The maximum that libssh2 accepts in one packet.
   static let packetLength = 32_700
 
   let handle: OpaquePointer
@@ -26,13 +26,13 @@ struct SSHChannel {
 
   enum Read {
     case bytes(ByteBuffer)
-    /// Nothing now.
+    /// No bytes are available now.
     case blocked
-    /// Nothing ever more.
+    /// The server has ended the stream.
     case end
   }
 
-  /// Also takes whatever the session has received, for every channel.
+  /// Reads from a stream. This also processes the bytes that the session has received for every channel.
   func read(_ stream: Stream) throws(SSHError) -> Read {
     let buffer = session.scratch
     let count = libssh2_channel_read_ex(
@@ -40,11 +40,12 @@ struct SSHChannel {
     if count > 0 { return .bytes(ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))) }
     if count == LIBSSH2_ERROR_EAGAIN { return .blocked }
     try session.check(CInt(count))
-    // Zero alone is not the end.
+    // A count of zero alone is not the end.
     return libssh2_channel_eof(handle) != 0 ? .end : .blocked
   }
 
-  /// Takes the beginning of these bytes for a packet: at least as many must be given again, and the same, where it answers 0.
+  /// Sends the first bytes in one packet. After a result of 0, the next call must pass the same bytes again, and at least as
+  /// many.
   func write(_ bytes: ByteBuffer) throws(SSHError) -> Int {
     let count = bytes.withUnsafeReadableBytes { bytes in
       libssh2_channel_write_ex(
@@ -55,7 +56,7 @@ struct SSHChannel {
     return count
   }
 
-  /// Bytes that the server takes now.
+  /// The number of bytes that the server accepts now.
   var sendWindow: Int { Int(libssh2_channel_window_write_ex(handle, nil)) }
 
   /// Ends the direction to the server.
@@ -63,10 +64,10 @@ struct SSHChannel {
     try session.isDone(libssh2_channel_send_eof(handle))
   }
 
-  /// Whether the server has closed the channel; after it has ended its direction.
+  /// Whether the server has closed the channel. Valid after the server's direction has ended.
   var isClosedByServer: Bool { libssh2_channel_wait_closed(handle) == 0 }
 
-  /// Closes the channel and forgets it. `false`: the server's answer is still to come.
+  /// Closes the channel and frees it. Returns `false` while the server's answer is pending.
   func free() -> Bool {
     libssh2_channel_free(handle) != LIBSSH2_ERROR_EAGAIN
   }
@@ -84,7 +85,7 @@ struct SSHChannel {
     case signal(String)
   }
 
-  /// Known once the server has closed the channel. A server that tells nothing counts as status 0.
+  /// The exit of a command, which is known once the server has closed the channel. Without a report it counts as status 0.
   var exit: Exit {
     var name: UnsafeMutablePointer<CChar>?
     var count = 0
@@ -99,19 +100,19 @@ struct SSHChannel {
 // MARK: - Opening
 
 extension SSHSession {
-  /// Opens a channel; `nil` where the answer is still to come. One at a time.
+  /// Opens a channel. Returns `nil` while the answer is pending. Only one at a time.
   func open(_ destination: SSHDestination) throws(SSHError) -> SSHChannel? {
     switch destination {
     case .command: try open(type: "session", [])
     case .socket(let path): try open(type: "direct-streamlocal@openssh.com", string(path) + string("") + number(0))
-    // The last two say where the connection comes from. It comes from this process.
+    // The last two are the source of the connection, which is this process.
     case .port(let host, let port):
       try open(type: "direct-tcpip", string(host) + number(port) + string("127.0.0.1") + number(0))
     }
   }
 
-  /// Asks for a channel of a type that no server has, which it must answer (RFC 4254 §5.1).
-  /// - Returns: whether it has.
+  /// Asks for a channel of a type that no server supports; the server must answer (RFC 4254 §5.1).
+  /// - Returns: whether it has answered.
   func probe() throws(SSHError) -> Bool {
     do {
       return try open(type: "keepalive@byway", []) != nil
@@ -134,7 +135,7 @@ extension SSHSession {
   }
 }
 
-/// RFC 4251 §5.
+/// The encoding of a string (RFC 4251 §5).
 private func string(_ text: String) -> [UInt8] { number(text.utf8.count) + text.utf8 }
 
 private func number(_ value: Int) -> [UInt8] {
@@ -143,13 +144,13 @@ private func number(_ value: Int) -> [UInt8] {
 
 // MARK: - Listening
 
-/// A port at the far end on which the server listens for this session (RFC 4254 §7.1). Must be cancelled.
+/// A remote port on which the server listens for this session (RFC 4254 §7.1). It must be cancelled.
 struct SSHRemotePort {
   let handle: OpaquePointer
   let session: SSHSession
   let number: Int
 
-  /// The channel of the next connection, where there is one.
+  /// Returns the channel of the next connection, if there is one.
   func accept() throws(SSHError) -> SSHChannel? {
     if let channel = libssh2_channel_forward_accept(handle) { return SSHChannel(handle: channel, session: session) }
     let error = session.lastError
@@ -163,9 +164,9 @@ struct SSHRemotePort {
 }
 
 extension SSHSession {
-  /// `nil` where the answer is still to come. One at a time.
+  /// Has the server listen on a port. Returns `nil` while the answer is pending. Only one at a time.
   ///
-  /// - Parameter queue: connections that may wait to be accepted.
+  /// - Parameter queue: the number of connections that may wait to be accepted.
   func listen(host: String, port: Int, queue: Int) throws(SSHError) -> SSHRemotePort? {
     var bound: CInt = 0
     guard let listener = libssh2_channel_forward_listen_ex(handle, host, CInt(port), &bound, CInt(queue)) else {

@@ -4,14 +4,14 @@ import NIOCore
 
 /// Carries the bytes of a `StreamChannel` over one SSH channel.
 ///
-/// Back-pressure is the channel's own: what its owner does not read stays in libssh2, up to the window; what the server does
-/// not take stays here, and makes the channel unwritable. Lives on the connection's event loop.
+/// Back-pressure is the channel's own. Bytes that its owner does not read stay in libssh2, up to the window. Bytes that the
+/// server does not accept stay here, and make the channel unwritable. Lives on the connection's event loop.
 final class SSHChannelCarrier: StreamCarrier {
-  /// What is read before the owner takes it.
+  /// The maximum of bytes read ahead of the owner.
   private static let readAhead = 256 * 1024
-  /// What is gathered while the server or the network takes nothing: a few packets.
+  /// The maximum of bytes kept while the server or the network accepts none: a few packets.
   private static let gathering = 128 * 1024
-  /// How long the end of a command's output waits for its exit to become known.
+  /// The time for which the end of a command's output waits for its exit.
   private static let patience = TimeAmount.milliseconds(250)
 
   private let connection: SSHConnection
@@ -31,7 +31,7 @@ final class SSHChannelCarrier: StreamCarrier {
     self.command = command
   }
 
-  /// Makes the NIO channel, which is not active yet.
+  /// Creates the NIO channel, which is not active yet.
   static func carry(_ channel: SSHChannel, of connection: SSHConnection, command: CommandRun? = nil) -> StreamChannel {
     let carrier = SSHChannelCarrier(channel, of: connection, command: command)
     let stream = StreamChannel(on: connection.eventLoop, carrier: carrier, parent: connection.channel)
@@ -42,9 +42,9 @@ final class SSHChannelCarrier: StreamCarrier {
 
   // MARK: For the connection
 
-  /// Takes what has arrived, as far as the owner keeps up.
+  /// Delivers the received bytes, as fast as the owner reads them.
   func receive() throws(SSHError) {
-    // Always, as an unread error output would hold up the rest. Other channels have none.
+    // Always read this, because unread error output would block the rest. Other channels have none.
     while case .bytes(let bytes) = try channel.read(.standardError) { command?.log(bytes) }
     while stream != nil, !hasInputEnded {
       guard unconsumed < Self.readAhead else {
@@ -63,7 +63,7 @@ final class SSHChannelCarrier: StreamCarrier {
     if hasInputEnded, channel.isClosedByServer { closedByServer() }
   }
 
-  /// Sends what waits, as far as the server and the network take it.
+  /// Sends the pending bytes, as far as the server and the network accept them.
   func transmit() throws(SSHError) {
     guard stream != nil else { return }
     while pending.readableBytes > 0, connection.canSend {
@@ -75,7 +75,7 @@ final class SSHChannelCarrier: StreamCarrier {
     stream?.drained()
   }
 
-  /// The connection is gone.
+  /// Ends the channel after the connection was lost.
   func lost(_ error: BywayError) {
     stream.take()?.ended(error)
   }
@@ -105,13 +105,14 @@ final class SSHChannelCarrier: StreamCarrier {
     connection.pump()
   }
 
-  /// A channel that fails alone, because its far end has closed it, closes; what concerns all ends the connection.
+  /// Runs an operation. An error that concerns only this channel, because its remote end closed it, closes the channel. Any
+  /// other error ends the connection.
   private func attempt(_ body: () throws(SSHError) -> Void) {
     guard !connection.isEnded else { return }
     do throws(SSHError) {
       try body()
     } catch {
-      // Whatever it was, the next turn meets it too, and tells everyone.
+      // The next turn meets the same error, and reports it to all channels.
       connection.pump()
     }
   }
@@ -145,7 +146,7 @@ final class SSHChannelCarrier: StreamCarrier {
     unconsumed -= count
     guard isPaused, unconsumed <= Self.readAhead / 2 else { return }
     isPaused = false
-    // No event of the socket will tell of what libssh2 has by now.
+    // The socket reports no event for bytes that libssh2 already has.
     connection.pump()
   }
 
@@ -154,7 +155,7 @@ final class SSHChannelCarrier: StreamCarrier {
     flush()
   }
 
-  /// What the server does not take now is dropped, as with a socket.
+  /// Drops the bytes that the server does not accept now, as a socket does.
   func close() {
     flush()
     guard let stream = stream.take() else { return }

@@ -1,13 +1,13 @@
 import Byway
 import NIOCore
 
-/// Whether the server is still there. A connection that is used, and silent, is asked.
+/// Checks that the server is alive: a connection in use is probed after a silence.
 extension SSHConnection {
   func watch() {
     livenessTimer.set(lastHeard + limits.silence)
   }
 
-  /// While it is used: a connection that merely waits for the next link is closed anyway.
+  /// Probes the server while the connection is in use. A connection that only waits for the next link closes anyway.
   func checkLiveness() {
     guard case .ready = phase else { return }
     let now = NIODeadline.now()
@@ -20,7 +20,7 @@ extension SSHConnection {
       probed = now
       livenessTimer.set(now + limits.answer)
       let session = session
-      // libssh2's own keep-alive would leave an answer in its queue for every question.
+      // libssh2's own keep-alive would leave an answer in its queue for each probe.
       operations.append(
         SSHOperation { () throws(SSHError) in
           try session.probe()

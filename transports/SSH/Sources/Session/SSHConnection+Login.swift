@@ -2,14 +2,14 @@ import Byway
 import Logging
 import NIOCore
 
-/// From the first byte to the end of the login, in phases with a deadline each.
+/// The phases from the first byte to the end of the login, each with a deadline.
 extension SSHConnection {
-  /// Where a login stands (RFC 4252).
+  /// The state of a login (RFC 4252).
   final class Login {
     enum Step {
       case asking, choosing
       case trying(LoginStep)
-      /// Another thread is trying.
+      /// Another thread makes the attempt.
       case unlocking
     }
 
@@ -32,16 +32,16 @@ extension SSHConnection {
     }
   }
 
-  /// What decides about the server and about how to log in.
+  /// The judge of the server's key and the plan of the login.
   struct Introduction: Sendable {
     let user: String
     let judge: any HostKeyJudge
     let plan: LoginPlan
-    /// Where the session is examined.
+    /// The journal page, if the session is examined.
     let page: SSHJournal.Page?
   }
 
-  /// Begins on a channel that has been prepared for handover.
+  /// Starts on a channel that has been prepared for handover.
   func begin(on channel: any Channel, _ introduction: Introduction) -> EventLoopFuture<Void> {
     self.introduction = introduction
     limit(limits.handshake) { connection in
@@ -131,7 +131,7 @@ extension SSHConnection {
     }
   }
 
-  /// What a passphrase is turned into a key by is slow on purpose, and the event loop has others to serve.
+  /// Unlocks the key on another thread: deriving a key from a passphrase is slow by design, and would block the event loop.
   private func unlock(_ key: LockedKeyLogin, _ login: Login) {
     login.step = .unlocking
     session.onAnotherThread(eventLoop) { [user = login.user] session throws(SSHError) in
@@ -161,7 +161,8 @@ extension SSHConnection {
       switch result {
       case .success(let step?): self.take(step, login)
       case .success(nil) where isNew: self.refused(login)
-      // After a part of a login that has several, a server offers other methods. To be asked again may cost an attempt.
+      // After one part of a login with several parts, a server offers other methods. Asking for the methods again may cost an
+      // attempt.
       case .success(nil):
         login.step = .asking
         login.offers = []

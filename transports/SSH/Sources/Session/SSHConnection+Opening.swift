@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 
 extension SSHConnection {
-  /// Opens a channel to a place, made ready for its owner.
+  /// Opens a channel to a destination, and prepares it for handover.
   func open(
     _ destination: SSHDestination, by deadline: NIODeadline, logger: Logger
   ) -> EventLoopFuture<any Channel> {
@@ -49,7 +49,7 @@ extension SSHConnection {
     }
   }
 
-  /// Has the server listen on a port, and gives the connections to a queue.
+  /// Has the server listen on a port, and passes its connections to a queue.
   func listen(
     host: String, port: Int, by deadline: NIODeadline, queue: ChannelQueue
   ) -> EventLoopFuture<SSHPortListener> {

@@ -3,10 +3,10 @@ import Glibc
 import Logging
 import NIOCore
 
-/// One login at one server: moves bytes between a channel (TCP's, or one of another connection) and an ``SSHSession``, and
-/// lets everything happen that can: the beginning, channels, ports that are listened on.
+/// A login at one server. It moves bytes between a channel (TCP, or a channel of another connection) and an ``SSHSession``,
+/// and drives everything that can make progress: the handshake, channels and listened ports.
 ///
-/// Sendable: `eventLoop` and the futures may be asked for anywhere; all else is touched on the event loop only.
+/// Sendable: `eventLoop` and the futures may be used anywhere; everything else is used on the event loop only.
 final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -17,9 +17,9 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     case ready, ended
   }
 
-  /// Before the server is known it has no reason to send much.
+  /// Limits the bytes before the login. The server has no reason to send much by then.
   private static let earlyLimit = 1 << 20
-  /// Of answers that a server has caused and does not read.
+  /// Limits the unsent answers that the server has caused and does not read.
   private static let unsentLimit = 16 << 20
   private static let outputQuantum = 64 * 1024
 
@@ -31,7 +31,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   private(set) var context: ChannelHandlerContext?
   var identification = ServerIdentification()
   var phase = Phase.handshaking
-  /// Until the login is done.
+  /// The user, judge and plan, until the login is done.
   var introduction: Introduction?
   let ready: EventLoopPromise<Void>
   private let endPromise: EventLoopPromise<Void>
@@ -39,7 +39,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   var operations = CircularBuffer<SSHOperation>()
   var carriers: [SSHChannelCarrier] = []
   var ports: [SSHPortListener] = []
-  /// Channels and ports of which the server has not confirmed the end; each says whether it has by now.
+  /// Channels and ports whose close the server has not confirmed. Each closure returns whether it has by now.
   var closing: [() -> Bool] = []
 
   var lastHeard = NIODeadline.now()
@@ -51,7 +51,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   private var unsent = 0
   private var isPumping = false
   private var isPumpNeeded = false
-  /// Whether further channels may be opened on it.
+  /// Whether further channels may be opened.
   private(set) var isUsable = true
 
   init(
@@ -100,7 +100,8 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     pump()
-    // The server fills its segments (Nagle), and would wait for an acknowledgement that Linux delays: for each read again.
+    // With Nagle's algorithm, the server would wait for an acknowledgement that Linux delays. The option must be set again for
+    // each read.
     try? context.channel.syncOptions?.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 1)
   }
 
@@ -121,7 +122,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     context.fireChannelInactive()
   }
 
-  /// What came before is taken first: it may tell why.
+  /// Processes received bytes first: they may contain the reason.
   private func inputEnded(_ error: (any Error)?) {
     pump()
     guard !isEnded else { return }
@@ -139,7 +140,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   // MARK: The pump
 
-  /// Lets everything happen that can, then sends what came of it.
+  /// Makes all possible progress, then sends the resulting output.
   func pump() {
     isPumpNeeded = true
     guard !isPumping else { return }
@@ -171,7 +172,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     }
   }
 
-  /// Reading comes first: it takes what has arrived, and with it the end of a key exchange that holds up all else.
+  /// Reads first: this processes the received bytes, and with them the end of a key exchange, which blocks everything else.
   private func work() throws(SSHError) {
     for carrier in carriers { try carrier.receive() }
     try attemptOperations()
@@ -180,7 +181,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     closing.removeAll { $0() }
   }
 
-  /// Whether the channel below takes more.
+  /// Whether the underlying channel accepts more.
   var canSend: Bool {
     if session.pendingOutput >= Self.outputQuantum { flush() }
     return context?.channel.isWritable ?? false
@@ -197,7 +198,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Lets nobody open anything more on it; what is open lives on.
+  /// Accepts no new channels. Open ones continue.
   func retire() {
     isUsable = false
     armIdleTimer()

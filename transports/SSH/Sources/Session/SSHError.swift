@@ -1,13 +1,13 @@
 import CSSH2
 
-/// What libssh2 says went wrong. Not for people: ``SSHFailure`` makes sentences of it.
+/// An error of libssh2. ``SSHFailure`` turns it into a message for the user.
 struct SSHError: Error, CustomStringConvertible {
   let code: CInt
   let text: String
 
   var description: String { "libssh2 \(code): \(text)" }
 
-  /// Of a channel. libssh2 keeps no more of the reason than its own words.
+  /// The refusal of a channel. libssh2 keeps only its own text of the reason.
   var refusal: ChannelRefusal? {
     guard code == LIBSSH2_ERROR_CHANNEL_FAILURE else { return nil }
     if text.contains("prohibited") { return .prohibited }
@@ -17,10 +17,10 @@ struct SSHError: Error, CustomStringConvertible {
     return nil
   }
 
-  /// Whether a login went no further than to its signature, which this end did not make.
+  /// Whether a login failed because this end did not make the signature.
   var isUnsigned: Bool { code == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text == "Callback returned error" }
 
-  /// Whether it concerns one channel or one request, and the session goes on.
+  /// Whether the error concerns one channel or one request, so that the session continues.
   var isLocal: Bool {
     switch code {
     case LIBSSH2_ERROR_CHANNEL_FAILURE, LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED, LIBSSH2_ERROR_REQUEST_DENIED,
@@ -32,7 +32,7 @@ struct SSHError: Error, CustomStringConvertible {
   }
 }
 
-/// Why a server did not open a channel (RFC 4254 §5.1): what an error knows beyond its message.
+/// The reason why a server did not open a channel (RFC 4254 §5.1). The evidence of an error.
 package enum ChannelRefusal: Sendable {
   case prohibited, connectFailed, unknownType, shortage
 }

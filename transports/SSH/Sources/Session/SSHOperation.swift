@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Something that libssh2 does one at a time for a session, and that waits for the server's answer.
+/// An operation of libssh2 that waits for the server's answer. A session performs only one at a time.
 final class SSHOperation {
-  /// - Returns: whether it is done; else it is called again after more has arrived.
+  /// - Returns: whether the operation is done. If not, it is called again after more bytes have arrived.
   let attempt: () throws(SSHError) -> Bool
   let fail: (any Error) -> Void
 
@@ -25,15 +25,15 @@ extension SSHConnection {
     }
   }
 
-  /// Fails it with ``SharedSession/Gone`` where the connection takes nothing more.
+  /// Adds an operation. It fails with ``SharedSession/Gone`` if the connection accepts no more.
   func enqueue(_ operation: SSHOperation) {
     guard isUsable else { return operation.fail(SharedSession.Gone()) }
     operations.append(operation)
     pump()
   }
 
-  /// At its deadline nobody waits for it any more. One that is under way cannot be taken back, and would hold up all others:
-  /// they go to another connection.
+  /// Gives up an operation at its deadline. An operation in progress cannot be withdrawn and would block all others; so they
+  /// use another connection.
   func giveUp(_ operation: SSHOperation) {
     if operations.first === operation { return retire() }
     operations.removeAll { $0 === operation }

@@ -1,10 +1,10 @@
 import CSSH2
 import Glibc
 
-/// The signature that a login needs, made elsewhere while libssh2 waits.
+/// The signature for a login, made elsewhere while libssh2 waits.
 final class Signer {
   let login: PublicKeyLogin
-  /// What is to be signed, once it is known. Told once.
+  /// Called once, with the bytes to sign.
   private let wanted: ([UInt8]) -> Void
   private var isAsked = false
   private(set) var isFinished = false
@@ -15,7 +15,7 @@ final class Signer {
     self.wanted = wanted
   }
 
-  /// - Parameter signature: `nil` where there is none to be had.
+  /// - Parameter signature: `nil` if it could not be made.
   func finish(_ signature: [UInt8]?) {
     isFinished = true
     result = signature
@@ -37,7 +37,7 @@ extension SSHSession {
     case denied(LoginStep.Outcome)
   }
 
-  /// What the server offers this user; empty where it asks for nothing. `nil`: not known yet.
+  /// Returns the methods that the server offers this user; empty if none is needed, `nil` while unknown.
   func loginMethods(of user: String) throws(SSHError) -> [String]? {
     guard let list = libssh2_userauth_list(handle, user, CUnsignedInt(user.utf8.count)) else {
       if libssh2_userauth_authenticated(handle) != 0 { return [] }
@@ -48,7 +48,7 @@ extension SSHSession {
     return String(cString: list).split(separator: ",").map { String($0).onOneLine }
   }
 
-  /// With the key of ``signer``.
+  /// Logs in with the key of ``signer``.
   func logInWithKey(as user: String) throws(SSHError) -> Login? {
     guard let signer else { return .denied(.unsigned) }
     return try login(
@@ -70,7 +70,7 @@ extension SSHSession {
         }, libssh2_session_abstract(handle)))
   }
 
-  /// Takes a tenth of a second and more, once the server wants the signature.
+  /// Logs in with a locked key. Takes a tenth of a second or more, once the server wants the signature.
   func logIn(as user: String, unlocking login: LockedKeyLogin) throws(SSHError) -> Login? {
     var passphrase = login.passphrase.withBytes { Array($0) } + [0]
     defer { passphrase.wipe() }
@@ -92,7 +92,7 @@ extension SSHSession {
     return try login(code)
   }
 
-  /// With the answers of ``keyboard``.
+  /// Logs in with the answers of ``keyboard``.
   func logInByKeyboard(as user: String) throws(SSHError) -> Login? {
     try login(
       libssh2_userauth_keyboard_interactive_ex(handle, user, CUnsignedInt(user.utf8.count)) {
@@ -131,8 +131,8 @@ private func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
 }
 
 extension Signer {
-  /// The key as the request names it: servers know an RSA key by its type, and take a signature with SHA-2 only where the
-  /// request names that (RFC 8332 §3). libssh2 takes the algorithm's name from the blob.
+  /// The public key for the request. Servers know an RSA key by its type, and accept a SHA-2 signature only if the request
+  /// names its algorithm (RFC 8332 §3). libssh2 takes the algorithm's name from the blob.
   fileprivate var requestBlob: [UInt8] {
     guard login.algorithm.hasPrefix("rsa-sha2-"), login.blob.count > 4 else { return login.blob }
     let typeCount = login.blob.prefix(4).reduce(0) { $0 << 8 | Int($1) }

@@ -5,25 +5,25 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// libssh2 as a state machine: bytes of the transport in and out, no I/O, no wait.
+/// libssh2 as a state machine: bytes in and out, without I/O and without waiting.
 ///
-/// A call that cannot go on for lack of bytes says so (`nil` or `false`) and is made again, with the same arguments, after
-/// ``receive(_:)``. Lives on one event loop.
+/// A call that needs more bytes returns `nil` or `false`. It must be repeated with the same arguments after ``receive(_:)``.
+/// Lives on one event loop.
 final class SSHSession {
-  /// What one read takes, always: a read of another length during a key exchange would corrupt libssh2's account of the
-  /// window, and one of more than half of the window would enlarge it.
+  /// The fixed size of each read. During a key exchange, a read of another size would corrupt libssh2's accounting of the
+  /// window. A size of more than half of the window would enlarge the window.
   static let readLength = 64 * 1024
 
   let handle: OpaquePointer
   private var inbound = CircularBuffer<ByteBuffer>()
   private var outbound = ByteBuffer()
-  /// What arrives while another thread has libssh2; `nil` while this one has.
+  /// The bytes that arrive while another thread uses libssh2; `nil` while this one does.
   private var held: [ByteBuffer]?
-  /// From here on every call fails, so that what is freed waits for nothing.
+  /// Whether every call fails from now on, so that freeing never waits.
   private var isBroken = false
   private var lastWords: String?
   let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: readLength, alignment: 16)
-  /// Of a login that is under way.
+  /// The signer of a login in progress.
   var signer: Signer?
   var keyboard: KeyboardLogin?
 
@@ -52,7 +52,7 @@ final class SSHSession {
 
   deinit {
     isBroken = true
-    // It may say that it would wait while a state of its own is left over; not for long, as every call fails now.
+    // libssh2 may still ask to wait while some state is left. This ends soon, as every call fails now.
     var tries = 0
     while libssh2_session_free(handle) == LIBSSH2_ERROR_EAGAIN, tries < 100 { tries += 1 }
     scratch.deallocate()
@@ -61,8 +61,8 @@ final class SSHSession {
   private static let library: Void = {
     ssh_keep_crypto_at_exit()
     libssh2_init(0)
-    // To decrypt a key may take seconds, which nobody waits for who has given the link up. What exit takes down one by one is in use
-    // there, and libssh2 does not look whether a digest could be made.
+    // Decrypting a key may take seconds, and continues after its link was given up. exit would tear down library state in use there,
+    // and libssh2 does not check whether a digest could be created. So end the process without that.
     on_exit(
       { status, _ in
         guard SSHSession.callsElsewhere.load(ordering: .sequentiallyConsistent) > 0 else { return }
@@ -70,7 +70,7 @@ final class SSHSession {
         _exit(status)
       }, nil)
   }()
-  /// Calls that other threads are making.
+  /// The number of calls in progress on other threads.
   private static let callsElsewhere = Atomic(0)
 
   static func of(_ owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> SSHSession? {
@@ -92,7 +92,7 @@ final class SSHSession {
     return outbound
   }
 
-  /// Takes all: libssh2 does not bear a packet that was sent in part.
+  /// Accepts all bytes: libssh2 does not allow a partly sent packet.
   private func send(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     guard !isBroken, let bytes else { return -Int(EPIPE) }
     return outbound.writeBytes(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -119,15 +119,15 @@ final class SSHSession {
 
   // MARK: Another thread
 
-  /// Makes a call that takes long on another thread. Until its result is there nothing else may be called, save to receive
-  /// bytes, which wait, and to ask for what is not there meanwhile: output and ``farewell``.
+  /// Makes a long call on another thread. Until it completes, the session may only receive bytes, which are held, and be asked
+  /// for its output and ``farewell``, which are empty meanwhile.
   ///
-  /// - Returns: also whether bytes have arrived meanwhile, which an answer of `nil` was not based on.
+  /// - Returns: the result, and whether bytes have arrived meanwhile. A result of `nil` did not consider those.
   func onAnotherThread<Value: Sendable>(
     _ eventLoop: any EventLoop, _ body: @escaping @Sendable (SSHSession) throws(SSHError) -> Value
   ) -> EventLoopFuture<(Result<Value, SSHError>, hasMore: Bool)> {
     held = []
-    // Nothing of it is touched here before the future completes, but for `held`, which the callbacks leave alone.
+    // This thread uses only `held` before the future completes, and the callbacks do not use that.
     nonisolated(unsafe) let session = self
     return NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop) {
       Self.callsElsewhere.add(1, ordering: .sequentiallyConsistent)
@@ -144,10 +144,10 @@ final class SSHSession {
 
   // MARK: The beginning
 
-  /// Identifications, the key exchange, and the request for the login service.
+  /// Performs the identifications, the key exchange, and the request for the login service.
   /// - Returns: whether it is done.
   func handshake() throws(SSHError) -> Bool {
-    // No descriptor. Any that could be one would be made non-blocking.
+    // Not a valid descriptor: libssh2 would make a real one non-blocking.
     try isDone(libssh2_session_handshake(handle, .max))
   }
 
@@ -158,14 +158,14 @@ final class SSHSession {
     return Array(UnsafeRawBufferPointer(start: key, count: count))
   }
 
-  /// For the log: key exchange, host key, encryption and integrity as agreed on.
+  /// The negotiated key exchange, host key, encryption and integrity algorithms, for the log.
   var agreement: String {
     [LIBSSH2_METHOD_KEX, LIBSSH2_METHOD_HOSTKEY, LIBSSH2_METHOD_CRYPT_SC, LIBSSH2_METHOD_MAC_SC]
       .compactMap { libssh2_session_methods(handle, $0).map { String(cString: $0) } }
       .joined(separator: ", ")
   }
 
-  /// Says that this end leaves (RFC 4253 §11.1).
+  /// Sends a disconnect message (RFC 4253 §11.1).
   func disconnect() {
     _ = libssh2_session_disconnect_ex(handle, SSH_DISCONNECT_BY_APPLICATION, "Done", "")
   }
@@ -178,7 +178,7 @@ final class SSHSession {
     return SSHError(code: code, text: text.map { String(cString: $0) } ?? "")
   }
 
-  /// `false` where it would have to wait.
+  /// Returns `false` if the call would have to wait.
   func isDone(_ code: CInt) throws(SSHError) -> Bool {
     if code == LIBSSH2_ERROR_EAGAIN { return false }
     try check(code)
@@ -193,7 +193,7 @@ final class SSHSession {
 }
 
 extension String {
-  /// What a server says, fit for a message and a log: a terminal must not obey it.
+  /// A server's text, made safe for messages and logs: a terminal must not interpret it.
   var onOneLine: String {
     visible.trimmingSpaces
   }

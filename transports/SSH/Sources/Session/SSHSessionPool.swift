@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The sessions that links share: one for each event loop, place and way to log in. Safe on any thread.
+/// The sessions that links share: one for each event loop, host and login. Safe on any thread.
 final class SSHSessionPool: Sendable {
   private struct Key: Hashable {
     let target: SSHLoginTarget
@@ -16,7 +16,7 @@ final class SSHSessionPool: Sendable {
   }
 
   let limits: SSHLimits
-  /// Where the sessions are examined.
+  /// The journal, if the sessions are examined.
   let journal: SSHJournal?
   private let sessions = Mutex<[Key: SharedSession]>([:])
 
@@ -60,7 +60,7 @@ final class SSHSessionPool: Sendable {
     _ target: SSHLoginTarget, _ group: any EventLoopGroup, _ depth: Int, _ logger: Logger,
     _ body: (SharedSession) async throws -> Value
   ) async throws -> Value {
-    // One that has just ended makes room for another.
+    // A session that has ended in the meantime is replaced by another.
     for _ in 0..<3 {
       let session = session(for: target, group, depth, logger)
       do {

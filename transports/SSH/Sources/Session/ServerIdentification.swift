@@ -1,35 +1,36 @@
 package import Byway
 import NIOCore
 
-/// What a server says of itself before encryption begins (RFC 4253 §4.2, §7.1): all there is to explain a key exchange that
-/// fails, of which libssh2 tells nothing.
+/// A server's statements before encryption starts (RFC 4253 §4.2, §7.1). They are the only way to explain a failed key
+/// exchange, because libssh2 reports no details.
 package struct ServerIdentification: Sendable {
-  /// Bytes that are looked at; what comes later is not an identification.
+  /// The number of bytes examined. Later bytes are not an identification.
   private static let limit = 64 * 1024
   private static let openingLimit = 64
 
-  /// The first line, fit to be shown.
+  /// The first line, made safe to print.
   package private(set) var firstLine: String?
-  /// What follows `SSH-2.0-`: `OpenSSH_9.2p1`.
+  /// The text after `SSH-2.0-`: `OpenSSH_9.2p1`.
   package private(set) var software: String?
   /// The server's lists, in the order of a KEXINIT.
   package private(set) var offer: [[String]] = []
-  /// More than any server says before its identification.
+  /// Whether the server sent more than any server sends before its identification.
   private(set) var isTooLong = false
   /// The first bytes of all.
   private var opening: [UInt8] = []
   private var bytes = ByteBuffer()
-  /// Of these, how many hold no end of a line.
+  /// The number of these bytes known to contain no line end.
   private var searched = 0
   private var isComplete = false
 
-  /// It is an SSH server, and takes nobody in at present: it says so in place of its identification (sshd_config(5), MaxStartups and
-  /// PerSourcePenalties).
+  /// Whether an SSH server currently refuses logins. It says so instead of sending its identification (sshd_config(5), MaxStartups
+  /// and PerSourcePenalties).
   package var isTurningAway: Bool {
     ["Exceeded MaxStartups", "Not allowed at this time"].contains { firstLine?.hasPrefix($0) == true }
   }
 
-  /// Who is there in place of an SSH server, as soon as the first bytes tell. Not by lines that an SSH server may send, too.
+  /// The protocol of a peer that is not an SSH server, as soon as the first bytes show it. Lines that an SSH server may send,
+  /// too, do not count.
   package var stranger: Stranger? {
     guard software == nil, let stranger = Stranger(opening) else { return nil }
     return switch stranger {
@@ -68,7 +69,7 @@ package struct ServerIdentification: Sendable {
     searched = bytes.readableBytes
   }
 
-  /// packet_length, padding_length, SSH_MSG_KEXINIT, cookie, ten name-lists.
+  /// Reads packet_length, padding_length, SSH_MSG_KEXINIT, cookie and ten name-lists.
   private mutating func readOffer() {
     guard let length = bytes.getInteger(at: bytes.readerIndex, as: UInt32.self) else { return }
     guard length < Self.limit, bytes.readableBytes >= 4 + Int(length) else { return }
@@ -82,7 +83,7 @@ package struct ServerIdentification: Sendable {
     }
   }
 
-  /// The first list that has nothing in common with ours, in words; `nil` where there is none.
+  /// A message about the first list that has nothing in common with ours; `nil` if there is none.
   package var mismatch: String? {
     let names = [
       "key exchange", "type of host key", "cipher", "cipher", "message authentication", "message authentication",

@@ -3,12 +3,12 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// One connection for all links that log in to the same place in the same way: made when the first is opened, closed some time
-/// after the last has ended.
+/// A connection for all links with the same login. It is opened with the first link, and closed some time after the last one
+/// has ended.
 ///
-/// Sendable: everything that varies is touched on the event loop only.
+/// Sendable: all mutable state is used on the event loop only.
 final class SharedSession: @unchecked Sendable {
-  /// It is over already, or takes no more: another is to be asked.
+  /// The session has ended or accepts no more channels; the caller must use another one.
   struct Gone: Error {}
 
   let target: SSHLoginTarget
@@ -71,7 +71,8 @@ final class SharedSession: @unchecked Sendable {
     return promise.futureResult
   }
 
-  /// Nobody waits any more. A login goes on: somebody may be typing a password, and the next try will find it done.
+  /// Called when no link waits any more. A login continues: the user may be typing a password, and the next attempt finds it
+  /// done.
   private func giveUp() {
     guard !isOver else { return }
     if let connection {
@@ -126,7 +127,7 @@ final class SharedSession: @unchecked Sendable {
     do {
       page?.note { $0.stage = .connected }
       let deadline = NIODeadline.now() + pool.limits.login
-      // Whoever gives the link up by now cancels this.
+      // If the link has been given up, this task is cancelled here.
       let judge = try await KnownHostsJudge(settings, logger: logger, page: page)
       let introduction = SSHConnection.Introduction(
         user: settings.user, judge: judge,
@@ -153,12 +154,12 @@ final class SharedSession: @unchecked Sendable {
     self.connection = connection
     connection.ended.assumeIsolated().whenComplete { _ in self.over() }
     let ready = connection.begin(on: channel, introduction)
-    // At once, so that who waits has opened its channel before the connection counts as one that nobody uses.
+    // Immediately, so that a waiting link opens its channel before the connection counts as unused.
     ready.assumeIsolated().whenSuccess { promise.succeed(connection) }
     return ready
   }
 
-  /// The stream that the session runs over: TCP, or a channel of the session with the last stop on the way.
+  /// Opens the stream of the session: TCP, or a channel of the last jump host's session.
   private func transport(_ settings: HostSettings, _ failure: SSHFailure) async throws -> any Channel {
     let deadline = NIODeadline.now() + pool.limits.connecting
     guard let last = settings.jumps.last else { return try await connect(settings, failure, by: deadline) }

@@ -1,17 +1,17 @@
 import Byway
 import Primitives
 
-/// Why a host key is refused, for the person who reads it: the fingerprints, and what to do.
+/// The error for a refused host key: the fingerprints, and what to do.
 struct HostKeyRefusal: Sendable {
   let host: String
   let port: Int
   let key: PublicKey
-  /// Where it was looked for.
+  /// The files searched.
   let files: [String]
 
   private var name: KnownHostName { KnownHostName(host: host, port: port) }
 
-  /// Returns where the verdict is "trusted".
+  /// Returns if the verdict is "trusted".
   func check(_ verdict: KnownHosts.Verdict) throws(BywayError) {
     switch verdict {
     case .trusted: return
@@ -27,14 +27,14 @@ struct HostKeyRefusal: Sendable {
     }
   }
 
-  /// - Parameter failure: `nil` where there is no file at all.
+  /// - Parameter failure: `nil` if there is no file to write to.
   func nowhereToWrite(_ failure: (file: String, error: SmallFile.Failure)?) -> BywayError {
     let reason = failure.map { "\($0.file) cannot be written: \($0.error)" } ?? "there is no file to add it to"
     return refusal(
       "\(name) is new, with its key \(key), but \(reason). Name another file with known_hosts=FILE.")
   }
 
-  /// As a line of known_hosts, it would mean other hosts.
+  /// The error for a name that, as a line of known_hosts, would match other hosts.
   var noName: BywayError {
     refusal("\(name) is new and cannot be added, because it is not a valid host name: check its spelling.")
   }
@@ -55,7 +55,7 @@ struct HostKeyRefusal: Sendable {
       sameType.isEmpty
       ? "\(name) shows a host key of a different type from the one listed" : "The host key of \(name) has changed"
     return refusal(
-      "\(what): it shows \(key), listed is \(listed). Either the host was reinstalled, or somebody is intercepting the connection. "
+      "\(what): it shows \(key), listed is \(listed). Either the host was reinstalled, or an attacker intercepts the connection. "
         + "If the new key is right, remove the old one: ssh-keygen -R '\(name)'\(file).")
   }
 

@@ -1,6 +1,6 @@
-/// What files of known hosts say about one host. Text in, verdict out.
+/// The known_hosts entries for one host. Takes text, and returns a verdict.
 package struct KnownHosts: Sendable {
-  /// Where a line stands.
+  /// The file and line number of an entry.
   package struct Place: Sendable, Hashable, CustomStringConvertible {
     package let file: String
     package let line: Int
@@ -14,19 +14,19 @@ package struct KnownHosts: Sendable {
 
   package enum Verdict: Sendable {
     case trusted
-    /// Nothing is listed.
+    /// No key is listed.
     case unknown
     /// Other keys of that host are listed.
     case changed([Entry])
     case revoked(Place)
-    /// Only an authority is listed, and certificates are not understood here.
+    /// Only a certificate authority is listed. Certificates are not supported.
     case certificateAuthority(Place)
   }
 
   let name: KnownHostName
   /// The lines that name the host, in the order read.
   package private(set) var entries: [Entry] = []
-  /// How many lines cannot be read, and the first few of them.
+  /// The number of invalid lines, and the first few of them.
   package private(set) var badLines: (count: Int, first: [Place]) = (0, [])
 
   package init(for name: KnownHostName) { self.name = name }
@@ -47,8 +47,8 @@ package struct KnownHosts: Sendable {
     }
   }
 
-  /// A revoked key is refused wherever else it is listed. A key of another type than those listed is a change, too: a
-  /// machine in between could offer any type it likes.
+  /// Returns the verdict on a key. A revoked key is refused even if it is also listed as trusted. A key of another type than
+  /// the listed ones is a change, too: an attacker in between could offer any type.
   package func judge(_ key: PublicKey) -> Verdict {
     if let entry = entries.first(where: { $0.line.marker == .revoked && $0.line.key == key }) {
       return .revoked(entry.place)
@@ -62,8 +62,7 @@ package struct KnownHosts: Sendable {
     return .unknown
   }
 
-  /// The algorithms of the keys listed, in the order in which OpenSSH prefers them. An RSA key signs with SHA-2
-  /// (RFC 8332 §2).
+  /// The algorithms of the listed keys, in OpenSSH's order of preference. An RSA key signs with SHA-2 (RFC 8332 §2).
   var algorithms: [String] {
     let types = Set(entries.filter { $0.line.marker == nil }.map(\.line.key.type))
     return Self.preference.filter { types.contains($0.keyType) }.map(\.algorithm)

@@ -3,12 +3,12 @@ import Logging
 import Primitives
 import Synchronization
 
-/// Trusts what the files of known hosts list; with `accept-new`, writes down a host that none of them lists.
+/// Trusts the keys that known_hosts files list. With `accept-new`, it adds a host that none of them lists.
 struct KnownHostsJudge: HostKeyJudge {
-  /// As large as anybody's file, and no larger than memory can bear.
+  /// Larger than any real file, and small enough for memory.
   static let fileLimit = 64 << 20
 
-  /// From looking to writing, so that of several connections to a new host one decides which key is listed.
+  /// Held from the lookup to the write, so that one of several connections to a new host decides which key is listed.
   private static let writing = Mutex(())
 
   private let host: String
@@ -25,9 +25,9 @@ struct KnownHostsJudge: HostKeyJudge {
     let global: [String]
   }
 
-  /// Reads the files, off the event loop.
-  /// - Parameter page: where the session is examined; then nothing is written down.
-  /// - Throws: where a file is there and cannot be read: it may be the one that revokes.
+  /// Reads the files off the event loop.
+  /// - Parameter page: the journal page if the session is examined; then nothing is written.
+  /// - Throws: if a file exists and cannot be read, because it may contain a revocation.
   init(_ settings: HostSettings, logger: Logger, page: SSHJournal.Page? = nil) async throws(BywayError) {
     self.page = page
     host = settings.hostKeyAlias ?? settings.host
@@ -67,7 +67,7 @@ struct KnownHostsJudge: HostKeyJudge {
     }
   }
 
-  /// Blocks. Another connection may have written down the host since the files were read.
+  /// Adds the host, unless another connection has added it since the files were read. Blocks.
   private func accept(_ key: PublicKey, _ refusal: HostKeyRefusal) throws(BywayError) {
     let verdict = try files.read(for: known.name).judge(key)
     guard case .unknown = verdict else { return try refusal.check(verdict) }

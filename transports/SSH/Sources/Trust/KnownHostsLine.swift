@@ -2,14 +2,14 @@ import Byway
 import Crypto
 import Primitives
 
-/// One line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
+/// A line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
 package struct KnownHostsLine: Sendable, Hashable {
   package enum Marker: String, Sendable {
     case revoked = "@revoked"
     case certificateAuthority = "@cert-authority"
   }
 
-  /// What is wrong with a line that cannot be used.
+  /// The reason why a line cannot be used.
   package enum Problem: Error {
     case unknownMarker, missingFields, badHash, badKey, keyOfAnotherType
   }
@@ -23,9 +23,9 @@ package struct KnownHostsLine: Sendable, Hashable {
     case hashed(salt: [UInt8], hash: [UInt8])
   }
 
-  /// - Returns: `nil` for a blank line, a comment, and a line about other hosts only, whose key is not even looked at.
+  /// - Returns: `nil` for a blank line, a comment, or a line that names only other hosts, whose key is not examined.
   package static func parse(_ line: ArraySlice<UInt8>, for name: KnownHostName) throws(Problem) -> KnownHostsLine? {
-    // A space, a tab, and the carriage return of a file that was edited elsewhere.
+    // A space, a tab, or the carriage return of a file edited on another system.
     var fields = line.split(maxSplits: 4, whereSeparator: { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D })[...]
     guard let first = fields.first, first.first != UInt8(ascii: "#") else { return nil }
     var marker: Marker?
@@ -44,7 +44,7 @@ package struct KnownHostsLine: Sendable, Hashable {
   }
 }
 
-/// A host as known_hosts names it: the name alone for port 22, `[name]:port` for any other.
+/// A host as known_hosts names it: the bare name for port 22, `[name]:port` for any other.
 package struct KnownHostName: Sendable, Hashable, CustomStringConvertible {
   package let description: String
 
@@ -53,7 +53,7 @@ package struct KnownHostName: Sendable, Hashable, CustomStringConvertible {
     description = port == 22 ? host : "[\(host)]:\(port)"
   }
 
-  /// Whether it means just this host where known_hosts has patterns.
+  /// Whether the name matches only this host when used as a pattern in known_hosts.
   var isLiteral: Bool {
     description.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"*?!,|#@".utf8.contains($0) }
   }
@@ -73,7 +73,7 @@ extension KnownHostsLine.Names {
     self = .hashed(salt: salt, hash: hash)
   }
 
-  /// The name in a form that does not tell it to whoever reads the file (`HashKnownHosts`).
+  /// Hashes the name, so that readers of the file do not learn it (`HashKnownHosts`).
   init(hashing name: KnownHostName) {
     var generator = SystemRandomNumberGenerator()
     let salt = (0..<20).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -94,7 +94,7 @@ extension KnownHostsLine.Names {
 }
 
 extension KnownHostsLine: CustomStringConvertible {
-  /// As it stands in the file.
+  /// The line as written in the file.
   package var description: String {
     let names =
       switch names {

@@ -1,5 +1,5 @@
-/// Patterns of host names as known_hosts and ssh_config write them: `*` is any characters, `?` any one, and a `!` in front
-/// takes back what the others match.
+/// Host name patterns of known_hosts and ssh_config: `*` matches any characters, `?` matches one, and a leading `!` excludes
+/// names that the others match.
 package enum PatternList {
   package static func matches(_ name: some StringProtocol, _ patterns: some Sequence<some StringProtocol>) -> Bool {
     let name = Array(name.utf8)
@@ -13,7 +13,7 @@ package enum PatternList {
     return isMatched
   }
 
-  /// In time proportional to the product of both lengths, whatever the pattern: the last star takes one more each time.
+  /// Takes time proportional to the product of both lengths for any pattern: on a mismatch, the last star takes one more byte.
   static func matches(_ name: [UInt8], pattern: [UInt8]) -> Bool {
     var at = 0
     var position = 0

@@ -2,13 +2,13 @@ import Byway
 import Crypto
 import Primitives
 
-/// A public key as SSH carries it (RFC 4253 §6.6), named as `ssh-keygen -l` names it.
+/// A public key in SSH's encoding (RFC 4253 §6.6), described in the format of `ssh-keygen -l`.
 package struct PublicKey: Sendable, Hashable {
   package let blob: [UInt8]
   /// `ssh-ed25519`, `ecdsa-sha2-nistp256`.
   package let type: String
 
-  /// `nil` where the bytes do not begin with a type's name.
+  /// Returns `nil` if the bytes do not start with the name of a type.
   package init?(_ blob: [UInt8]) {
     var reader = WireReader(blob)
     guard let type = reader.text(), Self.isName(type), !reader.isAtEnd else { return nil }
@@ -16,7 +16,7 @@ package struct PublicKey: Sendable, Hashable {
     self.type = type
   }
 
-  /// A line of a `.pub` file: type, key, comment.
+  /// Reads a line of a `.pub` file: type, key, comment.
   init?(line: some StringProtocol) {
     let fields = line.split(maxSplits: 2, whereSeparator: \.isWhitespace)
     guard fields.count >= 2, let key = Base64.decode(Array(fields[1].utf8)).flatMap(PublicKey.init),
@@ -25,7 +25,7 @@ package struct PublicKey: Sendable, Hashable {
     self = key
   }
 
-  /// `SHA256:` and the hash in base 64 without padding.
+  /// `SHA256:` and the hash in base64 without padding.
   var fingerprint: String { "SHA256:" + Base64.encode(Array(SHA256.hash(data: blob)), padded: false) }
 
   var family: String {
@@ -38,10 +38,11 @@ package struct PublicKey: Sendable, Hashable {
     }
   }
 
-  /// What the key signs with: RSA with SHA-2 (RFC 8332 §2), as SHA-1 is refused nowadays.
+  /// The algorithm that the key signs with: SHA-2 for RSA (RFC 8332 §2), as SHA-1 is refused nowadays.
   var signatureAlgorithm: String { type == "ssh-rsa" ? "rsa-sha2-512" : type }
 
-  /// RFC 4251 §6: printable, without comma, at most 64 characters. A name goes into messages and files.
+  /// Whether the text is a valid name (RFC 4251 §6): printable, without comma, at most 64 characters. A name appears in
+  /// messages and files.
   private static func isName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x2C }
   }

@@ -1,4 +1,4 @@
-/// Reads the data types of SSH (RFC 4251 §5) off the front of some bytes; `nil` where they end too early.
+/// Reads SSH's data types (RFC 4251 §5) from the front of a byte array. Returns `nil` if the bytes end too early.
 struct WireReader {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -19,7 +19,7 @@ struct WireReader {
     bytes(4)?.reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// A string, which is any bytes.
+  /// Reads a string of arbitrary bytes.
   mutating func string() -> ArraySlice<UInt8>? {
     uint32().flatMap { bytes(Int($0)) }
   }
@@ -28,7 +28,7 @@ struct WireReader {
     string().flatMap { String(validating: $0, as: UTF8.self) }
   }
 
-  /// A number that is not negative, without leading zeros.
+  /// Reads a non-negative number, and returns it without leading zeros.
   mutating func mpint() -> ArraySlice<UInt8>? {
     guard let bytes = string(), bytes.first.map({ $0 < 0x80 }) ?? true else { return nil }
     return bytes.drop { $0 == 0 }
@@ -50,7 +50,7 @@ struct WireWriter {
     bytes += string
   }
 
-  /// A number that is not negative, highest byte first.
+  /// Writes a non-negative number, most significant byte first.
   mutating func mpint(_ number: some Collection<UInt8>) {
     let significant = number.drop { $0 == 0 }
     let sign: [UInt8] = significant.first.map { $0 >= 0x80 ? [0] : [] } ?? []
