@@ -1,7 +1,7 @@
 import HTTPWire
 import NIOCore
 
-/// The body bytes of one stream that wait for their turn on the wire.
+/// The body bytes of one stream that wait to be sent.
 ///
 /// Most streams have one buffer at a time, so the first one is kept next to the array and costs no allocation.
 struct BodyQueue {
@@ -22,7 +22,7 @@ struct BodyQueue {
     }
   }
 
-  /// Moves that many bytes, which must be there, to the end of `output`.
+  /// Moves `count` bytes, which must be present, to the end of `output`.
   mutating func move(_ count: Int, into output: inout ByteBuffer) {
     var left = min(count, byteCount)
     byteCount -= left

@@ -60,7 +60,7 @@ extension Engine {
     }
   }
 
-  /// Where nghttp2 gets body bytes from: only their number is told here, they are written by the callback above.
+  /// The source of body bytes for nghttp2. It only reports their number; the callback above writes them.
   static var bodyProvider: nghttp2_data_provider {
     nghttp2_data_provider(source: nghttp2_data_source()) { _, id, _, limit, flags, _, user in
       switch Engine.with(user, { $0.nextBody(id, limit: limit) }) {
@@ -87,7 +87,7 @@ extension Engine {
     case FrameHeader.resetStream:
       session.resetReceived(header.stream_id)
     case FrameHeader.settings:
-      // The same bit is ACK here.
+      // The END_STREAM bit is ACK here.
       if isFlagged { session.settingsAcknowledged() } else { session.settingsReceived() }
     case FrameHeader.ping:
       if isFlagged { session.pingAnswered(number(frame)) }
@@ -133,7 +133,7 @@ extension Engine {
     withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
   }
 
-  /// Calls the session back, which need not be kept alive for that: nghttp2 acts within its calls only.
+  /// Calls the session back. The session needs no extra reference, because nghttp2 calls back only within its own calls.
   @discardableResult
   private static func with<Result>(
     _ user: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Result

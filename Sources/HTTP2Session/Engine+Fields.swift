@@ -2,8 +2,8 @@ import CNGHTTP2
 import HTTPWire
 
 extension HTTP2Session {
-  /// Lends a section to nghttp2: pseudo-header fields first, as RFC 9113 §8.3 wants them.
-  /// - Parameter isKept: until the frame is sent or given up; else nghttp2 makes a copy.
+  /// Passes a section to nghttp2, with pseudo-header fields first (RFC 9113 §8.3).
+  /// - Parameter isKept: whether the section stays alive until the frame is sent or dropped; if not, nghttp2 makes a copy.
   func withFields(
     _ section: FieldSection, isKept: Bool = false, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32
   ) -> Int32 {
@@ -30,7 +30,7 @@ extension HTTP2Session {
   private static func field(
     _ line: FieldSection.Line, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ flags: UInt32
   ) -> nghttp2_nv {
-    // An id that is another one each time would drive out of the table what comes again.
+    // An id that differs each time would evict reusable entries from the table.
     let flags = line.isSensitive || line.field == .traceparent ? flags | NGHTTP2_NV_FLAG_NO_INDEX.rawValue : flags
     return nghttp2_nv(
       name: UnsafeMutablePointer(mutating: name.baseAddress?.assumingMemoryBound(to: UInt8.self)),

@@ -1,7 +1,7 @@
 import CNGHTTP2
 import HTTPWire
 
-/// nghttp2's side of a session: how it is set up, and how it calls back.
+/// The setup of nghttp2 for a session, and its callbacks.
 enum Engine {
   static func make(
     role: HTTP2Session.Role, configuration: HTTP2Configuration, memory: EngineMemory
@@ -27,7 +27,7 @@ enum Engine {
   }
 
   private static func set(_ options: OpaquePointer?, _ configuration: HTTP2Configuration) {
-    // Windows are opened by our own accounts of what was read.
+    // The session opens the windows itself, by its own accounting of bytes read.
     nghttp2_option_set_no_auto_window_update(options, 1)
     nghttp2_option_set_builtin_recv_extension_type(options, FrameHeader.priorityUpdate)
     nghttp2_option_set_max_deflate_dynamic_table_size(options, 4096)

@@ -1,28 +1,28 @@
 import CNGHTTP2
 import Glibc
 
-/// The memory of nghttp2's side of a session: what one stream gives back, the next one is given.
+/// The memory of nghttp2 for one session. The pieces that one stream frees are reused for the next.
 ///
-/// The C library keeps only seven pieces of a size at hand, and a connection has many streams that come and go together.
+/// The C library caches only seven pieces of a size, and a connection has many streams that open and close together.
 final class EngineMemory {
-  /// Precedes each piece, and keeps it aligned.
+  /// The header before each piece. It keeps the piece aligned.
   private struct Header {
     let size: Int
-    /// Where the piece belongs once it is free; `nil`: to the C library.
+    /// The shelf that the piece returns to when it is freed; `nil` for the C library.
     let shelf: Int8?
   }
 
   private struct Shelf {
     let size: Int
-    /// A list: each free piece begins with the address of the next one.
+    /// A linked list: each free piece starts with the address of the next one.
     var first: UnsafeMutableRawPointer?
     var count = 0
   }
 
   private static let headerSize = 16
-  /// Free pieces of one size that are kept.
+  /// The number of free pieces of one size that are kept.
   private static let keptCount = 128
-  /// What nghttp2 needs for a stream, a frame that waits, and the fields of a head.
+  /// The sizes that nghttp2 needs for a stream, a queued frame, and the fields of a head.
   private var shelves = [64, 128, 256, 512].map { Shelf(size: $0) }
 
   deinit {
@@ -35,7 +35,7 @@ final class EngineMemory {
     }
   }
 
-  /// The functions that nghttp2 calls. The memory must outlive the session that it is handed to.
+  /// The functions that nghttp2 calls. The memory must outlive the session that uses it.
   var functions: nghttp2_mem {
     nghttp2_mem(
       mem_user_data: Unmanaged.passUnretained(self).toOpaque(),

@@ -1,13 +1,13 @@
 import HTTPWire
 import NIOCore
 
-/// What a session has to tell its owner, oldest first. What can be told with the event before is.
+/// The events of a session for its owner, oldest first. An event is merged into the previous one where possible.
 struct EventQueue {
   private var events: [HTTP2Event?] = []
   private var first = 0
   private var last = Last.other
 
-  /// What the event is that came last, if it may be added to.
+  /// The kind of the latest event, if it may be extended.
   private enum Last: Equatable {
     case data(StreamID)
     case drained(StreamID)
@@ -36,7 +36,7 @@ struct EventQueue {
     return event
   }
 
-  /// The stream's body has ended.
+  /// Records the end of the stream's body.
   mutating func endData(of id: StreamID) {
     if last == .data(id), case .data(_, let bytes, _) = takeLast() {
       events.append(.data(id, bytes, endStream: true))
@@ -45,7 +45,7 @@ struct EventQueue {
     }
   }
 
-  /// That many bytes of the stream have left.
+  /// Records that `count` bytes of the stream were sent.
   mutating func drained(_ id: StreamID, _ count: Int) {
     if last == .drained(id), case .drained(_, let bytes) = takeLast() {
       events.append(.drained(id, bytes: bytes + count))

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// The nine bytes before every frame (RFC 9113 §4.1).
+/// The nine-byte header of every frame (RFC 9113 §4.1).
 struct FrameHeader {
   static let size = 9
 
@@ -9,7 +9,7 @@ struct FrameHeader {
   let flags: UInt8
   let streamID: StreamID
 
-  /// `bytes` must hold at least ``size``.
+  /// Parses a header. `bytes` must contain at least ``size`` bytes.
   init(_ bytes: UnsafeRawBufferPointer) {
     length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
     type = bytes[3]

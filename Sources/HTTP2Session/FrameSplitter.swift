@@ -1,34 +1,34 @@
-/// Finds the frame boundaries in the bytes received, so that each frame can be judged before nghttp2 acts on it and
-/// after it acted on the one before.
+/// Finds the frame boundaries in the received bytes, so that each frame can be checked before nghttp2 acts on it and after it
+/// acted on the previous one.
 struct FrameSplitter {
   /// A piece of the input, at most one frame long.
   enum Step {
-    /// A frame begins; `bytes` hold its header and as much of its payload as is there.
+    /// A frame begins. `bytes` contains its header and the available part of its payload.
     case begin(FrameHeader, UnsafeRawBufferPointer)
-    /// A frame begins whose header came in pieces.
+    /// A frame begins whose header arrived in pieces.
     case assembled(FrameHeader, [UInt8])
     case more(UnsafeRawBufferPointer)
-    /// Everything was taken.
+    /// The input is used up.
     case wait
   }
 
-  /// The frame that began last, and how much of its payload is to come.
+  /// The latest frame, and the number of its payload bytes still to come.
   private(set) var header: FrameHeader?
   private(set) var left: Int
-  /// The beginning of a frame header.
+  /// The first bytes of an incomplete frame header.
   private var held: [UInt8] = []
 
-  /// Of a PRIORITY frame, the dependency is kept back together with the header: it must be judged (RFC 7540 §5.3.1).
+  /// The header, and the dependency of a PRIORITY frame: it must be checked, too (RFC 7540 §5.3.1).
   private static let longestHead = FrameHeader.size + 4
 
-  /// - Parameter count: bytes that precede the first frame.
+  /// - Parameter count: the number of bytes that precede the first frame.
   init(skipping count: Int) {
     left = count
   }
 
   var isAtBoundary: Bool { left == 0 && held.isEmpty }
 
-  /// Takes the next piece off `input`.
+  /// Removes the next piece from `input`.
   mutating func next(_ input: inout UnsafeRawBufferPointer) -> Step {
     guard !input.isEmpty else { return .wait }
     if left > 0 {

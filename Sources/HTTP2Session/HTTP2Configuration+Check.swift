@@ -3,12 +3,12 @@ import NIOCore
 extension HTTP2Configuration {
   /// A value that cannot be used.
   package struct Invalid: Error, Sendable, Equatable, CustomStringConvertible {
-    /// As it is written: `windows.initial`.
+    /// The name as written: `windows.initial`.
     package var field: String
     package var description: String
   }
 
-  /// - Throws: ``Invalid``, for the first field that is out of its range.
+  /// - Throws: ``Invalid`` for the first field that is out of range.
   package func check() throws(Invalid) {
     // The protocol's own ranges: RFC 9113 §6.5.2 and §6.9.1.
     try check("streams.maximumConcurrent", streams.maximumConcurrent, 1...1_000_000)

@@ -23,7 +23,7 @@ package struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable {
 }
 
 extension HTTP2ErrorCode: CustomStringConvertible {
-  /// The registry's name, so that a log can be searched for it.
+  /// The registered name, for searches in logs.
   package var description: String {
     switch self {
     case .noError: "NO_ERROR"

@@ -1,26 +1,26 @@
-/// Why a session came to its end.
+/// The reason why a session ended.
 package struct HTTP2Failure: Error, Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
-    /// The first bytes are not those of HTTP/2: something else lives at the far end.
+    /// The first bytes are not those of HTTP/2: the remote end is another program.
     case notHTTP2(heard: [UInt8])
     /// The peer broke a rule of the protocol.
     case violation
-    /// The peer sent more of something than it is allowed to.
+    /// The peer sent more of something than it may.
     case flooded
     /// The peer did not answer in time.
     case unresponsive
-    /// Nor did it say anything at all.
+    /// The peer sent nothing at all.
     case silent
-    /// This end cannot go on: out of memory, or out of stream identifiers.
+    /// This end cannot continue: it is out of memory or stream identifiers.
     case exhausted
-    /// No new request may start: one end is shutting the session down.
+    /// No new request may start, because one end is shutting the session down.
     case closing
   }
 
   package var kind: Kind
-  /// What the GOAWAY says.
+  /// The error code of the GOAWAY.
   package var code: HTTP2ErrorCode
-  /// One sentence for people.
+  /// One sentence for users.
   package var message: String
 
   package init(_ kind: Kind, _ code: HTTP2ErrorCode, _ message: String) {

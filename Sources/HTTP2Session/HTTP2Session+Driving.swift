@@ -1,12 +1,12 @@
 package import HTTPWire
 package import NIOCore
 
-/// What of driving a connection is no matter of HTTP/2: windows pace it, and not reads that are held back.
+/// The parts of connection driving that HTTP/2 does not need: its pacing uses windows instead of held-back reads.
 extension HTTP2Session: ConnectionSession {
-  /// How long a peer may take to read the rest.
+  /// The time that a peer may take to read the rest.
   private static var lastPatience: TimeAmount { .seconds(30) }
 
-  /// Storage that the channel has let go of is used again; clearing what it still holds makes a new one.
+  /// Storage that the channel has released is reused. If the channel still holds it, clearing allocates new storage.
   package func nextTransmit(maximum: Int, at now: NIODeadline) -> ByteBuffer? {
     outgoing.clear()
     nextTransmit(maximum: maximum, into: &outgoing, at: now)

@@ -2,12 +2,12 @@ import CNGHTTP2
 import HTTPWire
 import NIOCore
 
-/// What nghttp2 reports while it receives.
+/// The callbacks of nghttp2 for received frames.
 extension HTTP2Session {
   func beginHeaders(_ id: StreamID, isRequest: Bool) {
     fields = FieldSection()
     fieldsSize = 0
-    // Our GOAWAY waits to be sent and says that this stream was not processed, so it must not be.
+    // A GOAWAY of ours is queued that says this stream was not processed, so it must not be processed.
     guard isRequest, goAwayCode == nil else { return }
     streams[id] = HTTP2Stream(
       id: id, window: configuration.windows.initial, readAhead: readAhead, audience: .nobody)
@@ -15,7 +15,7 @@ extension HTTP2Session {
     watchLiveness()
   }
 
-  /// A line beyond the limit is decoded, for the compression table's sake, and dropped.
+  /// A line beyond the limit is decoded to keep the compression table in sync, and then dropped.
   func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool) {
     fieldsSize += name.count + value.count + 32
     if fieldsSize > configuration.streams.maximumHeaderListSize { return }
@@ -33,7 +33,7 @@ extension HTTP2Session {
     guard isHead else { return emit(.trailers(id, section)) }
     if role == .client {
       isAnswered = true
-      // nghttp2 takes any three digits, and all but 1xx for final.
+      // nghttp2 accepts any three digits, and treats everything except 1xx as final.
       guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
       if status < 200 { return receivedInformational(section, on: stream) }
     }
@@ -59,13 +59,13 @@ extension HTTP2Session {
     violated(stream, "More than \(configuration.streams.informationalResponses) informational responses came.")
   }
 
-  /// Gives up a response that is beyond a limit. The owner hears why before it hears of the end.
+  /// Resets a response that exceeds a limit. The owner receives the reason before the end.
   private func violated(_ stream: HTTP2Stream, _ message: String) {
     emit(.violated(stream.id, HTTP2Failure(.flooded, .enhanceYourCalm, message)))
     reset(stream.id, .enhanceYourCalm)
   }
 
-  /// Rejects a section over the limit (RFC 9113 §10.5.1). A request that the owner does not know yet is answered here.
+  /// Rejects a section over the limit (RFC 9113 §10.5.1). A request that the owner has not received yet is answered here.
   private func reject(_ stream: HTTP2Stream, isHead: Bool) {
     guard role == .server else { return violated(stream, "The header section of a response is too large.") }
     guard isHead else { return reset(stream.id, .enhanceYourCalm) }
@@ -83,7 +83,7 @@ extension HTTP2Session {
     if tuner.received(count), !sendPing(.window) { tuner.abandon() }
   }
 
-  /// The content length was judged by now (RFC 9113 §8.1.1), so this end is one to believe.
+  /// nghttp2 has checked the content length by now (RFC 9113 §8.1.1), so the body is complete.
   func dataEnded(_ id: StreamID) {
     guard let stream = streams[id] else { return }
     stream.input = .ended
@@ -120,13 +120,13 @@ extension HTTP2Session {
   func goAwayReceived(last: StreamID, _ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
     let text = String(decoding: debug.prefix(256).map { $0 >= 0x20 && $0 < 0x7F ? $0 : 0x3F }, as: UTF8.self)
     emit(.goAway(last: last, code, debug: text))
-    // Those that still wait for the limit of concurrent streams will never go out.
+    // Requests that still wait for the limit of concurrent streams will never be sent.
     for stream in streams.values where role == .client && !stream.isHeadSent {
       drop(stream)
     }
   }
 
-  /// nghttp2 is done with the stream.
+  /// Handles the end of the stream in nghttp2.
   func streamClosed(_ id: StreamID, _ code: HTTP2ErrorCode) {
     guard let stream = streams.remove(id) else { return }
     rules.closed(id, isPeerDone: stream.input == .ended)

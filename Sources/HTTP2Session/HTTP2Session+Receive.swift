@@ -2,7 +2,7 @@ import CNGHTTP2
 package import NIOCore
 
 extension HTTP2Session {
-  /// Takes bytes from the link. Whatever is wrong with them is told by an event.
+  /// Processes bytes from the link. Errors are reported by an event.
   package func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline) {
     guard failure == nil, bytes.readableBytes > 0 else { return }
     self.now = now
@@ -17,8 +17,8 @@ extension HTTP2Session {
     watchIdleness()
   }
 
-  /// What the end means to streams that are open depends on the role, which the owner has. Where too little has come to be
-  /// HTTP/2, it tells who is there.
+  /// Handles the end of the link's input. Its meaning for open streams depends on the role, so the owner handles that. If too
+  /// few bytes arrived to recognize HTTP/2, an event describes the peer.
   package func receiveEnd(at now: NIODeadline) {
     self.now = now
     if let failure = preface.unsettled("ended the link") { fail(failure) }
@@ -57,7 +57,7 @@ extension HTTP2Session {
     if !rules.isInHeaderBlock { timers[.headerBlock] = nil }
   }
 
-  /// What nghttp2 gives up over without a GOAWAY of its own.
+  /// Handles a receive error for which nghttp2 sends no GOAWAY itself.
   private func failReceiving(_ result: Int32) {
     switch result {
     case NGHTTP2_ERR_FLOODED.rawValue:

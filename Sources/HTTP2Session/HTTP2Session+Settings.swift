@@ -1,13 +1,13 @@
 import CNGHTTP2
 
 extension HTTP2Session {
-  /// Our SETTINGS (RFC 9113 §6.5.2), and the connection window, which no setting can name.
+  /// Sends our SETTINGS (RFC 9113 §6.5.2), and the connection window, which is not a setting.
   func submitSettings() {
     let streams = configuration.streams
     var entries = [
       setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, configuration.windows.initial),
       setting(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, streams.maximumHeaderListSize),
-      // RFC 9218 §2.1: the priorities of RFC 7540 are neither sent nor read.
+      // Priorities of RFC 7540 are neither sent nor read (RFC 9218 §2.1).
       setting(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
     ]
     if streams.maximumFrameSize != 1 << 14 {
@@ -29,7 +29,7 @@ extension HTTP2Session {
         engine, Engine.noFlags, 0, Int32(clamping: configuration.windows.maximum)))
   }
 
-  /// The peer's SETTINGS. A larger initial window may let streams go on that were blocked (RFC 9113 §6.9.2).
+  /// Handles the peer's SETTINGS. A larger initial window may unblock streams (RFC 9113 §6.9.2).
   func settingsReceived() {
     let limit = nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     let connect = nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL)
@@ -39,7 +39,7 @@ extension HTTP2Session {
     for stream in streams.values where stream.turn == .blocked { unblock(stream) }
   }
 
-  /// A result that is an error only if memory ran out.
+  /// Checks a result that is an error only if memory ran out.
   func accept(_ result: Int32) {
     if result == NGHTTP2_ERR_NOMEM.rawValue { fail(.exhausted, .internalError, "There is no memory left.") }
   }

@@ -2,11 +2,11 @@ import CNGHTTP2
 package import HTTPWire
 package import NIOCore
 
-/// What the owner asks for. A stream that is gone ignores all of it: its `closed` event is on the way.
+/// The requests of the owner. Calls for a stream that has ended are ignored; its `closed` event is already queued.
 extension HTTP2Session {
   /// Opens a stream. It may wait for the peer's limit of concurrent streams.
-  /// - Parameter readAhead: what its window may take from; the session's own where there is none.
-  /// - Throws: ``HTTP2Failure`` where no stream can be opened any more; the request was not sent.
+  /// - Parameter readAhead: the budget for the stream's window; by default the session's own.
+  /// - Throws: ``HTTP2Failure`` if no more streams can be opened; the request was not sent.
   package func submitRequest(
     _ head: FieldSection, endStream: Bool, readAhead: ReadAhead? = nil
   ) throws(HTTP2Failure) -> StreamID {
@@ -31,7 +31,7 @@ extension HTTP2Session {
     return id
   }
 
-  /// Sends a 1xx response (RFC 9110 §15.2), or leaves it out where too much of that waits already.
+  /// Sends a 1xx response (RFC 9110 §15.2), or drops it if too many bytes of such responses are queued already.
   package func submitInformational(_ id: StreamID, _ head: FieldSection) {
     guard let stream = streams[id], stream.mayAnswer else { return }
     guard informationalSize < MessageLimits.waitingInformational else { return }
@@ -42,7 +42,7 @@ extension HTTP2Session {
       withFields(head) { nghttp2_submit_headers(engine, Engine.noFlags, id, nil, $0, $1, nil) })
   }
 
-  /// The final head. Its `priority` field, if any, overrules the request's (RFC 9218 §8).
+  /// Sends the final head. Its `priority` field, if any, overrides the request's (RFC 9218 §8).
   package func submitResponse(_ id: StreamID, _ head: FieldSection, endStream: Bool) {
     guard let stream = streams[id], stream.mayAnswer else { return }
     stream.submit(head, endStream: endStream)
@@ -53,33 +53,32 @@ extension HTTP2Session {
       })
   }
 
-  /// Queues body bytes. The owner bounds how many wait: `drained` events tell how many have left.
+  /// Queues body bytes. The owner limits the queued bytes: `drained` events report those sent.
   package func write(_ id: StreamID, _ bytes: ByteBuffer) {
     guard let stream = streams[id], stream.takesBody else { return }
     stream.body.append(bytes)
     schedule(stream)
   }
 
-  /// No more body bytes come; the message ends after those that wait, with trailers or without.
+  /// Ends the message after the queued body bytes, with or without trailers.
   package func finish(_ id: StreamID, trailers: FieldSection? = nil) {
     guard let stream = streams[id], stream.takesBody else { return }
     stream.output = .last(trailers: trailers)
     schedule(stream)
   }
 
-  /// The rest of what the peer sends on this stream is not wanted: once our side has ended, it is told so with NO_ERROR
-  /// (RFC 9113 §8.1).
+  /// Discards the rest of the peer's message. Once our side has ended, the peer is informed with NO_ERROR (RFC 9113 §8.1).
   package func stopReceiving(_ id: StreamID) {
     if let stream = streams[id], stream.input == .body { stream.input = .unwanted }
   }
 
-  /// Gives the stream up: what waits to be sent is dropped, what still arrives is ignored.
+  /// Cancels the stream: drops queued bytes, and ignores bytes that still arrive.
   package func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
     if let stream = streams[id], !stream.isReset { abandon(stream, code) }
   }
 
-  /// Takes back requests that have not left and that the peer's limit does not allow any more, the latest first.
-  /// - Returns: their streams. They have no `closed` event.
+  /// Withdraws unsent requests that exceed the peer's new limit, the latest first.
+  /// - Returns: their streams, which get no `closed` event.
   package func withdrawExcess() -> [StreamID] {
     guard role == .client, !hasRoom else { return [] }
     var excess = streams.count - streamLimit
@@ -93,24 +92,24 @@ extension HTTP2Session {
     return withdrawn
   }
 
-  /// Closes a stream of ours whose head has not left.
+  /// Closes a stream of ours whose head has not been sent.
   func drop(_ stream: HTTP2Stream) {
     accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, HTTP2ErrorCode.refusedStream.rawValue))
     streamClosed(stream.id, .refusedStream)
   }
 
-  /// Asks for the round-trip time; `pong` has it. False where too many are under way.
+  /// Measures the round-trip time; the result is a `pong` event. Returns `false` if too many PINGs are outstanding.
   @discardableResult
   package func ping() -> Bool {
     sendPing(.owner)
   }
 
-  /// A server's announcement that GOAWAY will follow (RFC 9113 §6.8): the peer should open no more streams.
+  /// Announces that a server's GOAWAY will follow (RFC 9113 §6.8): the peer should open no more streams.
   package func shutdownNotice() {
     if role == .server, failure == nil { accept(nghttp2_submit_shutdown_notice(engine)) }
   }
 
-  /// Takes no new streams; those that are open may finish, and then the session is finished.
+  /// Accepts no new streams. Open ones may finish, and then the session is finished.
   package func goAway(_ code: HTTP2ErrorCode = .noError) {
     guard failure == nil, goAwayCode == nil else { return }
     goAwayCode = code

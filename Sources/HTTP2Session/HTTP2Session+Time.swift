@@ -2,7 +2,7 @@ import CNGHTTP2
 package import NIOCore
 
 extension HTTP2Session {
-  /// When ``handleTimeout(at:)`` must be called at the latest.
+  /// The latest time to call ``handleTimeout(at:)``.
   package var nextDeadline: NIODeadline? { timers.next }
 
   package func handleTimeout(at now: NIODeadline) {
@@ -28,14 +28,15 @@ extension HTTP2Session {
     }
   }
 
-  /// The liveness clock runs while a stream is open, or somebody has to keep the idle link open: else nobody waits for the peer.
+  /// Starts the liveness timer. It runs while a stream is open, or if a configured interval keeps the idle link open. Otherwise
+  /// nothing waits for the peer.
   func watchLiveness() {
     guard let interval = pingInterval else { return }
     let due = lastReceived + interval
     timers[.ping] = min(timers[.ping] ?? due, due)
   }
 
-  /// The peer sends heads or bodies: it is worth asking soon again.
+  /// Returns to the shorter PING interval, because the peer sends heads or bodies.
   func endQuiet() {
     guard isQuiet else { return }
     isQuiet = false
@@ -45,7 +46,7 @@ extension HTTP2Session {
 
   private func checkLiveness() {
     guard let interval = pingInterval else { return }
-    // Before anything is answered the clock of our SETTINGS counts: a link may be long in coming up.
+    // Until the peer has answered anything, the SETTINGS timer counts instead: a link may take long to come up.
     if !isAnswered { return timers[.ping] = now + interval }
     let due = lastReceived + interval
     guard due <= now else { return timers[.ping] = due }
@@ -61,7 +62,7 @@ extension HTTP2Session {
     return timeouts.pingInterval.map { isQuiet ? timeouts.quietPingInterval ?? $0 : $0 }
   }
 
-  /// A PING waits behind what the buffers of the link hold, and a peer that reads slowly takes its time with that.
+  /// The additional time for a PING: it is queued behind the bytes in the link's buffers, and the peer may read them slowly.
   private var delayBySent: TimeAmount {
     min(configuration.timeouts.pingDelay, .milliseconds(Int64(sentIntoSilence / Self.slowestBytesPerMillisecond)))
   }
@@ -75,7 +76,7 @@ extension HTTP2Session {
       "Nothing has come for \(silence) s, not even the answer to a PING: the far end hangs, or the link is dead.")
   }
 
-  /// The idle clock runs while no stream is open.
+  /// Starts the idle timer, which runs while no stream is open.
   func watchIdleness() {
     guard let idle = configuration.timeouts.idle, failure == nil, goAwayCode == nil else { return }
     if !streams.isEmpty {

@@ -3,18 +3,17 @@ import HTTPWire
 package import NIOCore
 
 extension HTTP2Session {
-  /// Whether ``nextTransmit(maximum:into:at:)`` is worth a call. It may still find that all body bytes must wait for
-  /// the peer's window.
+  /// Whether to call ``nextTransmit(maximum:into:at:)``. All body bytes may still have to wait for the peer's window.
   package var wantsTransmit: Bool {
     if isBroken { return false }
     return nghttp2_session_want_write(engine) != 0
       || (!scheduler.isEmpty && nghttp2_session_get_remote_window_size(engine) > 0)
   }
 
-  /// Appends what goes on the wire next, about `maximum` bytes: DATA frames are cut to fit, other frames are not. However
-  /// little that is, an empty buffer gets a frame if there is one: an owner that was given nothing waits for an event.
+  /// Appends the next bytes to send, about `maximum` bytes. DATA frames are cut to fit, other frames are not. An empty buffer
+  /// gets at least one frame if there is any, because an owner that gets nothing waits for an event.
   ///
-  /// Ask for no more than the link takes now: what is not asked for can still be overtaken.
+  /// Request only what the link accepts now: the rest can still be overtaken.
   package func nextTransmit(maximum: Int, into buffer: inout ByteBuffer, at now: NIODeadline) {
     guard !isBroken else { return }
     self.now = now
@@ -26,7 +25,7 @@ extension HTTP2Session {
     outputBase &+= UInt64(output.readableBytes)
     sentIntoSilence += output.readableBytes - before
     swap(&output, &buffer)
-    // A turn that was not used is given back: something more urgent may come before the next call.
+    // Returns an unused turn: a more urgent stream may be ready before the next call.
     if let stream = turn.take().flatMap({ streams[$0] }) { schedule(stream) }
     watchIdleness()
   }
@@ -84,21 +83,21 @@ extension HTTP2Session {
   }
 }
 
-/// What nghttp2 asks while it sends.
+/// The callbacks of nghttp2 for sent frames.
 extension HTTP2Session {
   enum BodyAnswer {
-    /// That many bytes, and whether the stream's DATA frames end with them.
+    /// The number of bytes, and whether they end the stream's DATA frames.
     case send(Int, isLast: Bool, hasTrailers: Bool)
-    /// Not this stream's turn.
+    /// It is not this stream's turn.
     case wait
     /// The output is full.
     case full
   }
 
-  /// Bytes of a body that are worth a frame of their own.
+  /// The minimum of body bytes for a frame of their own.
   private static let smallestPiece = 64
 
-  /// How much of a stream's body goes into the next DATA frame.
+  /// Returns the number of body bytes for the stream's next DATA frame.
   func nextBody(_ id: StreamID, limit: Int) -> BodyAnswer {
     guard let stream = streams[id] else { return .wait }
     let trailers: FieldSection?
@@ -109,7 +108,7 @@ extension HTTP2Session {
     case .none, .ended, .reset: return .wait
     }
     let room = outputLimit - output.readableBytes - FrameHeader.size
-    // A runt at the end of a full buffer costs more than it brings.
+    // A tiny frame at the end of a full buffer costs more than it saves.
     if room < min(Self.smallestPiece, stream.body.byteCount), output.readableBytes > 0 { return .full }
     guard takeTurn() == id else { return .wait }
     turn = nil
@@ -123,7 +122,7 @@ extension HTTP2Session {
     return .send(count, isLast: true, hasTrailers: trailers != nil)
   }
 
-  /// Writes the DATA frame that was just agreed on: from the stream's own buffers straight to the output.
+  /// Writes the DATA frame with this size, straight from the stream's buffers to the output.
   func sendBody(_ id: StreamID, frameHeader: UnsafeRawBufferPointer, count: Int) {
     output.reserveCapacity(minimumWritableBytes: frameHeader.count + count)
     output.append(frameHeader)
@@ -134,7 +133,7 @@ extension HTTP2Session {
     if case .ended = stream.output { departed(id, at: -frameHeader.count - count, payload: count, ends: true) }
   }
 
-  /// - Parameter place: of a frame that somebody may follow, after the end of the output.
+  /// - Parameter place: the offset of the frame from the end of the output.
   private func departed(_ id: StreamID, at place: Int, payload: Int, begins: Bool = false, ends: Bool = false) {
     guard configuration.tellsDepartures else { return }
     let start = outputBase &+ UInt64(output.readableBytes + place)
@@ -142,11 +141,12 @@ extension HTTP2Session {
     emit(.departed(id, Departure(bytes: bytes, begins: begins, ends: ends)))
   }
 
-  /// From here on nghttp2 asks for the stream's body. Without this, its own queue would ask the oldest stream only.
-  /// - Parameter payload: bytes of it, besides its frame's header.
+  /// Handles a sent head. From now on nghttp2 asks for the stream's body. Without this, nghttp2's own queue would ask only the
+  /// oldest stream.
+  /// - Parameter payload: the frame's size without its header.
   func headSent(_ id: StreamID, payload: Int, endStream: Bool) {
     guard let stream = streams[id] else { return }
-    // nghttp2 tells it before it hands over the frame.
+    // nghttp2 calls this before it returns the frame's bytes.
     if role == .client { departed(id, at: 0, payload: payload, begins: !stream.isHeadSent, ends: endStream) }
     guard !stream.isHeadSent else { return }
     if role == .server, stream.informationalCount > 0 {
@@ -162,26 +162,27 @@ extension HTTP2Session {
     if role == .client { widenAtOnce(stream) }
   }
 
-  /// The rest of a request that was answered already is not wanted (RFC 9113 §8.1).
+  /// Discards the rest of a request that has been answered already (RFC 9113 §8.1).
   func finalFrameSent(_ id: StreamID) {
     guard let stream = streams[id] else { return }
     if stream.input == .unwanted || stream.audience == .refused && stream.input != .ended { reset(id, .noError) }
   }
 
-  /// nghttp2 dropped a head or trailers, for example because they were too large: nothing would end the stream.
+  /// Handles a head or trailers that nghttp2 dropped, for example because they were too large. Without this, the stream would
+  /// never end.
   func headersNotSent(_ id: StreamID) {
     if let stream = streams[id], !stream.isReset { abandon(stream, .internalError) }
   }
 
   func resetSent(_ id: StreamID) {
-    // One that the owner did not ask for answers a mistake of the peer.
+    // A reset that the owner did not request was caused by an error of the peer.
     if streams[id]?.isReset != true, let failure = rules.countReset(at: now) { fail(failure) }
   }
 
-  /// nghttp2 ends a session by itself where the peer broke a rule.
+  /// Handles a GOAWAY. nghttp2 ends the session itself if the peer violated a rule.
   func goAwaySent(_ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
     if isGoAwayQueued, code == goAwayCode { return isGoAwayQueued = false }
-    // NO_ERROR alone is our shutdown notice.
+    // A GOAWAY with NO_ERROR that is not queued by `goAway` is our shutdown notice.
     guard code != .noError else { return }
     let reason = debug.isEmpty ? "" : ": " + String(decoding: debug, as: UTF8.self)
     fail(.violation, code, "The peer broke HTTP/2\(reason).")

@@ -2,9 +2,9 @@ import CNGHTTP2
 package import HTTPWire
 
 extension HTTP2Session {
-  /// The reader took that many body bytes: the peer may send as many more on that stream.
+  /// Credits body bytes that the reader took: the peer may send as many more on that stream.
   ///
-  /// The connection's window was credited when they arrived, so that a slow reader holds up its own stream only.
+  /// The connection's window was credited when they arrived, so a slow reader blocks only its own stream.
   package func consume(_ id: StreamID, bytes: Int) {
     guard let stream = streams[id], stream.input != .ended, !stream.isReset else { return }
     let count = min(bytes, stream.unread)
@@ -14,7 +14,7 @@ extension HTTP2Session {
     grow(stream)
   }
 
-  /// Widens the window of a stream that begins, before its peer has to wait for it.
+  /// Widens the window of a new stream, before its peer must wait for it.
   func widenAtOnce(_ stream: HTTP2Stream) {
     guard configuration.windows.isEager else { return }
     widen(stream, to: configuration.windows.usual, for: .trust)
@@ -30,7 +30,7 @@ extension HTTP2Session {
     let step = stream.readAhead.borrow(target - stream.window, for: reason)
     guard step > 0 else { return }
     stream.window += step
-    // Relative to what nghttp2 has: until our SETTINGS are acknowledged that is not what they say.
+    // Relative to nghttp2's current window, which differs from our SETTINGS until they are acknowledged.
     let current = nghttp2_session_get_stream_effective_local_window_size(engine, stream.id)
     accept(
       nghttp2_session_set_local_window_size(

@@ -2,17 +2,17 @@ import CNGHTTP2
 package import HTTPWire
 package import NIOCore
 
-/// One HTTP/2 connection (RFC 9113) as a state machine: bytes and time go in, events and bytes come out.
+/// An HTTP/2 connection (RFC 9113) as a state machine: bytes and time go in, events and bytes come out.
 ///
-/// nghttp2 does the framing, HPACK and most of the rules. Ours are what it leaves to its user: whose turn it is
-/// (``StreamScheduler``), how far the peer may send ahead (``WindowTuner``), clocks and floods, and the rules about
-/// streams that are already gone (``InboundRules``).
+/// nghttp2 does the framing, HPACK and most of the rules. This module does what it leaves to its user: the order of streams
+/// (``StreamScheduler``), the size of windows (``WindowTuner``), timeouts and flood limits, and the rules for streams that have
+/// already ended (``InboundRules``).
 ///
-/// The owner calls ``receive(_:at:)`` with what the link brought, ``nextTransmit(maximum:into:at:)`` when the link has
-/// room, ``handleTimeout(at:)`` at ``nextDeadline``, and after each of them drains ``nextEvent()``. Not thread-safe.
+/// The owner calls ``receive(_:at:)`` with bytes from the link, ``nextTransmit(maximum:into:at:)`` when the link has room, and
+/// ``handleTimeout(at:)`` at ``nextDeadline``. After each of them it drains ``nextEvent()``. Not thread-safe.
 ///
-/// The stored properties opt out of run-time exclusivity checks, a sixth of the cost of an exchange: all access is from
-/// one thread, and nghttp2's callbacks never run while one of them is lent out as `inout`.
+/// The stored properties opt out of run-time exclusivity checks, which cost a sixth of an exchange. This is safe: all access is
+/// from one thread, and nghttp2's callbacks never run while a property is passed as `inout`.
 package final class HTTP2Session {
   package enum Role: Sendable {
     case client, server
@@ -20,7 +20,7 @@ package final class HTTP2Session {
 
   package let role: Role
   package let configuration: HTTP2Configuration
-  /// Why the session ended, where that was not by agreement.
+  /// The reason why the session ended, unless both ends agreed to end it.
   @exclusivity(unchecked) package internal(set) var failure: HTTP2Failure?
 
   let engine: OpaquePointer
@@ -33,50 +33,50 @@ package final class HTTP2Session {
   @exclusivity(unchecked) var preface: Preface
   @exclusivity(unchecked) var splitter: FrameSplitter
   @exclusivity(unchecked) var rules: InboundRules
-  /// The bytes that nghttp2 is looking at, so that body bytes can be handed on as slices of them.
+  /// The bytes that nghttp2 is processing, so that body bytes can be passed on as slices of them.
   @exclusivity(unchecked) var incoming = ByteBuffer()
   @exclusivity(unchecked) var incomingBase: UnsafePointer<UInt8>?
-  /// The header block that is being decoded: there is never more than one (RFC 9113 §4.3).
+  /// The header block that is being decoded. There is never more than one (RFC 9113 §4.3).
   @exclusivity(unchecked) var fields = FieldSection()
   @exclusivity(unchecked) var fieldsSize = 0
-  /// The size of the request heads of all open streams, at a server.
+  /// The size of the request heads of all open streams, in a server.
   @exclusivity(unchecked) var heldHeaderSize = 0
 
   // Transmitting.
   @exclusivity(unchecked) var scheduler = StreamScheduler()
   /// The stream whose turn it is.
   @exclusivity(unchecked) var turn: StreamID?
-  /// What ``nextTransmit(maximum:into:at:)`` fills.
+  /// The buffer that ``nextTransmit(maximum:into:at:)`` fills.
   @exclusivity(unchecked) var output = ByteBuffer()
   @exclusivity(unchecked) var outputLimit = 0
-  /// The size of the 1xx heads that wait to be sent.
+  /// The size of the queued 1xx heads.
   @exclusivity(unchecked) package internal(set) var informationalSize = 0
-  /// Bytes that were transmitted before those in ``output``, less what was in that buffer already.
+  /// The number of bytes transmitted before those in ``output``, minus the earlier content of that buffer.
   @exclusivity(unchecked) var outputBase: UInt64 = 0
-  /// What was handed over last.
+  /// The buffer handed over last.
   @exclusivity(unchecked) var outgoing = ByteBuffer()
-  /// With what the owner asked to go away.
+  /// The error code of the GOAWAY that the owner requested.
   @exclusivity(unchecked) var goAwayCode: HTTP2ErrorCode?
-  /// That GOAWAY waits to be sent.
+  /// Whether that GOAWAY is still queued.
   @exclusivity(unchecked) var isGoAwayQueued = false
-  /// Nothing works any more: not even the GOAWAY can be sent.
+  /// Whether the session can neither receive nor send, not even the GOAWAY.
   @exclusivity(unchecked) var isBroken = false
 
   // Clocks and windows.
   @exclusivity(unchecked) var timers = TimerTable()
   @exclusivity(unchecked) var pings = PingTracker()
   @exclusivity(unchecked) var lastReceived: NIODeadline
-  /// The peer has answered something of ours: bytes come through in both directions.
+  /// Whether the peer has answered anything: bytes pass in both directions.
   @exclusivity(unchecked) var isAnswered = false
-  /// Bytes for the link since something came from there.
+  /// The number of bytes sent since the last bytes arrived.
   @exclusivity(unchecked) var sentIntoSilence = 0
-  /// A PING has asked whether the peer is there, and neither head nor body has come since.
+  /// Whether a liveness PING was sent, and neither head nor body has arrived since.
   @exclusivity(unchecked) var isQuiet = false
   @exclusivity(unchecked) var tuner: WindowTuner
   let readAhead: ReadAhead
 
   /// Queues the connection preface and our SETTINGS.
-  /// - Parameter readAhead: what windows grow from; one of its own where there is none.
+  /// - Parameter readAhead: the budget from which windows grow; by default a new one.
   package init(
     role: Role, configuration: HTTP2Configuration = .defaults, readAhead: ReadAhead? = nil, at now: NIODeadline
   ) {
@@ -101,23 +101,24 @@ package final class HTTP2Session {
     nghttp2_session_del(engine)
   }
 
-  /// What happened, oldest first. Drain it after each call that takes the time.
+  /// Returns the oldest event. Drain the events after each call that has a time parameter.
   package func nextEvent() -> HTTP2Event? {
     events.popFirst()
   }
 
-  /// Streams that are open, or wait to be.
+  /// The number of streams that are open or waiting to open.
   package var openStreams: Int { streams.count }
 
-  /// The streams that the peer allows at once (RFC 9113 §5.1.2). Until its first SETTINGS have come, nghttp2 takes 100 for it.
+  /// The number of streams that the peer allows at once (RFC 9113 §5.1.2). Until its first SETTINGS arrive, nghttp2 assumes
+  /// 100.
   package var streamLimit: Int {
     Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  /// Whether a request that is submitted now leaves without waiting for another one's end.
+  /// Whether a request submitted now is sent without waiting for another one to end.
   package var hasRoom: Bool { streams.count < streamLimit }
 
-  /// Nothing more will be received or sent: the link may be closed.
+  /// Whether nothing more will be received or sent, so that the link may be closed.
   package var isFinished: Bool {
     isBroken || (nghttp2_session_want_read(engine) == 0 && nghttp2_session_want_write(engine) == 0)
   }
@@ -126,7 +127,7 @@ package final class HTTP2Session {
     if failure == nil { events.append(event) }
   }
 
-  /// Ends the session: every stream first, then the reason; the GOAWAY goes out with the next transmit.
+  /// Ends the session: closes every stream, then reports the reason. The next transmit sends the GOAWAY.
   func fail(_ failure: HTTP2Failure) {
     guard self.failure == nil else { return }
     if nghttp2_session_terminate_session(engine, failure.code.rawValue) != 0 {

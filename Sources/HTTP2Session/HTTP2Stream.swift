@@ -1,80 +1,81 @@
 import HTTPWire
 import NIOCore
 
-/// What a session remembers of one open stream.
+/// The state of one open stream in a session.
 final class HTTP2Stream {
   let id: StreamID
 
-  /// Who hears of what the peer sends.
+  /// The receiver of the peer's message.
   enum Audience {
-    /// Nobody yet: its head is still to come.
+    /// There is none yet, because the head has not arrived.
     case nobody
-    /// Nobody at all: its head was too large and was answered with 431.
+    /// There is none, because the head was too large and was answered with 431.
     case refused
-    /// The owner, of its end, too.
+    /// The owner. It also gets the end.
     case owner
   }
 
-  /// Towards us.
+  /// The next input from the peer.
   enum Input {
     /// The final head.
     case head
-    /// A body, or trailers.
+    /// The body, or trailers.
     case body
-    /// The same, but the owner wants no more of it.
+    /// A body or trailers that the owner no longer wants.
     case unwanted
-    /// Nothing: the peer has ended its side.
+    /// No input: the peer has ended its side.
     case ended
   }
 
-  /// The final head of ours.
+  /// The state of our final head.
   enum Head {
     case none
-    /// Until it is sent, nghttp2 reads it where it stands.
+    /// Until it is sent, nghttp2 reads it in place.
     case submitted(FieldSection)
-    /// The peer may have acted on it, and nghttp2 asks for body bytes from now on.
+    /// The peer may have acted on it. From now on nghttp2 asks for body bytes.
     case sent
   }
 
-  /// From us, besides the head.
+  /// The state of our output after the head.
   enum Output {
-    /// There is none.
+    /// There is no body.
     case none
     /// More bytes may follow those in `body`.
     case body
-    /// No more bytes do.
+    /// No bytes follow those in `body`.
     case last(trailers: FieldSection?)
-    /// The last frame was agreed on.
+    /// nghttp2 has been given the size of the last frame.
     case ended
-    /// We gave it up. It may end in another way before the RST_STREAM is out; the owner hears this code.
+    /// This end reset the stream. The stream may end in another way before the RST_STREAM is sent; the owner receives this
+    /// code.
     case reset(HTTP2ErrorCode)
   }
 
-  /// Its place among those that have something to send.
+  /// The stream's state in the scheduling.
   enum Turn {
-    /// It has none.
+    /// There is nothing to send.
     case none
-    /// In the ``StreamScheduler``.
+    /// The stream is in the ``StreamScheduler``.
     case scheduled
-    /// The peer's window for it is used up.
+    /// The peer's window for the stream is used up.
     case blocked
   }
 
   var audience: Audience
   var input = Input.head
-  /// Bytes handed over that the reader has not taken.
+  /// The bytes delivered that the reader has not taken.
   var unread = 0
   /// The peer's window on this stream.
   var window: Int
-  /// What it has of that without having borrowed it.
+  /// The part of that window that was not borrowed.
   private let initialWindow: Int
   let readAhead: ReadAhead
 
   /// The size of the request head, which a server counts until the stream ends.
   var headSize = 0
-  /// At a server, 1xx heads that wait to be sent. At a client, those that have come.
+  /// The number of 1xx heads: queued ones in a server, received ones in a client.
   var informationalCount = 0
-  /// The size of those that wait.
+  /// The size of the queued ones.
   var informationalSize = 0
   var head = Head.none
   var output = Output.none
@@ -82,7 +83,7 @@ final class HTTP2Stream {
 
   var turn = Turn.none
   var urgency = Urgency.default
-  /// Bytes sent so far, as the scheduler counts them.
+  /// The bytes sent so far, as the scheduler counts them.
   var share: UInt64 = 0
 
   init(id: StreamID, window: Int, readAhead: ReadAhead, audience: Audience) {
@@ -97,13 +98,13 @@ final class HTTP2Stream {
     if window > initialWindow { readAhead.giveBack(window - initialWindow) }
   }
 
-  /// Hands nghttp2 the final head.
+  /// Records the final head for nghttp2.
   func submit(_ fields: FieldSection, endStream: Bool) {
     head = .submitted(fields)
     output = endStream ? .none : .body
   }
 
-  /// A head may still be submitted.
+  /// Whether a head may still be submitted.
   var mayAnswer: Bool {
     if case .none = head { !isReset } else { false }
   }
@@ -120,10 +121,10 @@ final class HTTP2Stream {
     if case .reset = output { true } else { false }
   }
 
-  /// What the peer sends has an addressee.
+  /// Whether the peer's message is still wanted.
   var isHeard: Bool { audience != .refused && !isReset }
 
-  /// Something could be sent now if the window allows it.
+  /// Whether there is something to send, if the window allows it.
   var isReady: Bool {
     guard isHeadSent else { return false }
     return switch output {

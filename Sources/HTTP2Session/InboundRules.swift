@@ -1,21 +1,21 @@
 import HTTPWire
 import NIOCore
 
-/// The rules for incoming frames that nghttp2 leaves open: frames on streams that are gone (RFC 9113 §5.1, §5.1.1),
-/// priorities of RFC 7540, and floods of what costs the peer nothing (§10.5).
+/// The rules for incoming frames that nghttp2 does not enforce: frames on ended streams (RFC 9113 §5.1, §5.1.1), priorities of
+/// RFC 7540, and floods of frames that cost the peer nothing (§10.5).
 struct InboundRules {
   private let role: HTTP2Session.Role
-  /// The highest stream that a client opened, whichever end we are.
+  /// The highest stream that a client opened, in either role.
   private var highestStream: StreamID = 0
-  /// Streams that this end closed before the peer knew: what arrives on them is not a mistake.
+  /// Streams that this end closed before the peer knew. Frames on them are not errors.
   private var forgiven = RecentStreams()
-  /// Streams that the peer knows to be over.
+  /// Streams that the peer knows to have ended.
   private var ended = RecentStreams()
   private var resets: TokenBucket
   private var controlFrames: TokenBucket
   private var windowUpdates: TokenBucket
   private var tinyData: TokenBucket
-  /// Between a HEADERS frame and its last CONTINUATION.
+  /// Whether a HEADERS frame arrived, but not yet its last CONTINUATION.
   private(set) var isInHeaderBlock = false
 
   init(role: HTTP2Session.Role, floods: HTTP2Configuration.Floods, at now: NIODeadline) {
@@ -27,8 +27,8 @@ struct InboundRules {
   }
 
   /// - Parameters:
-  ///   - head: the frame's header and, of a PRIORITY frame, its dependency.
-  ///   - isOpen: whether that stream is.
+  ///   - head: the frame's header and, for a PRIORITY frame, its dependency.
+  ///   - isOpen: whether the stream is open.
   mutating func judge(
     _ header: FrameHeader, head: UnsafeRawBufferPointer, isOpen: Bool, at now: NIODeadline
   ) -> HTTP2Failure? {
@@ -39,7 +39,7 @@ struct InboundRules {
     case FrameHeader.headers:
       if !isOpen, let failure = judgeClosed(header) { return failure }
       if role == .server { highestStream = max(highestStream, header.streamID) }
-      // A client may widen the window of what it has just asked for.
+      // A client may widen the window of the stream that it has just opened.
       if !isOpen { windowUpdates.earn(1) }
       return nil
     case FrameHeader.continuation:
@@ -51,7 +51,7 @@ struct InboundRules {
     case FrameHeader.resetStream:
       return countReset(at: now)
     case FrameHeader.pushPromise:
-      // A client may never send it, and a server not to us: our SETTINGS said so before any request (§8.4).
+      // A client may never send it. A server may not send it to us, because our SETTINGS disabled it before any request (§8.4).
       return HTTP2Failure(.violation, .protocolError, "The peer sent PUSH_PROMISE, which it may not.")
     case FrameHeader.priority:
       return judgePriority(header, head) ?? countControlFrame(at: now)
@@ -60,12 +60,12 @@ struct InboundRules {
     }
   }
 
-  /// After nghttp2 took the whole frame. `isOpen`: whether that stream is now.
+  /// Called after nghttp2 took the whole frame. `isOpen`: whether the stream is open now.
   mutating func frameEnded(_ header: FrameHeader, isOpen: Bool) {
     switch header.type {
     case FrameHeader.headers:
       isInHeaderBlock = !header.endsHeaders
-      // Refused, or opened after our GOAWAY: what follows on it is not a violation.
+      // The stream was refused, or opened after our GOAWAY: further frames on it are not a violation.
       if role == .server, !isOpen { forgiven.insert(header.streamID) }
     case FrameHeader.continuation:
       isInHeaderBlock = !header.endsHeaders
@@ -74,25 +74,25 @@ struct InboundRules {
     }
   }
 
-  /// A client's own requests count as opened, too.
+  /// Counts a client's own request as opened.
   mutating func opened(_ id: StreamID) {
     highestStream = max(highestStream, id)
   }
 
-  /// - Parameter isPeerDone: whether the peer had ended its side, so that no frames of it can be under way.
+  /// - Parameter isPeerDone: whether the peer had ended its side, so that none of its frames can be in flight.
   mutating func closed(_ id: StreamID, isPeerDone: Bool) {
     if isPeerDone { ended.insert(id) } else { forgiven.insert(id) }
   }
 
-  /// Streams that a client opens only to reset them, or to have them reset, are work for nothing.
+  /// Counts a reset. Streams that a client opens only to reset them, or to have them reset, waste work.
   mutating func countReset(at now: NIODeadline) -> HTTP2Failure? {
     guard role == .server, !resets.take(at: now) else { return nil }
     return HTTP2Failure(.flooded, .enhanceYourCalm, "The peer resets too many streams.")
   }
 
-  /// A DATA frame of ours left. The peer may answer it with two WINDOW_UPDATE frames, but not where its windows have cut
-  /// the frame small: whoever grants a byte at a time makes work for ten (CVE-2019-9511).
-  /// - Parameter isCut: more of the body was there to be sent.
+  /// Accounts for a sent DATA frame. The peer may answer it with two WINDOW_UPDATE frames, unless its windows made the frame
+  /// small: a peer that grants single bytes would cause work for many frames (CVE-2019-9511).
+  /// - Parameter isCut: whether more body bytes were ready to be sent.
   mutating func sentData(_ count: Int, isCut: Bool) {
     if !isCut || count >= 1024 { windowUpdates.earn(2) }
   }
@@ -110,7 +110,7 @@ struct InboundRules {
 
   private func judgeClosed(_ header: FrameHeader) -> HTTP2Failure? {
     let id = header.streamID
-    // Of those forgotten by now, all are forgiven: that errs on the lenient side.
+    // Streams that were forgotten are treated as forgiven: that errs on the lenient side.
     guard id & 1 == 1, id <= highestStream, id > forgiven.horizon, !forgiven.contains(id) else { return nil }
     if ended.contains(id) {
       return HTTP2Failure(.violation, .streamClosed, "The peer sent a frame on stream \(id), which is closed.")

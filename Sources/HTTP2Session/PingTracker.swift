@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The PINGs that were sent and not answered yet.
+/// The PINGs that were sent and have not been answered yet.
 struct PingTracker {
   enum Purpose {
-    /// The owner asked for the round-trip time.
+    /// Measures the round-trip time for the owner.
     case owner
-    /// Is the peer still there?
+    /// Checks whether the peer is alive.
     case liveness
-    /// How many bytes arrive in one round trip?
+    /// Measures how many bytes arrive in one round trip.
     case window
   }
 
@@ -20,10 +20,10 @@ struct PingTracker {
   private var pings: [Ping] = []
   private var lastNumber: UInt64 = 0
 
-  /// More would only measure themselves.
+  /// The maximum of outstanding PINGs. More would only delay each other.
   private static let limit = 16
 
-  /// The payload of a new PING; `nil` where too many are under way.
+  /// The payload of a new PING; `nil` if too many are outstanding.
   mutating func start(_ purpose: Purpose, at now: NIODeadline) -> UInt64? {
     guard pings.count < Self.limit else { return nil }
     lastNumber += 1
@@ -31,13 +31,13 @@ struct PingTracker {
     return lastNumber
   }
 
-  /// The PING went out only now: waiting for our own output is not part of the round trip.
+  /// Restarts the measurement when the PING is sent: waiting in our own output is not part of the round trip.
   mutating func sent(_ number: UInt64, at now: NIODeadline) {
     guard let index = pings.firstIndex(where: { $0.number == number }) else { return }
     pings[index].sentAt = now
   }
 
-  /// `nil` for an answer to nothing.
+  /// Returns `nil` if the number matches no PING.
   mutating func answered(_ number: UInt64, at now: NIODeadline) -> (purpose: Purpose, roundTrip: TimeAmount)? {
     guard let index = pings.firstIndex(where: { $0.number == number }) else { return nil }
     let ping = pings.remove(at: index)

@@ -1,21 +1,21 @@
 import HTTPWire
 import Primitives
 
-/// Judges the first bytes from the far end before nghttp2 does, to be able to say who is there instead.
+/// Checks the first bytes from the peer before nghttp2 does, so that the error can name the peer's protocol.
 struct Preface {
   private let expectsMagic: Bool
   private var held: [UInt8] = []
   private(set) var isSettled = false
 
   private static let quoteLimit = 32
-  /// Enough to tell who it is: "HTTP/1.1 400", "device login:".
+  /// The bytes kept for the identification: "HTTP/1.1 400", "device login:".
   private static let heldLimit = 64
 
   init(role: HTTP2Session.Role) {
     expectsMagic = role == .server
   }
 
-  /// What is there instead of HTTP/2; `nil` while all is well. Looks only: the bytes go on to nghttp2.
+  /// Returns the failure if the bytes are not HTTP/2; `nil` if they may be. The bytes still go to nghttp2.
   mutating func judge(_ bytes: UnsafeRawBufferPointer) -> HTTP2Failure? {
     guard !isSettled else { return nil }
     held.append(contentsOf: bytes.prefix(Self.heldLimit - held.count))
@@ -27,7 +27,7 @@ struct Preface {
     return nil
   }
 
-  /// What is there, where too little came to judge it and no more will.
+  /// Returns the failure if too few bytes arrived to recognize HTTP/2 and no more will.
   /// - Parameter end: "ended the link"
   func unsettled(_ end: String) -> HTTP2Failure? {
     isSettled || held.isEmpty ? nil : failure("sent \(quote) and \(end)")
@@ -41,7 +41,7 @@ struct Preface {
     zip(held, ClientPreface.bytes).allSatisfy { $0 == $1 }
   }
 
-  /// A server's first frame is SETTINGS (RFC 9113 §3.4), which nobody makes longer than a page.
+  /// A server's first frame is SETTINGS (RFC 9113 §3.4), which is never longer than a page.
   private var looksLikeSettings: Bool {
     if let first = held.first, first != 0 { return false }
     guard held.count >= FrameHeader.size else { return true }

@@ -1,15 +1,15 @@
 import HTTPWire
 
-/// The numbers of the streams that ended last, one way or another.
+/// The numbers of the streams that ended most recently.
 struct RecentStreams {
   private var ids: [StreamID] = []
   private var oldest = 0
-  /// The highest number that was forgotten.
+  /// The highest number that was dropped.
   private(set) var horizon: StreamID = 0
 
   private static let capacity = 256
 
-  /// Looks through all of them: for the rare frame that needs it.
+  /// Searches all numbers linearly. Only rare frames need this.
   func contains(_ id: StreamID) -> Bool {
     ids.contains(id)
   }

@@ -1,13 +1,13 @@
-/// Decides whose DATA frame is next.
+/// Chooses the stream of the next DATA frame.
 ///
-/// Lower urgency goes first (RFC 9218 §4.1). Within one urgency the stream that has sent least goes next, so that all
-/// advance alike, whether or not they called themselves incremental, and a small answer overtakes a long one. nghttp2's
-/// own queue serves streams without an `i` parameter one after another, which would let one upload block all others.
+/// Streams with lower urgency values go first (RFC 9218 §4.1). Within one urgency, the stream that has sent least goes next. So
+/// all streams advance alike, incremental or not, and a small response overtakes a long one. nghttp2's own queue serves streams
+/// without an `i` parameter one after another, so one upload would block all others.
 ///
-/// Does not keep the streams: whoever forgets one takes it out first.
+/// Does not retain the streams: a stream must be removed before it is released.
 struct StreamScheduler {
   private var levels = [Level](repeating: Level(), count: Urgency.levels)
-  /// Bit n: level n is not empty.
+  /// A bit mask of the levels that are not empty: bit n for level n.
   private var occupied: UInt8 = 0
 
   var isEmpty: Bool { occupied == 0 }
@@ -20,7 +20,7 @@ struct StreamScheduler {
     occupied |= 1 << UInt8(level)
   }
 
-  /// Takes out the stream whose turn it is.
+  /// Removes and returns the stream whose turn it is.
   mutating func next() -> HTTP2Stream? {
     guard occupied != 0 else { return nil }
     let level = occupied.trailingZeroBitCount
@@ -30,13 +30,13 @@ struct StreamScheduler {
     return stream
   }
 
-  /// Puts what the stream sent on its account.
+  /// Adds sent bytes to the stream's account.
   mutating func charge(_ stream: HTTP2Stream, _ byteCount: Int) {
     levels[Int(stream.urgency.rawValue)].clock = stream.share
     stream.share += UInt64(byteCount)
   }
 
-  /// Takes out a stream that ended, or whose urgency is about to change.
+  /// Removes a stream that ended, or whose urgency is about to change.
   mutating func remove(_ stream: HTTP2Stream) {
     guard stream.turn == .scheduled else { return }
     stream.turn = .none
@@ -47,7 +47,7 @@ struct StreamScheduler {
 }
 
 extension StreamScheduler {
-  /// The streams of one urgency: a binary heap by bytes sent, then by arrival.
+  /// The streams of one urgency: a binary heap ordered by bytes sent, then by arrival.
   private struct Level {
     private struct Entry {
       let share: UInt64
@@ -61,7 +61,7 @@ extension StreamScheduler {
 
     private var heap: [Entry] = []
     private var order: UInt64 = 0
-    /// The share from which the last stream was served: a newcomer starts here, not at zero, or it would have to be served alone
+    /// The share of the stream served last. A new stream starts here instead of at zero. Otherwise it would be served alone
     /// until it caught up with streams that are hours old.
     var clock: UInt64 = 0
 
@@ -99,7 +99,7 @@ extension StreamScheduler {
     mutating func remove(_ stream: HTTP2Stream) {
       let gone = Unmanaged.passUnretained(stream).toOpaque()
       heap.removeAll { $0.stream.toOpaque() == gone }
-      // Rare, and a sorted array is a heap.
+      // This is rare, and a sorted array is a heap.
       heap.sort(by: <)
     }
   }

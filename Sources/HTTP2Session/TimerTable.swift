@@ -1,6 +1,6 @@
 import NIOCore
 
-/// All of a session's timers, reduced to one next deadline.
+/// The timers of a session, reduced to one next deadline.
 struct TimerTable {
   enum Timer: Int, CaseIterable {
     case settings, headerBlock, idle, ping, pong
@@ -15,7 +15,7 @@ struct TimerTable {
 
   var next: NIODeadline? { deadlines.lazy.compactMap { $0 }.min() }
 
-  /// Takes out a timer that has run down.
+  /// Removes and returns an expired timer.
   mutating func popExpired(at now: NIODeadline) -> Timer? {
     for timer in Timer.allCases {
       guard let deadline = self[timer], deadline <= now else { continue }

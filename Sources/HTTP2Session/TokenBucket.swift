@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Counts what a peer may do only so often.
+/// A rate limit on an action of the peer.
 struct TokenBucket {
   private let limit: RateLimit
-  /// In billionths of a token, so that a fraction of a second is not lost.
+  /// The level in billionths of a token, so that fractions of a second are not lost.
   private var level: Int
   private var refilledAt: NIODeadline
 
   private static let token = 1_000_000_000
-  /// What may be earned beyond the burst.
+  /// The maximum that may be earned beyond the burst.
   private static let credit = 1_000_000 * token
 
   init(_ limit: RateLimit, at now: NIODeadline) {
@@ -17,7 +17,7 @@ struct TokenBucket {
     refilledAt = now
   }
 
-  /// Takes one; false where there is none.
+  /// Takes one token. Returns `false` if there is none.
   mutating func take(at now: NIODeadline) -> Bool {
     if level < Self.token { refill(at: now) }
     guard level >= Self.token else { return false }
@@ -25,7 +25,7 @@ struct TokenBucket {
     return true
   }
 
-  /// Gives some back, because of something that entitles to them.
+  /// Returns tokens after an event that allows further actions.
   mutating func earn(_ count: Int) {
     level = min(max(level, Self.credit), level + count * Self.token)
   }

@@ -1,4 +1,4 @@
-/// How soon a response is wanted: 0 first, 7 last (RFC 9218 §4.1).
+/// The urgency of a response: 0 is sent first, 7 last (RFC 9218 §4.1).
 struct Urgency: RawRepresentable, Hashable {
   let rawValue: UInt8
 
@@ -14,8 +14,8 @@ struct Urgency: RawRepresentable, Hashable {
     rawValue = min(value, UInt8(Self.levels - 1))
   }
 
-  /// The `u` member of a Priority field value, a dictionary of RFC 8941. What cannot be read is the default
-  /// (RFC 9218 §4: no error is worth failing a request over).
+  /// Reads the `u` member of a Priority field value, a dictionary of RFC 8941. Invalid values result in the default (RFC 9218
+  /// §4: a request should not fail because of them).
   init(priorityField value: UnsafeRawBufferPointer) {
     var found = Self.default
     for member in value.split(separator: UInt8(ascii: ",")) {
@@ -25,7 +25,7 @@ struct Urgency: RawRepresentable, Hashable {
       guard afterDigit == nil || afterDigit == 0x20 || afterDigit == 0x09 || afterDigit == UInt8(ascii: ";"),
         let urgency = Urgency(rawValue: text[text.startIndex + 2] &- UInt8(ascii: "0"))
       else { continue }
-      // The last one counts: RFC 8941 §3.2.
+      // The last member counts (RFC 8941 §3.2).
       found = urgency
     }
     self = found

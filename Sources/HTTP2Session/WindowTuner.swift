@@ -1,15 +1,15 @@
-/// Estimates how large a stream's window must be so that the peer never waits for credit: twice the bytes that arrive
-/// in one round trip, measured between a PING and its answer.
+/// Estimates the window that a stream needs so that the peer never waits for credit: twice the bytes that arrive in one round
+/// trip, measured between a PING and its answer.
 struct WindowTuner {
-  /// What a stream whose reader keeps up deserves.
+  /// The window for a stream whose reader keeps up.
   private(set) var target: Int
   private let maximum: Int
-  /// Bytes to let pass before the next sample. Small exchanges never get that far, and are never bothered by a PING.
+  /// The number of bytes before the next sample. Small exchanges never reach it, and cause no PING.
   private var pause: Int
   private var passed = 0
-  /// By the last sample.
+  /// Whether the last sample enlarged the target.
   private var hasGrown = true
-  /// Bytes since the PING that is under way.
+  /// The bytes received since the outstanding PING.
   private var sample: Int?
 
   init(initial: Int, maximum: Int) {
@@ -18,7 +18,7 @@ struct WindowTuner {
     pause = initial
   }
 
-  /// Counts body bytes; true where a PING should now be sent.
+  /// Counts body bytes. Returns `true` if a PING should be sent now.
   mutating func received(_ count: Int) -> Bool {
     if let bytes = sample {
       sample = bytes + count
@@ -42,13 +42,13 @@ struct WindowTuner {
       pause = 0
       hasGrown = true
     } else {
-      // The sample began in mid-burst, or the window is not what holds the peer back: look again, but ever more rarely.
+      // The sample started during a burst, or the window does not limit the peer. Sample again, but less and less often.
       pause = hasGrown ? 0 : min(max(2 * pause, target), 64 * target)
       hasGrown = false
     }
   }
 
-  /// No PING could be sent.
+  /// Drops the sample, because no PING could be sent.
   mutating func abandon() {
     sample = nil
   }

@@ -88,7 +88,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server allows fewer attempts than there are keys, and the error lists those tried") func manyKeys() async throws {
+  @Test("the server allows too few attempts, and the error lists the keys tried") func manyKeys() async throws {
     let server = try await SSHServer(in: TemporaryFolder(), "MaxAuthTries 3")
     let names = ["one", "two", "three", "four", "five"].map { server.folder[$0] }
     for name in names { try await SSHServer.makeKey(at: name) }
