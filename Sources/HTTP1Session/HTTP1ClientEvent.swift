@@ -1,36 +1,36 @@
 package import HTTPWire
 package import NIOCore
 
-/// What a client's connection has to tell of the exchange that is on it.
+/// An event of a client's connection about its current exchange.
 ///
-/// Any number of `informational`, one `head` or `upgraded`, any number of `data`, then `end` unless the head said that nothing
-/// follows. `drained` may stand anywhere before the end; `failed` ends everything.
+/// The order is: any number of `informational`, one `head` or `upgraded`, any number of `data`, then `end` unless the head
+/// completed the response. `drained` may come anywhere before the end. `failed` ends everything.
 package enum HTTP1ClientEvent: Sendable {
-  /// 1xx other than 101.
+  /// A 1xx response other than 101.
   case informational(FieldSection)
   case head(FieldSection, isComplete: Bool)
-  /// The tunnel that was asked for is open: 101, or 2xx to CONNECT.
+  /// The requested tunnel is open: status 101, or 2xx to CONNECT.
   case upgraded(ResponseHead)
-  /// Never empty; a slice of what was received.
+  /// A slice of the received bytes; never empty.
   case data(ByteBuffer)
   case end(trailers: FieldSection?)
-  /// That many bytes of the request's content left for the wire: there is room for as many more.
+  /// The number of bytes of the request's content that were sent: there is room for as many more.
   case drained(bytes: Int)
-  /// The connection is of no use any more, and its exchange is over.
+  /// The connection can no longer be used, and its exchange has ended.
   case failed(HTTP1ClientFailure)
 }
 
-/// Why a client's connection ended in the middle of an exchange.
+/// The reason why a client's connection ended during an exchange.
 package enum HTTP1ClientFailure: Error, Sendable, Hashable {
-  /// What came is not the response to the request.
+  /// The received bytes are not a response to the request.
   case response(HTTP1Failure)
-  /// What was to be sent is not what the request's head declared.
+  /// The content to send does not match the request's head.
   case request(HTTP1Failure)
-  /// The server takes nothing more of the request's content.
+  /// The server no longer accepts the request's content.
   case stalled
-  /// The server paused in the middle of content whose length it had declared.
+  /// The server paused within content of declared length.
   case paused
-  /// The server answers an upgrade with an ordinary success. To a client over HTTP/2 that knows no `byway-upgrade-status` it would
-  /// mean that the tunnel is open (RFC 8441 §5).
+  /// The server answered an upgrade with an ordinary success. For a client over HTTP/2 that does not support
+  /// `byway-upgrade-status`, it would mean that the tunnel is open (RFC 8441 §5).
   case notUpgraded(status: Int)
 }

@@ -1,27 +1,29 @@
 package import HTTPWire
 package import NIOCore
 
-/// A connection to an HTTP/1.1 server (RFC 9112) as a state machine: one exchange at a time, and as many as both ends allow.
+/// A connection to an HTTP/1.1 server (RFC 9112) as a state machine. It serves one exchange at a time, as long as both ends
+/// keep it open.
 ///
 ///     idle ──begin──► exchanging ──the response is whole──► idle, or ended
 ///      │                  └──101, 2xx to CONNECT──► tunnel ──both directions are over──► ended
 ///      └──its time is over, the server closes──► ended
 ///
-/// What came of a response's content and was not consumed yet holds the channel's reads back (``ReadGate``).
+/// Response content that was received and not consumed yet holds the channel's reads back (``ReadGate``).
 package final class HTTP1ClientSession: ConnectionSession {
   package struct Configuration: Sendable, Hashable {
     package var http1 = HTTP1Configuration.defaults
-    /// Requests carry their target in this form; absolute where a proxy stands next.
+    /// The form of the request targets: absolute if the next hop is a proxy.
     package var targetForm = TargetForm.origin
-    /// A connection unused for that long is closed; and what a tunnel's server has not taken by then is dropped.
+    /// The time after which an unused connection is closed. In a tunnel, bytes that the server has not accepted by then are
+    /// dropped.
     package var idleTimeout = TimeAmount.seconds(50)
-    /// How long the server may take nothing of a request's content while some waits.
+    /// The time for which the server may accept none of a request's pending content.
     package var stallTimeout = TimeAmount.seconds(60)
-    /// Of silence within content whose length was declared; `nil`: no limit.
+    /// The limit of silence within content of declared length; `nil`: no limit.
     package var bodyTimeout: TimeAmount?
-    /// Between a client's end of its direction of a WebSocket and the moment when the server is told.
+    /// The time from the end of the client's direction of a WebSocket until the server is informed.
     package var webSocketClosing = TimeAmount.seconds(10)
-    /// Field names are spelled as `X-Serial` and not as `x-serial`.
+    /// Whether field names are written as `X-Serial` instead of `x-serial`.
     package var capitalizesFieldNames = false
 
     package init() {}
@@ -38,12 +40,13 @@ package final class HTTP1ClientSession: ConnectionSession {
     enum Request {
       case sending
       case sent
-      /// An upgrade is asked for, and so many bytes of the request's content are still to come. The tunnel's follow them.
+      /// An upgrade is requested, and this many bytes of the request's content are still to come. The tunnel's bytes follow
+      /// them.
       case preceding(remaining: Int)
-      /// A tunnel is asked for, and what the client says waits for it.
+      /// A tunnel is requested, and the client's bytes wait for it.
       case held(isFinished: Bool)
 
-      /// Nothing of it is still to be sent: of a tunnel that was refused, nothing but the request has left.
+      /// Whether nothing of the request remains to be sent. Of a refused tunnel, only the request was sent.
       var isSent: Bool {
         switch self {
         case .sent, .held: true
@@ -58,7 +61,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     }
 
     let kind: RequestKind
-    /// A success other than 101 can be told from it over HTTP/2.
+    /// Whether, over HTTP/2, a success other than 101 can be distinguished from an open tunnel.
     let mayDecline: Bool
     var request: Request
     var response = Response.awaited
@@ -66,7 +69,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   private enum Tunnel {
     case open(RequestKind)
-    /// The client has ended its direction of a WebSocket, and the server is told at that time.
+    /// The client has ended its direction of a WebSocket. The server is informed at that time.
     case closing(at: NIODeadline)
     case outputEnded
   }
@@ -76,10 +79,10 @@ package final class HTTP1ClientSession: ConnectionSession {
   private var encoder: RequestEncoder
   private var output = OutputQueue()
   private var gate = ReadGate()
-  /// What a client says before its tunnel is open: bounded by its window, because none of it is credited.
+  /// The client's bytes before its tunnel is open. They are limited by its window, because none of them are credited.
   private var early = ByteBuffer()
   private var state: State
-  /// When something was last heard, or taken of what waits to be sent.
+  /// The time at which bytes were last received, or queued bytes were last sent.
   private var lastProgress: NIODeadline
   private var failure: HTTP1ClientFailure?
   package private(set) var ending: ConnectionEnding?
@@ -92,7 +95,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     lastProgress = now
   }
 
-  /// Nothing speaks against another exchange, as far as is known here.
+  /// Whether another exchange may start, as far as this end knows.
   package var isReusable: Bool {
     if case .idle = state { parser.isReusable } else { false }
   }
@@ -101,12 +104,12 @@ package final class HTTP1ClientSession: ConnectionSession {
     if case .ended = state { true } else { false }
   }
 
-  // MARK: What the owner asks for
+  // MARK: Calls by the owner
 
-  /// Begins an exchange. Only where the connection ``isReusable``.
-  /// - Parameter isComplete: the request ends with its head.
-  /// - Parameter readAhead: what the response may be ahead of its reader; `nil`: as far as is usual.
-  /// - Throws: where the request cannot be written; the connection is as it was.
+  /// Begins an exchange. Only if the connection ``isReusable``.
+  /// - Parameter isComplete: whether the request ends with its head.
+  /// - Parameter readAhead: the budget for response bytes ahead of the reader; `nil`: the default.
+  /// - Throws: if the request cannot be written; the connection is unchanged.
   package func begin(
     _ fields: FieldSection, isComplete: Bool, readAhead: ReadAhead?, at now: NIODeadline
   ) throws(HTTP1Failure) {
@@ -127,7 +130,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     state = .exchanging(Exchange(kind: kind, mayDecline: fields.contains(.upgradeMethod), request: request))
   }
 
-  /// Sends a piece of the request's content, or of what a tunnel carries.
+  /// Sends a piece of the request's content, or bytes of a tunnel.
   package func write(_ bytes: ByteBuffer, at now: NIODeadline) {
     switch state {
     case .exchanging(let exchange):
@@ -171,17 +174,17 @@ package final class HTTP1ClientSession: ConnectionSession {
     }
   }
 
-  /// The reader of the response has dealt with that many bytes of its content.
+  /// Credits content that the reader of the response has processed.
   package func consume(_ bytes: Int) {
     gate.consumed(bytes)
   }
 
-  /// Nobody wants the response any more. Half a message cannot be taken back, so the connection ends.
+  /// Cancels the exchange. The connection ends, because a partly sent message cannot be withdrawn.
   package func cancel() {
     end(.abort(byReset: false))
   }
 
-  /// Ends the connection: what came on it must not be used.
+  /// Ends the connection with a failure. Its received bytes must not be used.
   package func fail(_ failure: HTTP1ClientFailure) {
     guard !isEnded else { return }
     self.failure = failure
@@ -200,7 +203,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     guard !isEnded else { return }
     lastProgress = now
     parser.receiveEnd()
-    // A server that has nothing more to say cannot serve again.
+    // A server that has ended its direction cannot serve another request.
     if case .idle = state { end(.abort(byReset: false)) }
   }
 
@@ -243,7 +246,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     }
     let isComplete = head.framing == .none || head.framing == .length(0)
     if isComplete {
-      // Its end needs no further bytes, and the connection may be used again before its reader asks.
+      // The end needs no more bytes, and the connection may be reused before its reader asks for events.
       _ = try parser.nextEvent()
       responseEnded()
     } else {
@@ -256,7 +259,7 @@ package final class HTTP1ClientSession: ConnectionSession {
   private func responseEnded() {
     switch state {
     case .exchanging(let exchange):
-      // Of a tunnel that was refused nothing but the request has left.
+      // Of a refused tunnel, only the request was sent.
       guard exchange.request.isSent, parser.isReusable else { return end(.abort(byReset: false)) }
       gate.forget()
       output.forgetContent()
@@ -271,7 +274,7 @@ package final class HTTP1ClientSession: ConnectionSession {
 
   // MARK: Tunnels
 
-  /// Sends content that stands in front of a tunnel, and keeps what follows it.
+  /// Sends the content that precedes a tunnel, and keeps the bytes that follow it.
   private func precede(_ bytes: ByteBuffer, _ exchange: Exchange, remaining: Int, at now: NIODeadline) {
     var exchange = exchange
     var bytes = bytes
@@ -300,9 +303,9 @@ package final class HTTP1ClientSession: ConnectionSession {
     return .upgraded(head)
   }
 
-  /// Ends the client's direction: of a WebSocket some time later. Its client has said so in a close frame and is about to answer
-  /// the server's, and many servers, most with TLS, answer nothing any more to half of a connection. In other protocols the end
-  /// of one direction is a message: the end of a program's input.
+  /// Ends the client's direction. For a WebSocket this happens some time later: its client has sent a close frame and is about
+  /// to answer the server's, and many servers, most of them with TLS, send nothing more on a half-closed connection. In other
+  /// protocols the end of one direction is meaningful: it is the end of a program's input.
   private func finishTunnel(_ kind: RequestKind, at now: NIODeadline) {
     if kind == .webSocket {
       state = .tunnel(.closing(at: now + configuration.webSocketClosing))
@@ -352,7 +355,7 @@ package final class HTTP1ClientSession: ConnectionSession {
       switch exchange.response {
       case .awaited: return output.isEmpty ? nil : lastProgress + configuration.stallTimeout
       case .content(let hasLength):
-        // While the client reads nothing, the server is not late.
+        // While the client does not read, the server is not late.
         guard hasLength, !gate.isHeldBack, let timeout = configuration.bodyTimeout else { return nil }
         return lastProgress + timeout
       }

@@ -1,20 +1,20 @@
 import HTTPWire
 
-/// How much of a message the parsers accept before it is complete. Sizes are in bytes.
+/// The limits for messages that the parsers accept. Sizes are in bytes.
 package struct HTTP1Configuration: Sendable, Hashable {
   package struct Head: Sendable, Hashable {
-    /// The request line or status line.
+    /// The size of the request line or status line.
     package var startLineSize = 16 * 1024
-    /// The start line and all field lines.
+    /// The size of the start line and all field lines.
     package var size = 64 * 1024
-    /// Field lines, and the options of `Connection` that name fields.
+    /// The number of field lines, and of the options of `Connection` that name fields.
     package var fieldCount = 256
 
     package init() {}
   }
 
   package struct Chunks: Sendable, Hashable {
-    /// One chunk's size and extensions.
+    /// The size of one chunk header: its size and extensions.
     package var headerSize = 1024
     package var trailerSize = 16 * 1024
     package var trailerCount = 64
@@ -24,16 +24,16 @@ package struct HTTP1Configuration: Sendable, Hashable {
 
   package var head = Head()
   package var chunks = Chunks()
-  /// 1xx responses before the final one.
+  /// The number of 1xx responses before the final one.
   package var informationalResponses = MessageLimits.informationalResponses
-  /// An offer of `h2c` counts like that of any other protocol. BuildKit's clients make one.
+  /// Whether an offer of `h2c` is treated like that of any other protocol. BuildKit's clients make one.
   package var tunnelsH2C = false
 
   package init() {}
 
   package static let defaults = HTTP1Configuration()
 
-  /// - Throws: ``HTTP1Failure`` with code `invalidConfiguration`, which names the field.
+  /// - Throws: ``HTTP1Failure`` with code `invalidConfiguration`. Its message names the field.
   package func check() throws(HTTP1Failure) {
     try Self.check("head.startLineSize", head.startLineSize, 64...1 << 20)
     try Self.check("head.size", head.size, head.startLineSize...1 << 24)

@@ -1,37 +1,37 @@
-/// Why a message cannot be read or written. The connection is of no use afterwards: close it.
+/// The reason why a message cannot be read or written. The connection must be closed, as it cannot be used further.
 package struct HTTP1Failure: Error, Sendable, Hashable {
   package enum Code: Sendable, Hashable {
-    /// The first bytes belong to something else; the message quotes them.
+    /// The first bytes belong to another protocol; the message quotes them.
     case notHTTP
-    /// The peer broke the grammar or the framing rules.
+    /// The peer violated the grammar or the framing rules.
     case malformed
-    /// A version or transfer coding that is not implemented here.
+    /// The message uses a version or transfer coding that is not supported here.
     case unsupported
-    /// A limit of ``HTTP1Configuration``.
+    /// A limit of ``HTTP1Configuration`` was exceeded.
     case tooLarge
-    /// Bytes on a connection that waited for none.
+    /// Bytes arrived on a connection that expected none.
     case unsolicited
-    /// The peer closed before the end.
+    /// The peer closed the connection before the end of the message.
     case incomplete(Progress)
     /// The caller's message cannot be written.
     case unencodable
     case invalidConfiguration
   }
 
-  /// How far a message had come.
+  /// The progress of a message.
   package enum Progress: Sendable, Hashable {
     case beforeHead
     case inHead
-    /// In bytes of content; nothing is expected where the framing declares no length.
+    /// The number of bytes of content; `expected` is `nil` if the framing declares no length.
     case inBody(received: Int, expected: Int?)
   }
 
   package var code: Code
-  /// One sentence, for people.
+  /// A sentence for users.
   package var message: String
-  /// What a server answers with.
+  /// The status of a server's answer.
   package var status: Int
-  /// Of something else than HTTP: how it began.
+  /// The first bytes of another protocol than HTTP.
   package var heard: [UInt8] = []
 
   package init(_ code: Code, _ message: String, status: Int = 400) {
@@ -62,7 +62,7 @@ extension HTTP1Failure {
     }
   }
 
-  /// Quotes what came instead of a message, printable and short.
+  /// A failure that quotes the bytes received instead of a message, shortened and printable.
   static func notHTTP(_ bytes: UnsafeRawBufferPointer, expected: StaticString) -> Self {
     var quoted = ""
     for byte in bytes.prefix(24) {

@@ -1,11 +1,12 @@
 import HTTPWire
 package import NIOCore
 
-/// When a client's time is over, and how its connection ends.
+/// The time limits of a client, and the end of its connection.
 extension HTTP1ServerSession {
   // MARK: Time
 
-  /// Between requests and within a head the client is waited for. Content may pause as long as its sender likes: streams do.
+  /// Updates the state between requests. A client is waited for between requests and within a head. Content may pause for any
+  /// time, as streams do.
   func settle() {
     switch state {
     case .idle, .inHead:
@@ -33,9 +34,9 @@ extension HTTP1ServerSession {
     }
   }
 
-  /// When a client that has ended its direction is asked whether it is still there. Only what is written to it tells: who has gone
-  /// refuses it, and who waits passes over a `100 Continue` that it has not asked for (RFC 9110 §15.2.1). `nil` where nothing may be
-  /// written now.
+  /// The time to probe a client that has ended its direction. Only sending reveals whether it is alive: a closed connection refuses
+  /// the bytes, and a waiting client ignores a `100 Continue` that it did not ask for (RFC 9110 §15.2.1). `nil` if nothing may be
+  /// sent now.
   private func probeAt(_ exchange: Exchange) -> NIODeadline? {
     guard case .ended(let probeAt) = input, case .whole = exchange.request, case .awaited = exchange.response,
       exchange.context.version == .v1_1
@@ -53,7 +54,7 @@ extension HTTP1ServerSession {
     case .unread, .closing, .lingering: end(.abort(byReset: false))
     case .exchanging:
       input = .ended(probeAt: now + timeouts.probeAgain)
-      // What already waits for it asks as well.
+      // Bytes already queued have the same effect.
       if output.isEmpty { informational([":status": "100"]) }
     case .ended: break
     }
@@ -61,8 +62,8 @@ extension HTTP1ServerSession {
 
   // MARK: Ending
 
-  /// Ends our direction once everything is written, and waits a moment for the client to end its own: closing on bytes that
-  /// nobody has read would be a reset, which may overtake the response (RFC 9112 §9.6).
+  /// Ends our direction after everything is written, and waits a moment for the client to end its own. Closing with unread
+  /// input would cause a reset, which may overtake the response (RFC 9112 §9.6).
   func close() {
     gate.forget()
     output.forgetContent()

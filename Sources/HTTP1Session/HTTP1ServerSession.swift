@@ -1,28 +1,28 @@
 package import HTTPWire
 package import NIOCore
 
-/// A connection from an HTTP/1.1 client (RFC 9112) as a state machine: one exchange at a time, pipelined requests in their
-/// order.
+/// A connection from an HTTP/1.1 client (RFC 9112) as a state machine. It serves one exchange at a time, and pipelined requests
+/// in order.
 ///
 ///     idle ⇄ inHead ──head──► exchanging ──both messages are whole──► idle, unread, or closing
 ///      │                                                                       │ the client has read on
 ///      └──its time is over, the client has ended──► closing ──► lingering ◄────┘ idle
 ///
-/// What came of a request's content and was not consumed yet holds the channel's reads back (``ReadGate``); so does the next
-/// request, which waits for its turn.
+/// Request content that was received and not consumed yet holds the channel's reads back (``ReadGate``). So does the next
+/// request, while it waits for its turn.
 package final class HTTP1ServerSession: ConnectionSession {
   package struct Timeouts: Sendable, Hashable {
-    /// For the next request.
+    /// The limit for the next request to begin.
     package var idle = TimeAmount.seconds(75)
-    /// For the rest of a request's head.
+    /// The limit for the rest of a request's head.
     package var head = TimeAmount.seconds(30)
-    /// For the client to read on, where more requests wait behind responses that it does not take.
+    /// The limit for the client to read on, if more requests wait behind responses that it does not read.
     package var unread = TimeAmount.minutes(5)
-    /// For the client to close, after the last response.
+    /// The limit for the client to close, after the last response.
     package var linger = TimeAmount.seconds(2)
-    /// For a request that is on its way when no more are accepted.
+    /// The limit for a request in flight after requests are no longer accepted.
     package var lastCall = TimeAmount.seconds(1)
-    /// For a response to begin once the client has ended its direction; then it is asked, again and again, whether it is still there.
+    /// The time without a response after the client has ended its direction. Then the client is probed repeatedly.
     package var probe = TimeAmount.seconds(1)
     package var probeAgain = TimeAmount.seconds(10)
 
@@ -30,13 +30,13 @@ package final class HTTP1ServerSession: ConnectionSession {
   }
 
   enum State {
-    /// Between requests; nothing of the next has come.
+    /// Between requests. No bytes of the next one have arrived.
     case idle(since: NIODeadline)
     case inHead(since: NIODeadline)
     case exchanging(Exchange)
-    /// Between requests, and the client has yet to take what was written: responses that nobody reads are not added to.
+    /// Between requests, while the client has not read the previous responses. No more responses are added to unread ones.
     case unread(since: NIODeadline)
-    /// The last response is being written; what still comes is dropped.
+    /// The last response is being written. Further input is dropped.
     case closing(until: NIODeadline)
     /// Our direction has ended.
     case lingering(until: NIODeadline)
@@ -45,10 +45,10 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   struct Exchange {
     enum Request {
-      /// Parts of it are still to come.
+      /// Parts of the request are still to come.
       case coming(hasContent: Bool)
       case whole
-      /// Bytes, until the client ends its direction.
+      /// Bytes are passed on until the client ends its direction.
       case tunnel
       case tunnelEnded
     }
@@ -65,22 +65,22 @@ package final class HTTP1ServerSession: ConnectionSession {
     var response = Response.awaited
   }
 
-  /// The client's direction.
+  /// The state of the client's direction.
   enum Input {
     case open
-    /// Which looks the same when the client has gone and when it only has no more to say: see ``isProbed``.
+    /// The client has ended its direction. It may be gone, or may only have no more to send: see ``probeAt(_:)``.
     case ended(probeAt: NIODeadline)
   }
 
-  /// Which requests are served.
+  /// The requests that are accepted.
   enum Acceptance {
     case all
-    /// One more, that its client sent before it could know: nobody would send it again.
+    /// One more request, which its client may have sent before it could know. No client would repeat it.
     case one(until: NIODeadline)
     case none
   }
 
-  /// So many bytes may wait for the client before the next request is read.
+  /// The number of bytes that may wait for the client before the next request is read.
   private static let unreadLimit = 16 * 1024
 
   let timeouts: Timeouts
@@ -93,7 +93,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   var input = Input.open
   private var hasServed = false
   private(set) var acceptance = Acceptance.all
-  /// As it was told last.
+  /// The time of the latest call.
   var now: NIODeadline
   package internal(set) var ending: ConnectionEnding?
 
@@ -104,7 +104,7 @@ package final class HTTP1ServerSession: ConnectionSession {
     self.now = now
   }
 
-  /// Since when it does nothing but wait for its client; `nil` while it has something to do.
+  /// The time since which the session only waits for its client; `nil` while it has work.
   package var idleSince: NIODeadline? {
     switch state {
     case .idle(let start), .inHead(let start): start
@@ -112,17 +112,17 @@ package final class HTTP1ServerSession: ConnectionSession {
     }
   }
 
-  /// A request has begun and not ended.
+  /// Whether a request has begun and not ended.
   package var isExchanging: Bool {
     if case .exchanging = state { true } else { false }
   }
 
-  /// Bytes that came and were not given out: of a request that waits for its turn.
+  /// The number of received bytes of a request that waits for its turn.
   package var bufferedBytes: Int { parser.bufferedBytes }
 
-  // MARK: What the owner asks for
+  // MARK: Calls by the owner
 
-  /// Sends a 1xx response (RFC 9110 §15.2). One that cannot be written, and one for a client that does not read, is left out.
+  /// Sends a 1xx response (RFC 9110 §15.2). Drops it if it cannot be written, or if the client does not read.
   package func informational(_ fields: FieldSection) {
     guard case .exchanging(let exchange) = state, case .awaited = exchange.response,
       output.byteCount < MessageLimits.waitingInformational
@@ -132,9 +132,9 @@ package final class HTTP1ServerSession: ConnectionSession {
     }
   }
 
-  /// The final head; `101`, or `2xx` to CONNECT, opens a tunnel once the request is whole.
-  /// - Parameter upgrade: with 101, the protocol switched to.
-  /// - Throws: where it cannot be written; another answer is due.
+  /// Sends the final head. `101`, or `2xx` to CONNECT, opens a tunnel once the request is complete.
+  /// - Parameter upgrade: the new protocol, with status 101.
+  /// - Throws: if the head cannot be written; another answer is due.
   package func respond(
     _ fields: FieldSection, isComplete: Bool, upgrade: String? = nil, at now: NIODeadline
   ) throws(HTTP1Failure) {
@@ -148,13 +148,13 @@ package final class HTTP1ServerSession: ConnectionSession {
     proceed(exchange)
   }
 
-  /// Sends a piece of the response's content, or of what a tunnel carries.
-  /// - Throws: where it is more than the head declared; the response cannot be completed.
+  /// Sends a piece of the response's content, or bytes of a tunnel.
+  /// - Throws: if it is longer than the head declared; the response cannot be completed.
   package func write(_ bytes: ByteBuffer) throws(HTTP1Failure) {
     guard case .exchanging(let exchange) = state else { return }
     switch exchange.response {
     case .begun, .tunnel:
-      // A response to HEAD has no content, whatever its handler writes.
+      // A response to HEAD has no content, even if its handler writes some.
       if encoder.framing == .none {
         output.drop(content: bytes)
       } else {
@@ -165,7 +165,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   }
 
   /// Ends the response.
-  /// - Throws: where content is missing; the response cannot be completed.
+  /// - Throws: if content is missing; the response cannot be completed.
   package func finish(trailers: FieldSection?, at now: NIODeadline) throws(HTTP1Failure) {
     guard case .exchanging(var exchange) = state else { return }
     self.now = now
@@ -179,23 +179,23 @@ package final class HTTP1ServerSession: ConnectionSession {
     proceed(exchange)
   }
 
-  /// Ends the connection in the middle of a response. One that is cut short must not look like a whole one.
+  /// Ends the connection during a response. An incomplete response must not look complete.
   package func cutShort() {
     end(.abort(byReset: encoder.framing == .untilClose || encoder.framing == .tunnel))
   }
 
-  /// The reader of the request has dealt with that many bytes of its content.
+  /// Credits content that the reader of the request has processed.
   package func consume(_ bytes: Int) {
     if isExchanging { gate.consumed(bytes) }
   }
 
-  /// Accepts no more requests; the one that runs may end.
+  /// Accepts no more requests. The current one may finish.
   package func drain(at now: NIODeadline) {
     self.now = now
     guard case .all = acceptance else { return }
     acceptance = .none
     switch state {
-    // Between requests clients expect an end, and have to try again (RFC 9112 §9.3.1). In front of the first they do not.
+    // Clients expect a close between requests, and must retry then (RFC 9112 §9.3.1), but not before the first request.
     case .idle where hasServed: close()
     case .idle, .inHead: acceptance = .one(until: now + timeouts.lastCall)
     case .unread: close()
@@ -280,7 +280,7 @@ package final class HTTP1ServerSession: ConnectionSession {
       exchange.request = wasComing ? .whole : .tunnelEnded
       let asksForTunnel = exchange.context.request.asksForTunnel
       proceed(exchange)
-      // Of a tunnel that is asked for, the client's direction begins where others end.
+      // For a requested tunnel, the client's direction starts where other requests end.
       return wasComing && asksForTunnel ? nil : .end(trailers: trailers)
     }
   }
@@ -293,7 +293,7 @@ package final class HTTP1ServerSession: ConnectionSession {
     return refuse(failure)
   }
 
-  /// What still comes is not read as a request any more.
+  /// Refuses the request. Further bytes are not read as a request.
   func refuse(_ failure: HTTP1Failure) -> HTTP1ServerEvent? {
     var exchange = Exchange(context: ResponseEncoder.Context(keepAlive: false), request: .whole)
     if case .exchanging(let current) = state {
@@ -311,9 +311,9 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   // MARK: Exchanges
 
-  /// Decides whether another request may follow. It may not if the rest of this one would have to be read and dropped, and not
-  /// after a CONNECT or an upgrade that was refused: the client's next bytes may be the tunnel's. The client of a WebSocket sends
-  /// none before the answer.
+  /// Whether another request may follow. It may not if the rest of this one would have to be read and dropped. It may not follow
+  /// a refused CONNECT or upgrade either, because the client's next bytes may be the tunnel's. A WebSocket client sends none
+  /// before the answer.
   private func mayKeepAlive(_ exchange: Exchange) -> Bool {
     if case .coming(hasContent: true) = exchange.request { return false }
     switch exchange.context.request {
@@ -322,12 +322,12 @@ package final class HTTP1ServerSession: ConnectionSession {
     }
   }
 
-  /// Either message has come further.
+  /// Updates the exchange after one of its messages has advanced.
   private func proceed(_ exchange: consuming Exchange) {
     var exchange = exchange
     switch (exchange.request, exchange.response) {
     case (.whole, .tunnel):
-      // From here on the client's bytes are the tunnel's.
+      // From now on the client's bytes belong to the tunnel.
       exchange.request = .tunnel
       parser.becomeTunnel()
       state = .exchanging(exchange)
@@ -371,7 +371,7 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   // MARK: Pacing
 
-  /// The next request waits for its turn: what has come of it is enough.
+  /// Whether the next request waits for its turn, so that no more of it needs to be read.
   private var isNextWaiting: Bool {
     switch state {
     case .exchanging, .unread: !mayPull && parser.bufferedBytes > 0

@@ -1,16 +1,16 @@
 import HTTPWire
 import NIOCore
 
-/// What a connection has to send. Heads, framing and short pieces of content are gathered in one buffer; longer pieces are
-/// handed over as they came.
+/// The bytes that a connection has to send. Heads, framing and short pieces of content are collected in one buffer. Longer
+/// pieces are passed on unchanged.
 struct OutputQueue {
-  /// Content up to this size is cheaper to copy than to write apart.
+  /// The size up to which copying content is cheaper than writing it separately.
   private static let copyLimit = 4096
   private static let usualSize = 512
 
   private struct Piece {
     var bytes: ByteBuffer
-    /// How many of them are content.
+    /// The number of these bytes that are content.
     var content: Int
   }
 
@@ -18,21 +18,21 @@ struct OutputQueue {
   /// The last piece, to which small ones are still added.
   private var gathered = Piece(bytes: ByteBuffer(), content: 0)
   private(set) var byteCount = 0
-  /// Bytes of content that have been taken and not told of yet.
+  /// The number of bytes of content taken and not reported yet.
   private var credit = 0
 
   var isEmpty: Bool { byteCount == 0 }
 
-  /// Adds what is not content.
+  /// Appends bytes that are not content.
   mutating func append<Failure>(_ write: (inout ByteBuffer) throws(Failure) -> Void) throws(Failure) {
-    // Where the channel still holds what was taken, this makes new storage; else it serves again.
+    // Allocates new storage if the channel still holds the taken bytes; otherwise reuses it.
     if gathered.bytes.readableBytes == 0 { gathered.bytes.clear(minimumCapacity: Self.usualSize) }
     let before = gathered.bytes.readableBytes
     try write(&gathered.bytes)
     byteCount += gathered.bytes.readableBytes - before
   }
 
-  /// Adds a piece of the content, framed as the message's head said.
+  /// Appends a piece of the content, framed as the message's head declared.
   mutating func append(
     content: ByteBuffer, by encoder: inout some MessageEncoder
   ) throws(HTTP1Failure) {
@@ -50,12 +50,12 @@ struct OutputQueue {
     }
   }
 
-  /// Content that has no place on the wire is as good as gone.
+  /// Counts content that must not be sent as sent.
   mutating func drop(content: ByteBuffer) {
     credit += content.readableBytes
   }
 
-  /// Takes what goes on the wire next.
+  /// Removes and returns the next bytes to send.
   mutating func next(maximum: Int) -> ByteBuffer? {
     if pieces.isEmpty {
       let count = gathered.bytes.readableBytes
@@ -68,7 +68,7 @@ struct OutputQueue {
       take(first.bytes.readableBytes, content: first.content)
       return first.bytes
     }
-    // What is gathered is not told apart: its content counts as the last to leave.
+    // Content within a collected piece is not tracked by position: it counts as the last to be sent.
     let content = max(0, first.content - first.bytes.readableBytes)
     first.content -= content
     pieces.prepend(first)
@@ -76,13 +76,13 @@ struct OutputQueue {
     return slice
   }
 
-  /// Bytes of content that whoever wrote them may write once more.
+  /// Returns the number of bytes of content that their writer may write again.
   mutating func takeCredit() -> Int {
     defer { credit = 0 }
     return credit
   }
 
-  /// Nobody waits any more to hear of the content that is here.
+  /// Stops counting the queued content, because no writer waits for it any more.
   mutating func forgetContent() {
     credit = 0
     gathered.content = 0

@@ -20,7 +20,7 @@ package struct HTTP2Failure: Error, Sendable, Hashable {
   package var kind: Kind
   /// The error code of the GOAWAY.
   package var code: HTTP2ErrorCode
-  /// One sentence for users.
+  /// A sentence for users.
   package var message: String
 
   package init(_ kind: Kind, _ code: HTTP2ErrorCode, _ message: String) {

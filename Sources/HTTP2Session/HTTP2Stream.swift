@@ -7,9 +7,9 @@ final class HTTP2Stream {
 
   /// The receiver of the peer's message.
   enum Audience {
-    /// There is none yet, because the head has not arrived.
+    /// No receiver yet: the head has not arrived.
     case nobody
-    /// There is none, because the head was too large and was answered with 431.
+    /// No receiver: the head was too large and was answered with 431.
     case refused
     /// The owner. It also gets the end.
     case owner
@@ -30,7 +30,7 @@ final class HTTP2Stream {
   /// The state of our final head.
   enum Head {
     case none
-    /// Until it is sent, nghttp2 reads it in place.
+    /// A head that is not sent yet. nghttp2 reads it in place.
     case submitted(FieldSection)
     /// The peer may have acted on it. From now on nghttp2 asks for body bytes.
     case sent
@@ -38,7 +38,7 @@ final class HTTP2Stream {
 
   /// The state of our output after the head.
   enum Output {
-    /// There is no body.
+    /// No body.
     case none
     /// More bytes may follow those in `body`.
     case body
@@ -53,7 +53,7 @@ final class HTTP2Stream {
 
   /// The stream's state in the scheduling.
   enum Turn {
-    /// There is nothing to send.
+    /// Nothing to send.
     case none
     /// The stream is in the ``StreamScheduler``.
     case scheduled

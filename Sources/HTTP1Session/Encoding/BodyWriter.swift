@@ -1,10 +1,10 @@
 package import HTTPWire
 package import NIOCore
 
-/// Frames a message's content, and holds the caller to the length that its head declared.
+/// Frames a message's content, and enforces the length that its head declared.
 package struct BodyWriter: Sendable {
   package let framing: BodyFraming
-  /// Of a declared length.
+  /// The remaining bytes of a declared length.
   private var remaining: Int
 
   init(_ framing: BodyFraming) {
@@ -47,17 +47,17 @@ package struct BodyWriter: Sendable {
   }
 }
 
-/// What both encoders do after the head.
+/// The operations that both encoders share after the head.
 package protocol MessageEncoder {
   var body: BodyWriter { get set }
 }
 
 extension MessageEncoder {
-  /// What `writeHead` decided.
+  /// The framing that `writeHead` chose.
   package var framing: BodyFraming { body.framing }
 
   /// Appends a piece of the content, copied and framed.
-  /// - Throws: where it is more than the head declared.
+  /// - Throws: if it is longer than the head declared.
   package mutating func writeBody(_ bytes: ByteBuffer, into output: inout ByteBuffer) throws(HTTP1Failure) {
     guard bytes.readableBytes > 0 else { return }
     try writeBodyPrefix(count: bytes.readableBytes, into: &output)
@@ -65,8 +65,8 @@ extension MessageEncoder {
     writeBodySuffix(into: &output)
   }
 
-  /// The same without the copy: write the prefix, send so many bytes, write the suffix. Nothing where the count is 0:
-  /// an empty chunk would be the last one, so no suffix then either.
+  /// Appends the framing without the content: write the prefix, send `count` bytes, and write the suffix. If the count is 0,
+  /// write neither, because an empty chunk would be the last one.
   package mutating func writeBodyPrefix(count: Int, into output: inout ByteBuffer) throws(HTTP1Failure) {
     try body.writePrefix(count: count, into: &output)
   }
@@ -75,8 +75,8 @@ extension MessageEncoder {
     body.writeSuffix(into: &output)
   }
 
-  /// Ends the message. Trailers are dropped where the framing cannot carry them.
-  /// - Throws: where content is missing; the connection must be closed then, or the peer waits for it.
+  /// Ends the message. Trailers are dropped if the framing cannot carry them.
+  /// - Throws: if content is missing. The connection must then be closed, because the peer waits for the rest.
   package mutating func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
     try body.writeEnd(trailers: trailers, into: &output)
   }

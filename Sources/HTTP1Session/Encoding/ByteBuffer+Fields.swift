@@ -1,7 +1,7 @@
 import HTTPWire
 import NIOCore
 
-/// The one place where field lines are written, and so where a caller's bytes are kept from ending a line early.
+/// Writes field lines. This is the only place that does, so it ensures that a caller's bytes cannot end a line early.
 extension ByteBuffer {
   mutating func writeField(
     _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
@@ -23,9 +23,9 @@ extension ByteBuffer {
     }
   }
 
-  /// Writes what may travel on. Left out are control data and what the connection writes itself: `content-length`,
-  /// `host`, and all fields that end here (RFC 9110 §7.6.1).
-  /// - Parameter keepingProxyFields: the next hop is a proxy, or this one answers as one.
+  /// Writes the fields that may be forwarded. Omits control data and the fields that the connection writes itself or that end
+  /// at this hop: `content-length`, `host`, and all connection-specific fields (RFC 9110 §7.6.1).
+  /// - Parameter keepingProxyFields: whether the next hop is a proxy, or this hop answers as one.
   mutating func writeForwardedFields(of section: FieldSection, keepingProxyFields: Bool) throws(HTTP1Failure) {
     var options = ConnectionOptions()
     var cookies = 0
@@ -48,7 +48,7 @@ extension ByteBuffer {
     if cookies > 0 { try writeCookie(of: section) }
   }
 
-  /// Gives the names of field lines their usual spelling. They stand behind one line that is none: a request line, or the last chunk.
+  /// Changes field names to their usual spelling. The first line is not a field line: it is the request line or the last chunk.
   mutating func capitalizeFieldNames(from start: Int) {
     let offset = start - readerIndex
     withUnsafeMutableReadableBytes { bytes in
@@ -63,7 +63,7 @@ extension ByteBuffer {
     }
   }
 
-  /// HTTP/2 splits a cookie so that it compresses; elsewhere it is one line (RFC 9113 §8.2.3).
+  /// Joins a cookie into one line. HTTP/2 splits it for compression (RFC 9113 §8.2.3).
   private mutating func writeCookie(of section: FieldSection) throws(HTTP1Failure) {
     var crumbs: [UInt8] = []
     for line in section.lines where line.field == .cookie {
@@ -79,7 +79,7 @@ extension ByteBuffer {
     }
   }
 
-  /// A request target, method or other part of a start line that has been found good.
+  /// Writes a request target, method or other part of a start line that has been validated.
   mutating func writeValue(of field: KnownField, in section: FieldSection) {
     section.withValue(of: field) { append($0) }
   }
@@ -90,7 +90,7 @@ extension ByteBuffer {
     append("\r\n")
   }
 
-  /// Runs a body of writes, and takes all of them back where it throws: half a head must never leave.
+  /// Runs a closure that writes, and removes its output if it throws: an incomplete head must never be sent.
   mutating func writeWhole<Result>(
     _ body: (inout ByteBuffer) throws(HTTP1Failure) -> Result
   ) throws(HTTP1Failure) -> Result {
@@ -105,7 +105,7 @@ extension ByteBuffer {
 }
 
 extension FieldSection {
-  /// The length that the content is said to have.
+  /// The length that the fields declare for the content.
   func declaredLength() throws(HTTP1Failure) -> Int? {
     guard contains(.contentLength) else { return nil }
     var facts = MessageFacts()

@@ -1,4 +1,4 @@
-/// The phrases of RFC 9110 §15 and the registry, for people who read a connection. Programs ignore them.
+/// The reason phrases of RFC 9110 §15 and the registry, for people who read the traffic. Programs ignore them.
 package enum ReasonPhrase {
   package static func of(_ status: Int) -> StaticString {
     switch status {

@@ -1,16 +1,16 @@
 package import HTTPWire
 package import NIOCore
 
-/// Writes requests to a server. One for a connection; its state is the message under way.
+/// An encoder for the requests on one connection to a server. Its state is the current message.
 package struct RequestEncoder: MessageEncoder, Sendable {
   package struct Options: Sendable {
-    /// Absolute form is for proxies. CONNECT is written in authority form whatever this says.
+    /// The form of the target. Proxies get the absolute form. CONNECT always uses the authority form.
     package var targetForm: TargetForm
-    /// Content, possibly empty, follows the head.
+    /// Whether content, possibly empty, follows the head.
     package var hasBody: Bool
-    /// Whether the connection is wanted after this exchange.
+    /// Whether the connection should stay open after this exchange.
     package var keepAlive: Bool
-    /// Asks for `TE: trailers`.
+    /// Whether to send `TE: trailers`.
     package var acceptsTrailers: Bool
 
     package init(
@@ -26,8 +26,8 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   package var body = BodyWriter(.none)
   private let capitalizesFieldNames: Bool
 
-  /// Makes an encoder for a connection.
-  /// - Parameter capitalizesFieldNames: names are spelled as `X-Serial` and not as `x-serial`.
+  /// Creates an encoder for a connection.
+  /// - Parameter capitalizesFieldNames: whether names are written as `X-Serial` instead of `x-serial`.
   package init(capitalizesFieldNames: Bool = false) {
     self.capitalizesFieldNames = capitalizesFieldNames
   }
@@ -35,11 +35,11 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   /// Writes the head that the section describes.
   ///
   /// `:authority`, or else `host`, becomes Host. CONNECT with `:protocol` (RFC 8441) becomes a request with Upgrade: GET, or
-  /// the method that `byway-upgrade-method` names. The caller has put the handshake's own fields in. A body is framed by
-  /// `content-length` where there is one, and else in chunks. After CONNECT and an upgrade the framing is `tunnel`: what is
-  /// written then goes out as it is. Only an upgrade with `byway-upgrade-length` has a length, until ``becomeTunnel()``.
+  /// the method that `byway-upgrade-method` names. The caller has added the fields of the handshake. A body is framed by
+  /// `content-length` if there is one, and otherwise in chunks. After CONNECT and an upgrade the framing is `tunnel`: bytes are
+  /// sent unchanged. Only an upgrade with `byway-upgrade-length` has a length, until ``becomeTunnel()``.
   ///
-  /// - Throws: `unencodable`; nothing was written.
+  /// - Throws: `unencodable` if the head is invalid; nothing was written.
   package mutating func writeHead(
     _ fields: FieldSection, _ options: Options = Options(), into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
@@ -69,12 +69,12 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     body = BodyWriter(framing)
   }
 
-  /// The server has agreed to an upgrade: from here on everything goes out as it is.
+  /// Switches to the tunnel after the server agreed to an upgrade: all further bytes are sent unchanged.
   package mutating func becomeTunnel() {
     body = BodyWriter(.tunnel)
   }
 
-  /// The field with the method that is written; `nil`: GET.
+  /// The field that contains the method to write; `nil` for GET.
   private static func method(of fields: FieldSection, kind: RequestKind) throws(HTTP1Failure) -> KnownField? {
     switch kind {
     case .ordinary, .head, .connect: return .method
@@ -91,8 +91,8 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     }
   }
 
-  /// Ends the request. Trailers are dropped where the framing cannot carry them.
-  /// - Throws: where content is missing; the connection must be closed then, or the peer waits for it.
+  /// Ends the request. Trailers are dropped if the framing cannot carry them.
+  /// - Throws: if content is missing. The connection must then be closed, because the peer waits for the rest.
   package mutating func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
     let start = output.writerIndex
     try body.writeEnd(trailers: trailers, into: &output)
@@ -113,7 +113,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     let declared = try fields.declaredLength()
     if hasBody { return declared.map(BodyFraming.length) ?? .chunked }
     guard declared ?? 0 == 0 else { throw .unencodable("The request has a Content-Length but no body.") }
-    // RFC 9110 §8.6: without it, a server may wait for content of a method that usually has some.
+    // Without it, a server may wait for content if the method usually has some (RFC 9110 §8.6).
     return declared != nil || fields.isUpload(.method) ? .length(0) : .none
   }
 
@@ -130,7 +130,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     } else if !options.keepAlive {
       output.append("Connection: close\r\n")
     }
-    // RFC 9110 §10.1.4: TE ends at the next hop, so Connection names it.
+    // TE ends at the next hop, so Connection names it (RFC 9110 §10.1.4).
     if options.acceptsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
   }
 }

@@ -1,7 +1,7 @@
 import HTTPWire
 import NIOCore
 
-/// The target of a request to be written (RFC 9112 §3.2), with every part of the request line found good.
+/// The target of a request to write (RFC 9112 §3.2). All parts of the request line have been validated.
 struct RequestTarget {
   let form: TargetForm
   /// The field that names the host: `:authority`, or else `host`.
@@ -15,7 +15,7 @@ struct RequestTarget {
       throw .unencodable("The request's method is not a token.")
     }
     authority = fields.contains(.authority) ? .authority : .host
-    // RFC 9112 §3.2 would have an empty Host field where there is none, which servers refuse, the one here among them.
+    // RFC 9112 §3.2 demands an empty Host field in that case. Servers refuse it, including the one here.
     guard fields.withValue(of: authority, { FieldGrammar.isAuthority($0, needsPort: kind == .connect) }) == true else {
       throw .unencodable("The request has no host, or its authority is not a host and port.")
     }

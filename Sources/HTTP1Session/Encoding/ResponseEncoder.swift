@@ -1,13 +1,13 @@
 package import HTTPWire
 package import NIOCore
 
-/// Writes responses to a client. One for a connection; its state is the message under way.
+/// An encoder for the responses on one connection to a client. Its state is the current message.
 package struct ResponseEncoder: MessageEncoder, Sendable {
-  /// What of the request decides how its answer is written.
+  /// The properties of the request that determine how its response is written.
   package struct Context: Sendable {
     package var request: RequestKind
     package var version: HTTP1Version
-    /// Whether the client, and this side, allow another request.
+    /// Whether the client and this side allow another request.
     package var keepAlive: Bool
 
     package init(request: RequestKind = .ordinary, version: HTTP1Version = .v1_1, keepAlive: Bool = true) {
@@ -22,13 +22,13 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   }
 
   package var body = BodyWriter(.none)
-  /// False where the context said so, and where the content can only end with the connection.
+  /// Whether the connection stays open. `false` if the context said so, or if the content can only end with the connection.
   package private(set) var keepAlive = true
 
   package init() {}
 
-  /// Writes a 1xx response other than 101. An HTTP/1.0 client does not know them (RFC 9110 §15.2): nothing is written.
-  /// - Throws: `unencodable`; nothing was written.
+  /// Writes a 1xx response other than 101. Writes nothing for an HTTP/1.0 client, which does not support them (RFC 9110 §15.2).
+  /// - Throws: `unencodable` if the response is invalid; nothing was written.
   package mutating func writeInformational(
     _ fields: FieldSection, _ context: Context, into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
@@ -44,9 +44,9 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   }
 
   /// Writes the head of the final response.
-  /// - Parameter hasBody: content, possibly empty, follows.
-  /// - Parameter upgrade: with 101, the protocol switched to.
-  /// - Throws: `unencodable`; nothing was written.
+  /// - Parameter hasBody: whether content, possibly empty, follows.
+  /// - Parameter upgrade: the new protocol, with status 101.
+  /// - Throws: `unencodable` if the response is invalid; nothing was written.
   package mutating func writeHead(
     _ fields: FieldSection, _ context: Context, hasBody: Bool, upgrade: String? = nil,
     into output: inout ByteBuffer

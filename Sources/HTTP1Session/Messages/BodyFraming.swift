@@ -1,11 +1,11 @@
-/// How the end of a message's content is found (RFC 9112 §6.3).
+/// The way in which the end of a message's content is determined (RFC 9112 §6.3).
 package enum BodyFraming: Sendable, Hashable {
   case none
   case length(Int)
   case chunked
-  /// A response's content that ends with the connection.
+  /// The content of a response that ends with the connection.
   case untilClose
-  /// No message any more: bytes both ways until either end closes.
+  /// Not a message: bytes in both directions until either end closes.
   case tunnel
 }
 

@@ -5,10 +5,10 @@ struct ConnectionOptions: Sendable {
   private(set) var closes = false
   private(set) var keepsAlive = false
   private(set) var upgrades = false
-  /// Names of fields that end at this hop, as names of lines without values. Those that end here anyway are left out.
+  /// The names of fields that end at this hop, stored as lines without values. Fields that always end at a hop are omitted.
   private var named: FieldSection?
 
-  /// How many fields are named.
+  /// The number of named fields.
   var count: Int { named?.lines.count ?? 0 }
 
   mutating func note(_ value: UnsafeRawBufferPointer) {
@@ -27,7 +27,7 @@ struct ConnectionOptions: Sendable {
     }
   }
 
-  /// Removes the fields that were named. Control data stays, however it was named.
+  /// Removes the named fields. Control data stays, even if named.
   func strip(_ fields: inout FieldSection) {
     guard named != nil else { return }
     let section = fields
@@ -36,7 +36,7 @@ struct ConnectionOptions: Sendable {
     }
   }
 
-  /// Whether a name in lower case is among them.
+  /// Whether a lower-case name is among the named fields.
   func contains(_ name: UnsafeRawBufferPointer) -> Bool {
     guard let named else { return false }
     return named.lines.contains { line in

@@ -1,21 +1,21 @@
 package import HTTPWire
 
-/// The class of a request that decides how the answer is framed (RFC 9112 §6.3).
+/// The kind of a request, which determines how the response is framed (RFC 9112 §6.3).
 package enum RequestKind: Sendable, Hashable {
   case ordinary
-  /// HEAD: the response has no body, whatever its fields say.
+  /// HEAD: the response has no body, even if its fields declare one.
   case head
   /// CONNECT: a 2xx answer turns the connection into a tunnel.
   case connect
   /// A WebSocket handshake (RFC 6455 §4): GET without content, and 101 turns the connection into a tunnel.
   case webSocket
-  /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is whole.
+  /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is complete.
   case upgrade
 
   package var asksForUpgrade: Bool { self == .webSocket || self == .upgrade }
   package var asksForTunnel: Bool { self == .connect || asksForUpgrade }
 
-  /// Reads the kind from a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
+  /// Derives the kind from a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
   package init(_ fields: FieldSection) {
     self =
       fields.withValue(of: .method) { method in

@@ -1,27 +1,27 @@
 package import HTTPWire
 package import NIOCore
 
-/// The head of a response as a client reads it: the fields, and what the stripped ones said.
+/// The head of a response as a client reads it: the fields, and the information from removed ones.
 package struct ResponseHead: Sendable {
   /// `:status` first; no connection-specific fields.
   package var fields: FieldSection
   package var status: Int
   package var version: HTTP1Version
   package var framing: BodyFraming
-  /// The server keeps the connection open after this message.
+  /// Whether the server keeps the connection open after this message.
   package var keepAlive: Bool
-  /// The value of `Upgrade`, where `Connection` lists it.
+  /// The value of `Upgrade`, if `Connection` lists it.
   package var upgrade: String?
 }
 
 package enum ResponseEvent: Sendable {
-  /// 1xx except 101, any number of them up to the limit.
+  /// A 1xx response except 101. Their number is limited.
   case informational(FieldSection)
   case head(ResponseHead)
-  /// Never empty; a slice of what was received. After `upgraded`: the tunnel's bytes.
+  /// A slice of the received bytes, or of the tunnel's bytes after `upgraded`; never empty.
   case body(ByteBuffer)
-  /// The response is complete; after `upgraded`: the peer sends no more.
+  /// The response is complete; after `upgraded`, the peer sends no more.
   case end(trailers: FieldSection?)
-  /// In place of `head`: 101, or 2xx to CONNECT.
+  /// The head of a 101 response, or of 2xx to CONNECT. It comes instead of `head`.
   case upgraded(ResponseHead)
 }

@@ -24,7 +24,7 @@ struct BodyReader: Sendable {
   private var trailers: FieldLineReader?
   private let options: ConnectionOptions
 
-  /// - Parameter options: name fields that must not travel on, in the trailers too (RFC 9110 §7.6.1).
+  /// - Parameter options: the fields that must not be forwarded, also in the trailers (RFC 9110 §7.6.1).
   init(_ framing: BodyFraming, limits: HTTP1Configuration.Chunks, options: ConnectionOptions) {
     (state, declared) =
       switch framing {
@@ -37,7 +37,7 @@ struct BodyReader: Sendable {
     self.options = options
   }
 
-  /// nil: needs more input.
+  /// Returns the next event; `nil` if more input is needed.
   mutating func next(from input: inout InputBuffer) throws(HTTP1Failure) -> Event? {
     while true {
       switch state {

@@ -6,7 +6,7 @@ enum ChunkHeader {
     var size = 0
     var end = 0
     while end < line.count, let digit = hexadecimalValue(line[end]) {
-      // One digit more and the sign bit would be in reach.
+      // One more digit could reach the sign bit.
       guard size >> 59 == 0 else { throw .tooLarge("The size of a chunk is too large for this machine.", status: 413) }
       size = size << 4 | digit
       end += 1
@@ -14,8 +14,8 @@ enum ChunkHeader {
     guard end > 0 else { throw .malformed("A chunk does not begin with its size.") }
     if end == line.count { return size }
 
-    // White space may stand before a semicolon (§7.1.1) and nowhere else: a recipient that takes "5 6" for 5 is one
-    // that another disagrees with.
+    // White space is allowed before a semicolon (§7.1.1) and nowhere else. Recipients that read "5 6" as 5 would disagree with
+    // those that do not.
     let rest = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: line[end...]))
     guard rest.first == UInt8(ascii: ";"), FieldGrammar.isFieldText(rest) else {
       throw .malformed("Something other than an extension follows the size of a chunk.")

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// Reads field lines up to the empty one (RFC 9112 §5): of a head, or of trailers.
+/// Reads the field lines of a head or of trailers, up to the empty line (RFC 9112 §5).
 struct FieldLineReader: Sendable {
   enum Part: Sendable {
     case request, response, trailers
@@ -11,11 +11,11 @@ struct FieldLineReader: Sendable {
   private let countLimit: Int
   private var size: Int
   private var count = 0
-  /// Begins with the control data of the start line.
+  /// The fields. They start with the control data of the start line.
   private var fields: FieldSection
   private(set) var facts = MessageFacts()
 
-  /// - Parameter startLineSize: what the start line has used of the size already.
+  /// - Parameter startLineSize: the part of the size that the start line has used.
   init(_ part: Part, sizeLimit: Int, countLimit: Int, startLineSize: Int = 0, fields: FieldSection) {
     self.part = part
     self.sizeLimit = sizeLimit
@@ -24,7 +24,7 @@ struct FieldLineReader: Sendable {
     size = startLineSize
   }
 
-  /// Whether the empty line has been read.
+  /// Reads lines. Returns whether the empty line has been read.
   mutating func read(from input: inout InputBuffer) throws(HTTP1Failure) -> Bool {
     let (part, sizeLimit, countLimit) = (part, sizeLimit, countLimit)
     while true {
@@ -41,7 +41,7 @@ struct FieldLineReader: Sendable {
     }
   }
 
-  /// Hands the section over, and keeps none of it alive.
+  /// Returns the section without keeping a reference to it.
   mutating func takeFields() -> FieldSection {
     let taken = fields
     fields = FieldSection(lineCapacity: 0, byteCapacity: 0)
@@ -65,7 +65,7 @@ struct FieldLineReader: Sendable {
     if count + facts.connection.count > countLimit { throw Self.tooLarge(part, sizeLimit, countLimit) }
   }
 
-  /// Keeps the fact and drops the line, where it must not travel on.
+  /// Records the meaning of a line, and drops the line if it must not be forwarded.
   private mutating func sort(_ field: KnownField, _ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     if part == .trailers {
       if field.isBarredFromTrailers { fields.removeLast() }
@@ -83,7 +83,7 @@ struct FieldLineReader: Sendable {
       if isFirst, let length = facts.contentLength {
         let isPlain = value.first != UInt8(ascii: "0") && !value.contains(UInt8(ascii: ","))
         if isPlain { return }
-        // "5, 5" and "05" travel on as "5".
+        // "5, 5" and "05" are forwarded as "5".
         fields.removeLast()
         fields.append(.contentLength, String(length))
         return
@@ -119,7 +119,8 @@ struct FieldLineReader: Sendable {
 }
 
 extension KnownField {
-  /// Trailers neither frame, route nor change how the content is read (RFC 9110 §6.5.1).
+  /// Whether the field is forbidden in trailers: those must not frame, route, or change how the content is read (RFC 9110
+  /// §6.5.1).
   var isBarredFromTrailers: Bool {
     switch self {
     case .contentLength, .host, .expect, .contentType, .cookie: true

@@ -1,12 +1,13 @@
 import HTTPWire
 import NIOCore
 
-/// Received bytes that no event has carried yet.
+/// The received bytes that no event has delivered yet.
 ///
-/// Looks at no byte twice while it waits for the end of a line, so that a head that drips in costs what a whole one does.
+/// Examines no byte twice while it waits for the end of a line, so a head that arrives byte by byte costs no more than one that
+/// arrives at once.
 struct InputBuffer: Sendable {
   private var bytes = ByteBuffer()
-  /// So many readable bytes hold no line feed.
+  /// The number of readable bytes known to contain no line feed.
   private var scanned = 0
   private(set) var hasEnded = false
 
@@ -18,7 +19,7 @@ struct InputBuffer: Sendable {
       bytes = more
       scanned = 0
     } else {
-      // Costs at most one move for each byte that was read, and keeps a half-read line from pinning what came before.
+      // Moves each byte at most once, and prevents a half-read line from keeping earlier bytes in memory.
       if bytes.readerIndex > bytes.readableBytes { bytes.discardReadBytes() }
       bytes.writeImmutableBuffer(more)
     }
@@ -28,9 +29,10 @@ struct InputBuffer: Sendable {
     hasEnded = true
   }
 
-  /// Reads one line that ends in CRLF and hands it over without; nil while it is incomplete.
+  /// Reads one line that ends in CRLF, and passes it on without the CRLF. Returns `nil` while it is incomplete.
   ///
-  /// RFC 9112 §2.2 lets a recipient take a lone LF for a line end. Peers that do and peers that do not are how requests
+  /// RFC 9112 §2.2 lets a recipient accept a lone LF as a line end. Recipients that disagree about it make request smuggling
+  /// possible, so it is refused here.
   /// are smuggled, so it is refused here.
   mutating func readLine<Result>(
     limit: Int, tooLong: @autoclosure () -> HTTP1Failure,
@@ -43,7 +45,7 @@ struct InputBuffer: Sendable {
         if bytes.count > limit + 1 { throw tooLong() }
         return nil
       }
-      // First, as where the line feed has not come yet: a peer is told the same however its bytes are cut.
+      // Checked first, as when the line feed has not arrived yet: the error must not depend on how the bytes are split.
       if lineFeed > limit + 1 { throw tooLong() }
       guard lineFeed > 0, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line ends in LF without CR.")
@@ -60,19 +62,19 @@ struct InputBuffer: Sendable {
     return result
   }
 
-  /// A slice of what is there.
+  /// Reads a slice of the available bytes.
   mutating func readBody(atMost maximum: Int) -> ByteBuffer? {
     guard !isEmpty, maximum > 0 else { return nil }
     scanned = 0
     return bytes.readSlice(length: min(maximum, bytes.readableBytes))
   }
 
-  /// An idle connection should not hold on to the buffer that its last message came in.
+  /// Frees the storage, so that an idle connection does not keep the buffer of its last message.
   mutating func releaseStorage() {
     if isEmpty { bytes = ByteBuffer() }
   }
 
-  /// Gives a look at what is there without reading it.
+  /// Passes the available bytes to a closure without consuming them.
   func peek<Result>(_ body: (UnsafeRawBufferPointer) throws(HTTP1Failure) -> Result) throws(HTTP1Failure) -> Result {
     try bytes.withUnsafeReadableBytes(body)
   }

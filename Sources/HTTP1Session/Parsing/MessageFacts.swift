@@ -1,32 +1,32 @@
 import HTTPWire
 
-/// What the framing and connection-specific fields of a head said, gathered while its lines are read.
+/// The information from the framing and connection-specific fields of a head, collected while its lines are read.
 struct MessageFacts: Sendable {
-  /// The codings of `Transfer-Encoding`, in order (RFC 9112 §6.1), folded to what framing must know.
+  /// The codings of `Transfer-Encoding` in order (RFC 9112 §6.1), reduced to what framing needs.
   enum TransferCodings: Sendable {
     case absent
     case chunked
-    /// Something unknown here, and chunked last.
+    /// An unknown coding, with chunked last.
     case unknownThenChunked
-    /// The end of the content cannot be found: chunked is missing, twice, or not last.
+    /// The end of the content cannot be determined: chunked is missing, repeated, or not last.
     case unframed
   }
 
   private(set) var transferCodings = TransferCodings.absent
   private(set) var contentLength: Int?
   private(set) var connection = ConnectionOptions()
-  /// The protocols of all `Upgrade` lines, in their order.
+  /// The protocols of all `Upgrade` lines, in order.
   private(set) var upgrade: String?
   private(set) var acceptsTrailers = false
   private(set) var expectsContinue = false
   private(set) var hasHost = false
 
-  /// RFC 9112 §9.3.
+  /// Whether the connection stays open (RFC 9112 §9.3).
   func keepAlive(_ version: HTTP1Version) -> Bool {
     !connection.closes && (version == .v1_1 || connection.keepsAlive)
   }
 
-  /// The upgrade that this message may ask for or agree to (RFC 9110 §7.8).
+  /// The upgrade that this message may request or accept (RFC 9110 §7.8).
   func upgrade(_ version: HTTP1Version) -> String? {
     version == .v1_1 && connection.upgrades ? upgrade : nil
   }
@@ -49,7 +49,7 @@ struct MessageFacts: Sendable {
     if isEmpty { transferCodings = .unframed }
   }
 
-  /// One length, however often it is said (RFC 9112 §6.3). Returns whether it was said for the first time.
+  /// Records the length. Repetitions must be equal (RFC 9112 §6.3). Returns whether this is the first one.
   mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) -> Bool {
     let isFirst = contentLength == nil
     var start = 0
@@ -89,7 +89,7 @@ struct MessageFacts: Sendable {
     }
   }
 
-  /// Exactly one Host, and a plausible one: anything else means that two hops may see two hosts (RFC 9112 §3.2).
+  /// Records the Host, which must be unique and plausible. Otherwise two hops may see different hosts (RFC 9112 §3.2).
   mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     if hasHost { throw .malformed("The request has two Host fields.") }
     do throws(AuthorityFlaw) { _ = try AuthoritySpelling(value) } catch {

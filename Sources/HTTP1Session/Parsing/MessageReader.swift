@@ -1,7 +1,7 @@
 import HTTPWire
 import NIOCore
 
-/// What reading a request and reading a response have in common: a start line, field lines, a body.
+/// The common part of reading requests and responses: a start line, field lines, and a body.
 struct MessageReader: Sendable {
   private let part: FieldLineReader.Part
   let configuration: HTTP1Configuration
@@ -17,7 +17,7 @@ struct MessageReader: Sendable {
     body = BodyReader(.none, limits: configuration.chunks, options: ConnectionOptions())
   }
 
-  /// nil while the line is incomplete. What `parse` puts into the section stands before the fields.
+  /// Returns `nil` while the line is incomplete. Fields that `parse` adds to the section precede the others.
   mutating func readStartLine<Line>(
     tooLong: @autoclosure () -> HTTP1Failure,
     _ parse: (UnsafeRawBufferPointer, inout FieldSection) throws(HTTP1Failure) -> Line
@@ -36,7 +36,7 @@ struct MessageReader: Sendable {
     return start.line
   }
 
-  /// Whether the head is whole.
+  /// Reads lines. Returns whether the head is complete.
   mutating func readFieldLines() throws(HTTP1Failure) -> Bool {
     if try lines.read(from: &input) { return true }
     if input.hasEnded { throw .incomplete(.inHead) }

@@ -12,7 +12,7 @@ extension RequestHead {
     kind = RequestKind(fields)
     upgrade = facts.upgrade(version)
     acceptsTrailers = facts.acceptsTrailers
-    // A proxy must not keep a connection to an HTTP/1.0 client, who may not know what is a proxy (RFC 9112 §9.3).
+    // A proxy must not keep a connection open to an HTTP/1.0 client, which may not know that it uses a proxy (RFC 9112 §9.3).
     keepAlive = facts.keepAlive(version) && (version == .v1_1 || targetForm == .origin)
     expectsContinue = facts.expectsContinue && version == .v1_1 && framing != .none && framing != .length(0)
 
@@ -24,16 +24,16 @@ extension RequestHead {
 
   private mutating func accept(_ offer: RequestKind) throws(HTTP1Failure) {
     if framing == .chunked {
-      // What follows the content is the other protocol's, so that a hop has to know beforehand where that begins.
+      // The bytes after the content belong to the other protocol, so a hop must know in advance where they start.
       throw .unsupported(
         "A request with Upgrade has content of unknown length: send Content-Length, or leave Upgrade out.", status: 411)
     }
     kind = offer
-    // The connection knows the length; in an extended CONNECT the field may not stand (RFC 9113 §8.5).
+    // The connection knows the length. An extended CONNECT must not have this field (RFC 9113 §8.5).
     fields.remove(.contentLength)
   }
 
-  /// RFC 9112 §6.3, except that a message framed twice is refused rather than repaired.
+  /// Determines the framing (RFC 9112 §6.3). A message that is framed twice is refused instead of repaired.
   private static func framing(_ line: RequestLine, _ facts: MessageFacts) throws(HTTP1Failure) -> BodyFraming {
     if facts.transferCodings != .absent {
       if facts.contentLength != nil { throw .malformed("A request has Transfer-Encoding and Content-Length.") }
@@ -47,16 +47,15 @@ extension RequestHead {
       case .unknownThenChunked:
         throw .unsupported("A request has a transfer coding other than chunked.", status: 501)
       }
-    // RFC 9110 §9.3.6: what follows the head of a CONNECT belongs to the tunnel.
+    // The bytes after the head of a CONNECT belong to the tunnel (RFC 9110 §9.3.6).
     if line.form == .authority, framing != .none, framing != .length(0) {
       throw .malformed("A CONNECT request has a body.")
     }
     return framing
   }
 
-  /// The tunnel that the request offers to become. A server may ignore an offer (RFC 9110 §7.8), and this one ignores another
-  /// framing of the same request, a WebSocket by another method than GET, and an upgrade of HEAD, which may have no content in
-  /// its response.
+  /// The tunnel that the request offers. A server may ignore an offer (RFC 9110 §7.8). This one ignores offers of other HTTP
+  /// versions, a WebSocket by a method other than GET, and an upgrade of HEAD, whose response has no content.
   private func offer(tunnelsH2C: Bool) -> RequestKind? {
     guard var upgrade, kind == .ordinary, targetForm != .asterisk else { return nil }
     let isGet = fields.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false

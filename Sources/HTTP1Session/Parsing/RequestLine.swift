@@ -5,7 +5,7 @@ struct RequestLine: Sendable {
   let version: HTTP1Version
   let form: TargetForm
 
-  /// Appends `:method` and what the target says of `:scheme`, `:authority` and `:path`.
+  /// Appends `:method`, and `:scheme`, `:authority` and `:path` if the target contains them.
   init(_ line: UnsafeRawBufferPointer, into fields: inout FieldSection) throws(HTTP1Failure) {
     let space = UInt8(ascii: " ")
     guard let methodEnd = line.firstOffset(of: space, from: 0),

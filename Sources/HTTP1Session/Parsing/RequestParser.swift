@@ -1,9 +1,10 @@
 import HTTPWire
 package import NIOCore
 
-/// Reads the requests on one connection from a client (RFC 9112), strictly and in place.
+/// Parses the requests of a client on one connection (RFC 9112), strictly and in place.
 ///
-/// Pull style: ``receive(_:)``, then ``nextEvent()`` until it answers nil. After `end` the next call begins with the next
+/// Pull style: call ``receive(_:)``, then ``nextEvent()`` until it returns `nil`. After `end` the next call starts with the
+/// next request, so call it only when the response to this one is on its way.
 /// request, so do not pull before the answer to this one is on its way.
 package struct RequestParser: ~Copyable, Sendable {
   private enum State {
@@ -23,13 +24,13 @@ package struct RequestParser: ~Copyable, Sendable {
     reader.input.receive(bytes)
   }
 
-  /// The client sends no more: a request under way fails as `incomplete`, a tunnel ends.
+  /// Records the end of the client's input: an incomplete request fails as `incomplete`, and a tunnel ends.
   package mutating func receiveEnd() {
     reader.input.receiveEnd()
   }
 
-  /// nil: needs more input.
-  /// - Throws: the same failure ever after; answer with its status and close.
+  /// Returns the next event; `nil` if more input is needed.
+  /// - Throws: the same failure on each later call. Answer with its status and close the connection.
   package mutating func nextEvent() throws(HTTP1Failure) -> RequestEvent? {
     if let failure { throw failure }
     do throws(HTTP1Failure) {
@@ -40,18 +41,19 @@ package struct RequestParser: ~Copyable, Sendable {
     }
   }
 
-  /// The request that just ended was a CONNECT or an upgrade, and was granted: what follows is given out as it is.
+  /// Switches to the tunnel of the CONNECT or upgrade that has just ended and was granted: further bytes are passed on
+  /// unchanged.
   package mutating func becomeTunnel() {
     reader.beginBody(.tunnel)
     state = .tunnel
   }
 
-  /// Between requests, and nothing of the next one has come.
+  /// Whether the parser is between requests, and no bytes of the next one have arrived.
   package var isIdle: Bool {
     if case .idle = state { reader.input.isEmpty } else { false }
   }
 
-  /// The client sends no more, and every request it sent was given out.
+  /// Whether the client sends no more, and all its requests have been delivered.
   package var isClosed: Bool {
     switch state {
     case .closed: true
@@ -60,7 +62,7 @@ package struct RequestParser: ~Copyable, Sendable {
     }
   }
 
-  /// Bytes received and not yet given out.
+  /// The number of bytes received and not delivered yet.
   package var bufferedBytes: Int { reader.input.count }
 
   // MARK: Reading
@@ -95,7 +97,7 @@ package struct RequestParser: ~Copyable, Sendable {
     }
   }
 
-  /// One empty line may stand before a request (RFC 9112 §2.2). Answers false where that cannot be told yet.
+  /// Skips one empty line before a request (RFC 9112 §2.2). Returns `false` if more bytes are needed to decide.
   private mutating func skipEmptyLine() throws(HTTP1Failure) -> Bool {
     let isPresent = try reader.input.peek { bytes throws(HTTP1Failure) in bytes.first == UInt8(ascii: "\r") }
     guard isPresent, !hasSkippedEmptyLine else { return true }
@@ -109,7 +111,7 @@ package struct RequestParser: ~Copyable, Sendable {
   }
 
   private mutating func readRequestLine() throws(HTTP1Failure) -> RequestLine? {
-    // What is not HTTP may never send a line feed, so do not wait for one.
+    // Another protocol may never send a line feed, so do not wait for one.
     try reader.input.peek { bytes throws(HTTP1Failure) in
       guard let first = bytes.first, first != UInt8(ascii: "\r"), !FieldGrammar.isTokenByte(first) else { return }
       throw .notHTTP(bytes, expected: "a request line")

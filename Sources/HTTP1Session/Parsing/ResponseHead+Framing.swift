@@ -1,7 +1,7 @@
 import HTTPWire
 
 extension ResponseHead {
-  /// RFC 9112 §6.3, rule by rule, except that a message framed twice is refused rather than repaired.
+  /// Determines the framing by the rules of RFC 9112 §6.3. A message that is framed twice is refused instead of repaired.
   mutating func frame(by facts: MessageFacts, answering request: RequestKind) throws(HTTP1Failure) {
     if status == 101 || (request == .connect && status / 100 == 2) {
       guard status != 101 || (request.asksForUpgrade && upgrade != nil) else {
@@ -18,7 +18,7 @@ extension ResponseHead {
     }
     if request == .head || status == 204 || status == 304 {
       if status == 204 {
-        // Neither field may stand here (RFC 9110 §8.6, RFC 9112 §6.1): who sends one may send a body too.
+        // Neither field is allowed here (RFC 9110 §8.6, RFC 9112 §6.1). A server that sends one may send a body, too.
         if facts.transferCodings != .absent || facts.contentLength ?? 0 != 0 { keepAlive = false }
         fields.remove(.contentLength)
       }

@@ -1,13 +1,14 @@
 import HTTPWire
 package import NIOCore
 
-/// Reads the responses on one connection to a server (RFC 9112), strictly and in place.
+/// Parses the responses of a server on one connection (RFC 9112), strictly and in place.
 ///
 /// This module exists in addition to NIOHTTP1 for two reasons. A gateway runs thousands of short exchanges over one HTTP/2
-/// connection, and a head that is parsed in place is handed on without becoming strings. And both ends of Byway read
-/// HTTP/1.1, so both must refuse the same things: what one hop overlooks, the next obeys.
+/// connection, and a head that is parsed in place is passed on without becoming strings. And both ends of Byway read HTTP/1.1,
+/// so both must refuse the same input: if one hop overlooks something, the next one acts on it.
 ///
-/// Pull style: ``receive(_:)``, then ``nextEvent()`` until it answers nil. Not pulling is how a caller pushes back.
+/// Pull style: call ``receive(_:)``, then ``nextEvent()`` until it returns `nil`. A caller exerts back-pressure by not calling
+/// it.
 package struct ResponseParser: ~Copyable, Sendable {
   private enum State {
     case idle, statusLine, fieldLines(StatusLine), body, tunnel
@@ -26,8 +27,8 @@ package struct ResponseParser: ~Copyable, Sendable {
     reader = MessageReader(.response, configuration)
   }
 
-  /// The next response answers such a request. Call it before that request's first byte leaves, once the exchange before
-  /// has ended: anything that came earlier answers no request and fails the connection.
+  /// Prepares for the response to a request of this kind. Call it before the request's first byte is sent, and after the
+  /// previous exchange has ended. Bytes that arrive earlier answer no request and fail the connection.
   package mutating func begin(_ request: RequestKind) {
     guard isIdle, reader.input.isEmpty else {
       if failure == nil { failure = Self.unsolicited }
@@ -42,14 +43,15 @@ package struct ResponseParser: ~Copyable, Sendable {
     reader.input.receive(bytes)
   }
 
-  /// The peer sends no more. ``nextEvent()`` then ends content that lasts until close, answers nil on an idle connection,
-  /// and throws `incomplete` in every other case.
+  /// Records the end of the peer's input. ``nextEvent()`` then ends content that lasts until close, returns `nil` on an idle
+  /// connection, and throws `incomplete` otherwise.
   package mutating func receiveEnd() {
     reader.input.receiveEnd()
   }
 
-  /// nil: needs more input.
-  /// - Throws: the same failure ever after. Bytes that follow the end of a response are one, so that whoever only wants
+  /// Returns the next event; `nil` if more input is needed.
+  /// - Throws: the same failure on each later call. Bytes after the end of a response are a failure, so a caller that needs
+  ///   only that response stops at `end`.
   ///   that response stops at `end`.
   package mutating func nextEvent() throws(HTTP1Failure) -> ResponseEvent? {
     if let failure { throw failure }
@@ -61,18 +63,18 @@ package struct ResponseParser: ~Copyable, Sendable {
     }
   }
 
-  /// Whether another request may be sent here: no exchange is under way, both sides keep the connection, and nothing
-  /// has come that answers no request. The caller must also have sent all of its own request.
+  /// Whether another request may be sent: no exchange is in progress, both sides keep the connection open, and no unsolicited
+  /// bytes have arrived. The caller must also have sent its whole request.
   package var isReusable: Bool {
     isIdle && keepAlive && failure == nil && reader.input.isEmpty && !reader.input.hasEnded
   }
 
-  /// No exchange is under way.
+  /// Whether no exchange is in progress.
   package var isIdle: Bool {
     if case .idle = state { true } else { false }
   }
 
-  /// Bytes received and not yet given out.
+  /// The number of bytes received and not delivered yet.
   package var bufferedBytes: Int { reader.input.count }
 
   // MARK: Reading
@@ -102,7 +104,7 @@ package struct ResponseParser: ~Copyable, Sendable {
   }
 
   private mutating func readStatusLine() throws(HTTP1Failure) -> StatusLine? {
-    // What is not HTTP may never send a line feed, so do not wait for one.
+    // Another protocol may never send a line feed, so do not wait for one.
     try reader.input.peek { bytes throws(HTTP1Failure) in
       if !StatusLine.mayBegin(bytes) { throw .notHTTP(bytes, expected: "a status line") }
     }

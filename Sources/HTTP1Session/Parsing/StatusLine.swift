@@ -1,13 +1,13 @@
 import HTTPWire
 
-/// `HTTP-version SP status-code SP [reason-phrase]` (RFC 9112 §4). The phrase is checked and dropped.
+/// The line `HTTP-version SP status-code SP [reason-phrase]` (RFC 9112 §4). The phrase is validated and dropped.
 struct StatusLine: Sendable {
   let version: HTTP1Version
   let code: Int
 
-  /// Appends `:status`.
+  /// Parses the line, and appends `:status`.
   init(_ line: UnsafeRawBufferPointer, into fields: inout FieldSection) throws(HTTP1Failure) {
-    // The space before an absent phrase is often left out, and nothing else can be meant.
+    // The space before an absent phrase is often missing, and the meaning is still clear.
     guard line.count >= 12, line[8] == UInt8(ascii: " "), line.count == 12 || line[12] == UInt8(ascii: " ") else {
       throw .malformed("The status line does not have the form \"HTTP/1.1 200 OK\".")
     }
@@ -23,7 +23,7 @@ struct StatusLine: Sendable {
     fields.append(.status, digits)
   }
 
-  /// Whether bytes can still become a status line.
+  /// Whether the bytes can still become a status line.
   static func mayBegin(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let name: StaticString = "HTTP/"
     for index in 0..<min(bytes.count, 5) where bytes[index] != name.utf8Start[index] { return false }
@@ -32,7 +32,7 @@ struct StatusLine: Sendable {
 }
 
 extension HTTP1Version {
-  /// `HTTP/1.x`; a later minor version is read as the latest known (RFC 9110 §2.5).
+  /// Parses `HTTP/1.x`. A later minor version is treated as the latest known one (RFC 9110 §2.5).
   init(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     guard bytes.count == 8, StatusLine.mayBegin(bytes), bytes[5] &- 0x30 < 10, bytes[6] == UInt8(ascii: "."),
       bytes[7] &- 0x30 < 10
