@@ -2,32 +2,36 @@ import Byway
 import Foundation
 public import FoundationNetworking
 
-/// What `URLSession` sees of a ``Bridge``; add it with `URLSessionConfiguration.use(_:)`, or ``Bridge/register()``.
+/// The protocol class through which `URLSession` uses a ``Bridge``. Add it with `URLSessionConfiguration.use(_:)`, or
+/// ``Bridge/register()``.
 public class BywayURLProtocol: URLProtocol {
-  /// Made when Foundation first calls; touched on the task's work queue only.
+  /// The load, created when Foundation first calls. Used on the task's work queue only.
   private var load: Load?
 
-  /// On any thread, under locks of Foundation's: decides and does nothing else.
+  /// Decides whether a bridge takes the request. It may be called on any thread while Foundation holds locks, so it does
+  /// nothing else.
   public final override class func canInit(with request: URLRequest) -> Bool {
     guard let bridge = BridgeTable.process.bridge(for: request, of: self) else { return false }
     return !Loop.bridges.contains { $0 === bridge }
   }
 
-  /// The request as it is; `Canonicalize` on the route's client is for that.
+  /// Returns the request unchanged; `Canonicalize` on the route's client changes requests.
   public final override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-  /// Whether both are the same in all that `URLRequest` compares.
+  /// Whether both requests are equal in all that `URLRequest` compares.
   public final override class func requestIsCacheEquivalent(_ one: URLRequest, to other: URLRequest) -> Bool {
     one == other
   }
 
-  /// On the task's work queue; again after each suspension, and with every further `resume()`.
+  /// Starts or continues the load. Foundation calls it on the task's work queue, also after each suspension and each further
+  /// `resume()`.
   public final override func startLoading() {
     if load == nil { load = makeLoad() }
     load?.assumeIsolated { $0.start() }
   }
 
-  /// On the task's work queue, when the task was cancelled or suspended, perhaps before it was ever started.
+  /// Stops or suspends the load. Foundation calls it on the task's work queue when the task was cancelled or suspended, perhaps
+  /// before it was started.
   public final override func stopLoading() {
     if load == nil { load = makeLoad() }
     load?.assumeIsolated { $0.stop() }
@@ -48,8 +52,8 @@ public class BywayURLProtocol: URLProtocol {
   }
 }
 
-/// What serves a bridge may use `URLSession` itself; what it asks for then must not come back to the same bridge.
+/// Prevents loops. A client of a bridge may use `URLSession` itself, and its requests must not return to the same bridge.
 enum Loop {
-  /// On whose behalf the current Swift task runs.
+  /// The bridges on whose behalf the current Swift task runs.
   @TaskLocal static var bridges: [Bridge] = []
 }

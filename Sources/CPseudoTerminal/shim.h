@@ -1,4 +1,4 @@
-// What playing a serial line takes of Linux and Swift's Glibc module lacks.
+// The parts of Linux for emulating a serial line that Swift's Glibc module lacks.
 #ifndef BYWAY_CPSEUDOTERMINAL_SHIM_H
 #define BYWAY_CPSEUDOTERMINAL_SHIM_H
 
@@ -8,14 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
-// Lets the other side of a pseudo-terminal be opened, and gives the number in its name: -1 on failure.
+// Unlocks the other side of a pseudo-terminal, so that it can be opened. Returns the number in its name, or -1 on failure.
 static inline int pseudo_terminal_unlock(int master) {
   int locked = 0, number = -1;
   if (ioctl(master, TIOCSPTLCK, &locked) != 0 || ioctl(master, TIOCGPTN, &number) != 0) return -1;
   return number;
 }
 
-// poll(2) knows no time between one millisecond and the next. A timeout of NULL waits for as long as it takes.
+// Polls with a timeout finer than the milliseconds of poll(2). A timeout of NULL means no limit.
 static inline long poll_precisely(struct pollfd *descriptors, unsigned int count, struct timespec *timeout) {
   return syscall(SYS_ppoll, descriptors, count, timeout, 0L, 0L);
 }

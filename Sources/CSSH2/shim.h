@@ -8,7 +8,7 @@ typedef LIBSSH2_SEND_FUNC((*ssh_send_callback));
 typedef LIBSSH2_RECV_FUNC((*ssh_receive_callback));
 typedef LIBSSH2_DISCONNECT_FUNC((*ssh_disconnect_callback));
 
-// libssh2 takes every callback as one and the same type. Here each has its own.
+// Sets the callbacks with their own types. libssh2 takes all of them as one type.
 static inline void ssh_set_callbacks(
     LIBSSH2_SESSION *session, ssh_send_callback send, ssh_receive_callback receive,
     ssh_disconnect_callback disconnect) {
@@ -23,8 +23,8 @@ static inline void ssh_set_callbacks(
 #endif
 }
 
-// OpenSSL frees its tables when the process exits, while event loops may still use them. OPENSSL_INIT_NO_ATEXIT keeps them.
-// Looked up by name, as libssh2 may have been built with something else.
+// Prevents OpenSSL from freeing its tables at exit (OPENSSL_INIT_NO_ATEXIT), because event loops may still use them.
+// The function is looked up by name, as libssh2 may use another crypto library.
 static inline void ssh_keep_crypto_at_exit(void) {
   int (*initialise)(uint64_t, const void *) =
       (int (*)(uint64_t, const void *))dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto");

@@ -5,8 +5,8 @@
 #include <libserialport.h>
 #include <linux/serial.h>
 
-// The kernel's struct termios2, which knows any rate. Declared again, as <asm/termbits.h> and the C library's <termios.h>
-// exclude each other. The layout is that of asm-generic, which x86, ARM and RISC-V have.
+// The kernel's struct termios2, which supports any rate. It is declared here because <asm/termbits.h> and the C library's
+// <termios.h> exclude each other. The layout is that of asm-generic, which x86, ARM and RISC-V use.
 struct line_settings {
   unsigned int input, output, control, local;
   unsigned char discipline;
@@ -17,7 +17,7 @@ struct line_settings {
 static const unsigned long GET_LINE_SETTINGS = _IOR('T', 0x2A, struct line_settings);
 static const unsigned long SET_LINE_SETTINGS = _IOW('T', 0x2B, struct line_settings);
 
-// Bits of `control` that say: the rate is the number in `output_rate`, and the input's is the same.
+// The bits of `control` which select the number in `output_rate` as the rate of output and input.
 static const unsigned int RATE_MASK = 0x0000100F;
 static const unsigned int RATE_AS_NUMBER = 0x00001000;
 static const unsigned int INPUT_RATE_SHIFT = 16;

@@ -46,7 +46,7 @@ package final class HTTP1ClientSession: ConnectionSession {
       /// A tunnel is requested, and the client's bytes wait for it.
       case held(isFinished: Bool)
 
-      /// Whether nothing of the request remains to be sent. Of a refused tunnel, only the request was sent.
+      /// Whether nothing of the request remains to be sent. If a tunnel was refused, only the request itself was sent.
       var isSent: Bool {
         switch self {
         case .sent, .held: true
@@ -259,7 +259,7 @@ package final class HTTP1ClientSession: ConnectionSession {
   private func responseEnded() {
     switch state {
     case .exchanging(let exchange):
-      // Of a refused tunnel, only the request was sent.
+      // If a tunnel was refused, only the request itself was sent.
       guard exchange.request.isSent, parser.isReusable else { return end(.abort(byReset: false)) }
       gate.forget()
       output.forgetContent()

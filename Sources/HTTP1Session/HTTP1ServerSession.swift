@@ -75,7 +75,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   /// The requests that are accepted.
   enum Acceptance {
     case all
-    /// One more request, which its client may have sent before it could know. No client would repeat it.
+    /// A single further request, which its client may have sent before it could know. No client would repeat it.
     case one(until: NIODeadline)
     case none
   }

@@ -1,7 +1,7 @@
 package import NIOCore
 
 extension ByteBuffer {
-  /// The same as `writeBytes`, which is written for any sequence, at half its price.
+  /// Appends bytes. This takes half the time of `writeBytes`, which accepts any sequence.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) {
     writeWithUnsafeMutableBytes(minimumWritableBytes: bytes.count) { room in
       room.copyMemory(from: bytes)

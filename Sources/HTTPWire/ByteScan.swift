@@ -1,12 +1,12 @@
-/// Eight bytes at a time: what the parsers do to every byte they receive. Inlinable, as is all of this module that runs
-/// once for each byte or field: a call from another module would cost more than the work.
+/// Operations on eight bytes at a time, which the parsers apply to every received byte. They are inlinable, as is everything in
+/// this module that runs for each byte or field: a call from another module would cost more than the work.
 extension UInt64 {
   /// Whether one of the eight bytes is less than `limit`, at most 128.
   @inlinable package func hasByte(below limit: UInt8) -> Bool {
     (self &- 0x0101_0101_0101_0101 &* UInt64(limit)) & ~self & 0x8080_8080_8080_8080 != 0
   }
 
-  /// The first of the eight bytes that is this one, by its place in memory.
+  /// The offset in memory of the first of the eight bytes that equals `byte`.
   @inlinable package func firstOffset(of byte: UInt8) -> Int? {
     let difference = littleEndian ^ 0x0101_0101_0101_0101 &* UInt64(byte)
     // A borrow may set the high bit of a later byte, never of an earlier one.
@@ -14,22 +14,22 @@ extension UInt64 {
     return marks == 0 ? nil : marks.trailingZeroBitCount / 8
   }
 
-  /// Whether one of the eight bytes is this one.
+  /// Whether one of the eight bytes equals `byte`.
   @inlinable package func hasByte(_ byte: UInt8) -> Bool {
     (self ^ 0x0101_0101_0101_0101 &* UInt64(byte)).hasByte(below: 1)
   }
 
-  /// With the upper-case ASCII letters among the eight bytes lowered.
+  /// The eight bytes, with upper-case ASCII letters changed to lower case.
   var lowercasedASCII: UInt64 {
     let low = self & 0x7F7F_7F7F_7F7F_7F7F
-    // The high bit of a byte is set in the first sum from "A" on, in the second one after "Z".
+    // The high bit of a byte is set in the first sum from "A" on, and in the second one after "Z".
     let isUpper = (low &+ 0x3F3F_3F3F_3F3F_3F3F) & ~(low &+ 0x2525_2525_2525_2525) & ~self & 0x8080_8080_8080_8080
     return self | isUpper >> 2
   }
 }
 
 extension UnsafeRawBufferPointer {
-  /// The first place of a byte at or after `start`.
+  /// The offset of the first such byte at or after `start`.
   @inlinable package func firstOffset(of byte: UInt8, from start: Int) -> Int? {
     var index = start
     while index + 8 <= count {
@@ -44,13 +44,13 @@ extension UnsafeRawBufferPointer {
     return nil
   }
 
-  /// Whether all bytes pass: eight at a time, and one at a time where there are fewer, or where eight do not pass
+  /// Whether all bytes pass the test. Tests eight at a time. Tests single bytes if there are fewer, or if eight do not pass
   /// together.
   @inlinable package func allSatisfy(_ areGood: (UInt64) -> Bool, _ isGood: (UInt8) -> Bool) -> Bool {
     guard count >= 8 else { return isGoodEach(in: 0..<count, isGood) }
     var index = 0
     while index < count {
-      // The last eight may have been seen in part.
+      // Some of the last eight may have been tested before.
       let place = Swift.min(index, count - 8)
       let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
       guard areGood(word) || isGoodEach(in: place..<place + 8, isGood) else { return false }
@@ -64,13 +64,13 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// Whether these are the characters of `text`.
+  /// Whether the bytes are the characters of `text`.
   @inlinable package func equals(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
     return equals(UnsafeRawPointer(text.utf8Start))
   }
 
-  /// Whether these are as many bytes from `other` on.
+  /// Whether the bytes equal those at `other`.
   @inlinable func equals(_ other: UnsafeRawPointer) -> Bool {
     guard count >= 8 else {
       for index in 0..<count where self[index] != other.load(fromByteOffset: index, as: UInt8.self) { return false }
@@ -78,7 +78,7 @@ extension UnsafeRawBufferPointer {
     }
     var index = 0
     while index < count {
-      // The last eight may have been compared in part.
+      // Some of the last eight may have been compared before.
       let place = Swift.min(index, count - 8)
       let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
       if word != other.loadUnaligned(fromByteOffset: place, as: UInt64.self) { return false }
@@ -96,7 +96,7 @@ extension UnsafeMutableRawBufferPointer {
     }
     var index = 0
     while index < count {
-      // The last eight may have been lowered in part, which changes nothing.
+      // Some of the last eight may be lower case already, which changes nothing.
       let place = Swift.min(index, count - 8)
       let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
       storeBytes(of: word.lowercasedASCII, toByteOffset: place, as: UInt64.self)

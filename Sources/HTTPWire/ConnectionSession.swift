@@ -1,55 +1,57 @@
 package import NIOCore
 
-/// An exchange's number on its connection. Over HTTP/2 its stream's: odd where the client opened it (RFC 9113 §5.1.1).
+/// The number of an exchange on its connection. Over HTTP/2 it is the stream identifier, which is odd if the client opened the
+/// stream (RFC 9113 §5.1.1).
 @usableFromInline
 package typealias StreamID = Int32
 
-/// One connection as a state machine, whichever HTTP it speaks: bytes and time go in, events and bytes come out.
+/// A connection as a state machine, for any HTTP version: bytes and time go in, events and bytes come out.
 ///
-/// Whoever drives it calls ``receive(_:at:)`` with what the channel brought, ``nextTransmit(maximum:at:)`` while the channel has
-/// room, ``handleTimeout(at:)`` at ``nextDeadline``; after each of them drains ``nextEvent()`` and does what ``ending`` says.
-/// It never calls out, so nothing comes back into its caller. Not thread-safe.
+/// The driver calls ``receive(_:at:)`` with bytes from the channel, ``nextTransmit(maximum:at:)`` while the channel has room,
+/// and ``handleTimeout(at:)`` at ``nextDeadline``. After each of them it drains ``nextEvent()`` and acts on ``ending``. A
+/// session calls nothing in its driver, so calls are never reentrant. Not thread-safe.
 package protocol ConnectionSession: AnyObject {
   associatedtype Event
 
   func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline)
-  /// The peer sends no more.
+  /// Handles the end of the peer's input.
   func receiveEnd(at now: NIODeadline)
 
-  /// What happened, oldest first.
+  /// Returns the oldest event.
   func nextEvent() -> Event?
 
-  /// Whether ``nextTransmit(maximum:at:)`` is worth a call.
+  /// Whether to call ``nextTransmit(maximum:at:)``.
   var wantsTransmit: Bool { get }
-  /// What goes on the wire next, about `maximum` bytes at most; `nil`: nothing can.
+  /// Returns the next bytes to send, about `maximum` bytes at most; `nil` if nothing can be sent.
   ///
-  /// Ask for no more than the channel takes now: what is not asked for can still be overtaken.
+  /// Request only what the channel accepts now: the rest can still be overtaken.
   func nextTransmit(maximum: Int, at now: NIODeadline) -> ByteBuffer?
 
-  /// `nil`: nothing waits for time to pass.
+  /// The time at which to call ``handleTimeout(at:)``; `nil` if no timer runs.
   var nextDeadline: NIODeadline? { get }
   func handleTimeout(at now: NIODeadline)
 
-  /// Whether a read may be made now; if not, it is owed.
+  /// Whether a read may be made now. If not, it is deferred.
   func admitRead() -> Bool
-  /// Whether a read that is owed may be made now.
+  /// Whether a deferred read may be made now.
   func releaseRead(at now: NIODeadline) -> Bool
-  /// In bytes: what one read should not exceed.
+  /// The maximum number of bytes for one read.
   var readRoom: Int { get }
 
-  /// `nil`: the connection goes on.
+  /// The way to end the connection; `nil` while it continues.
   var ending: ConnectionEnding? { get }
-  /// The channel has done what ``ConnectionEnding/endOutput`` asks for.
+  /// Called after the channel has done what ``ConnectionEnding/endOutput`` asks for.
   func outputEnded(at now: NIODeadline)
 }
 
-/// How a connection is to end.
+/// The way in which a connection ends.
 package enum ConnectionEnding: Hashable {
-  /// Once everything has been written, our direction ends; the peer may still send.
+  /// Ends our direction after everything has been written. The peer may still send.
   case endOutput
-  /// Once everything has been written, or that time is over.
+  /// Closes after everything has been written, or after that time.
   case close(within: TimeAmount)
-  /// Now.
-  /// - Parameter byReset: an orderly close would look like the end of a message that is not whole.
+  /// Closes immediately.
+  /// - Parameter byReset: whether to reset the connection, because an orderly close would make an incomplete message look
+  ///   complete.
   case abort(byReset: Bool)
 }

@@ -1,15 +1,15 @@
-/// The usual spelling of field names. Case means nothing in them (RFC 9110 §5.1), but some devices and programs compare it.
+/// The usual spelling of field names. Their case has no meaning (RFC 9110 §5.1), but some devices and programs compare it.
 ///
-/// Each word of a name begins with a capital letter. The words of a table are spelled as in their own specification.
+/// Each word of a name starts with a capital letter. The words in a table are spelled as in their specifications.
 package enum FieldCapitalization {
-  /// Returns the usual spelling of a name that is in lower case: `ETag`, `WWW-Authenticate`, `X-Serial`.
+  /// Returns the usual spelling of a lower-case name: `ETag`, `WWW-Authenticate`, `X-Serial`.
   package static func usual(_ name: String) -> String {
     var bytes = Array(name.utf8)
     bytes.withUnsafeMutableBytes { apply(to: $0) }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Gives a name that is in lower case its usual spelling, in place.
+  /// Changes a lower-case name to its usual spelling, in place.
   package static func apply(to name: UnsafeMutableRawBufferPointer) {
     var start = 0
     for index in 0...name.count where index == name.count || name[index] == UInt8(ascii: "-") {
@@ -34,7 +34,7 @@ package enum FieldCapitalization {
 }
 
 extension FieldGrammar {
-  /// Compares without regard to the case of ASCII letters.
+  /// Compares two names, ignoring the case of ASCII letters.
   fileprivate static func equal(_ text: StaticString, _ word: UnsafeMutableRawBufferPointer) -> Bool {
     guard text.utf8CodeUnitCount == word.count else { return false }
     for index in 0..<word.count where text.utf8Start[index].loweredASCII != word[index].loweredASCII { return false }

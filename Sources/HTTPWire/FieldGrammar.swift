@@ -1,7 +1,7 @@
-/// The character classes of RFC 9110 §5 and RFC 9112 §3, as far as a hop must check them.
+/// The character classes of RFC 9110 §5 and RFC 9112 §3 that a hop must check.
 @usableFromInline
 package enum FieldGrammar {
-  /// A token (RFC 9110 §5.6.2): one or more of its characters.
+  /// Whether the bytes are a token (RFC 9110 §5.6.2): one or more token characters.
   @inlinable package static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
     !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
   }
@@ -10,17 +10,17 @@ package enum FieldGrammar {
     token.contains(byte)
   }
 
-  /// The characters of a field value or a reason phrase, blanks at the ends included.
+  /// Whether the bytes may be a field value or a reason phrase, including blanks at the ends.
   package static func isFieldText(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.allSatisfy({ !$0.hasByte(below: 0x20) && !$0.hasByte(0x7F) }, isText)
   }
 
-  /// A request target or authority as bytes: not empty, and nothing that would end a request line early.
+  /// Whether the bytes may be a request target or authority: not empty, and without bytes that would end a request line early.
   package static func isTarget(_ bytes: UnsafeRawBufferPointer) -> Bool {
     !bytes.isEmpty && bytes.allSatisfy({ !$0.hasByte(below: 0x21) && !$0.hasByte(0x7F) }, { $0 > 0x20 && $0 != 0x7F })
   }
 
-  /// A decimal length (RFC 9110 §8.6), at most 2^63 - 1.
+  /// Parses a decimal length (RFC 9110 §8.6), at most 2^63 - 1.
   package static func length(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard !bytes.isEmpty, bytes.count <= 19 else { return nil }
     var length = 0
@@ -34,7 +34,7 @@ package enum FieldGrammar {
     return length
   }
 
-  /// The members of a comma-separated list (RFC 9110 §5.6.1), white space trimmed, empty members skipped.
+  /// Calls a closure for each member of a comma-separated list (RFC 9110 §5.6.1). Trims white space and skips empty members.
   @inlinable package static func forEachMember<Failure: Error>(
     of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -46,7 +46,7 @@ package enum FieldGrammar {
     }
   }
 
-  /// Without the spaces and tabs at both ends.
+  /// Removes the spaces and tabs at both ends.
   @inlinable package static func trim(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     var start = 0
     var end = bytes.count
@@ -55,7 +55,7 @@ package enum FieldGrammar {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// Equality without regard to the case of ASCII letters.
+  /// Whether the bytes equal the text, ignoring the case of ASCII letters.
   @inlinable package static func equal(_ bytes: UnsafeRawBufferPointer, lowercased text: StaticString) -> Bool {
     guard bytes.count == text.utf8CodeUnitCount else { return false }
     for index in 0..<bytes.count {
@@ -70,11 +70,11 @@ package enum FieldGrammar {
 
   private static func isText(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == 0x09 }
 
-  /// Every visible ASCII character but the delimiters `"(),/:;<=>?@[\]{}`.
+  /// All visible ASCII characters except the delimiters `"(),/:;<=>?@[\]{}`.
   @inlinable static var token: ASCIISet { ASCIISet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 }
 
-/// A set of ASCII characters, one bit each.
+/// A set of ASCII characters, with one bit for each.
 @usableFromInline
 struct ASCIISet: Sendable {
   @usableFromInline let low: UInt64

@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 extension FieldSection {
-  /// The head of a request. Its `Host` field is left as it is.
+  /// Creates the head of a request. Its `Host` field stays unchanged.
   package init(_ request: HTTPRequest) {
     self.init()
     append(.method, request.method.rawValue)
@@ -12,14 +12,14 @@ extension FieldSection {
     append(request.headerFields)
   }
 
-  /// The head of a response.
+  /// Creates the head of a response.
   package init(_ response: HTTPResponse) {
     self.init()
     append(.status, String(response.status.code))
     append(response.headerFields)
   }
 
-  /// Trailers.
+  /// Creates trailers.
   package init(_ fields: HTTPFields) {
     self.init(lineCapacity: fields.count)
     append(fields)
@@ -40,7 +40,7 @@ extension FieldSection {
 }
 
 extension HTTPRequest {
-  /// `nil` where the section has no method or a field that HTTPTypes does not accept.
+  /// Returns `nil` if the section has no method, or a field that HTTPTypes does not accept.
   package init?(_ section: FieldSection) {
     guard let method = section.value(of: .method).flatMap(HTTPRequest.Method.init(rawValue:)),
       let fields = HTTPFields(section)
@@ -53,7 +53,7 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-  /// `nil` where the section has no status or a field that HTTPTypes does not accept.
+  /// Returns `nil` if the section has no status, or a field that HTTPTypes does not accept.
   package init?(_ section: FieldSection) {
     guard let code = section.status, let fields = HTTPFields(section) else { return nil }
     self.init(status: .init(code: code), headerFields: fields)
@@ -61,7 +61,7 @@ extension HTTPResponse {
 }
 
 extension HTTPFields {
-  /// The fields of a section without its pseudo-header fields.
+  /// Creates the fields of a section without its pseudo-header fields.
   package init?(_ section: FieldSection) {
     self.init()
     reserveCapacity(section.lines.count)

@@ -1,20 +1,19 @@
-/// A field section (RFC 9110 §5, §6.3): the head of a message, or its trailers, in one run of bytes.
+/// A field section (RFC 9110 §5, §6.3) in one block of bytes: the head of a message, or its trailers.
 ///
-/// Both HTTP framings read and write it, so that a forwarded message is never turned into strings on the way. Request
-/// and response heads carry their control data as pseudo-header fields (RFC 9113 §8.3), whichever framing they came
-/// in. Names are in lower case. Lines keep their order; pseudo-header fields may stand anywhere among them.
+/// Both HTTP framings read and write it, so that a forwarded message is never converted to strings. Request and response heads
+/// contain their control data as pseudo-header fields (RFC 9113 §8.3) in either framing. Names are in lower case. Lines keep
+/// their order; pseudo-header fields may be anywhere among them.
 ///
-/// A value type whose copies share their memory until one of them is changed; not checked against any grammar: the parsers
-/// that fill it do that.
+/// A value type whose copies share memory until one of them is changed. It checks no grammar: the parsers that fill it do.
 ///
-/// `@unchecked Sendable`: memory that is shared is never written to.
+/// `@unchecked Sendable`: shared memory is never written to.
 @usableFromInline
 package struct FieldSection: @unchecked Sendable {
-  /// Where one field line stands among the bytes of its section.
+  /// The position of one field line in the bytes of its section.
   @usableFromInline
   package struct Line: Sendable {
     @usableFromInline package let field: KnownField
-    /// The value must not enter a compression table (RFC 7541 §7.1.3).
+    /// Whether the value must not enter a compression table (RFC 7541 §7.1.3).
     package let isSensitive: Bool
     @usableFromInline let start: UInt32
     @usableFromInline let nameCount: UInt32
@@ -27,7 +26,7 @@ package struct FieldSection: @unchecked Sendable {
     }
   }
 
-  /// `nil` where nothing was ever put in.
+  /// The memory; `nil` if no line was ever added.
   @usableFromInline private(set) var storage: FieldStorage?
 
   package init() {}
@@ -36,17 +35,17 @@ package struct FieldSection: @unchecked Sendable {
     if lineCapacity > 0 { storage = .make(slots: FieldStorage.slots(lines: lineCapacity, bytes: byteCapacity)) }
   }
 
-  /// Of all names and values.
+  /// The number of bytes of all names and values.
   @inlinable package var byteCount: Int { storage?.header.byteCount ?? 0 }
 
-  /// The size that RFC 9113 §6.5.2 counts: 32 bytes for each line besides its name and value.
+  /// The size by RFC 9113 §6.5.2: each line counts 32 bytes in addition to its name and value.
   package var listSize: Int { storage.map { $0.header.byteCount + 32 * $0.header.lineCount } ?? 0 }
 
   @inlinable package var isEmpty: Bool { storage.map { $0.header.lineCount == 0 } ?? true }
 
   // MARK: Filling
 
-  /// Appends a line; upper-case ASCII letters of the name are lowered.
+  /// Appends a line. Upper-case ASCII letters of the name are changed to lower case.
   package mutating func append(
     name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool = false
   ) {
@@ -89,12 +88,12 @@ package struct FieldSection: @unchecked Sendable {
     storage?.removeAll(where: shouldRemove)
   }
 
-  /// Which field the last line is.
+  /// The field of the last line.
   package var lastField: KnownField? {
     storage.flatMap { $0.header.lineCount > 0 ? $0[$0.header.lineCount - 1].field : nil }
   }
 
-  /// Takes the last line back: a reader appends first and knows the field afterwards.
+  /// Removes the last line. A reader appends a line first, and only then knows its field.
   package mutating func removeLast() {
     guard !isEmpty else { return }
     makeUnique()
@@ -105,13 +104,13 @@ package struct FieldSection: @unchecked Sendable {
     if contains(field) { removeAll { $0.field == field } }
   }
 
-  /// Replaces every line of that field by one.
+  /// Replaces all lines of that field with one.
   package mutating func set(_ field: KnownField, _ value: String) {
     remove(field)
     append(field, value)
   }
 
-  /// Adds a member to a list field, which is one line afterwards (RFC 9110 §5.3).
+  /// Adds a member to a list field, and joins its lines into one (RFC 9110 §5.3).
   package mutating func append(member: String, to field: KnownField) {
     guard contains(field) else { return append(field, member) }
     var count = member.utf8.count
@@ -148,7 +147,7 @@ package struct FieldSection: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// The lines in their order.
+  /// The lines in order.
   @inlinable package var lines: Lines { Lines(of: self) }
 
   @inlinable
@@ -161,7 +160,7 @@ package struct FieldSection: @unchecked Sendable {
     }
   }
 
-  /// Each line with its bytes, in their order.
+  /// Calls a closure for each line and its bytes, in order.
   @inlinable
   package func forEachLine<Failure: Error>(
     _ body: (Line, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Failure) -> Void
@@ -179,13 +178,13 @@ package struct FieldSection: @unchecked Sendable {
     storage.map { $0.header.present & field.bit != 0 } ?? false
   }
 
-  /// The first line of that field.
+  /// Returns the first line of that field.
   @inlinable
   package func first(_ field: KnownField) -> Line? {
     storage?.first(field)
   }
 
-  /// The bytes of the first value of that field.
+  /// Passes the first value of that field to a closure.
   @inlinable
   package func withValue<Result, Failure: Error>(
     of field: KnownField, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -194,18 +193,18 @@ package struct FieldSection: @unchecked Sendable {
     return try withBytes(of: line) { _, value throws(Failure) in try body(value) }
   }
 
-  /// The first value of that field as text; bytes that are not UTF-8 become U+FFFD.
+  /// Returns the first value of that field as text. Bytes that are not UTF-8 become U+FFFD.
   package func value(of field: KnownField) -> String? {
     withValue(of: field) { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// All the bytes at once, where ``Line/nameRange`` and ``Line/valueRange`` are places: for an encoder that takes
-  /// pointers.
+  /// Passes all bytes to a closure, for an encoder that takes pointers. ``Line/nameRange`` and ``Line/valueRange`` are ranges
+  /// in them.
   @inlinable
   package func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // Who borrows a section keeps its storage alive: nothing need be counted for that.
+    // A borrowed section keeps its storage alive, so no reference counting is needed.
     try withExtendedLifetime(self) { () throws(Failure) in
       try body(storage?.unsafeBytes ?? UnsafeRawBufferPointer(start: nil, count: 0))
     }
@@ -219,7 +218,7 @@ package struct FieldSection: @unchecked Sendable {
     withBytes(of: line) { _, value in String(decoding: value, as: UTF8.self) }
   }
 
-  /// The status code, where the section is a response's head.
+  /// The status code, if the section is the head of a response.
   package var status: Int? {
     withValue(of: .status) { digits in
       guard digits.count == 3 else { return nil }
@@ -259,7 +258,7 @@ extension FieldSection {
 }
 
 extension FieldSection: Equatable {
-  /// The same names and values in the same order.
+  /// Whether both have the same names and values in the same order.
   @usableFromInline
   package static func == (left: FieldSection, right: FieldSection) -> Bool {
     guard left.lines.count == right.lines.count else { return false }

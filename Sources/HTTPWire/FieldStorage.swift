@@ -1,14 +1,14 @@
-/// The memory of a ``FieldSection`` in one piece, laid out like a slotted page: the bytes of names and values fill it
-/// from the front, the lines, which say where they stand, from the back.
+/// The memory of a ``FieldSection`` in one block, organized like a slotted page. The bytes of names and values fill it from the
+/// front. The lines, which contain their positions, fill it from the back.
 @usableFromInline
 final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> {
   @usableFromInline
   struct Header {
-    /// The size of the whole, in lines.
+    /// The size of the block, in lines.
     @usableFromInline let slots: Int
     @usableFromInline var byteCount = 0
     @usableFromInline var lineCount = 0
-    /// Bit n: there is a line of the field with raw value n.
+    /// A bit mask of the known fields: bit n is set if a line has the field with raw value n.
     @usableFromInline var present: UInt64 = 0
 
     init(slots: Int) {
@@ -16,7 +16,7 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     }
   }
 
-  /// Twelve lines of 32 bytes: what most messages have.
+  /// The usual size: twelve lines of 32 bytes, which is enough for most messages.
   private static let usualSlots = 36
   private static let slotSize = MemoryLayout<FieldSection.Line>.stride
 
@@ -28,7 +28,7 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     lines + (bytes + slotSize - 1) / slotSize
   }
 
-  /// A copy of another storage, with room for one more line of that many bytes.
+  /// Copies another storage, with room for one more line of that many bytes.
   static func make(copying other: FieldStorage?, adding byteCount: Int) -> FieldStorage {
     guard let other else { return make(slots: max(usualSlots, slots(lines: 1, bytes: byteCount))) }
     let needed = slots(lines: other.header.lineCount + 1, bytes: other.header.byteCount + byteCount)
@@ -49,12 +49,12 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
 
   // MARK: Reading
 
-  /// Names and values, for as long as the storage lives and is not written to.
+  /// The bytes of names and values. Valid while the storage lives and is not written to.
   @inlinable var unsafeBytes: UnsafeRawBufferPointer {
     withUnsafeMutablePointers { UnsafeRawBufferPointer(start: $1, count: $0.pointee.byteCount) }
   }
 
-  /// The last line first, for as long as the storage lives and is not written to.
+  /// The lines, last one first. Valid while the storage lives and is not written to.
   @inlinable var unsafeLines: UnsafeBufferPointer<FieldSection.Line> {
     withUnsafeMutablePointers { header, slots in
       let count = header.pointee.lineCount
@@ -62,7 +62,7 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     }
   }
 
-  /// The line at an index, which must be there.
+  /// The line at an index, which must exist.
   @inlinable subscript(index: Int) -> FieldSection.Line {
     get { withUnsafeMutablePointers { $1[$0.pointee.slots - 1 - index] } }
     set { withUnsafeMutablePointers { $1[$0.pointee.slots - 1 - index] = newValue } }
@@ -71,7 +71,7 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
   @inlinable func first(_ field: KnownField) -> FieldSection.Line? {
     withUnsafeMutablePointers { header, slots in
       guard header.pointee.present & field.bit != 0 else { return nil }
-      // It is there, so this ends.
+      // The field is present, so the loop ends.
       var line = slots + (header.pointee.slots &- 1)
       while line.pointee.field.rawValue != field.rawValue { line -= 1 }
       return line.pointee
@@ -80,8 +80,8 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
 
   // MARK: Writing
 
-  /// There must be room.
-  /// - Parameter field: `nil` where the name has not been classified, nor lowered.
+  /// Appends a line. There must be room for it.
+  /// - Parameter field: `nil` if the name has been neither classified nor changed to lower case.
   func append(
     _ field: KnownField?, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool
   ) {
@@ -103,7 +103,7 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     }
   }
 
-  /// The bytes of removed lines stay behind, but for those at the end.
+  /// Removes lines. Their bytes stay, except at the end.
   func removeAll(where shouldRemove: (FieldSection.Line) -> Bool) {
     var (kept, present, end) = (0, UInt64(0), 0)
     for index in 0..<header.lineCount {

@@ -1,6 +1,6 @@
-/// The field names that a hop looks at. Everything else is ``other`` and passes unread.
+/// The field names that a hop examines. All others are ``other``, and are forwarded unread.
 ///
-/// A section classifies each name once, when the line is appended, so that later filters are a switch over one byte.
+/// A section classifies each name once, when the line is appended, so that later filters only switch over one byte.
 @usableFromInline
 package enum KnownField: UInt8, Sendable, CaseIterable {
   case other
@@ -25,17 +25,19 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   /// W3C Trace Context.
   case traceparent, tracestate
 
-  /// Marks a request that a local client sent in absolute form (RFC 9112 §3.2.2): docs/architecture.md says why.
+  /// Marks a request that a local client sent in absolute form (RFC 9112 §3.2.2): docs/architecture.md gives the reason.
   case targetForm
 
-  /// Fields of an extended CONNECT between two hops of Byway, for an upgrade other than to WebSocket: docs/upgrades.md.
+  /// The fields of an extended CONNECT between two hops of Byway, for an upgrade to a protocol other than WebSocket:
+  /// docs/upgrades.md.
   ///
-  /// The method of the request, the length of the content in front of the tunnel, and the status of a response that opens none.
+  /// They contain the method of the request, the length of the content before the tunnel, and the status of a response that
+  /// opens no tunnel.
   case upgradeMethod, upgradeLength, upgradeStatus
 
   @inlinable package var isPseudo: Bool { rawValue >= Self.method.rawValue && rawValue <= Self.protocol.rawValue }
 
-  /// Fields that belong to one connection and must not be forwarded (RFC 9110 §7.6.1).
+  /// Whether the field belongs to one connection and must not be forwarded (RFC 9110 §7.6.1).
   @inlinable package var isHopByHop: Bool {
     switch self {
     case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .te, .trailer: true
@@ -45,7 +47,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The name as it stands on the wire, in lower case.
+  /// The name as sent, in lower case.
   package var name: StaticString {
     switch self {
     case .other: ""
@@ -98,7 +100,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
 
   /// Classifies a name that is already in lower case.
   package init(lowercased name: UnsafeRawBufferPointer) {
-    // Its length and one more byte leave one candidate, which is compared whole.
+    // The length and one more byte leave a single candidate, which is then compared completely.
     let candidate: KnownField
     switch name.count {
     case 2: candidate = .te

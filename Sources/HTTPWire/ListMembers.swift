@@ -1,6 +1,6 @@
 import Primitives
 
-/// The members of a comma-separated list (RFC 9110 §5.6.1): commas inside quoted strings separate nothing, empty
+/// The members of a comma-separated list (RFC 9110 §5.6.1). Commas inside quoted strings do not separate members, and empty
 /// members do not count.
 package struct ListMembers: Sequence, IteratorProtocol {
   private var rest: Substring.UTF8View
@@ -36,7 +36,7 @@ package struct ListMembers: Sequence, IteratorProtocol {
 }
 
 extension String {
-  /// What a quoted string says (RFC 9110 §5.6.4); a token says itself.
+  /// The content of a quoted string (RFC 9110 §5.6.4); a token is its own content.
   package var unquoted: String {
     guard utf8.count >= 2, utf8.first == UInt8(ascii: "\""), utf8.last == UInt8(ascii: "\"") else { return self }
     var result: [UInt8] = []
@@ -52,7 +52,7 @@ extension String {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// As a quoted string.
+  /// The text as a quoted string.
   package var quoted: String {
     "\"" + String(flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }) + "\""
   }

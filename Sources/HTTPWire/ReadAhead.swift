@@ -1,18 +1,18 @@
-/// How far the exchanges of one connection may together be ahead of their reader.
+/// The budget of bytes by which all exchanges of a connection may be ahead of their readers.
 ///
-/// Each has a share of its own, so that none starves; what it may receive beyond that it borrows here, and gives it back
-/// when it ends. What has arrived by then and still waits for the reader counts as lent. So the shares and the limit bound what
-/// a peer costs that asks for much and reads nothing, and one that reads has as much for a single exchange as a long way
-/// needs. Lives on its connection's event loop.
+/// Each exchange has a share of its own, so none starves. It borrows more from this budget, and returns it when it ends. Bytes
+/// that have arrived by then and wait for the reader still count as used. So the shares and the limit bound the cost of a peer
+/// that sends many requests and reads nothing. A peer that reads gets enough for a single exchange over a long path. Lives on
+/// its connection's event loop.
 package final class ReadAhead {
-  /// What an exchange has without asking, in bytes.
+  /// The bytes that an exchange has without borrowing.
   package static let share = 8 * 1024
 
-  /// Why an exchange borrows.
+  /// The reason for borrowing.
   package enum Reason {
-    /// It begins, and nobody knows yet whether its reader reads.
+    /// The exchange begins, and it is unknown whether its reader keeps up.
     case trust
-    /// Its reader keeps up.
+    /// The reader of the exchange keeps up.
     case progress
   }
 
@@ -22,18 +22,18 @@ package final class ReadAhead {
   private var waiting = 0
 
   /// - Parameters:
-  ///   - limit: in bytes, beyond the shares.
-  ///   - lender: asked before anything is lent.
+  ///   - limit: the limit in bytes, in addition to the shares.
+  ///   - lender: asked before anything is borrowed.
   package init(limit: Int = 4 << 20, lending lender: (any ReadAheadLender)? = nil) {
     self.limit = limit
     self.lender = lender
   }
 
-  /// - Returns: how much was lent, at most what was asked for; nothing where that would be too little to be of use.
+  /// - Returns: the number of bytes borrowed, at most the requested one; 0 if it would be too small to be useful.
   package func borrow(_ bytes: Int, for reason: Reason) -> Int {
-    // The first exchange need not ask.
+    // The first exchange need not ask the lender.
     if lent + waiting > 0, let lender, lender.isTight { return 0 }
-    // A part of what is left, so that the next finds something, too.
+    // Offers only a part of the rest, so that the next exchange gets some, too.
     let offer =
       switch reason {
       case .trust: (limit / 4 - lent - waiting) / 4
@@ -49,19 +49,19 @@ package final class ReadAhead {
     lent -= bytes
   }
 
-  /// Bytes wait for the reader from now on.
+  /// Counts bytes that now wait for the reader.
   package func received(_ bytes: Int) {
     waiting += bytes
   }
 
-  /// Bytes have gone to the reader, or need not any more.
+  /// Counts bytes that were passed to the reader, or are no longer needed.
   package func sent(_ bytes: Int) {
     waiting -= bytes
   }
 }
 
-/// A store of memory that a ``ReadAhead`` lends from.
+/// A memory budget that a ``ReadAhead`` borrows from.
 package protocol ReadAheadLender: AnyObject {
-  /// Whether nothing more should be lent.
+  /// Whether no more memory should be borrowed.
   var isTight: Bool { get }
 }

@@ -1,5 +1,5 @@
-/// Decides when a connection's reads are held back: at so many bytes that were handed on and not consumed yet, until half of
-/// them are.
+/// Decides when a connection's reads are held back. They stop when the number of unconsumed bytes reaches a limit, and continue
+/// when half of them are consumed.
 package struct ReadGate {
   private static let usual = 256 * 1024
 
@@ -11,7 +11,7 @@ package struct ReadGate {
 
   package init() {}
 
-  /// What may be read before it must be held back.
+  /// The number of bytes that may be read before reads are held back.
   package var room: Int { limit - unconsumed }
 
   package mutating func received(_ bytes: Int) {
@@ -23,8 +23,8 @@ package struct ReadGate {
     if unconsumed <= limit / 4 { widen(for: .progress) }
   }
 
-  /// Another exchange begins.
-  /// - Parameter readAhead: what it may be ahead of its reader; `nil`: as far as is usual.
+  /// Begins another exchange.
+  /// - Parameter readAhead: the budget for the exchange; `nil`: the default limit.
   package mutating func begin(_ readAhead: ReadAhead? = nil) {
     forget()
     guard let readAhead else { return }
@@ -33,7 +33,7 @@ package struct ReadGate {
     widen(for: .trust)
   }
 
-  /// The exchange has ended.
+  /// Ends the exchange.
   package mutating func forget() {
     unconsumed = 0
     readAhead.take()?.giveBack(borrowed)
@@ -41,14 +41,14 @@ package struct ReadGate {
     limit = Self.usual
   }
 
-  /// Whether a read may go on to the channel; if not, it is owed.
-  /// - Parameter hasEnough: there is another reason not to read.
+  /// Whether a read may be passed to the channel. If not, it is deferred.
+  /// - Parameter hasEnough: whether there is another reason not to read.
   package mutating func admitRead(hasEnough: Bool = false) -> Bool {
     isHeldBack = hasEnough || unconsumed >= limit
     return !isHeldBack
   }
 
-  /// Whether a read is owed and may be made now.
+  /// Whether a read was deferred and may be made now.
   package mutating func releaseRead(hasEnough: Bool = false) -> Bool {
     guard isHeldBack, !hasEnough, unconsumed < limit / 2 else { return false }
     isHeldBack = false

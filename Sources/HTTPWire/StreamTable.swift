@@ -1,12 +1,12 @@
-/// Values by the numbers of their streams: a hash table without a hash.
+/// A map from stream numbers to values: a hash table that uses the numbers themselves as hashes.
 ///
-/// Numbers count up by two, so that streams that are open together have places of their own, one beside the other. A peer that
-/// chose numbers to collide would have its own streams only to slow down, and may not have many.
+/// Numbers increase by two, so streams that are open together have adjacent places. A peer that chose numbers to collide would
+/// only slow down its own streams, and it may not have many.
 @usableFromInline
 package struct StreamTable<Value> {
   @usableFromInline
   struct Place {
-    /// Zero where it is free: that number is the connection's own (RFC 9113 §5.1.1).
+    /// The stream number. Zero marks a free place, because it is the number of the connection itself (RFC 9113 §5.1.1).
     @usableFromInline var id: StreamID
     @usableFromInline var value: Value?
 
@@ -18,8 +18,9 @@ package struct StreamTable<Value> {
   }
 
   @usableFromInline package private(set) var count = 0
-  /// A power of two, and no more than half of them taken. Values stand in the order of their homes ("Robin Hood hashing"), so
-  /// that a search ends at the first that is nearer to its own, and a row of neighbours, each at home, is never walked along.
+  /// The places, a power of two, of which at most half are used. Values are ordered by their home places ("Robin Hood
+  /// hashing"). So a search ends at the first value that is nearer to its own home, and never walks along a row of neighbours
+  /// that are all at home.
   @usableFromInline private(set) var places = [Place](repeating: Place(0, nil), count: 32)
 
   package init() {}
@@ -31,7 +32,7 @@ package struct StreamTable<Value> {
     place(of: id) != nil
   }
 
-  /// `nil` takes the value out.
+  /// The value of a stream. Setting `nil` removes it.
   @inlinable
   package subscript(id: StreamID) -> Value? {
     get { place(of: id).flatMap { places[$0].value } }
@@ -48,7 +49,7 @@ package struct StreamTable<Value> {
     let value = places[free].value.take()
     places[free].id = 0
     count -= 1
-    // Those that would rather stand here move up.
+    // Values that belong closer to this place move up.
     var next = after(free)
     while places[next].id != 0, steps(to: next, for: places[next].id) > 0 {
       places.swapAt(free, next)
@@ -58,10 +59,10 @@ package struct StreamTable<Value> {
     return value
   }
 
-  /// In their order.
+  /// The stream numbers in ascending order.
   package var ids: [StreamID] { places.map(\.id).filter { $0 != 0 }.sorted() }
 
-  /// In the order of their numbers.
+  /// The values in the order of their numbers.
   package var values: [Value] {
     places.filter { $0.id != 0 }.sorted { $0.id < $1.id }.compactMap(\.value)
   }
@@ -104,6 +105,6 @@ package struct StreamTable<Value> {
 
   @inlinable func after(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
 
-  /// How far a place is from a number's home, round the end, too.
+  /// The distance of a place from a number's home, with wrap-around.
   @inlinable func steps(to place: Int, for id: StreamID) -> Int { (place - home(of: id)) & (places.count - 1) }
 }

@@ -3,13 +3,13 @@ import Foundation
 import FoundationNetworking
 
 extension Bridge {
-  /// Makes `URLSession.shared` use this bridge; the one registered last is asked first.
+  /// Makes `URLSession.shared` use this bridge. The bridge registered last is asked first.
   ///
-  /// Call it before anything else uses `URLSession`. Foundation asks registered classes in the order of registration,
-  /// registers its own with the first session, and `shared` takes what is registered when it is first used: from then
-  /// on nothing gets in front of it. Sessions with a configuration of their own never ask registered classes about
-  /// `http` and `https`: give their configuration the bridge with `use(_:)`.
-  /// - Throws: `BywayError` with code `refused` where that has happened already.
+  /// Call this before anything else uses `URLSession`. Foundation asks registered classes in the order of registration. It
+  /// registers its own classes with the first session, and `shared` copies the registered classes when it is first used. After
+  /// that, no class can be put before them. Sessions with their own configuration never ask registered classes about `http` and
+  /// `https`: add the bridge to their configuration with `use(_:)`.
+  /// - Throws: `BywayError` with code `refused` if `URLSession` was used before.
   public func register() throws {
     BridgeTable.process.register(self)
     _ = URLProtocol.registerClass(BywayURLProtocol.self)
@@ -23,7 +23,7 @@ extension Bridge {
     }
   }
 
-  /// Requests of `URLSession.shared` no longer ask this bridge.
+  /// Stops requests of `URLSession.shared` from using this bridge.
   public func unregister() {
     BridgeTable.process.unregister(self)
   }

@@ -2,28 +2,29 @@ import Byway
 import Foundation
 public import FoundationNetworking
 
-/// Lets `URLSession` reach what is behind links.
+/// A bridge that gives `URLSession` access to servers behind links.
 ///
 ///     let bridge = try Bridge([Route(Scope(hosts: ["device.local"]), over: client)])
 ///     let session = URLSession(configuration: .byway(bridge))
 ///     let (data, response) = try await session.data(from: URL(string: "http://device.local/status")!)
 ///
-/// Requests that no route takes go the way that they would go without Byway. docs/urlsession.md says what works, and what
-/// to call where Foundation stands in the way.
+/// Requests that no route takes are sent as without Byway. docs/urlsession.md lists what works, and what to call where
+/// Foundation has limits.
 ///
-/// Safe on any thread. Lives until the process ends once a configuration uses it: make one, not one for each request.
+/// Safe on any thread. A bridge lives until the process ends once a configuration uses it: create one, not one for each
+/// request.
 public final class Bridge: Sendable {
-  /// Asked in this order.
+  /// The routes, in the order in which they are asked.
   public let routes: [Route]
-  /// The most that is collected for a completion handler or an `async` call, which get a body in one piece; delegates
-  /// get it as it comes, however long it is. In bytes.
+  /// The maximum number of bytes collected for a completion handler or an `async` call, which get a body in one piece.
+  /// Delegates get a body of any length as it arrives.
   public let collectionLimit: Int
   /// The form in which an app gets a gateway's failures.
   public let gatewayFailures: GatewayFailures
   let temporaryFileSlot: TemporaryFileSlot?
 
-  /// A bridge of these routes, which no session uses yet.
-  /// - Throws: `BywayError` where this Foundation is built differently from those that this was written for.
+  /// Creates a bridge with these routes. No session uses it yet.
+  /// - Throws: `BywayError` if the internals of this version of Foundation differ from the expected ones.
   public convenience init(
     _ routes: [Route], collectionLimit: Int = 1 << 30, gatewayFailures: GatewayFailures = .responses
   ) throws {
@@ -41,7 +42,7 @@ public final class Bridge: Sendable {
     self.temporaryFileSlot = temporaryFileSlot
   }
 
-  /// What `URLSessionConfiguration.protocolClasses` needs, in front of what is there.
+  /// The class to put first in `URLSessionConfiguration.protocolClasses`.
   public var protocolClass: BywayURLProtocol.Type { BridgeTable.process.protocolClass(of: self) }
 
   func client(for request: URLRequest) -> BywayClient? {
@@ -52,7 +53,7 @@ public final class Bridge: Sendable {
 extension Bridge {
   /// The form of a failure that a gateway or a proxy of Byway reports, such as an origin that is down.
   public enum GatewayFailures: Sendable {
-    /// A response with a status of 400 or more, as HTTP has it.
+    /// A response with a status of 400 or more, as in HTTP.
     case responses
     /// A `URLError` with a fitting code. The gateway's message is its failure reason.
     case errors
@@ -60,7 +61,7 @@ extension Bridge {
 }
 
 extension URLSessionConfiguration {
-  /// Asks this bridge before all that were added earlier.
+  /// Adds this bridge before all bridges that were added earlier.
   public func use(_ bridge: Bridge) {
     protocolClasses = [bridge.protocolClass] + (protocolClasses ?? [])
   }

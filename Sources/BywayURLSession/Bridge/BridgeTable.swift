@@ -1,20 +1,20 @@
 import FoundationNetworking
 import Synchronization
 
-/// Which bridges a protocol class stands for. Foundation asks classes, and does not tell them for which session: so each
-/// bridge has a class of its own, and ``BywayURLProtocol`` itself stands for what is registered for the whole process.
+/// The bridges of each protocol class. Foundation asks classes, and does not say for which session. So each bridge has a class
+/// of its own, and ``BywayURLProtocol`` itself stands for the bridges registered for the whole process.
 final class BridgeTable: Sendable {
   static let process = BridgeTable()
 
   private struct State {
     var classes: [ObjectIdentifier: BywayURLProtocol.Type] = [:]
-    /// By class, the one to be asked first in front.
+    /// The bridges by class, in the order in which they are asked.
     var bridges: [ObjectIdentifier: [Bridge]] = [:]
   }
 
   private let state = Mutex(State())
 
-  /// The bridge that takes this request.
+  /// Returns the bridge that takes this request.
   func bridge(for request: URLRequest, of protocolClass: BywayURLProtocol.Type) -> Bridge? {
     let bridges = state.withLock { $0.bridges[ObjectIdentifier(protocolClass)] }
     return bridges?.first { $0.client(for: request) != nil }
@@ -40,9 +40,9 @@ final class BridgeTable: Sendable {
   }
 }
 
-// MARK: Classes made at run time
+// MARK: Classes created at run time
 
-/// Types that spell a number in binary digits, so that each makes another class of a generic one.
+/// Types that encode a number in binary digits, so that each makes a distinct class of a generic one.
 private protocol Number {}
 private enum Zero: Number {}
 private enum Double<Half: Number>: Number {}

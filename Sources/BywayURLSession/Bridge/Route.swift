@@ -1,31 +1,31 @@
 public import Byway
 import FoundationNetworking
 
-/// The requests that go over one link.
+/// A rule that sends matching requests over one link.
 public struct Route: Sendable {
-  /// Which requests take this route.
+  /// The requests that take this route.
   public let scope: Scope
-  /// Carries them.
+  /// The client that sends them.
   public let client: BywayClient
 
-  /// A route.
+  /// Creates a route.
   /// - Parameters:
-  ///   - scope: which requests; a scheme of one's own works as well as `http`.
-  ///   - client: outlives the requests; shutting it down is its owner's business.
+  ///   - scope: the requests; a custom scheme works as well as `http`.
+  ///   - client: the client. It must outlive the requests; its owner shuts it down.
   public init(_ scope: Scope, over client: BywayClient) {
     self.scope = scope
     self.client = client
   }
 }
 
-/// What scopes compare of a request, in place: what is out of scope should cost next to nothing.
+/// The parts of a request that scopes compare, parsed in place: requests out of scope should cost almost nothing.
 struct RoutedRequest {
   private let method: UnsafeRawBufferPointer
   private let scheme: UnsafeRawBufferPointer
   private let authority: UnsafeRawBufferPointer
   private let path: UnsafeRawBufferPointer
 
-  /// - Returns: `nil` where the request has no absolute URL.
+  /// - Returns: `nil` if the request has no absolute URL.
   static func with<Result>(_ request: URLRequest, _ body: (RoutedRequest) -> Result?) -> Result? {
     guard var url = request.url?.absoluteString else { return nil }
     var method = request.httpMethod ?? "GET"
@@ -44,7 +44,7 @@ struct RoutedRequest {
       rest = rest.dropFirst(2)
       authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
       rest = rest[authority.endIndex...]
-      // A URL of Foundation may have a user in it, who is not part of where it leads.
+      // A URL of Foundation may contain user information, which is not part of its target.
       if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
     }
     self.method = method

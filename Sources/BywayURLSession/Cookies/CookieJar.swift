@@ -3,19 +3,19 @@ import Foundation
 import FoundationNetworking
 import HTTPTypes
 
-/// Sends the cookies of a session's storage with every request of a task, and stores those that come back, by the rules of
-/// RFC 6265.
+/// Sends the cookies of a session's storage with every request of a task, and stores those of responses, by the rules of RFC
+/// 6265.
 ///
-/// Foundation applies cookies to the first request only, and stores none for protocols of others; its storage looks at
-/// neither path nor `Secure` when it is asked for them.
+/// Foundation adds cookies only to the first request, and stores none for custom protocols. Its storage checks neither the path
+/// nor `Secure` when it is asked for cookies.
 struct CookieJar: Interceptor {
-  /// Of one domain; RFC 6265 §6.1 asks for 50.
+  /// The maximum number of cookies of one domain; RFC 6265 §6.1 asks for 50.
   private static let limit = 180
 
   private let storage: HTTPCookieStorage?
   private let policy: HTTPCookie.AcceptPolicy
   private let sends: Bool
-  /// The field that the request came with is Foundation's, chosen by host alone.
+  /// Whether the request's cookie field is Foundation's, which chooses cookies by host alone.
   private let hasGuess: Bool
   private let document: URL?
 
@@ -74,7 +74,7 @@ struct CookieJar: Interceptor {
     return others.count < limit || others.contains { $0.name == cookie.name && $0.path == cookie.path }
   }
 
-  /// RFC 6265 §5.4.
+  /// The cookies for a request (RFC 6265 §5.4).
   private static func cookies(
     in storage: HTTPCookieStorage, for request: HTTPRequest, _ host: String, now: Date
   ) -> [HTTPCookie] {
@@ -86,13 +86,13 @@ struct CookieJar: Interceptor {
     return fitting.sorted { ($1.path.utf8.count, $0.name) < ($0.path.utf8.count, $1.name) }
   }
 
-  /// §5.1.3. One without a dot in front counts for that host alone.
+  /// Whether a domain applies to a host (§5.1.3). A domain without a leading dot applies to that host only.
   private static func isIn(_ domain: String, _ host: String) -> Bool {
     guard domain.hasPrefix(".") else { return domain == host }
     return host == domain.dropFirst() || (host.hasSuffix(domain) && !HostAddress.isAddress(host))
   }
 
-  /// §5.1.4.
+  /// Whether a path is within a cookie's path (§5.1.4).
   private static func matches(_ path: String, _ prefix: String) -> Bool {
     path == prefix || (path.hasPrefix(prefix) && (prefix.hasSuffix("/") || path.dropFirst(prefix.count).first == "/"))
   }

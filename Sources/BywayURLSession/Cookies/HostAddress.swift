@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Tells an address from a name.
+/// Distinguishes addresses from names.
 enum HostAddress {
   static func isAddress(_ host: String) -> Bool {
     let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host

@@ -2,23 +2,23 @@ import Foundation
 import FoundationNetworking
 import Primitives
 
-/// What a `Set-Cookie` field says (RFC 6265 §5.2). Foundation's own reading knows no `Max-Age`, splits at commas and
-/// believes every domain.
+/// The content of a `Set-Cookie` field (RFC 6265 §5.2). Foundation's own parser ignores `Max-Age`, splits at commas, and
+/// accepts every domain.
 struct SetCookie: Equatable {
   private static let sizeLimit = 4096
 
   let name: String
   let value: String
-  /// In lower case, without a dot in front; `nil`: the host that sent it.
+  /// The domain in lower case, without a leading dot; `nil`: the host that sent it.
   private(set) var domain: String?
   private(set) var path: String?
   private(set) var expires: String?
-  /// In seconds.
+  /// The maximum age in seconds.
   private(set) var maximumAge: Int?
   private(set) var isSecure = false
   private(set) var isHTTPOnly = false
 
-  /// `nil` where it is not a cookie, or one that nobody needs to keep (§6.1).
+  /// Returns `nil` if the text is not a cookie, or too long to be kept (§6.1).
   init?(_ text: String) {
     let parts = text.split(separator: ";", omittingEmptySubsequences: false)
     guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
@@ -31,7 +31,7 @@ struct SetCookie: Equatable {
     }
   }
 
-  /// The last of each name counts.
+  /// Adds an attribute. The last one of each name counts.
   private mutating func add(_ attribute: String, _ value: String) {
     switch attribute {
     case "domain":
@@ -51,10 +51,10 @@ struct SetCookie: Equatable {
 }
 
 extension SetCookie {
-  /// The cookie as it is kept (§5.3); `nil` where the host may not set it.
+  /// Returns the cookie to store (§5.3); `nil` if the host may not set it.
   /// - Parameters:
-  ///   - host: in lower case.
-  ///   - requested: the path that was asked for.
+  ///   - host: the host in lower case.
+  ///   - requested: the path of the request.
   func cookie(from host: String, at requested: String, now: Date) -> HTTPCookie? {
     guard let place = Self.domain(domain, of: host) else { return nil }
     var properties: [HTTPCookiePropertyKey: Any] = [
@@ -66,7 +66,8 @@ extension SetCookie {
     return HTTPCookie(properties: properties)
   }
 
-  /// A domain with a dot in front, as Foundation marks those that count for hosts below it; the host alone; or `nil`.
+  /// Returns the domain with a leading dot, which is Foundation's mark for domains that include their subdomains; the host
+  /// alone; or `nil`.
   private static func domain(_ domain: String?, of host: String) -> String? {
     guard let domain else { return host }
     guard domain.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
@@ -77,10 +78,10 @@ extension SetCookie {
 
   private static let anywhere = URL(string: "http://a/") ?? URL(filePath: "/")
 
-  /// `nil`: as long as the session lasts.
+  /// Returns the expiry time; `nil` if the cookie lasts as long as the session.
   private func expiry(_ now: Date) -> Date? {
     if let maximumAge { return maximumAge > 0 ? now + Double(maximumAge) : .distantPast }
-    // Foundation reads dates well.
+    // Foundation parses dates correctly.
     return expires.flatMap { text in
       HTTPCookie.cookies(
         withResponseHeaderFields: ["Set-Cookie": "a=b; Expires=\(text)"], for: Self.anywhere
@@ -88,7 +89,7 @@ extension SetCookie {
     }
   }
 
-  /// §5.1.4.
+  /// The default path of a cookie (§5.1.4).
   private static func defaultPath(_ requested: String) -> String {
     let path = requested.prefix { $0 != "?" && $0 != "#" }
     guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// What a load may tell its task, in the only order that Foundation bears: a response, data, one end. What comes when the
-/// task has ended or was cancelled is dropped, because Foundation traps on it.
+/// The calls of a load to its task, in the only order that Foundation accepts: a response, data, one end. Calls after the task
+/// has ended or was cancelled are dropped, because Foundation traps on them.
 ///
-/// `@unchecked Sendable`: used on the task's work queue only, but for the terminal call, during which that queue waits.
+/// `@unchecked Sendable`: used on the task's work queue only, except for the terminal call, during which that queue waits.
 final class TaskClient: @unchecked Sendable {
   private var loader: BywayURLProtocol?
   private let task: URLSessionTask
@@ -20,7 +20,8 @@ final class TaskClient: @unchecked Sendable {
 
   var hasEnded: Bool { loader == nil }
 
-  /// Nobody can cancel it between this answer and what is done next: `cancel()` waits for the work queue.
+  /// The protocol object while the task is alive. It cannot be cancelled between this check and the next call, because
+  /// `cancel()` waits for the work queue.
   private var living: BywayURLProtocol? {
     task.state == .running || task.state == .suspended ? loader : nil
   }
@@ -36,8 +37,8 @@ final class TaskClient: @unchecked Sendable {
     loader.client?.urlProtocol(loader, didLoad: data)
   }
 
-  /// - Parameter prepare: called right before the end, if the task has not ended otherwise.
-  /// - Returns: whether this was the end.
+  /// - Parameter prepare: called right before the end, if the task has not already ended.
+  /// - Returns: whether this call ended the task.
   @discardableResult
   func finish(preparing prepare: (BywayURLProtocol) -> Void = { _ in }) -> Bool {
     guard let loader = living, hasResponse else { return false }
@@ -51,19 +52,19 @@ final class TaskClient: @unchecked Sendable {
     end { client, loader in client.urlProtocol(loader, didFailWithError: error) }
   }
 
-  /// In place of Foundation, which would make this call right after `stopLoading`, and in the same way as ``end(_:)``
-  /// must not.
+  /// Reports the cancellation. Foundation would make this call right after `stopLoading`, and in a way that is unsafe for the
+  /// reason given at ``end(_:)``.
   func cancel() {
     let error = task.error ?? URLError(CancellationError(), at: task.originalRequest?.url)
     end { client, loader in client.urlProtocol(loader, didFailWithError: error) }
   }
 
-  /// The only terminal call, however many causes for one there are: without a client Foundation makes none.
+  /// Makes the only terminal call, whatever the number of causes. Without a client, Foundation makes none itself.
   ///
-  /// An `async` call is resumed by it, at once. Who cancels the Swift task meanwhile holds the task's lock while it waits
-  /// for the work queue in `cancel()`, and the resumption, on the work queue, waits for that lock (fixed in Swift 6.4).
-  /// So it is made on another thread. The work queue waits, because the call reads what is only safe there; not for long,
-  /// because what it read by then is behind it, and the lock may be what it waits for.
+  /// The call resumes an `async` caller immediately. If the Swift task is cancelled meanwhile, `cancel()` holds the task's lock
+  /// while it waits for the work queue, and the resumption on the work queue waits for that lock (fixed in Swift 6.4). So the
+  /// call is made on another thread. The work queue waits for it, because the call reads state that is only safe there. The
+  /// wait is short: the reads come first, and afterwards the call may be waiting for the lock.
   private func end(_ call: @escaping (any URLProtocolClient, BywayURLProtocol) -> Void) {
     guard let loader, let client = loader.client else { return }
     loader.client = nil

@@ -3,29 +3,30 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// What a protocol has to know of its task and Foundation on Linux shows nobody: read by reflection, in one place.
+/// The internals of a task that a protocol needs and Foundation on Linux does not expose. They are read by reflection, only
+/// here.
 ///
-/// Everything is optional but what nothing works without; ``check()`` says at the start whether that is there.
+/// Everything is optional except for the parts that are indispensable. ``check()`` verifies at the start that those exist.
 struct TaskInternals {
-  /// Where all calls to the client must be made: elsewhere they race with an unlocked dictionary of the session's.
+  /// The queue for all calls to the client. On any other, they would race with an unlocked dictionary of the session.
   let workQueue: DispatchQueue
   let session: URLSession
   let body: UploadedBody
-  /// The completion handler resumes a continuation, on the thread that makes the terminal call.
+  /// Whether the completion handler resumes a continuation on the thread of the terminal call.
   let completesInline: Bool
   let audience: Audience
 
-  /// Who hears of the task.
+  /// The receiver of the task's events.
   enum Audience {
-    /// The session's delegate, as it happens.
+    /// The session's delegate, as events occur.
     case sessionDelegate
-    /// A function, of the whole; questions go to the delegate that came with it.
+    /// A function, for the complete result. Questions go to the delegate that was given with it.
     case completionHandler((any URLSessionTaskDelegate)?)
-    /// A session without a delegate: nobody.
+    /// None: the session has no delegate.
     case nobody
   }
 
-  /// On the task's work queue.
+  /// Reads the internals, on the task's work queue.
   init?(_ task: URLSessionTask) {
     let parts = Reflection(task)
     guard let workQueue = parts["workQueue"] as? DispatchQueue, let session = parts["session"] as? URLSession else {
@@ -38,8 +39,8 @@ struct TaskInternals {
     audience = Self.audience(of: task, in: session)
   }
 
-  /// - Returns: the place for a download task's file; `nil`: download tasks are refused.
-  /// - Throws: `BywayError` where Foundation's tasks are not made of the expected parts.
+  /// - Returns: the slot for a download task's file; `nil`: download tasks are refused.
+  /// - Throws: `BywayError` if Foundation's tasks do not have the expected parts.
   static func check() throws -> TemporaryFileSlot? {
     let parts = Reflection(URLSessionDataTask())
     let expected = ["workQueue", "session", "knownBody", "_callCompletionHandlerInline"]
@@ -55,7 +56,7 @@ struct TaskInternals {
     guard let behaviours = registry?["behaviours"] as? any KeyedByNumber,
       let behaviour = behaviours.value(for: task.taskIdentifier)
     else {
-      // Collected for everybody: late for a delegate, but right for both.
+      // Collects the body. For a delegate this is late, but it is correct in both cases.
       return .completionHandler(nil)
     }
     guard let handler = Mirror(reflecting: behaviour).children.first else {
@@ -66,7 +67,7 @@ struct TaskInternals {
   }
 }
 
-/// The stored properties of an object, those of its superclasses included. Reads only what is asked for.
+/// The stored properties of an object and its superclasses. Only requested ones are read.
 struct Reflection {
   private let mirrors: [Mirror]
 
@@ -78,7 +79,7 @@ struct Reflection {
     mirrors.contains { $0.children.contains { $0.label == name } }
   }
 
-  /// `nil` too where it is there and is `nil`.
+  /// The value of a property; `nil` also if the property exists and is `nil`.
   subscript(name: String) -> Any? {
     for mirror in mirrors {
       guard let child = mirror.children.first(where: { $0.label == name }) else { continue }
@@ -89,7 +90,7 @@ struct Reflection {
   }
 }
 
-/// A dictionary whose values have a type that cannot be named.
+/// A dictionary whose value type has no name.
 private protocol KeyedByNumber {
   func value(for key: Int) -> Any?
 }

@@ -2,24 +2,24 @@ import Foundation
 import FoundationNetworking
 @_spi(Reflection) import Swift
 
-/// The place where Foundation looks for the file of a download task: `URLProtocol.properties[.temporaryFileURL]`, which only
+/// The slot in which Foundation looks for the file of a download task: `URLProtocol.properties[.temporaryFileURL]`, which only
 /// its own protocol classes can name.
 struct TemporaryFileSlot: Sendable {
-  /// `nil` where this version of Foundation is built differently.
+  /// The slot; `nil` if the internals of this version of Foundation differ.
   static let ofFoundation: TemporaryFileSlot? = {
     guard let slot = TemporaryFileSlot(in: URLProtocol.self), slot.works else { return nil }
     return slot
   }()
 
-  /// In bytes, from the beginning of an object.
+  /// The offset in bytes from the beginning of an object.
   private let offset: Int
   private let properties: any ProtocolProperties.Type
 
-  /// Finds the place in the stored properties of a class.
+  /// Finds the slot in the stored properties of a class.
   init?(in loader: AnyClass) {
     var found: (Int, any ProtocolProperties.Type)?
-    // Unless told that it is a class, Swift looks for the fields of a structure. `classType` has the value 1; its name is a
-    // variable, which strict concurrency refuses.
+    // By default Swift looks for the fields of a structure; the option selects classes. Its name `classType` is a variable,
+    // which strict concurrency refuses; its value is 1.
     _forEachField(of: loader, options: _EachFieldOptions(rawValue: 1)) { name, offset, type, _ in
       guard String(cString: name) == "properties", let type = type as? any ProtocolProperties.Type, type.hasKey else {
         return true
@@ -31,12 +31,12 @@ struct TemporaryFileSlot: Sendable {
     (offset, properties) = found
   }
 
-  /// Tells Foundation which file the task has filled. On the task's work queue.
+  /// Stores the file that the task has filled, for Foundation. Call it on the task's work queue.
   func store(_ file: URL, in loader: URLProtocol) {
     properties.store(file, at: Unmanaged.passUnretained(loader).toOpaque() + offset)
   }
 
-  /// Whether what is stored can be read by its name afterwards.
+  /// Whether a stored file can be read by its name.
   private var works: Bool {
     let request = URLRequest(url: URL(fileURLWithPath: "/"))
     let (loader, file) = (
@@ -47,7 +47,7 @@ struct TemporaryFileSlot: Sendable {
   }
 }
 
-/// A dictionary whose keys have a type that only Foundation can name.
+/// A dictionary whose key type only Foundation can name.
 private protocol ProtocolProperties: SendableMetatype {
   static var hasKey: Bool { get }
   static func store(_ file: URL, at place: UnsafeMutableRawPointer)

@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// The body that a task was made with.
+/// The body that a task was created with.
 enum UploadedBody {
   case none
   case data(DispatchData)
   case file(URL)
   case stream(InputStream)
-  /// The delegate makes one whenever it is needed (`needNewBodyStream`).
+  /// The delegate creates a stream each time one is needed (`needNewBodyStream`).
   case streamOfDelegate
 
-  /// - Parameter value: Foundation's own enumeration, which has the same cases; `nil`: none was given with the task.
+  /// - Parameter value: Foundation's own enumeration, which has the same cases; `nil` if the task was created without a body.
   init(_ value: Any?) {
     guard let value else {
       self = .streamOfDelegate

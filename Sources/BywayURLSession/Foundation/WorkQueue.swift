@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs an actor on a task's work queue, so that the compiler sees to what Foundation demands.
+/// Runs an actor on a task's work queue, so that the compiler enforces Foundation's requirements.
 final class WorkQueue: SerialExecutor {
   let queue: DispatchQueue
 
@@ -13,7 +13,7 @@ final class WorkQueue: SerialExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
-  /// `startLoading` and `stopLoading` are called there without a Swift task.
+  /// Called because `startLoading` and `stopLoading` run on the queue without a Swift task.
   func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
   }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// When something last moved, and whether a person or a program is being waited for. Safe on any thread.
+/// The time of the last progress, and whether a delegate is being waited for. Safe on any thread.
 final class Activity: Sendable {
   private let last = Atomic(DispatchTime.now().uptimeNanoseconds)
   private let holds = Atomic(0)
@@ -10,14 +10,14 @@ final class Activity: Sendable {
     last.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
   }
 
-  /// In seconds.
+  /// The idle time in seconds.
   var idle: Double {
     if holds.load(ordering: .relaxed) > 0 { return 0 }
     let now = DispatchTime.now().uptimeNanoseconds
     return Double(now - min(now, last.load(ordering: .relaxed))) * 1e-9
   }
 
-  /// Waiting for a delegate is not waiting for the link.
+  /// Runs a closure that waits for a delegate. This does not count as waiting for the link.
   func holding<Result>(_ body: () async throws -> Result) async rethrows -> Result {
     holds.add(1, ordering: .relaxed)
     defer {

@@ -3,9 +3,9 @@ import BywayInterceptors
 import Glibc
 import NIOCore
 
-/// A decoder of Brotli (RFC 7932). Memory stays below the 16 MiB of its largest window.
+/// A decoder of Brotli (RFC 7932). It uses less than the 16 MiB of the largest window.
 final class BrotliDecoder: BodyCoder {
-  /// Bytes of output in one step, about.
+  /// The approximate number of bytes decoded in one step.
   private static let quantum = 64 * 1024
 
   private let library: BrotliLibrary
@@ -35,11 +35,11 @@ final class BrotliDecoder: BodyCoder {
   }
 
   func finish(into result: inout ByteBuffer) throws {
-    // What holds nothing was never begun.
+    // An empty body was never begun.
     guard isWhole || stream == nil else { throw failure("ended too early") }
   }
 
-  /// - Returns: how many bytes of the input are taken.
+  /// - Returns: the number of bytes of input taken.
   private func run(_ input: UnsafeRawBufferPointer, into result: inout ByteBuffer) throws -> Int {
     if stream == nil { stream = library.create(nil, nil, nil) }
     guard let stream else {
@@ -54,7 +54,7 @@ final class BrotliDecoder: BodyCoder {
       code = library.decompress(stream, &rest, &next, &space, &place, nil)
       return room.count - space
     }
-    // BrotliDecoderResult: 0 is an error, 1 the end, 2 and 3 ask for more input or output.
+    // BrotliDecoderResult: 0 is an error, 1 the end, and 2 and 3 ask for more input or output.
     guard code != 0 else { throw failure("was damaged") }
     isWhole = code == 1
     hasMore = code == 3
@@ -64,7 +64,7 @@ final class BrotliDecoder: BodyCoder {
   private func failure(_ what: String) -> BywayError { BywayError(.incompleteResponse, "\(subject) \(what).") }
 }
 
-/// The system's libbrotlidec, opened when a session first asks for a body. A machine without it does without Brotli.
+/// The system's libbrotlidec, opened when a session first requests a body. Without it, Brotli is not supported.
 struct BrotliLibrary: Sendable {
   fileprivate typealias Create =
     @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> OpaquePointer?
@@ -81,7 +81,7 @@ struct BrotliLibrary: Sendable {
   fileprivate let decompress: Decompress
   fileprivate let destroy: Destroy
 
-  /// `nil` where this machine has no such library.
+  /// Returns `nil` if this machine has no such library.
   init?(_ name: String) {
     guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL),
       let create = dlsym(library, "BrotliDecoderCreateInstance"),

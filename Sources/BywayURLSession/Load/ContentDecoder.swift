@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import NIOCore
 
-/// A decoder of one content coding. Its errors are those that users of `URLSession` expect.
+/// A decoder of one content coding, with the errors that users of `URLSession` expect.
 final class ContentDecoder: BodyCoder {
   private let decoder: any BodyCoder
 

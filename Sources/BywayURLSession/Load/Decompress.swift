@@ -4,10 +4,10 @@ import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// Asks for compressed bodies if the app leaves that open, and restores them, as Foundation's own HTTP does.
+/// Requests compressed bodies if the app does not decide about that, and decompresses them, as Foundation's own HTTP does.
 ///
-/// A request with an `Accept-Encoding` of its own gets what the server sends. A part of a compressed body cannot be restored, so
-/// that a request with `Range` asks for no compression.
+/// A request with an `Accept-Encoding` of its own gets the body as sent. A part of a compressed body cannot be decompressed, so
+/// a request with `Range` does not ask for compression.
 struct Decompress: Interceptor {
   func intercept(_ request: Request, next: Next) async throws -> Response {
     guard request.head.headerFields[.acceptEncoding] == nil, request.head.headerFields[.range] == nil else {
@@ -19,7 +19,7 @@ struct Decompress: Interceptor {
     guard request.head.method != .head, ![204, 206, 304].contains(response.status.code),
       let codings = ContentCoding.list(response.fields[values: .contentEncoding]), !codings.isEmpty
     else { return response }
-    // It counts compressed bytes: an app would compare those that it gets with it.
+    // The length counts compressed bytes. An app would compare it with the bytes that it gets.
     response.head.headerFields[.contentLength] = nil
     let original = response.body
     response.body = codings.reversed().reduce(original) { body, coding in
@@ -29,14 +29,14 @@ struct Decompress: Interceptor {
   }
 }
 
-/// A coding of content that can be undone here (RFC 9110 §8.4.1).
+/// A content coding that can be decoded here (RFC 9110 §8.4.1).
 enum ContentCoding {
   case gzip, deflate, brotli(BrotliLibrary)
 
   /// The value of `Accept-Encoding`.
   static let accepted = BrotliLibrary.ofSystem == nil ? "gzip, deflate" : "gzip, deflate, br"
 
-  /// More of them make no body smaller. Each takes memory.
+  /// The maximum number of codings. More do not make a body smaller, and each takes memory.
   private static let limit = 5
 
   private init?(_ name: String) {
@@ -50,7 +50,7 @@ enum ContentCoding {
     }
   }
 
-  /// The codings of a body, in the order in which they were applied; `nil` if one of them is unknown.
+  /// Returns the codings of a body in the order of their application; `nil` if one of them is unknown.
   static func list(_ fields: [String]) -> [ContentCoding]? {
     let codings = fields.flatMap { ListMembers($0) }.filter { $0.lowercased() != "identity" }
     guard codings.count <= limit else { return nil }

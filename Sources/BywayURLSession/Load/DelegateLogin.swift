@@ -4,13 +4,13 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Gets the credentials of one task: from its URL, its session's credential storage, or its delegate.
+/// Gets the credentials of one task from its URL, its session's credential storage, or its delegate.
 final class DelegateLogin: Sendable {
-  /// Whose turn it is to be asked by the session's ``Authenticate``, which serves all its tasks.
+  /// The login that the session's ``Authenticate``, which serves all its tasks, asks now.
   @TaskLocal static var current: DelegateLogin?
 
   private struct State {
-    /// Answers that the server did not accept.
+    /// The number of answers that the server did not accept.
     var failures = 0
     var answers = 0
     var last: (credential: URLCredential, space: URLProtectionSpace)?
@@ -27,7 +27,7 @@ final class DelegateLogin: Sendable {
     ofURL = url.flatMap { URLLogin($0) }
   }
 
-  /// How often there was one.
+  /// The number of answers given.
   var answers: Int { state.withLock { $0.answers } }
 
   func credentials(for realm: Authenticate.Realm) async throws -> Authenticate.Credentials? {
@@ -60,7 +60,7 @@ final class DelegateLogin: Sendable {
     state.withLock { $0.failures += 1 }
   }
 
-  /// What has been accepted is kept where it says that it may be.
+  /// Stores the accepted credentials if their persistence allows it.
   func wasAccepted() {
     guard let (credential, space) = state.withLock({ $0.last.take() }), credential.persistence != .none else { return }
     storage?.set(credential, for: storage?.known(space) ?? space)
@@ -72,9 +72,9 @@ final class DelegateLogin: Sendable {
   }
 }
 
-/// Asks again while the server refuses and the delegate has another answer.
+/// Retries while the server refuses and the delegate has another answer.
 struct LoginRounds: Interceptor {
-  /// A delegate that always gives the same wrong answer is not asked for ever.
+  /// Limits a delegate that always gives the same wrong answer.
   static let limit = 10
 
   let login: DelegateLogin
@@ -94,7 +94,7 @@ struct LoginRounds: Interceptor {
   }
 }
 
-/// One ``Authenticate`` for each session: its logins serve all of its tasks, and no other session's.
+/// An ``Authenticate`` for each session: its logins serve all tasks of that session only.
 final class SessionLogins: Sendable {
   static let process = SessionLogins()
 
@@ -119,7 +119,8 @@ final class SessionLogins: Sendable {
 }
 
 extension URLCredentialStorage {
-  /// On Linux spaces are compared as objects: only the very one that something was stored for finds it again.
+  /// Finds the stored protection space. On Linux they are compared by identity, so only the stored object finds its credentials
+  /// again.
   fileprivate func known(_ space: URLProtectionSpace) -> URLProtectionSpace? {
     allCredentials.keys.first {
       $0.host == space.host && $0.port == space.port && $0.protocol == space.protocol && $0.realm == space.realm
@@ -128,7 +129,7 @@ extension URLCredentialStorage {
   }
 }
 
-/// The user and password in a URL, which were given for its origin and for no other that a redirect leads to.
+/// The user and password in a URL. They apply to its origin, and to no other that a redirect leads to.
 private struct URLLogin: Sendable {
   private let scheme: String?
   private let host: String?
@@ -163,7 +164,7 @@ extension URLProtectionSpace {
   }
 }
 
-/// A challenge has to have a sender; delegates of sessions answer by their completion handler.
+/// A challenge must have a sender. Delegates of sessions answer through their completion handler.
 private final class NoSender: NSObject, URLAuthenticationChallengeSender {
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
   func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}

@@ -3,13 +3,13 @@ import FoundationNetworking
 import NIOCore
 import Synchronization
 
-/// The body of a download task on its way to a file. Reports each piece to the delegate and to the progress of the task.
+/// The body of a download task, written to a file. Reports each piece to the delegate and to the task's progress.
 final class Download: Sendable {
   let file: TemporaryFile
   private let task: URLSessionDownloadTask
   private let delegate: (any URLSessionDownloadDelegate)?
   private let question: Question
-  /// Bytes in all, where that is known.
+  /// The total number of bytes, if known.
   private let expected: Int64
   private let written = Atomic<Int64>(0)
 
@@ -25,7 +25,7 @@ final class Download: Sendable {
     task.progress.totalUnitCount = expected
   }
 
-  /// Returns when the bytes are in the file and the delegate has seen the report: so neither gets far behind.
+  /// Appends bytes. Returns when they are in the file and the delegate has seen the report, so that neither falls behind.
   func append(_ bytes: ByteBuffer) async throws {
     try await question.activity.holding { try await file.append(bytes) }
     let count = Int64(bytes.readableBytes)

@@ -5,8 +5,8 @@ import FoundationNetworking
 import NIOCore
 import Synchronization
 
-/// A task's request on its way. What Foundation does for its own protocols, and leaves to others, is done by a chain of
-/// interceptors: redirects outermost, then logins, cookies, compression, and the link.
+/// The exchange of a task's request. Work that Foundation leaves to custom protocols is done by a chain of interceptors:
+/// redirects outermost, then logins, cookies, compression, and the link.
 final class Exchange: Sendable {
   let question: Question
   private let bridge: Bridge
@@ -29,16 +29,16 @@ final class Exchange: Sendable {
     self.bridge = bridge
   }
 
-  /// Where the response comes from, redirects followed.
+  /// The URL of the response, after redirects.
   var url: URL? { current.withLock { $0 } }
 
   func send() async throws -> Response {
-    // As Foundation's own protocol does.
+    // Foundation's own protocol does the same.
     guard original.httpMethod ?? "GET" != "GET" || uploaded.isEmpty else {
       throw URLError(.dataLengthExceedsMaximum, .bodyOfGET, at: url)
     }
     var request = try Request(original, adding: configuration.httpAdditionalHeaders, body: uploaded.body())
-    // The load has timers of its own; this only replaces the client's shorter default.
+    // The load has its own timers. This only replaces the client's shorter default.
     request.deadline = .now() + .seconds(Int64(min(max(configuration.timeoutIntervalForResource, 1), 1e9)))
     let login = DelegateLogin(question, url: original.url, storage: configuration.urlCredentialStorage)
     let interceptors: [any Interceptor] = [
@@ -67,7 +67,7 @@ final class Exchange: Sendable {
 
   // MARK: Redirects
 
-  /// The delegate decides, as it does for Foundation's own protocols; its answer may be another request.
+  /// The delegate decides about a redirect, as with Foundation's own protocols. Its answer may be another request.
   private func redirection() -> Redirect.Decision {
     { [self] response, next in
       let url = url
@@ -94,7 +94,7 @@ final class Exchange: Sendable {
     }
     guard count > Self.redirectLimit else { return }
     let message =
-      "More than \(Self.redirectLimit) redirects in a row: the origin sends its clients in a circle, perhaps because it"
+      "More than \(Self.redirectLimit) redirects in a row: the origin's redirects form a cycle, perhaps because it"
       + " wants a cookie."
     throw URLError(.httpTooManyRedirects, BywayError(.refused, message), at: url)
   }

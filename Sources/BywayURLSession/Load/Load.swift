@@ -4,9 +4,9 @@ import Foundation
 import FoundationNetworking
 import NIOCore
 
-/// One task's way over a link, from its first `startLoading` to its one terminal call.
+/// The load of one task over a link, from its first `startLoading` to its one terminal call.
 ///
-/// An actor on the task's own work queue, where Foundation wants every call of a protocol to be made.
+/// An actor on the task's own work queue, on which Foundation requires every call of a protocol.
 actor Load {
   private nonisolated let workQueue: WorkQueue
   nonisolated var unownedExecutor: UnownedSerialExecutor { workQueue.asUnownedSerialExecutor() }
@@ -24,7 +24,7 @@ actor Load {
   private var work: Task<Void, Never>?
   private var pause: Pause?
 
-  /// While the task is suspended: who has something to deliver waits.
+  /// A suspension of the task. Deliveries wait until it ends.
   private struct Pause {
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -44,7 +44,7 @@ actor Load {
     timeouts = Timeouts(request, internals.session.configuration, activity)
   }
 
-  // MARK: What Foundation says
+  // MARK: Calls by Foundation
 
   func start() {
     if work == nil {
@@ -59,7 +59,7 @@ actor Load {
     switch task.state {
     case .canceling: end { $0.cancel() }
     case .suspended where pause == nil: pause = Pause()
-    // Suspended and resumed again, before anybody was told.
+    // The task was suspended and resumed before the protocol was called.
     default: break
     }
   }
@@ -72,7 +72,7 @@ actor Load {
     timeouts.start(on: workQueue.queue) { [weak self] error in
       self?.assumeIsolated { load in
         let url = load.exchange.url
-        // Nobody waits for a suspended task.
+        // The timeouts do not apply to a suspended task.
         if load.pause == nil { load.end { $0.fail(URLError(error, at: url)) } } else { load.timeouts.activity.note() }
       }
     }
@@ -112,10 +112,10 @@ actor Load {
     switch audience {
     case .sessionDelegate:
       client.receive(Data(chunk.readableBytesView))
-      // Foundation queues without a limit for delegates: the next chunk is asked for when this one has been seen.
+      // Foundation queues data for delegates without a limit, so the next chunk is requested when this one has been seen.
       try await exchange.question.waitForTurn()
     case .completionHandler(let delegate):
-      // Foundation keeps the last piece only.
+      // Foundation keeps only the last piece.
       guard collected.count + chunk.readableBytes <= collectionLimit else {
         throw BywayError(
           .tooLarge,
@@ -124,7 +124,7 @@ actor Load {
       }
       collected.append(contentsOf: chunk.readableBytesView)
       guard let delegate = delegate as? any URLSessionDataDelegate else { return }
-      // Foundation tells it of the response, and of data in its own HTTP only.
+      // Foundation reports the response to it, but data only with its own HTTP.
       try await exchange.question.show(Data(chunk.readableBytesView), to: delegate)
     case .nobody: break
     }
@@ -136,7 +136,7 @@ actor Load {
     end { $0.finish() }
   }
 
-  /// Returns when something may be told to the task.
+  /// Returns when the task may be called.
   private func turn() async throws {
     if pause != nil {
       await withCheckedContinuation { pause?.waiter = $0 }
@@ -146,7 +146,7 @@ actor Load {
 
   // MARK: Downloads
 
-  /// Makes the file, unless no delegate and no handler would get it.
+  /// Creates the file, unless no delegate and no handler would get it.
   private func beginDownload(expecting length: Int?) async throws {
     guard let task = task as? URLSessionDownloadTask else { return }
     let delegate: (any URLSessionDownloadDelegate)?
@@ -161,21 +161,21 @@ actor Load {
       of: task, to: try await .create(), expecting: length, reportingTo: delegate, exchange.question)
   }
 
-  /// Hands the file over. It exists as long as the delegate or the completion handler runs; an `async` caller keeps it.
+  /// Hands over the file. It exists while the delegate or the completion handler runs. An `async` caller keeps it.
   private func finish(_ file: TemporaryFile) {
     var isTaken = false
     end { client in isTaken = client.finish { self.temporaryFileSlot?.store(file.url, in: $0) } }
     guard isTaken else { return file.remove() }
-    // A barrier, because an app may give its session a queue that runs several calls at once.
+    // A barrier is needed, because an app may give its session a queue that runs several calls at once.
     if !completesInline { exchange.question.session.delegateQueue.addBarrierBlock { file.remove() } }
   }
 
   // MARK: The end
 
-  /// Once; what is under way ends without a word.
+  /// Ends the load, once. Work in progress ends silently.
   private func end(_ call: (TaskClient) -> Void) {
-    // Elsewhere: what others do when they are cancelled may wait for a work queue, as URLSession's own calls do, and this
-    // thread has one.
+    // Cancel on another queue: cancelled code may wait for a work queue, as URLSession's own calls do, and this thread occupies
+    // one.
     if let work = work.take() { DispatchQueue.global().async { work.cancel() } }
     timeouts.cancel()
     download.take()?.file.remove()

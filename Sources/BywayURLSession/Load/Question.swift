@@ -1,17 +1,17 @@
 import Foundation
 import FoundationNetworking
 
-/// Asks a task's delegate, on the queue that its session has for that.
+/// Asks a task's delegate, on the delegate queue of its session.
 ///
-/// Whoever waits for an answer also stops to wait when its own Swift task is cancelled: a delegate may never answer.
+/// A wait for an answer also ends when the waiting Swift task is cancelled, because a delegate may never answer.
 struct Question: Sendable {
   let session: URLSession
   let task: URLSessionTask
-  /// `nil`: nobody is there to answer.
+  /// The delegate; `nil` if there is none.
   let delegate: (any URLSessionTaskDelegate)?
   let activity: Activity
 
-  /// `nil` without a delegate.
+  /// Asks a question. Returns `nil` without a delegate.
   func ask<Answer: Sendable>(
     _ put: @escaping @Sendable (any URLSessionTaskDelegate, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer? {
@@ -19,13 +19,13 @@ struct Question: Sendable {
     return try await wait { answer in put(delegate, answer) }
   }
 
-  /// Tells the delegate of an `async` call of data, and returns when it has seen that.
+  /// Passes data to the delegate of an `async` call, and returns when it has seen the data.
   func show(_ data: Data, to delegate: any URLSessionDataDelegate) async throws {
     guard let task = task as? URLSessionDataTask else { return }
     try await report { [session] in delegate.urlSession(session, dataTask: task, didReceive: data) }
   }
 
-  /// Calls a function on the delegate's queue, and returns when it has returned.
+  /// Calls a function on the delegate queue, and returns when it has returned.
   func report(_ call: @escaping @Sendable () -> Void) async throws {
     try await wait { seen in
       call()
@@ -33,12 +33,12 @@ struct Question: Sendable {
     }
   }
 
-  /// Returns when the delegate's queue has done what it had to do up to now.
+  /// Returns when the delegate queue has finished its present work.
   func waitForTurn() async throws {
     try await report {}
   }
 
-  /// Tells something that needs no answer.
+  /// Reports an event that needs no answer.
   func tell(_ report: @escaping @Sendable (any URLSessionTaskDelegate) -> Void) {
     guard let delegate else { return }
     session.delegateQueue.addOperation { report(delegate) }

@@ -5,13 +5,13 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// A file in the folder for temporary files, which its user alone can read.
+/// A file in the folder for temporary files that only its user can read.
 final class TemporaryFile: Sendable {
   let url: URL
   private let descriptor: CInt
 
   /// Creates an empty file.
-  /// - Throws: `BywayError` where that is not possible.
+  /// - Throws: `BywayError` if that fails.
   static func create() async throws -> TemporaryFile {
     try await NIOThreadPool.singleton.runIfActive { try TemporaryFile() }
   }
@@ -28,12 +28,12 @@ final class TemporaryFile: Sendable {
   }
 
   deinit {
-    // For a file that was removed, the system frees its blocks now, which takes time: not on a work queue.
+    // Closing a removed file frees its blocks, which takes time, so it is not done on a work queue.
     NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
   }
 
-  /// Writes at the end.
-  /// - Throws: `BywayError` where that is not possible, perhaps because the disk is full.
+  /// Appends bytes.
+  /// - Throws: `BywayError` if that fails, for example because the disk is full.
   func append(_ bytes: ByteBuffer) async throws {
     try await NIOThreadPool.singleton.runIfActive { [self] in
       do {
@@ -46,7 +46,7 @@ final class TemporaryFile: Sendable {
     }
   }
 
-  /// Removes the file unless it was moved elsewhere.
+  /// Removes the file, unless it was moved.
   func remove() {
     unlink(url.path)
   }

@@ -2,9 +2,9 @@ import Byway
 @preconcurrency import Dispatch
 import FoundationNetworking
 
-/// The two limits of a task, which Foundation leaves to its protocols: the longest silence, and the longest duration.
+/// The two time limits of a task that Foundation leaves to its protocols: the longest silence, and the longest duration.
 ///
-/// `@unchecked Sendable`: touched on the task's work queue only, where its timer also fires.
+/// `@unchecked Sendable`: used on the task's work queue only, where its timer also fires.
 final class Timeouts: @unchecked Sendable {
   let activity: Activity
   private let idle: Double
@@ -12,18 +12,18 @@ final class Timeouts: @unchecked Sendable {
   private var started: UInt64 = 0
   private var timer: (any DispatchSourceTimer)?
 
-  /// Between two looks, in seconds.
+  /// The maximum interval between two checks, in seconds.
   private static let longest = 3600.0
 
   init(_ request: URLRequest, _ configuration: URLSessionConfiguration, _ activity: Activity) {
     self.activity = activity
-    // A request always has a timeout: what differs from the default was set by somebody, and goes first.
+    // A request always has a timeout. One that differs from the default was set by the app, and takes precedence.
     let isSet = request.timeoutInterval != URLRequest.defaultTimeout
     idle = isSet ? request.timeoutInterval : configuration.timeoutIntervalForRequest
     total = configuration.timeoutIntervalForResource
   }
 
-  /// - Parameter expired: on the queue; again as long as nothing ends the load.
+  /// - Parameter expired: called on the queue, repeatedly until the load ends.
   func start(on queue: DispatchQueue, expired: @escaping @Sendable (BywayError) -> Void) {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     started = DispatchTime.now().uptimeNanoseconds
@@ -42,7 +42,7 @@ final class Timeouts: @unchecked Sendable {
     } else if rest <= 0 {
       expired(BywayError(.timedOut, "Nothing arrived for \(idle) s, the request's timeout."))
     }
-    // Who did not end by that is suspended, and asked again later.
+    // A load that continues after that is suspended, and is checked again later.
     timer?.schedule(deadline: .now() + (rest > 0 ? min(rest, Self.longest) : 1))
   }
 

@@ -12,14 +12,15 @@ extension HTTPURLResponse {
       fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
     }
     if head.status == .unauthorized {
-      // Foundation would answer a Basic challenge over its own network, past the link; it does not recognize one that
-      // begins with a space. Who could answer it has been asked.
+      // Foundation would answer a Basic challenge over its own network, bypassing the link. It does not recognize a challenge
+      // with a leading space. The delegate has been asked by now.
       for (name, value) in fields where name.lowercased() == "www-authenticate" { fields[name] = " " + value }
     }
     self.init(url: url, statusCode: head.status.code, httpVersion: "HTTP/2", headerFields: fields)
   }
 
-  /// HTTP/2 carries names in lower case. Foundation capitalizes all but those that begin with `x-`.
+  /// Returns the usual spelling of a name. HTTP/2 uses lower case. Foundation capitalizes all names except those that start
+  /// with `x-`.
   private static func usual(_ name: String) -> String {
     name.hasPrefix("x-") ? FieldCapitalization.usual(name) : name
   }

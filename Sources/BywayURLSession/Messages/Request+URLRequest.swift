@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 
 extension Request {
-  /// - Parameter others: fields that count where the request does not have them (`httpAdditionalHeaders`).
+  /// - Parameter others: fields to add if the request does not have them (`httpAdditionalHeaders`).
   init(_ request: URLRequest, adding others: [AnyHashable: Any]? = nil, body: Body = .empty) throws {
     guard let url = request.url?.withoutUser else {
       throw BywayError(.invalidRequest, "The request has no URL.", processing: .none)
@@ -19,13 +19,13 @@ extension Request {
       guard let name = HTTPField.Name("\(name)"), head.headerFields[name] == nil else { continue }
       if !HTTPFields.reserved.contains(name) { head.headerFields[name] = "\(value)" }
     }
-    // As Foundation's own protocol does.
+    // Foundation's own protocol does the same.
     if method == .post, !body.isEmpty, head.headerFields[.contentType] == nil {
       head.headerFields[.contentType] = "application/x-www-form-urlencoded"
     }
   }
 
-  /// What a delegate made of this request when it was asked about a redirect.
+  /// Returns this request as replaced by a delegate's answer about a redirect.
   func replaced(by request: URLRequest) throws -> Request {
     var next = try Request(request, body: request.httpBody.map { Body(ByteBuffer(bytes: $0)) } ?? body)
     next.deadline = deadline
@@ -36,7 +36,7 @@ extension Request {
 }
 
 extension URLRequest {
-  /// A redirected request, as a delegate wants to see it.
+  /// Creates the redirected request for the delegate.
   init(_ request: Request, at url: URL, like original: URLRequest) {
     self.init(url: url, cachePolicy: original.cachePolicy, timeoutInterval: original.timeoutInterval)
     httpMethod = request.head.method.rawValue
@@ -47,7 +47,7 @@ extension URLRequest {
 }
 
 extension URL {
-  /// A login is asked for, and not part of a request's target.
+  /// The URL without user information, which is used for a login and is not part of a request's target.
   fileprivate var withoutUser: String {
     guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
       return absoluteString
@@ -71,7 +71,7 @@ extension HTTPFields {
     }
   }
 
-  /// What belongs to the connection, and to whoever frames the message.
+  /// The fields that belong to the connection, or that the framing sets.
   fileprivate static let reserved = Set(
     [
       "Connection", "Content-Length", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",

@@ -5,7 +5,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An input stream, read on a thread that may block; each time that it is needed again, the delegate makes another one.
+/// The body of an input stream, read on a thread that may block. Each time it is needed again, the delegate creates another
+/// stream.
 struct StreamedBody: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
@@ -53,12 +54,12 @@ struct StreamedBody: AsyncSequence, Sendable {
   }
 }
 
-/// `@unchecked Sendable`: a stream that is handed over, from the delegate to the sender.
+/// `@unchecked Sendable`: the stream is passed from the delegate to the sender.
 private struct Made: @unchecked Sendable {
   let stream: InputStream?
 }
 
-/// `@unchecked Sendable`: the stream is behind the lock until it is taken, once.
+/// `@unchecked Sendable`: a lock protects the stream until it is taken once.
 private final class Once: @unchecked Sendable {
   private let lock = NSLock()
   private var stream: InputStream?
@@ -70,7 +71,7 @@ private final class Once: @unchecked Sendable {
   func take() -> InputStream? { lock.withLock { stream.take() } }
 }
 
-/// `@unchecked Sendable`: one reader at a time, which waits for each answer.
+/// `@unchecked Sendable`: there is one reader at a time, which waits for each answer.
 private final class OpenStream: @unchecked Sendable {
   private let stream: InputStream
 
@@ -83,7 +84,7 @@ private final class OpenStream: @unchecked Sendable {
     stream.close()
   }
 
-  /// Empty at the end.
+  /// Reads up to `limit` bytes; the result is empty at the end.
   func read(upTo limit: Int) throws -> ByteBuffer {
     var buffer = ByteBufferAllocator().buffer(capacity: limit)
     var hasFailed = false
@@ -93,7 +94,7 @@ private final class OpenStream: @unchecked Sendable {
       hasFailed = count < 0
       return Swift.max(count, 0)
     }
-    // Asked without a failure, some streams of Foundation's trap.
+    // Some streams of Foundation trap if they are asked for an error without a failure.
     guard !hasFailed else {
       throw BywayError(.invalidRequest, "The request's body cannot be read.", cause: stream.streamError)
     }

@@ -3,11 +3,11 @@ import Foundation
 import FoundationNetworking
 
 extension URLError {
-  /// Any error as what users of `URLSession` expect, with the `BywayError` underneath.
+  /// Converts any error to the one that users of `URLSession` expect, with the `BywayError` as the underlying error.
   init(_ error: any Error, at url: URL?) {
     switch error {
     case let error as URLError: self = error.naming(url)
-    // What a body of ours failed with, on its way through the link's client.
+    // The error of a body of ours, reported by the link's client.
     case let error as BywayError where error.code == .handlerFailed && error.cause is URLError:
       self = (error.cause as? URLError ?? URLError(.unknown)).naming(url)
     case is CancellationError: self.init(.cancelled, BywayError(error), at: url)
@@ -26,19 +26,19 @@ extension URLError {
     self.init(code, userInfo: information)
   }
 
-  /// With the URL, where it names none.
+  /// The same error with the URL, if it has none.
   private func naming(_ url: URL?) -> URLError {
     guard let url, failingURL == nil else { return self }
     return URLError(code, userInfo: userInfo.merging(Self.place(url)) { $1 })
   }
 
   private static func place(_ url: URL) -> [String: Any] {
-    // The second is what NSURLErrorFailingURLStringErrorKey stands for, which is deprecated and asked for all the same.
+    // The second key is the value of NSURLErrorFailingURLStringErrorKey, which is deprecated but still used.
     [NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString]
   }
 
-  /// The text that Foundation's own protocols give such an error; `nil` where it has none of its own. Foundation then makes
-  /// `localizedDescription` of the failure reason.
+  /// The text that Foundation's own protocols use for such an error; `nil` if they have none. Foundation then uses the failure
+  /// reason as `localizedDescription`.
   private static func words(for code: Code) -> String? {
     switch code {
     case .cancelled: "cancelled"
@@ -72,7 +72,7 @@ extension BywayError {
     .invalidRequest,
     "URLSession sends no GET with a body: use POST, or BywayClient, which sends any request.", processing: .none)
 
-  /// Foundation crashes, or delivers nothing, if it finds no file where it looks for one.
+  /// Foundation crashes, or delivers nothing, if it does not find the file.
   static let downloadTask = BywayError(
     .refused,
     "Download tasks do not work over a bridge with this version of Foundation: call BywayClient.download(_:to:), which"

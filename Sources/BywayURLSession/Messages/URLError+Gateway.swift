@@ -4,9 +4,10 @@ import FoundationNetworking
 import HTTPTypes
 
 extension URLError {
-  /// The failure that a hop of Byway reports by `Proxy-Status` (RFC 9209); `nil` where the response is the origin's.
+  /// Creates the error for a failure that a hop of Byway reports in `Proxy-Status` (RFC 9209). Returns `nil` if the response is
+  /// the origin's.
   ///
-  /// The end of the link is believed. It takes out what an origin says in the name of a hop.
+  /// The end of the link is trusted. It removes reports that an origin makes in the name of a hop.
   init?(reportedBy response: HTTPResponse, at url: URL?) {
     guard let status = HopFailure.status(in: response), let message = HopFailure.message(in: response) else {
       return nil
@@ -15,7 +16,7 @@ extension URLError {
       Self.code(for: status.error, status: response.status.code), BywayError(status.code, message), at: url)
   }
 
-  /// - Parameter error: a type of RFC 9209 §2.3, of those that hops of Byway use.
+  /// - Parameter error: a type of RFC 9209 §2.3 that hops of Byway use.
   private static func code(for error: String, status: Int) -> Code {
     switch (error, status) {
     case ("destination_unavailable", _), ("connection_refused", _): .cannotConnectToHost

@@ -6,14 +6,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A task's body on its way out: read as the link takes it, its progress told to the delegate.
+/// The body of a task, read as the link takes it. Its progress is reported to the delegate.
 struct Upload: Sendable {
-  /// `@unchecked Sendable`: the stream is read by whoever sends the body, one at a time.
+  /// `@unchecked Sendable`: only the sender of the body reads the stream, one at a time.
   private enum Source: @unchecked Sendable {
     case nothing
     case bytes(ByteBuffer)
     case file(URL)
-    /// The first one, where there is one already; the others come from the delegate.
+    /// The first stream, if it exists already. The delegate creates the others.
     case streams(first: InputStream?)
   }
 
@@ -34,12 +34,12 @@ struct Upload: Sendable {
     self.question = question
   }
 
-  /// The task has none.
+  /// Whether the task has no body.
   var isEmpty: Bool {
     if case .nothing = source { true } else { false }
   }
 
-  /// - Throws: `BywayError` where a file cannot be read.
+  /// - Throws: `BywayError` if a file cannot be read.
   func body() throws -> Body {
     switch source {
     case .nothing: .empty
@@ -59,7 +59,7 @@ struct Upload: Sendable {
   }
 }
 
-/// The same bytes in pieces small enough for a progress bar.
+/// The same bytes, in pieces small enough for a progress bar.
 private struct WatchedUpload: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 

@@ -1,10 +1,10 @@
-/// Where a request goes: a host, and perhaps a port (RFC 3986 §3.2, RFC 9110 §7.2).
+/// The target of a request: a host and an optional port (RFC 3986 §3.2, RFC 9110 §7.2).
 ///
-/// Two spellings of one place are equal. Everything that decides by a host or a port reads it here and nowhere else: two
-/// readers that disagree let a request pass one of them and leave by the other.
+/// Two spellings of the same target are equal. All code that decides by a host or port uses this parser. With two parsers that
+/// disagree, a request could pass one check and be sent to another host.
 package struct Authority: Sendable, Hashable {
   package let host: Host
-  /// `nil` where none is named.
+  /// The port; `nil` if the text has none.
   package let port: UInt16?
 
   package init(_ host: Host, port: UInt16? = nil) {
@@ -12,7 +12,7 @@ package struct Authority: Sendable, Hashable {
     self.port = port
   }
 
-  /// Reads `HOST` or `HOST:PORT`.
+  /// Parses `HOST` or `HOST:PORT`.
   package init(_ text: String) throws(AuthorityFlaw) {
     self = try text.withBytes { bytes throws(AuthorityFlaw) in try Authority(bytes) }
   }
@@ -22,7 +22,7 @@ package struct Authority: Sendable, Hashable {
     self.init(Host(spelling.host, in: bytes), port: spelling.port)
   }
 
-  /// The port that is meant where none is named (RFC 9110 §4.2).
+  /// The port that applies if none is given (RFC 9110 §4.2).
   package static func defaultPort(of scheme: String?) -> UInt16? {
     switch scheme {
     case "http", "ws": 80
@@ -31,24 +31,24 @@ package struct Authority: Sendable, Hashable {
     }
   }
 
-  /// The port of a URL with that scheme; `nil` where none is named and the scheme has none.
+  /// The port of a URL with that scheme; `nil` if none is given and the scheme has no default.
   package func port(for scheme: String?) -> UInt16? {
     port ?? Self.defaultPort(of: scheme)
   }
 
-  /// In a URL with that scheme: without its default port (RFC 9110 §4.2.3).
+  /// The text in a URL with that scheme, without its default port (RFC 9110 §4.2.3).
   package func text(for scheme: String?) -> String {
     port == Self.defaultPort(of: scheme) ? host.bracketed : description
   }
 }
 
 extension Authority: CustomStringConvertible {
-  /// The one spelling.
+  /// The canonical spelling.
   package var description: String { host.bracketed + (port.map { ":\($0)" } ?? "") }
 }
 
 extension Authority {
-  /// Cuts off what stands before the host. It has no place in HTTP (RFC 9110 §4.2.4), and may hold a password.
+  /// Splits off the user information before the host. It is not allowed in HTTP (RFC 9110 §4.2.4), and may contain a password.
   package static func splitUser(_ text: Substring) -> (user: Substring?, rest: Substring) {
     guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (nil, text) }
     return (text[..<at], text[text.utf8.index(after: at)...])
@@ -56,7 +56,7 @@ extension Authority {
 }
 
 extension String {
-  /// Its bytes in place; a copy only where it is not a native string.
+  /// Passes the UTF-8 bytes to a closure. They are copied only if the string is not native.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

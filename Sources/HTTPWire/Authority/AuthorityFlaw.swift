@@ -1,4 +1,4 @@
-/// Why a text is not an authority.
+/// The reason why a text is not an authority.
 package enum AuthorityFlaw: Error, Sendable, Hashable, CaseIterable {
   case empty
   case userInformation
@@ -15,7 +15,7 @@ package enum AuthorityFlaw: Error, Sendable, Hashable, CaseIterable {
 }
 
 extension AuthorityFlaw: CustomStringConvertible {
-  /// Half a sentence that says what to write.
+  /// A clause that says what to write.
   package var description: String {
     switch self {
     case .empty: "the host is missing"

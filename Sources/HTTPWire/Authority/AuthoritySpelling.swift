@@ -1,7 +1,7 @@
-/// An authority read where it stands: nothing is allocated, because every request passes here.
+/// An authority parsed in place. Nothing is allocated, because every request is parsed here.
 package struct AuthoritySpelling: Sendable {
   package enum Host: Sendable {
-    /// Where the name stands, without the dot that may end it.
+    /// The range of the name, without a trailing dot.
     case name(Range<Int>)
     case ipv4(UInt32)
     case ipv6(IPv6Address)
@@ -10,7 +10,7 @@ package struct AuthoritySpelling: Sendable {
   package let host: Host
   package let port: UInt16?
 
-  /// `host [ ":" port ]` (RFC 3986 §3.2.2). An empty port is none (§6.2.3).
+  /// Parses `host [ ":" port ]` (RFC 3986 §3.2.2). An empty port counts as none (§6.2.3).
   package init(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) {
     if bytes.isEmpty { throw .empty }
     if bytes.contains(UInt8(ascii: "@")) { throw .userInformation }
@@ -31,7 +31,7 @@ package struct AuthoritySpelling: Sendable {
     port = try Self.port(UnsafeRawBufferPointer(rebasing: bytes[(hostEnd + 1)...]))
   }
 
-  /// What stands between brackets. Zones are for one machine and never sent (RFC 9844 §4).
+  /// Parses the text between brackets. Zones apply to one machine and are never sent (RFC 9844 §4).
   static func address(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) -> IPv6Address {
     if bytes.contains(UInt8(ascii: "%")) { throw .zone }
     guard let address = IPv6Address(bytes) else { throw .address }
@@ -46,7 +46,7 @@ package struct AuthoritySpelling: Sendable {
     return port
   }
 
-  /// RFC 1123 §2.1 and RFC 1035 §2.3.4, and `_`, which names of devices have.
+  /// Checks a name by RFC 1123 §2.1 and RFC 1035 §2.3.4. `_` is also allowed, because names of devices contain it.
   private static func named(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) -> Host {
     var count = bytes.count
     if count > 1, bytes[count - 1] == UInt8(ascii: ".") { count -= 1 }
@@ -79,7 +79,7 @@ package struct AuthoritySpelling: Sendable {
     }
   }
 
-  /// No name of the DNS ends in a number.
+  /// Whether a label is a number. No DNS name ends in one.
   private static func looksNumeric(_ label: UnsafeRawBufferPointer) -> Bool {
     if label.allSatisfy({ $0 &- 0x30 < 10 }) { return true }
     guard label.count >= 2, label[0] == UInt8(ascii: "0"), label[1].loweredASCII == UInt8(ascii: "x") else {

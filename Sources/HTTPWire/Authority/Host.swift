@@ -1,18 +1,18 @@
-/// The host of an authority, in the one form that can be compared.
+/// The host of an authority, in its canonical form for comparisons.
 package enum Host: Sendable, Hashable {
-  /// In lower case, without the dot that may end it: labels of letters, digits, `-` and `_`.
+  /// A name in lower case, without a trailing dot: labels of letters, digits, `-` and `_`.
   case name(String)
   case ipv4(UInt32)
   case ipv6(IPv6Address)
 
-  /// Reads a host that stands alone; an address of IPv6 with its brackets or without.
+  /// Parses a host without a port. The brackets of an IPv6 address are optional.
   package init(_ text: String) throws(AuthorityFlaw) {
     self = try text.withBytes { bytes throws(AuthorityFlaw) in
       if bytes.first != UInt8(ascii: "["), bytes.contains(UInt8(ascii: ":")) {
         return .ipv6(try AuthoritySpelling.address(bytes))
       }
       let spelling = try AuthoritySpelling(bytes)
-      // "name:" has no port either, and is not a host.
+      // "name:" has no port either, but is not a host.
       guard spelling.port == nil, bytes.last != UInt8(ascii: ":") else { throw .portNotWanted }
       return Host(spelling.host, in: bytes)
     }
@@ -26,7 +26,7 @@ package enum Host: Sendable, Hashable {
     }
   }
 
-  /// Without brackets, as resolvers and certificates have it.
+  /// The text without brackets, as resolvers and certificates use it.
   package var text: String {
     switch self {
     case .name(let name): name
@@ -35,7 +35,7 @@ package enum Host: Sendable, Hashable {
     }
   }
 
-  /// As an authority has it.
+  /// The text as in an authority.
   package var bracketed: String {
     if case .ipv6 = self { "[\(text)]" } else { text }
   }
@@ -44,7 +44,8 @@ package enum Host: Sendable, Hashable {
     if case .name = self { false } else { true }
   }
 
-  /// `localhost` (RFC 6761 §6.3), 127.0.0.0/8 or ::1: always this machine, whatever a name server says.
+  /// Whether the host is `localhost` (RFC 6761 §6.3), in 127.0.0.0/8, or ::1: always this machine, whatever a name server
+  /// answers.
   package var isLoopback: Bool {
     switch self {
     case .name(let name): name == "localhost"

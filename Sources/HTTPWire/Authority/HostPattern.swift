@@ -1,7 +1,7 @@
-/// The hosts that a rule is for: `HOST`, `*.DOMAIN` for all below it, or `*`.
+/// A pattern for the hosts of a rule: `HOST`, `*.DOMAIN` for all hosts below it, or `*`.
 package enum HostPattern: Sendable, Hashable {
   case any
-  /// Begins with a dot, in lower case.
+  /// The domain in lower case, with a leading dot.
   case below(String)
   case exactly(Host)
 
@@ -25,7 +25,7 @@ package enum HostPattern: Sendable, Hashable {
     }
   }
 
-  /// The same of a host that is read where it stands; allocates nothing.
+  /// The same for a host parsed in place. Allocates nothing.
   package func matches(_ host: AuthoritySpelling.Host, in bytes: UnsafeRawBufferPointer) -> Bool {
     switch (self, host) {
     case (.any, _): true
@@ -38,7 +38,7 @@ package enum HostPattern: Sendable, Hashable {
     }
   }
 
-  /// A name ends in a suffix that it is longer than, or equal to.
+  /// Whether a name ends in a suffix, or equals it.
   private static func ends(_ name: some BidirectionalCollection<UInt8>, with suffix: String) -> Bool {
     name.count >= suffix.utf8.count
       && name.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) { $0.loweredASCII == $1 }

@@ -1,6 +1,6 @@
-/// Addresses of IPv4 as they are written.
+/// The text form of IPv4 addresses.
 enum IPv4Text {
-  /// Four decimal numbers without leading zeros, which some would read as octal.
+  /// Parses four decimal numbers. Leading zeros are refused, because some programs read them as octal.
   static func read(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
     var address: UInt32 = 0
     var parts = 0

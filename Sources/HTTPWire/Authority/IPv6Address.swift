@@ -1,4 +1,4 @@
-/// Sixteen bytes (RFC 4291 §2).
+/// An IPv6 address of sixteen bytes (RFC 4291 §2).
 package struct IPv6Address: Sendable, Hashable {
   package let high: UInt64
   package let low: UInt64
@@ -10,17 +10,17 @@ package struct IPv6Address: Sendable, Hashable {
     self.low = low
   }
 
-  /// As it is sent.
+  /// The bytes in network order.
   package var bytes: [UInt8] {
     [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
   }
 
   // MARK: Reading
 
-  /// RFC 4291 §2.2.
+  /// Parses the text form (RFC 4291 §2.2).
   init?(_ bytes: UnsafeRawBufferPointer) {
     var groups = Groups()
-    /// What stands before "::".
+    /// The groups before "::".
     var head: Groups?
     var index = 0
     if bytes.starts(with: "::".utf8) {
@@ -60,7 +60,7 @@ package struct IPv6Address: Sendable, Hashable {
     }
   }
 
-  /// Up to eight groups, the last one in the lowest bits.
+  /// Up to eight groups, with the last one in the lowest bits.
   private struct Groups {
     private(set) var high: UInt64 = 0
     private(set) var low: UInt64 = 0
@@ -72,7 +72,7 @@ package struct IPv6Address: Sendable, Hashable {
       count += 1
     }
 
-    /// With zeros behind, up to eight.
+    /// The groups followed by zeros, eight in all.
     func padded() -> Groups {
       var padded = self
       while padded.count < 8 { padded.append(0) }
@@ -109,7 +109,7 @@ package struct IPv6Address: Sendable, Hashable {
 }
 
 extension IPv6Address: CustomStringConvertible {
-  /// RFC 5952 §4 and §5.
+  /// The canonical text form (RFC 5952 §4 and §5).
   package var description: String {
     if high == 0, low >> 32 == 0xFFFF { return "::ffff:" + IPv4Text.write(UInt32(truncatingIfNeeded: low)) }
     let groups = [high, low].flatMap { half in
