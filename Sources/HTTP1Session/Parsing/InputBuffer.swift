@@ -33,7 +33,6 @@ struct InputBuffer: Sendable {
   ///
   /// RFC 9112 §2.2 lets a recipient accept a lone LF as a line end. Recipients that disagree about it make request smuggling
   /// possible, so it is refused here.
-  /// are smuggled, so it is refused here.
   mutating func readLine<Result>(
     limit: Int, tooLong: @autoclosure () -> HTTP1Failure,
     _ body: (UnsafeRawBufferPointer) throws(HTTP1Failure) -> Result

@@ -5,7 +5,6 @@ package import NIOCore
 ///
 /// Pull style: call ``receive(_:)``, then ``nextEvent()`` until it returns `nil`. After `end` the next call starts with the
 /// next request, so call it only when the response to this one is on its way.
-/// request, so do not pull before the answer to this one is on its way.
 package struct RequestParser: ~Copyable, Sendable {
   private enum State {
     case idle, requestLine, fieldLines(RequestLine), body, tunnel, closed

@@ -52,7 +52,6 @@ package struct ResponseParser: ~Copyable, Sendable {
   /// Returns the next event; `nil` if more input is needed.
   /// - Throws: the same failure on each later call. Bytes after the end of a response are a failure, so a caller that needs
   ///   only that response stops at `end`.
-  ///   that response stops at `end`.
   package mutating func nextEvent() throws(HTTP1Failure) -> ResponseEvent? {
     if let failure { throw failure }
     do throws(HTTP1Failure) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Remembers what has been said, so that a port that comes and goes does not fill the log. Safe on any thread.
+/// Gives each advice only once, so that a port that comes and goes does not fill the log. Safe on any thread.
 final class Advice: Sendable {
   private let given = Mutex<Set<String>>([])
 

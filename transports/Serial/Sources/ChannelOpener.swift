@@ -4,21 +4,21 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// Opens one device, under whatever name it has now, as a channel.
+/// Opens one device as a channel, under its current name.
 struct ChannelOpener: Sendable {
   let address: SerialAddress
   let group: any EventLoopGroup
   let logger: Logger
   let advice: Advice
 
-  /// - Parameter queue: where the channel goes as soon as it is active.
+  /// - Parameter queue: the queue that receives the channel when it is active.
   /// - Throws: ``SerialFailure``.
   func open(to queue: ChannelQueue? = nil) async throws -> any Channel {
-    // A USB adapter is asked several things on the way, each of which takes a few milliseconds.
+    // Several requests to a USB adapter take a few milliseconds each.
     let port = try await NIOThreadPool.singleton.runIfActive { try openPort() }
     let (input, output) = try port.duplicates()
     do {
-      // Both descriptors now belong to the channel, which closes them where it cannot be set up.
+      // Both descriptors now belong to the channel, which closes them if its setup fails.
       let channel = try await NIOPipeBootstrap(group: group)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
@@ -49,7 +49,8 @@ struct ChannelOpener: Sendable {
     return port
   }
 
-  /// Each byte goes to one reader only. Typically it is a login on the same line, which takes no lock.
+  /// Warns of another reader, because each byte goes to one reader only. Usually it is a login on the same line, which takes no
+  /// lock.
   private func warnOfOthers(at path: String) {
     guard let other = RunningProcess.others(withOpen: path).first else { return }
     advice.giveOnce("other \(path) \(other)") {

@@ -1,7 +1,7 @@
 import Byway
 import Primitives
 
-/// How characters look on the wire. They always have eight data bits.
+/// The format of characters on the wire. They always have eight data bits.
 struct LineFormat: Sendable, Hashable {
   enum Parity: String, CaseIterable { case none, even, odd }
   enum FlowControl: String, CaseIterable { case none, rtscts }
@@ -13,7 +13,7 @@ struct LineFormat: Sendable, Hashable {
   var stopBits = 1
   var flow = FlowControl.none
 
-  /// Start bit, data, parity, stop bits.
+  /// The start bit, data, parity and stop bits.
   var bitsPerCharacter: Int { 9 + (parity == .none ? 0 : 1) + stopBits }
 
   var bytesPerSecond: Int { baud / bitsPerCharacter }
@@ -61,7 +61,7 @@ extension LineFormat {
 }
 
 extension LineFormat: CustomStringConvertible {
-  /// "115200 8N1"
+  /// The text form, such as "115200 8N1".
   var description: String {
     let parity =
       switch self.parity {

@@ -2,7 +2,7 @@ import CSerialPort
 import Glibc
 import Primitives
 
-/// A terminal's settings, as termios(3) describes them, with any rate (ioctl_tty(2), TCGETS2).
+/// The settings of a terminal, as in termios(3), with any rate (ioctl_tty(2), TCGETS2).
 struct LineSettings: Sendable {
   private var system: line_settings
 
@@ -16,22 +16,22 @@ struct LineSettings: Sendable {
     try SystemError.check(ioctl(descriptor, SET_LINE_SETTINGS, &system))
   }
 
-  /// Bytes pass as they are: no echo, no lines, no signals, no byte with a meaning of its own.
+  /// Passes bytes unchanged: no echo, no lines, no signals, and no special bytes.
   mutating func makeRaw() {
-    // A framing error or a break is a zero byte, which the line layer expects between frames.
+    // A framing error or a break arrives as a zero byte, which the line layer expects between frames.
     system.input = 0
     system.output = 0
     system.local = 0
     system.control |= UInt32(CREAD | CLOCAL | CS8)
     keepControlLinesAtClose()
-    // Without a byte to read, "try again": 0 would make it an end of file.
+    // A read without input reports "try again". With VMIN 0 it would look like the end of the file.
     withUnsafeMutableBytes(of: &system.characters) { characters in
       characters[Int(VMIN)] = 1
       characters[Int(VTIME)] = 0
     }
   }
 
-  /// A drop of DTR resets many boards.
+  /// Keeps DTR raised on close. A drop of DTR resets many boards.
   mutating func keepControlLinesAtClose() {
     system.control &= ~UInt32(HUPCL)
   }
@@ -41,7 +41,7 @@ struct LineSettings: Sendable {
     if flow == .rtscts { system.control |= UInt32(CRTSCTS) }
   }
 
-  /// Rate, parity and stop bits.
+  /// Sets the rate, parity and stop bits.
   mutating func setFormat(_ format: LineFormat) {
     let rateBits = RATE_MASK | RATE_MASK << INPUT_RATE_SHIFT
     let formatBits = UInt32(CSIZE | PARENB | PARODD | CSTOPB)

@@ -3,11 +3,12 @@ import Glibc
 import Logging
 import Primitives
 
-/// Adapters collect received bytes before they hand them up, FTDI's for 16 ms, which would be most of a round trip.
+/// Requests low latency of adapters. They collect received bytes before they deliver them: FTDI's for 16 ms, which would be
+/// most of a round trip.
 enum LowLatency {
   static let wanted = 1
 
-  /// Asks the driver, then the system's file, then the reader of the log.
+  /// Tries the driver, then the file in sysfs, and otherwise logs what the user can do.
   static func request(
     of path: String, descriptor: CInt, logger: Logger, advice: Advice, sysfs: String = "/sys/class/tty"
   ) {
@@ -24,7 +25,7 @@ enum LowLatency {
     }
   }
 
-  /// FTDI's driver takes this from anyone who may open the port; others ignore or refuse it.
+  /// Sets the driver's flag. FTDI's driver accepts it from anyone who may open the port; others ignore or refuse it.
   private static func setFlag(_ descriptor: CInt) {
     var settings = serial_struct()
     guard ioctl(descriptor, UInt(TIOCGSERIAL), &settings) == 0, settings.flags & LOW_LATENCY == 0 else { return }
@@ -32,7 +33,7 @@ enum LowLatency {
     _ = ioctl(descriptor, UInt(TIOCSSERIAL), &settings)
   }
 
-  /// Where the system has the time, if the adapter has one.
+  /// The sysfs file of the latency timer, if the adapter has one.
   static func file(of path: String, sysfs: String = "/sys/class/tty") -> String {
     "\(sysfs)/\(path.split(separator: "/").last ?? "")/device/latency_timer"
   }

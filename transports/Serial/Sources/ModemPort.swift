@@ -2,15 +2,16 @@ import CSerialPort
 import Glibc
 import Primitives
 
-/// libserialport's view of a port with control lines: its configuration, and what is known of its adapter.
+/// Access through libserialport to a port with control lines: its configuration, and the identity of its adapter.
 ///
-/// It neither locks nor knows pseudo-terminals, and its open port is used for nothing else: bytes go through a NIO channel.
+/// libserialport neither locks ports nor supports pseudo-terminals. Its open port is used for nothing else: bytes go through a
+/// NIO channel.
 enum ModemPort {
   /// Sets rate, parity and stop bits, and raises DTR and RTS.
   ///
-  /// No flow control: version 0.1.1 has CRTSCTS in the wrong word of the settings. They stay after libserialport has
-  /// closed the port, because the caller has it open too.
-  /// - Returns: `false` where libserialport does not know the port, or the port has no control lines: the device side of
+  /// Does not set flow control, because version 0.1.1 has CRTSCTS in the wrong word of the settings. The settings stay after
+  /// libserialport has closed the port, because the caller has it open, too.
+  /// - Returns: `false` if libserialport does not support the port, or the port has no control lines, as on the device side of
   ///   a USB gadget.
   static func configure(_ path: String, _ format: LineFormat) throws -> Bool {
     try withPort(path) { port in
@@ -31,7 +32,7 @@ enum ModemPort {
     } ?? false
   }
 
-  /// What a port's adapter says of itself; `nil` where it is not on USB.
+  /// The identity that a port's adapter reports; `nil` if it is not on USB.
   static func usbIdentity(of path: String) -> USBIdentity? {
     withPort(path) { port -> USBIdentity? in
       var vendor: CInt = 0
@@ -45,7 +46,7 @@ enum ModemPort {
     } ?? nil
   }
 
-  /// `nil` where there is no such port in sysfs.
+  /// Returns `nil` if there is no such port in sysfs.
   private static func withPort<Result>(_ path: String, _ body: (OpaquePointer) throws -> Result) rethrows -> Result? {
     var port: OpaquePointer?
     guard sp_get_port_by_name(path, &port) == SP_OK, let port else { return nil }
@@ -63,7 +64,7 @@ enum ModemPort {
     }
   }
 
-  /// Descriptors of a USB device come from outside: without what would write to a terminal.
+  /// Removes control characters, because the descriptors of a USB device are external input that could affect a terminal.
   private static func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     guard let pointer else { return nil }
     let scalars = String(cString: pointer).unicodeScalars.filter { $0.properties.generalCategory != .control }

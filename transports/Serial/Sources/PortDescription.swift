@@ -3,12 +3,12 @@ import Byway
 /// A serial port of this machine.
 struct PortDescription: Sendable, Hashable {
   let path: String
-  /// `nil` where it is not on USB.
+  /// The identity of the adapter; `nil` if the port is not on USB.
   var usb: USBIdentity?
-  /// A name that udev gives to the port for as long as it is in the same socket, or has the same serial number.
+  /// The name that udev gives to the port while it is in the same socket, or has the same serial number.
   var alias: String?
 
-  /// The address that finds this port again: by its adapter's identity where only one has it, by name where not.
+  /// The stable address of this port: by the adapter's identity if it is unique, and by name otherwise.
   func address(among ports: [PortDescription]) -> String {
     if let usb, usb.isWritable {
       let pattern = USBPattern(usb)
@@ -18,7 +18,7 @@ struct PortDescription: Sendable, Hashable {
   }
 }
 
-/// What a USB adapter says of itself.
+/// The identity that a USB adapter reports.
 struct USBIdentity: Sendable, Hashable {
   let vendor: UInt16
   let product: UInt16
@@ -26,14 +26,14 @@ struct USBIdentity: Sendable, Hashable {
   var manufacturer: String?
   var productName: String?
 
-  /// "FTDI FT232R USB UART"
+  /// The name of the adapter, such as "FTDI FT232R USB UART".
   var name: String? {
     guard let productName else { return manufacturer }
     guard let manufacturer, !productName.hasPrefix(manufacturer) else { return productName }
     return "\(manufacturer) \(productName)"
   }
 
-  /// Whether the serial number can stand in a link address as it is.
+  /// Whether the serial number can be part of a link address unchanged.
   var isWritable: Bool {
     serial?.utf8.allSatisfy { byte in
       switch byte {

@@ -1,14 +1,14 @@
 import Byway
 import NIOCore
 
-/// Ends the channel with the line, and the port with the channel.
+/// Closes the channel when the line ends, and the port when the channel closes.
 ///
-/// A line has no half: when its input ends, the device is gone.
+/// A line has no half-close: when its input ends, the device is gone.
 final class PortHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
-  /// How long a closing channel waits for bytes that are not on the wire yet.
+  /// The time that a closing channel waits for bytes that are not sent yet.
   private static let patience = TimeAmount.seconds(1)
   private static let interval = TimeAmount.milliseconds(5)
 
@@ -42,7 +42,7 @@ final class PortHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    // However it was closed: a loop that shuts down runs no step that is still due.
+    // This covers every kind of close: an event loop that shuts down does not run scheduled steps.
     closing?.succeed()
     context.fireChannelInactive()
   }
@@ -59,11 +59,11 @@ final class PortHandler: ChannelDuplexHandler {
     if isFirst { drain(context, until: .now() + Self.patience) }
   }
 
-  /// What was written last may be a goodbye: a close that comes at once would cut it off.
+  /// Waits for the last bytes to be sent. An immediate close would cut them off, and they may be a closing frame.
   private func drain(_ context: ChannelHandlerContext, until deadline: NIODeadline) {
     guard !port.isPseudoTerminal, context.channel.isActive else { return finish(context) }
     guard port.pendingOutput > 0, .now() < deadline else {
-      // The hardware has a queue of its own, up to a few hundred bytes, which nobody counts.
+      // The hardware has its own queue of up to a few hundred bytes, which the driver does not count.
       let queued = TimeAmount.milliseconds(Int64(min(100, 128_000 / max(format.bytesPerSecond, 1))))
       return after(queued, context) { $0.finish($1) }
     }
@@ -71,7 +71,7 @@ final class PortHandler: ChannelDuplexHandler {
   }
 
   private func finish(_ context: ChannelHandlerContext) {
-    // Before the close, so that whoever waits for it can open the port again.
+    // Release the port before the channel closes, so that code that waits for the close can open the port again.
     port.release()
     context.close(promise: closing)
   }

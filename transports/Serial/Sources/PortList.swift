@@ -1,15 +1,15 @@
 import Glibc
 import Primitives
 
-/// The serial ports that the system knows.
+/// The serial ports of this system.
 ///
-/// Read from sysfs, and only then asked of libserialport one by one: its own list opens every UART, and to open one is to
-/// raise DTR, which resets many boards.
+/// Ports are found in sysfs, and libserialport is asked only about each of them. Its own list opens every UART, which raises
+/// DTR and resets many boards.
 struct PortList: Sendable {
   var classes = "/sys/class/tty"
   var devices = "/dev"
 
-  /// In the order of their names, `ttyUSB2` before `ttyUSB10`.
+  /// All ports in the order of their names, `ttyUSB2` before `ttyUSB10`.
   func all() -> [PortDescription] {
     let aliases = aliases()
     return names().map { name in
@@ -18,8 +18,8 @@ struct PortList: Sendable {
     }
   }
 
-  /// The port of the adapter that a pattern describes.
-  /// - Throws: ``SerialFailure`` where there is none, or more than one.
+  /// Returns the port of the adapter that a pattern matches.
+  /// - Throws: ``SerialFailure`` if there is none, or more than one.
   func path(of pattern: USBPattern) throws -> String {
     let paths = names().map { "\(devices)/\($0)" }
     let matches = paths.filter { ModemPort.usbIdentity(of: $0).map(pattern.matches) ?? false }
@@ -32,7 +32,8 @@ struct PortList: Sendable {
     ((try? Folder.names(in: classes)) ?? []).filter(isPort).sorted { Self.sortKey($0) < Self.sortKey($1) }
   }
 
-  /// A kernel has four 16550s whether the board has them or not; those that it lacks are of type 0, unknown.
+  /// Whether the UART does not exist. A kernel has four 16550s whether the board has them or not; missing ones have type 0
+  /// (unknown).
   func lacksHardware(_ name: String) -> Bool {
     KernelFile.text(of: "\(classes)/\(name)/type")?.hasPrefix("0\n") == true
   }
@@ -40,13 +41,13 @@ struct PortList: Sendable {
   private func isPort(_ name: String) -> Bool {
     guard access("\(devices)/\(name)", F_OK) == 0 else { return false }
     if lacksHardware(name) { return false }
-    // Consoles and the like have no hardware. The device side of a USB gadget and Bluetooth's lines have it elsewhere.
+    // Virtual terminals such as consoles have no hardware. The device side of a USB gadget and Bluetooth lines do.
     let isVirtual = (try? SymbolicLink.target(of: "\(classes)/\(name)"))?.contains("/virtual/") ?? true
     return !isVirtual || name.hasPrefix("ttyGS") || name.hasPrefix("rfcomm")
   }
 
-  /// udev's stable names, by what they lead to. One by serial number is worth more than one by socket, which is worth
-  /// more than none; where two adapters without a serial number are alike, only the socket tells them apart.
+  /// The stable names of udev, by device path. A name by serial number is preferred to one by socket. If two adapters without a
+  /// serial number are alike, only the socket distinguishes them.
   private func aliases() -> [String: String] {
     var aliases: [String: String] = [:]
     for folder in ["\(devices)/serial/by-path", "\(devices)/serial/by-id"] {

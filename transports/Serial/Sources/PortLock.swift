@@ -1,10 +1,10 @@
 import Glibc
 import Primitives
 
-/// The lock that keeps two programs off one line. The kernel undoes it however the holder ends.
+/// The lock that prevents two programs from using the same line. The kernel releases it however its holder ends.
 ///
-/// It is advice, which Byway, picocom, minicom and others look for. `TIOCEXCL` besides keeps out those that do not, but
-/// not the superuser.
+/// It is an advisory lock that Byway, picocom, minicom and others respect. `TIOCEXCL` also blocks programs that do not, but not
+/// the superuser.
 enum PortLock {
   /// - Throws: ``SerialFailure/inUse(_:by:)``.
   static func take(_ descriptor: CInt, path: String) throws {

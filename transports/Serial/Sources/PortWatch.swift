@@ -2,16 +2,16 @@ import Byway
 import Logging
 import NIOCore
 
-/// The listening side: one channel after another, each as soon as the device can be opened.
+/// The listening side: it opens one channel after another, each as soon as the device can be opened.
 ///
-/// It looks four times a second. The kernel would tell of a new device file, but not when udev has finished with it,
-/// and a pseudo-terminal's name does not go away.
+/// It looks four times a second. The kernel would report a new device file, but not when udev has finished its setup. The name
+/// of a pseudo-terminal does not disappear.
 struct PortWatch: Sendable {
   static let interval = Duration.milliseconds(250)
 
   let opener: ChannelOpener
 
-  /// - Throws: ``SerialFailure`` where waiting would not help.
+  /// - Throws: ``SerialFailure`` if waiting would not help.
   func listen(on address: LinkAddress) async throws -> any Listener {
     let queue = ChannelQueue(limit: 1)
     let obstacle = Obstacle()
@@ -33,7 +33,7 @@ struct PortWatch: Sendable {
       if let opened = channel {
         try? await opened.closeFuture.get()
       }
-      // Before each attempt, so that a line that ends at once does not make this a busy loop.
+      // Wait before each attempt, so that a line that ends at once does not cause a busy loop.
       do { try await Task.sleep(for: Self.interval) } catch { break }
       do {
         channel = try await opener.open(to: queue)
@@ -47,7 +47,7 @@ struct PortWatch: Sendable {
   }
 }
 
-/// Says once why there is no channel, and nothing of what is over at the next look: a new device gets its permissions a
+/// Logs the reason for the wait once, and only if it persists until the next attempt: a new device gets its permissions a
 /// moment after its name.
 private struct Waiting {
   private let device: SerialAddress.Device
@@ -62,10 +62,10 @@ private struct Waiting {
     self.logger = logger
   }
 
-  /// Nothing that happens while it waits ends the wait.
+  /// Records a failed attempt. No error ends the wait.
   mutating func goOn(_ error: any Error, atOnce: Bool = false) {
     let failure = error as? SerialFailure
-    // The list of other ports in the message changes while an adapter comes and goes.
+    // The message contains the list of other ports, which changes while an adapter comes and goes.
     let reason = failure.map { $0.isAbsence ? "absent" : $0.message } ?? "\(error)"
     obstacle.text = failure?.message ?? reason
     if atOnce || reason == seen, reason != said {

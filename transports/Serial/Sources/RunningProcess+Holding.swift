@@ -1,24 +1,24 @@
 import Glibc
 import Primitives
 
-/// Processes that have a port.
+/// Processes that use a port.
 extension RunningProcess {
-  /// Whoever has the lock, else anyone that this user may see.
+  /// Finds the holder of the lock, or otherwise a process that has the port open and is visible to this user.
   init?(holding path: String) {
     guard let holder = Self.ofLock(on: path) ?? Self.others(withOpen: path).first else { return nil }
     self = holder
   }
 
-  /// Who locked a file (proc_locks(5)).
+  /// Returns the process that locked a file (proc_locks(5)).
   ///
-  /// Who took a lock may have handed it on and ended, as a daemon that forks or a script's flock(1).
+  /// The process that took a lock may have passed it on and ended, like a daemon that forks or a script's flock(1).
   static func ofLock(on path: String, locks: String = "/proc/locks") -> RunningProcess? {
     guard let wanted = try? FileStatus(of: path).identity else { return nil }
     let device = wanted.device
     let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
     let minor = device & 0xFF | (device >> 12) & 0xFFFF_FF00
     for line in KernelFile.lines(of: locks) {
-      // 1: FLOCK ADVISORY WRITE 4711 00:06:345 0 EOF; "->" in the second column marks one that waits.
+      // Example: 1: FLOCK ADVISORY WRITE 4711 00:06:345 0 EOF. "->" in the second column marks a waiting process.
       let columns = line.split(separator: " ")
       guard columns.count >= 6, columns[1] == "FLOCK", let id = pid_t(columns[4]), id > 0 else { continue }
       let file = columns[5].split(separator: ":")
@@ -31,7 +31,7 @@ extension RunningProcess {
     return nil
   }
 
-  /// Whether it has the file open as it was locked (proc_pid_fdinfo(5)).
+  /// Whether the process has the file open with the lock (proc_pid_fdinfo(5)).
   private static func hasLock(on path: String, _ id: Int32) -> Bool {
     guard let identity = try? FileStatus(of: path).identity else { return false }
     return openFiles(of: id).contains { file in
@@ -40,11 +40,12 @@ extension RunningProcess {
     }
   }
 
-  /// Whose terminal it is: a login, or a shell. Everyone may see that, of every user's processes.
+  /// Finds a process whose terminal is this device: a login, or a shell. This is visible for the processes of all users.
   init?(withTerminal path: String) {
     guard let device = try? FileStatus(of: path).deviceNumber else { return nil }
     let found = Self.all.first { id in
-      // State, parent, process group, session, and the device number of the terminal (proc_pid_stat(5)), after a name with anything in it.
+      // The fields after the name, which may contain any characters: state, parent, process group, session, and the device number of
+      // the terminal (proc_pid_stat(5)).
       let fields = KernelFile.text(of: "/proc/\(id)/stat")?.split(separator: ")").last?.split(separator: " ")
       guard let fields, fields.count > 4, let terminal = Int32(fields[4]) else { return false }
       return UInt64(UInt32(bitPattern: terminal)) == device
@@ -53,7 +54,7 @@ extension RunningProcess {
     self.init(found)
   }
 
-  /// Others that have a device open, as far as this user may see.
+  /// Returns the other processes that have a device open and are visible to this user.
   static func others(withOpen path: String) -> [RunningProcess] {
     guard let device = try? FileStatus(of: path).deviceNumber else { return [] }
     return all.filter { id in

@@ -1,10 +1,10 @@
 import Byway
 
-/// A serial link's address, checked: which device, and how characters look on the wire.
+/// The validated address of a serial link: the device, and the format of characters on the wire.
 struct SerialAddress: Sendable, Hashable {
   enum Device: Sendable, Hashable {
     case path(String)
-    /// Looked for each time, as its name depends on the order of plugging.
+    /// A USB adapter. It is looked up each time, because its name depends on the order of plugging.
     case usb(USBPattern)
   }
 
@@ -33,7 +33,7 @@ extension SerialAddress.Device {
     guard address.authority ?? "" == "" else {
       throw BywayError(.invalidAddress, "\(address) has a host in it: write serial:/dev/ttyUSB0, with one slash.")
     }
-    // A name without a slash is most likely that of a device, with /dev/ forgotten.
+    // A name without a slash is most likely a device name without /dev/.
     guard path.contains("/"), !path.utf8.contains(0) else {
       let isName = !path.isEmpty && path.utf8.allSatisfy { $0 > 0x20 }
       let other = isName ? "serial:./\(path)" : "serial:usb:VID:PID"

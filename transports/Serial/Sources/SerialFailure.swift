@@ -2,18 +2,18 @@ import Byway
 import Glibc
 import Primitives
 
-/// Why a port is not open, and what that means for the person who reads it.
+/// The reason why a port could not be opened, with a message for the user.
 enum SerialFailure: Error {
-  /// No such file, or nothing behind it.
+  /// The file does not exist, or has no device.
   case missing(String)
   case noAdapter(USBPattern)
   case ambiguous(USBPattern, [PortDescription])
   case noPermission(String, group: DeviceGroup)
   case inUse(String, by: RunningProcess?)
-  /// It stays so until somebody changes the address or the device: "/dev/null is not a terminal".
+  /// The port is unusable until the address or the device is changed: "/dev/null is not a terminal".
   case unusable(String, String)
 
-  /// Whether the port may appear by itself.
+  /// Whether the port may appear later.
   var isAbsence: Bool {
     switch self {
     case .missing, .noAdapter: true
@@ -32,7 +32,7 @@ enum SerialFailure: Error {
 }
 
 extension SerialFailure {
-  /// By a process that is known.
+  /// The evidence that a known process uses the port.
   var taken: PortTaken? {
     if case .inUse(_, let holder?) = self { PortTaken(by: holder.id) } else { nil }
   }
@@ -84,7 +84,7 @@ extension SerialFailure {
 
 /// The group that may open a device.
 struct DeviceGroup: Sendable, Hashable {
-  /// `nil` where the device gives nothing to a group.
+  /// The group's name; `nil` if the device grants no access to a group.
   let name: String?
 
   init(name: String?) {
@@ -103,7 +103,7 @@ struct DeviceGroup: Sendable, Hashable {
     self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(device.group))
   }
 
-  /// As the system's files have it, which counts from the next login on.
+  /// Whether the system's files list the user as a member. A change applies from the next login on.
   func hasMember(_ user: uid_t) -> Bool {
     guard let name else { return false }
     var (account, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)

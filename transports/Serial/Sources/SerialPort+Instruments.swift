@@ -3,7 +3,7 @@ import CSerialPort
 import Glibc
 
 extension SerialPort {
-  /// What its driver tells; nothing on a pseudo-terminal.
+  /// The state that the driver reports; empty for a pseudo-terminal.
   var instruments: LineInstruments {
     withDescriptor { LineInstruments(modemLines: Self.modemLines($0), receiveErrors: Self.receiveErrors($0)) }
       ?? LineInstruments()

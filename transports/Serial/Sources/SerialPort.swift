@@ -4,10 +4,10 @@ import Logging
 import Primitives
 import Synchronization
 
-/// An open port: locked, raw, at its rate; as it was before, once released.
+/// An open port: locked, raw, and at its rate. Releasing it restores its former state.
 ///
-/// Whose descriptor is whose: this one is for control and is closed by ``release()``; ``duplicates()`` are the channel's.
-/// Safe on any thread. Opening may wait for a USB adapter's answers: not for event loops.
+/// This object's descriptor is for control, and is closed by ``release()``. The descriptors of ``duplicates()`` belong to the
+/// channel. Safe on any thread. Do not open a port on an event loop: this may wait for a USB adapter's answers.
 final class SerialPort: Sendable {
   private struct Control {
     let descriptor: CInt
@@ -15,9 +15,9 @@ final class SerialPort: Sendable {
     var isExclusive = false
   }
 
-  /// Without symbolic links: `/dev/ttyUSB0`.
+  /// The path without symbolic links: `/dev/ttyUSB0`.
   let path: String
-  /// Without hardware: it follows no rate, and tells nothing of what waits in it.
+  /// Whether there is no hardware. A pseudo-terminal ignores the rate, and does not report queued bytes.
   let isPseudoTerminal: Bool
   private let control: Mutex<Control?>
 
@@ -27,29 +27,29 @@ final class SerialPort: Sendable {
     self.path = resolved
     control = Mutex(Control(descriptor: descriptor))
     isPseudoTerminal = (try? FileStatus(of: descriptor))?.isPseudoTerminal ?? false
-    // From here on the lock and the settings are undone with the object.
+    // From now on, the lock and the settings are undone when the object is released.
     try prepare(descriptor, format)
   }
 
   deinit { release() }
 
-  /// Undoes everything. Only the first call counts.
+  /// Restores the port. Only the first call has an effect.
   func release() {
     guard let control = control.withLock({ $0.take() }) else { return }
     let descriptor = control.descriptor
     if let before = control.before {
-      // What the far end never took would hold up the close for half a minute. A pseudo-terminal would lose what its
-      // other end has not read yet.
+      // Drop unsent bytes, which would otherwise delay the close for half a minute if the peer does not take them. On a
+      // pseudo-terminal this would drop bytes that the other end has not read yet.
       if !isPseudoTerminal { tcflush(descriptor, TCOFLUSH) }
       try? before.apply(to: descriptor)
     }
     if control.isExclusive { _ = ioctl(descriptor, UInt(TIOCNXCL)) }
-    // Copies live as long as the channel.
+    // The duplicates live as long as the channel.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 
-  /// Descriptors of the same open port, for a channel.
+  /// Duplicates the descriptor of the open port, for a channel.
   func duplicates() throws -> (input: CInt, output: CInt) {
     try control.withLock { control in
       let input = fcntl(control?.descriptor ?? -1, F_DUPFD_CLOEXEC, 3)
@@ -63,7 +63,7 @@ final class SerialPort: Sendable {
     }
   }
 
-  /// Bytes that wait for the wire; always 0 on a pseudo-terminal.
+  /// The number of bytes not sent yet; always 0 on a pseudo-terminal.
   var pendingOutput: Int {
     control.withLock { control in
       var count: CInt = 0
@@ -72,7 +72,7 @@ final class SerialPort: Sendable {
     }
   }
 
-  /// `nil` once it is released.
+  /// Passes the descriptor to a closure. Returns `nil` after the release.
   func withDescriptor<Result: Sendable>(_ body: (CInt) -> Result) -> Result? {
     control.withLock { control in
       guard let control else { return nil }
@@ -93,7 +93,7 @@ final class SerialPort: Sendable {
       guard try FileStatus(of: resolved).kind == .characterDevice else {
         throw SerialFailure.unusable(path, "it is not a terminal device")
       }
-      // Neither wait for a carrier, nor become the process's terminal, whose hang-up would end the process.
+      // Do not wait for a carrier. Do not make it the process's controlling terminal, whose hang-up would end the process.
       return (resolved, try Descriptor.open(resolved, O_RDWR | O_NONBLOCK | O_NOCTTY))
     } catch let error as SystemError {
       throw SerialFailure(opening: path, error)
@@ -102,7 +102,7 @@ final class SerialPort: Sendable {
 
   private func prepare(_ descriptor: CInt, _ format: LineFormat) throws {
     guard isatty(descriptor) == 1 else {
-      // A UART that the board does not have says EIO.
+      // A UART that the board does not have fails with EIO.
       throw errno == ENOTTY
         ? SerialFailure.unusable(path, "it is not a terminal device")
         : SerialFailure(opening: path, SystemError.last)
@@ -126,19 +126,19 @@ final class SerialPort: Sendable {
       throw SerialFailure(opening: path, error)
     }
     if !isPseudoTerminal {
-      // On a pseudo-terminal it would outlive this process, and lock out everyone until both ends are closed.
+      // On a pseudo-terminal it would outlive this process, and block all programs until both ends are closed.
       let isExclusive = ioctl(descriptor, UInt(TIOCEXCL)) == 0
       control.withLock { $0?.isExclusive = isExclusive }
     }
-    // What came before belongs to nobody.
+    // Drop input that arrived before.
     tcflush(descriptor, TCIFLUSH)
   }
 
-  /// Drivers may take settings and not follow them.
+  /// Checks the settings, because drivers may accept settings and not apply them.
   private func check(_ settings: LineSettings, _ format: LineFormat) throws {
     guard settings.isRaw else { throw SerialFailure.unusable(path, "its driver does not pass all bytes unchanged") }
     guard !isPseudoTerminal else { return }
-    // Two ends may differ by about 4 % in all before characters are cut wrongly.
+    // The rates of both ends may differ by about 4 % in total before characters are misread.
     guard abs(settings.baud - format.baud) * 50 <= format.baud else {
       throw SerialFailure.unusable(
         path, "its driver turns baud=\(format.baud) into \(settings.baud); set a rate that it supports, at both ends")

@@ -3,16 +3,16 @@ import Logging
 public import NIOCore
 import NIOPosix
 
-/// Links over serial lines: `serial:/dev/ttyUSB0?baud=921600`, `serial:usb:0403:6001:A50285BI`.
+/// A transport for links over serial lines: `serial:/dev/ttyUSB0?baud=921600`, `serial:usb:0403:6001:A50285BI`.
 ///
-/// A line has two ends and no server: both the end that connects and the end that listens open the same kind of device, and a
-/// listener opens it again whenever it was lost.
+/// A line has two ends and no server. Both the connecting and the listening end open the same kind of device, and a listener
+/// opens it again after each loss.
 public struct SerialTransport: Transport {
   public let scheme = "serial"
   public let options = LineFormat.options
   private let advice = Advice()
 
-  /// A transport; all there is to choose stands in the addresses.
+  /// Creates a transport. All options are in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {

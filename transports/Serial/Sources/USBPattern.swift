@@ -1,10 +1,10 @@
 import Primitives
 
-/// What a USB adapter is recognised by, whatever name the system gives its port: `0403:6001` or `0403:6001:A50285BI`.
+/// A pattern for a USB adapter, independent of its port's name: `0403:6001` or `0403:6001:A50285BI`.
 struct USBPattern: Sendable, Hashable {
   let vendor: UInt16
   let product: UInt16
-  /// `nil` for any. May contain colons.
+  /// The serial number, which may contain colons; `nil` matches any.
   let serial: String?
 
   init?(_ text: Substring) {

@@ -6,7 +6,7 @@ import TransportTestSupport
 @testable import SerialTransport
 
 @Suite struct LowLatencyTests {
-  @Test("sets an adapter's latency timer to a millisecond, and says nothing")
+  @Test("sets an adapter's latency timer to a millisecond, and logs nothing")
   func set() async throws {
     try await withTimer("16\n") { sysfs, file in
       #expect(request(sysfs).isEmpty)
@@ -15,7 +15,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("leaves a timer alone that is short already, and ports that have none")
+  @Test("does not change a timer that is short already, nor ports without one")
   func nothingToDo() async throws {
     try await withTimer("1\n") { sysfs, file in
       #expect(request(sysfs).isEmpty)
@@ -25,10 +25,10 @@ import TransportTestSupport
     #expect(request("/nonexistent").isEmpty)
   }
 
-  @Test("says once what to do where the timer may not be set")
+  @Test("logs once what to do if the timer may not be set")
   func hint() async throws {
     try await withTimer("16\n") { sysfs, file in
-      // Reads as a number, and not even the superuser may write it.
+      // This file contains a number, and even the superuser cannot write it.
       try FileManager.default.removeItem(atPath: file)
       try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "/proc/sys/kernel/ngroups_max")
       let log = LogRecord()

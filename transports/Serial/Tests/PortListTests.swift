@@ -5,9 +5,9 @@ import TransportTestSupport
 
 @testable import SerialTransport
 
-/// A tree like that of sysfs; what libserialport reads of USB comes from the real one and is missing here.
+/// Uses a tree like that of sysfs. libserialport reads USB information from the real sysfs, so it is missing here.
 @Suite struct PortListTests {
-  @Test("lists hardware in the order of its names, and no consoles, missing UARTs or vanished devices")
+  @Test("lists hardware in the order of names, without consoles, missing UARTs or vanished devices")
   func names() async throws {
     try await withTemporaryFolder { folder in
       let tree = FakePorts(folder)
@@ -22,7 +22,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("lists nothing where there is no such folder")
+  @Test("lists nothing if there is no such folder")
   func nothing() {
     #expect(PortList(classes: "/nonexistent", devices: "/nonexistent").all().isEmpty)
   }
@@ -38,7 +38,7 @@ import TransportTestSupport
         try FileManager.default.createSymbolicLink(
           atPath: "\(tree.list.devices)/serial/\(kind)/\(name)", withDestinationPath: "../../ttyUSB0")
       }
-      // Its adapter has no serial number, so that another of the kind would have the same name by-id.
+      // The adapter has no serial number, so another one of its kind would have the same name by-id.
       let ports = tree.list.all()
       let alias = "\(tree.list.devices)/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0"
       #expect(ports == [PortDescription(path: "\(tree.list.devices)/ttyUSB0", usb: nil, alias: alias)])
@@ -46,7 +46,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a port's address is its adapter's identity where that is enough, else its stable name, else its path")
+  @Test("a port's address is its adapter's identity if it is unique, else its stable name, else its path")
   func addresses() {
     func port(_ path: String, _ serial: String?, product: UInt16 = 0x6001, alias: String? = nil) -> PortDescription {
       PortDescription(path: path, usb: USBIdentity(vendor: 0x0403, product: product, serial: serial), alias: alias)
@@ -66,7 +66,7 @@ import TransportTestSupport
       ])
   }
 
-  @Test("names an adapter by its maker and product, without saying the maker twice")
+  @Test("names an adapter by its maker and product, without repeating the maker")
   func productNames() {
     func name(_ manufacturer: String?, _ product: String?) -> String? {
       USBIdentity(vendor: 1, product: 2, manufacturer: manufacturer, productName: product).name

@@ -11,7 +11,7 @@ import TransportTestSupport
 @Suite struct PortLockTests {
   let transport = SerialTransport()
 
-  @Test("gives a port to one only, and names who has it")
+  @Test("opens a port only once, and names the process that has it")
   func conflict() async throws {
     let terminal = try PseudoTerminal()
     let address = try LinkAddress("serial:\(terminal.path)")
@@ -22,7 +22,7 @@ import TransportTestSupport
     #expect(error?.code == .linkUnavailable)
     #expect(error?.processing == BywayError.Processing.none)
     #expect(error?.message.hasPrefix("\(terminal.path) is in use by process \(getpid()) (") == true)
-    // Whoever came second has not touched the line.
+    // The second attempt has not touched the line.
     #expect(try terminal.settings == during)
     try await channel.writeAndFlush(ByteBuffer(bytes: everyByte))
     #expect(try terminal.read(256) == everyByte)
@@ -50,7 +50,7 @@ import TransportTestSupport
     try await transport.connect(to: address, context: .test()).close()
   }
 
-  @Test("finds who has a port open without a lock")
+  @Test("finds a process that has a port open without a lock")
   func openers() throws {
     let terminal = try PseudoTerminal()
     #expect(RunningProcess.others(withOpen: terminal.path).isEmpty)
@@ -66,9 +66,9 @@ import TransportTestSupport
     reader.waitUntilExit()
   }
 
-  @Test("finds whose terminal a device is, without looking into the process")
+  @Test("finds the process whose terminal is a device, without access to the process")
   func terminal() async throws {
-    // The child's terminal is told by the parent, which has no terminal.
+    // The parent reports the child's terminal. It has no terminal itself.
     let script = """
       import os, pty, time
       child, _ = pty.fork()
@@ -93,10 +93,10 @@ import TransportTestSupport
     #expect(RunningProcess(withTerminal: "/dev/null") == nil)
   }
 
-  @Test("reads the kernel's list of locks, and nothing into what is not one")
+  @Test("reads the kernel's list of locks, and ignores other lines")
   func lockList() async throws {
     try await withTemporaryFolder { folder in
-      // Nobody has it open, who could have the lock instead of a process that is gone.
+      // No process has it open that could hold the lock instead of a process that is gone.
       let path = "\(folder)/port"
       try "".write(toFile: path, atomically: true, encoding: .utf8)
       let file = try FileStatus(of: path).identity

@@ -8,14 +8,14 @@ import Testing
 
 @testable import SerialTransport
 
-/// With pseudo-terminals for adapters, which come as links in a folder, as in /dev/serial/by-id.
-@Suite("Lookout for ports", .timeLimit(.minutes(1))) struct PortLookoutTests {
+/// Uses pseudo-terminals as adapters. They appear as links in a folder, as in /dev/serial/by-id.
+@Suite("Watching for ports", .timeLimit(.minutes(1))) struct PortLookoutTests {
   private func lists(in folder: String, _ query: String = "") throws -> AsyncStream<[LinkPort]> {
     try WatchedPorts("serial:\(folder)\(query)", transports: TransportRegistry([SerialTransport()]))
       .lists(logger: Logger(label: "test"))
   }
 
-  @Test("ports in a folder come and go with their links")
+  @Test("lists the ports in a folder as their links come and go")
   func folder() async throws {
     try await withTemporaryFolder { folder in
       let (first, second) = (try PseudoTerminal(), try PseudoTerminal())
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("what is no port, cannot stand in an address, or is listed already is left out")
+  @Test("omits files that are not ports, names that cannot be in an address, and duplicates")
   func others() async throws {
     try await withTemporaryFolder { folder in
       let terminal = try PseudoTerminal()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("a port that a configured link leads to, by whatever name, is left out while that link is configured")
+  @Test("omits the port of a configured link, under any name, while that link is configured")
   func configured() async throws {
     try await withTemporaryFolder { folder in
       let (first, second) = (try PseudoTerminal(), try PseudoTerminal())
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("a folder that is not there yet has no ports until it is")
+  @Test("a missing folder has no ports until it exists")
   func missing() async throws {
     try await withTemporaryFolder { parent in
       let terminal = try PseudoTerminal()
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a port that another process has locked says so; one that this process has does not")
+  @Test("reports a port that another process has locked, but not one that this process has")
   func held() async throws {
     try await withTemporaryFolder { folder in
       let (own, others) = (try PseudoTerminal(), try PseudoTerminal())
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("adapters on USB are listed at once, without a port that is soldered in")
+  @Test("lists USB adapters at once, without built-in ports")
   func usb() async throws {
     let watched = try WatchedPorts("serial", transports: TransportRegistry([SerialTransport()]))
     var lists = watched.lists(logger: Logger(label: "test")).makeAsyncIterator()
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be watched is refused, with what can",
+    "refuses addresses that cannot be watched, and names valid ones",
     arguments: [
       ("sreial", "Did you mean \"serial\"?"), ("serial:relative", "write serial, or serial:/FOLDER"),
       ("", "Known: serial"),

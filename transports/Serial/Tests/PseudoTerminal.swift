@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import TransportTestSupport
 
-/// A pseudo-terminal. The test holds the one end, as a device would; the other has a path to be opened by.
+/// A pseudo-terminal. The test holds one end, like a device; the other end has a path.
 final class PseudoTerminal: Sendable {
   let path: String
   private let far: CInt
@@ -21,13 +21,13 @@ final class PseudoTerminal: Sendable {
 
   deinit { close(far) }
 
-  /// Gives the near end a name that may lead to another pseudo-terminal later, as device names do.
+  /// Gives the near end a name that may later be moved to another pseudo-terminal, as with device names.
   func link(as name: String) throws {
     unlink(name)
     guard symlink(path, name) == 0 else { throw FixtureError("cannot make a link") }
   }
 
-  /// What the near end's settings are.
+  /// The settings of the near end.
   var settings: [UInt8] {
     get throws {
       var settings = termios()
@@ -45,7 +45,7 @@ final class PseudoTerminal: Sendable {
     }
   }
 
-  /// The next bytes that the near end sends.
+  /// Reads the next bytes that the near end sends.
   func read(_ count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
@@ -69,7 +69,7 @@ final class PseudoTerminal: Sendable {
   }
 }
 
-/// How many descriptors of this process lead to a path.
+/// Returns the number of descriptors of this process for a path.
 func openCount(of path: String) throws -> Int {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path

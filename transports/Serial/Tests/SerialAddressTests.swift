@@ -18,7 +18,7 @@ import Testing
     #expect(try SerialAddress(LinkAddress("serial:\(path)?baud=9600")).device == .path(path))
   }
 
-  @Test("is 115200 8N1 where nothing else is said")
+  @Test("is 115200 8N1 by default")
   func defaults() throws {
     let address = try SerialAddress(LinkAddress("serial:/dev/ttyUSB0"))
     #expect(address.format.description == "115200 8N1")
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "refuses an address that has no device, and says how one is written",
+    "refuses an address without a device, and says how to write one",
     arguments: [
       ("serial:", "write serial:/dev/ttyUSB0"), ("serial:ttyS1", "write serial:/dev/ttyS1, or serial:./ttyS1"),
       ("serial://dev/ttyUSB0", "has a host in it"), ("serial:?baud=9600", "has no device"),
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "refuses an option that is not possible, and says what is",
+    "refuses an invalid option, and says what is valid",
     arguments: [
       ("baud=fast", "bits per second from 50 to 12000000"), ("baud=0", "bits per second"), ("baud=", "bits per second"),
       ("baud=+9600", "bits per second"), ("baud=99999999999999999999", "bits per second"),
@@ -62,7 +62,7 @@ import Testing
     expectRefusal(of: "serial:/dev/ttyUSB0?\(option)", part)
   }
 
-  @Test("knows its options by name")
+  @Test("refuses an unknown option, and suggests a known one")
   func unknownOption() throws {
     let registry = TransportRegistry([SerialTransport()])
     #expect {

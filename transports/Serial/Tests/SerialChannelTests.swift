@@ -19,7 +19,7 @@ import TransportTestSupport
     let received = try await channel.received(count: 512)
     #expect(Array(buffer: received.bytes) == everyByte + everyByte.reversed())
     try await channel.writeAndFlush(ByteBuffer(bytes: everyByte))
-    // An echo of what was received would come first.
+    // An echo of the received bytes would come first.
     #expect(try terminal.read(256) == everyByte)
     #expect(!terminal.hasInput)
     try await channel.close()
@@ -35,7 +35,7 @@ import TransportTestSupport
     #expect(try terminal.settings == before)
   }
 
-  @Test("does not deliver what was sent before it was opened")
+  @Test("does not deliver bytes sent before it was opened")
   func staleInput() async throws {
     let terminal = try PseudoTerminal()
     try terminal.write(Array("stale\n".utf8))
@@ -45,7 +45,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("closes when the line hangs up, before anybody reads", arguments: [false, true])
+  @Test("closes when the line hangs up, before its owner reads", arguments: [false, true])
   func hangUp(withBytes: Bool) async throws {
     var terminal: PseudoTerminal? = try PseudoTerminal()
     let path = try #require(terminal?.path)
@@ -70,7 +70,7 @@ import TransportTestSupport
   func hangUpWhileWriting() async throws {
     var terminal: PseudoTerminal? = try PseudoTerminal()
     let channel = try await connect(#require(terminal))
-    // More than the line holds.
+    // More bytes than the line buffers.
     let written = channel.eventLoop.makePromise(of: Void.self)
     channel.writeAndFlush(ByteBuffer(repeating: 0x55, count: 1 << 20), promise: written)
     _ = try terminal?.read(1000)
@@ -79,14 +79,14 @@ import TransportTestSupport
     await #expect(throws: (any Error).self) { try await written.futureResult.get() }
   }
 
-  @Test("can be opened again as soon as it is closed, any number of times, and leaves no descriptor open")
+  @Test("can be opened again right after a close, any number of times, without leaking descriptors")
   func reopening() async throws {
     let terminal = try PseudoTerminal()
     for _ in 0..<50 { try await connect(terminal).close() }
     #expect(try openCount(of: terminal.path) == 0)
   }
 
-  @Test("opens what the name leads to now, after the device came back under another")
+  @Test("opens the device that the name leads to now, after it came back under another name")
   func renaming() async throws {
     try await withTemporaryFolder { folder in
       let name = "\(folder)/port"
@@ -101,7 +101,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("has no half that could be closed, and closes once however often it is asked")
+  @Test("refuses a half-close, and closes once for any number of calls")
   func closing() async throws {
     let terminal = try PseudoTerminal()
     let channel = try await connect(terminal)
@@ -115,7 +115,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "says that it is a line, and how fast", arguments: ["", "?baud=9600", "?parity=even", "?stopbits=2&parity=odd"])
+    "reports that it is a line, and its speed", arguments: ["", "?baud=9600", "?parity=even", "?stopbits=2&parity=odd"])
   func line(_ options: String) throws {
     let expected = ["": 11520, "?baud=9600": 960, "?parity=even": 10472, "?stopbits=2&parity=odd": 9600][options]
     #expect(try transport.line(for: LinkAddress("serial:/dev/x\(options)"))?.bytesPerSecond == expected)
@@ -126,7 +126,7 @@ import TransportTestSupport
   }
 }
 
-/// Waits for a channel's end, not for ever.
+/// Waits for the end of a channel, up to a limit.
 func ended(_ channel: any Channel, limit: TimeAmount = .seconds(10)) async throws {
   let promise = channel.eventLoop.makePromise(of: Void.self)
   channel.closeFuture.cascade(to: promise)

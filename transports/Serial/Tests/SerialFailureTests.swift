@@ -8,14 +8,14 @@ import TransportTestSupport
 
 @testable import SerialTransport
 
-/// Each failure has a message of its own that says what to try.
+/// Checks that each failure has its own message that says what to try.
 @Suite struct SerialFailureTests {
   static let ports = [
     PortDescription(path: "/dev/ttyS0"),
     PortDescription(path: "/dev/ttyUSB0", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A1")),
   ]
 
-  @Test("a missing port is told with those that exist, and the nearest")
+  @Test("the error for a missing port lists the existing ports, and the nearest")
   func missing() {
     #expect(
       SerialFailure.missing("/dev/ttyUSB1").message(ports: Self.ports)
@@ -26,7 +26,7 @@ import TransportTestSupport
         "There are no serial ports here; \"dmesg\" shows whether the system has seen one."))
   }
 
-  @Test("a missing or ambiguous adapter is told with the addresses to choose from")
+  @Test("the error for a missing or ambiguous adapter lists the addresses to choose from")
   func adapters() throws {
     let pattern = try #require(USBPattern("0403:6001"))
     let second = PortDescription(path: "/dev/ttyUSB1", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A2"))
@@ -41,9 +41,9 @@ import TransportTestSupport
         + "serial:usb:0403:6001:A2 (/dev/ttyUSB1).")
   }
 
-  @Test("a lack of permission names the group and the command, or the udev rule")
+  @Test("the error for a lack of permission names the group and the command, or the udev rule")
   func permission() {
-    // The superuser, whom tests may run as, is never refused: the explanation alone is tested.
+    // Tests may run as the superuser, who is never refused, so only the message is tested.
     let dialout = SerialFailure.noPermission("/dev/ttyUSB0", group: DeviceGroup(name: "dialout"))
     #expect(
       dialout.message(ports: [])
@@ -53,7 +53,7 @@ import TransportTestSupport
     #expect(nobody.message(ports: []).contains("usermod -aG dialout"))
   }
 
-  @Test("who has a port is named, and ModemManager explained")
+  @Test("the error names the process that has a port, and explains ModemManager")
   func inUse() {
     let holder = RunningProcess(getpid())
     let known = SerialFailure.inUse("/dev/ttyUSB0", by: holder).message(ports: [])
@@ -64,7 +64,7 @@ import TransportTestSupport
     #expect(unknown.contains("ModemManager"))
   }
 
-  @Test("what the kernel says becomes what is wrong", arguments: [ENOENT, ENXIO, ENODEV, EIO])
+  @Test("maps the kernel's errors to failures", arguments: [ENOENT, ENXIO, ENODEV, EIO])
   func absence(_ code: CInt) {
     #expect(SerialFailure(opening: "/dev/ttyS9", SystemError(code: code)).isAbsence)
     for other in [EACCES, EBUSY, EMFILE] {
@@ -72,7 +72,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("connecting to nothing fails at once, in these words")
+  @Test("connecting to a missing port fails at once, with a clear message")
   func connecting() async throws {
     let transport = SerialTransport()
     for (address, part) in [
@@ -89,7 +89,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a device's group is its own, and none where the group may not open it")
+  @Test("reports a device's group only if the group may open the device")
   func groups() async throws {
     try await withTemporaryFolder { folder in
       let file = "\(folder)/port"

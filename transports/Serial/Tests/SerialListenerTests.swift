@@ -10,7 +10,7 @@ import TransportTestSupport
 @Suite struct SerialListenerTests {
   let transport = SerialTransport()
 
-  @Test("waits for a device that is not there yet, and says so once")
+  @Test("waits for a missing device, and logs that once")
   func waiting() async throws {
     try await withTemporaryFolder { folder in
       let name = "\(folder)/port"
@@ -60,7 +60,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("ends when closed, and what it gave lives on")
+  @Test("ends when closed, and its channels stay open")
   func closing() async throws {
     let terminal = try PseudoTerminal()
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
@@ -73,7 +73,7 @@ import TransportTestSupport
     #expect(try openCount(of: terminal.path) == 0)
   }
 
-  @Test("lets the device go that nobody has taken")
+  @Test("releases a device that has not been accepted")
   func untaken() async throws {
     let terminal = try PseudoTerminal()
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
@@ -83,7 +83,7 @@ import TransportTestSupport
     try await next.close()
   }
 
-  @Test("fails at once where waiting does not help")
+  @Test("fails at once if waiting does not help")
   func hopeless() async throws {
     let terminal = try PseudoTerminal()
     let holder = try await transport.connect(to: LinkAddress("serial:\(terminal.path)"), context: .test())

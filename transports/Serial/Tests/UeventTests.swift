@@ -22,14 +22,14 @@ import Testing
     return message + properties
   }
 
-  @Test("reads what the kernel says, and what udev says")
+  @Test("reads events of the kernel and of udev")
   func both() {
     #expect(Uevent(bytes("add@/devices/ttyUSB0|" + properties))?.subsystem == "tty")
     #expect(Uevent(udev(bytes(properties)))?.subsystem == "tty")
     #expect(Uevent(bytes("add@/x|ACTION=add|SUBSYSTEM=block|"))?.subsystem == "block")
   }
 
-  @Test("what is cut off, lies about its length or is neither's is no event")
+  @Test("rejects truncated messages, wrong lengths, and other senders' messages")
   func neither() {
     let whole = udev(bytes(properties))
     for message in [
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("any bytes are an event or none")
+  @Test("any bytes parse as an event or as none")
   func anyBytes() {
     var generator = SystemRandomNumberGenerator()
     for whole in [bytes("add@/devices/ttyUSB0|" + properties), udev(bytes(properties))] {
@@ -56,9 +56,9 @@ import Testing
     }
   }
 
-  /// As the kernel would say it of an adapter; only root may have it say so.
+  /// Sends an event as the kernel would for an adapter. Only root can trigger it.
   @Test(
-    "hears of a port from the kernel, and of nothing else",
+    "reports a port event of the kernel, and no other",
     .enabled(if: access("/sys/class/tty/tty1/uevent", W_OK) == 0),
     .timeLimit(.minutes(1)))
   func kernel() async throws {
@@ -78,19 +78,19 @@ import Testing
     listener.stop()
   }
 
-  @Test("what somebody else sends to the socket is not believed")
+  @Test("does not trust messages that other processes send to the socket")
   func forged() throws {
     var socket = try UeventSocket()
     let first = try socket.read()
     #expect(first == .nothing)
-    // Of another socket, with root's credentials, but in nobody's name.
+    // From another socket, with root's credentials, but not to a group.
     var address = [UInt32](repeating: 0, count: 3)
     var size = socklen_t(12)
     let isKnown = address.withUnsafeMutableBytes { bytes in
       bytes.baseAddress.map { getsockname(socket.descriptor, $0.assumingMemoryBound(to: sockaddr.self), &size) } ?? -1
     }
     try #require(isKnown == 0)
-    // As a message to this socket alone.
+    // A unicast message to this socket.
     address[2] = 0
     let other = Glibc.socket(AF_NETLINK, CInt(SOCK_RAW.rawValue), 15)
     defer { close(other) }
@@ -100,7 +100,7 @@ import Testing
         sendto(other, message, message.count, 0, $0.assumingMemoryBound(to: sockaddr.self), size)
       } ?? -1
     }
-    // Nobody but root gets as far.
+    // Only root can send this far.
     let reading = try socket.read()
     #expect(reading == (sent < 0 ? .nothing : .unknown))
   }

@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// The host and port of an address that has nothing else.
+/// The host and port of an address without other parts.
 struct Endpoint {
   let host: String
   let port: Int
@@ -19,20 +19,21 @@ struct Endpoint {
     self.port = port
   }
 
-  /// `localhost` is not looked up: a resolver that answers something else must not open a way out (RFC 6761 §6.3).
+  /// The loopback addresses of the host. `localhost` is not looked up: a resolver with another answer must not lead off this
+  /// machine (RFC 6761 §6.3).
   var loopbackAddresses: [SocketAddress] {
     let candidates = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
     return candidates.compactMap { try? SocketAddress(ipAddress: $0, port: port) }.filter(\.isLoopback)
   }
 }
 
-/// An endpoint on this machine, or beyond it for a listener whose user has said so.
+/// An endpoint on this machine, or beyond it for a listener whose user has allowed that.
 struct LoopbackEndpoint {
-  /// At least one.
+  /// The addresses; at least one.
   let addresses: [SocketAddress]
   let port: Int
 
-  /// - Parameter mayBeOpen: `insecure=yes` counts.
+  /// - Parameter mayBeOpen: whether `insecure=yes` is accepted.
   init(_ address: LinkAddress, mayBeOpen: Bool = false) throws {
     let endpoint = try Endpoint(address)
     port = endpoint.port

@@ -1,7 +1,8 @@
 import Primitives
 
 extension RunningProcess {
-  /// The one that listens on a TCP port of this machine, as far as this user may see (proc_pid_fd(5)). Blocks shortly.
+  /// Finds the process that listens on a TCP port of this machine, if it is visible to this user (proc_pid_fd(5)). Blocks
+  /// briefly.
   init?(listeningOn port: Int) {
     let sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { KernelFile.lines(of: $0) }.compactMap(
       ListeningSocket.init)

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// What each failure means for the person who reads it.
+/// The messages for failures, in the user's terms.
 enum TCPFailure {
   static func connecting(to address: LinkAddress, _ error: any Error, expecting peer: LinkPeer) -> BywayError {
     ConnectFailure.error(error, connectingTo: "\(address)", of: peer.name)

@@ -2,9 +2,10 @@ import Byway
 import NIOCore
 import NIOPosix
 
-/// What listening for TCP and for TLS have in common.
+/// The common parts of listening for TCP and TLS.
 enum TCPListener {
-  /// With the system, which may allow fewer. A whole fleet may come in one moment; who finds no place tries again after a second.
+  /// The listen backlog, which the system may limit further. A whole fleet may connect at one moment; a client that finds no
+  /// place tries again after a second.
   private static let mostWaiting: CInt = 4096
 
   static func listen(
@@ -37,7 +38,7 @@ enum TCPListener {
 }
 
 extension LinkAddress {
-  /// The same address with the port that the system chose.
+  /// Returns the same address, with the port that the system chose.
   fileprivate func replacingPort(_ port: Int) throws -> LinkAddress {
     var place = try hostPort()
     place.port = port

@@ -3,7 +3,7 @@ import Glibc
 import Primitives
 
 extension TCPTransport: ListenerListing {
-  /// Those that a link of `tcp:` reaches, which stays on this machine.
+  /// Returns the listeners that a `tcp:` link, which stays on this machine, can reach.
   package func listeners(of processID: Int32) -> [String] {
     let inodes = RunningProcess.sockets(of: processID)
     let tables = ["tcp": "127.0.0.1", "tcp6": "[::1]"].sorted { $0.key < $1.key }

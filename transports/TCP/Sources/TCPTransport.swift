@@ -2,10 +2,10 @@ public import Byway
 public import NIOCore
 import NIOPosix
 
-/// Links over TCP on this machine: `tcp://127.0.0.1:7000`.
+/// A transport for links over TCP on this machine: `tcp://127.0.0.1:7000`.
 ///
-/// Plain TCP has no way to tell who is at the other end, so it does not leave the machine: `tls:` does. Only a listener can
-/// be told otherwise, with `insecure=yes`.
+/// Plain TCP cannot identify the other end, so it does not leave this machine; `tls:` does. Only a listener can override that,
+/// with `insecure=yes`.
 public struct TCPTransport: Transport {
   public let scheme = "tcp"
   public let crossesNetwork = true
@@ -13,7 +13,7 @@ public struct TCPTransport: Transport {
     LinkOption("insecure", "yes: listen on an address that other machines reach, without any protection")
   ]
 
-  /// A transport; all there is to choose stands in the addresses.
+  /// Creates a transport. All options are in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {

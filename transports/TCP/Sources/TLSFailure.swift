@@ -1,10 +1,10 @@
 import Byway
 import BywayTLS
 
-/// What each failure of TLS on a link means for the person who reads it.
+/// The messages for TLS failures on a link, in the user's terms.
 struct TLSFailure: TLSWords {
   private let address: LinkAddress
-  /// What must stand in the far end's certificate; `nil` where any name will do.
+  /// The name that the peer's certificate must contain; `nil` accepts any name.
   private let name: String?
   private let isDialing: Bool
 
@@ -67,6 +67,6 @@ struct TLSFailure: TLSWords {
   }
 
   private var peer: String { isDialing ? address.description : "a client of \(address)" }
-  /// The same at the beginning of a sentence.
+  /// The peer, at the beginning of a sentence.
   private var subject: String { isDialing ? address.description : "A client of \(address)" }
 }

@@ -2,13 +2,13 @@ import Byway
 import BywayTLS
 import NIOSSL
 
-/// The files that an address names, and the TLS configuration that they make.
+/// The files that an address names, and the TLS configuration made from them.
 struct TLSOptions {
   static let all = [
     LinkOption("ca", "PEM file of the authorities that the other end's certificate must come from"),
     LinkOption("cert", "PEM file of this end's certificate chain"),
     LinkOption("key", "PEM file of this end's private key"),
-    LinkOption("clients", "any: a listener also takes clients without a certificate, of whom TLS tells nothing"),
+    LinkOption("clients", "any: a listener also accepts clients without a certificate, which TLS does not identify"),
     LinkOption("name", "name to ask for and to verify in the listener's certificate; the host by default"),
   ]
 
@@ -22,7 +22,7 @@ struct TLSOptions {
   private let protocolName: String
   private let unusable: BywayError.Code
 
-  /// - Parameter unusable: the code where files cannot be used: a link that could not be opened for it may be opened later.
+  /// - Parameter unusable: the error code if files cannot be used: a link that fails for that reason may be opened later.
   init(_ address: LinkAddress, unusable: BywayError.Code = .linkUnavailable) throws {
     self.unusable = unusable
     for option in ["ca", "cert", "key", "name", "clients"] where address[option: option] == "" {
@@ -39,7 +39,7 @@ struct TLSOptions {
     if let clients = address[option: "clients"], clients != Self.anyClient {
       throw BywayError(.invalidAddress, "clients=\(clients) is unknown: write clients=any, or leave it out.")
     }
-    // RFC 7301 §6, RFC 9113 §3.2.
+    // The ALPN names of RFC 7301 §6 and RFC 9113 §3.2.
     protocolName = address[option: "http"] == "1.1" ? "http/1.1" : "h2"
     self.address = address
   }
@@ -55,8 +55,8 @@ struct TLSOptions {
     return try context(configuration)
   }
 
-  /// A client must have a certificate whenever there is an authority to verify it against, unless any may come. One that has one must have
-  /// the right one.
+  /// Creates the configuration of a listener. If there is an authority, a client must have a certificate of it, unless any client is
+  /// accepted. A certificate that a client has must be valid.
   func serverContext() throws -> NIOSSLContext {
     guard let identity else {
       throw BywayError(.invalidAddress, "\(address) needs cert=FILE and key=FILE to listen with.")
@@ -68,7 +68,7 @@ struct TLSOptions {
       configuration.trustRoots = .certificates(try certificates("ca", ca))
       configuration.certificateVerification = takesAnyClient ? .optionalVerification : .noHostnameVerification
     }
-    // Browsers and curl offer both, and speak either; a link's far end offers its own.
+    // Browsers and curl offer both and speak either. The peer of a link offers its own protocol.
     configuration.applicationProtocols = protocolName == "h2" ? ["h2", "http/1.1"] : [protocolName]
     return try context(configuration)
   }
@@ -76,7 +76,7 @@ struct TLSOptions {
   private func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
     var configuration = configuration
     configuration.minimumTLSVersion = .tlsv12
-    // A far end that does not answer our close_notify has this long.
+    // The time for a peer to answer our close_notify.
     configuration.shutdownTimeout = .seconds(1)
     do {
       return try NIOSSLContext(configuration: configuration)

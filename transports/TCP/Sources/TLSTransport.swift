@@ -6,19 +6,20 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Links over TCP protected by TLS, both ends known by certificate: `tls://host:port?ca=…&cert=…&key=…`.
+/// A transport for links over TCP protected by TLS. Both ends are identified by certificates:
+/// `tls://host:port?ca=…&cert=…&key=…`.
 ///
-/// A channel is handed over when its handshake is done. Half-close works: a direction ends by a close_notify alert
-/// (RFC 8446 §6.1), and one that ends without it is an error, as it may have been cut.
+/// A channel is handed over when its handshake is complete. Half-close works: a direction ends with a close_notify alert (RFC
+/// 8446 §6.1). One that ends without it is an error, because it may have been truncated.
 public struct TLSTransport: Transport {
   public let scheme = "tls"
   public let crossesNetwork = true
   public let options = TLSOptions.all
   private let handshakeLimit: TimeAmount
 
-  /// A transport; certificates and keys stand in the addresses.
-  /// - Parameter handshakeLimit: what an accepted connection has for its handshake; whoever only connects must not
-  ///   hold a descriptor for long. Whoever dials has a deadline of their own.
+  /// Creates a transport. The certificates and keys are in the addresses.
+  /// - Parameter handshakeLimit: the time for the handshake of an accepted connection. A client that only connects must not
+  ///   hold a descriptor for long. A dialer has its own deadline.
   public init(handshakeLimit: Duration = .seconds(10)) {
     self.handshakeLimit = TimeAmount(handshakeLimit)
   }
@@ -40,7 +41,8 @@ public struct TLSTransport: Transport {
     }
   }
 
-  /// A client must have a certificate wherever there is an authority to verify it against, unless the address says otherwise.
+  /// The audience of a listener. If there is an authority, a client must have a certificate of it, unless the address allows
+  /// any client.
   public func audience(of address: LinkAddress) -> Audience {
     address[option: "ca"] == nil || address[option: "clients"] == TLSOptions.anyClient ? .anyone : .known
   }
@@ -49,7 +51,7 @@ public struct TLSTransport: Transport {
 
   public func isEncrypted(_ address: LinkAddress) -> Bool { true }
 
-  /// DNS names of its certificate's alternative names; a common name is none (RFC 9525 §2).
+  /// The DNS names among the alternative names of the peer's certificate. A common name does not count (RFC 9525 §2).
   public func certifiedNames(of channel: any Channel) -> [String]? { channel.certifiedNames }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
@@ -65,14 +67,14 @@ public struct TLSTransport: Transport {
         .connectTimeout(deadline - .now())
         .connect(host: endpoint.host, port: endpoint.port) { channel in
           channel.eventLoop.makeCompletedFuture {
-            // An address is verified against the certificate without being sent as a name (RFC 6066 §3).
+            // An IP address is verified against the certificate, but not sent as a server name (RFC 6066 §3).
             let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
             let words = TLSFailure(address, verifying: name, isDialing: true)
             return (channel, try TLSHandshake.add(to: channel, handler, words: words, until: deadline))
           }
           .flatMap { opened in channel.prepareForHandover().map { opened } }
         }
-      // The handshake may have failed by now, and the channel with all its handlers be gone.
+      // The handshake may have failed by now, so that the channel's handlers are gone.
       _ = try await agreed.get()
       return channel
     } catch let failure as TLSHandshake.Failure {
@@ -106,7 +108,7 @@ public struct TLSTransport: Transport {
     }
   }
 
-  /// Where a listener is, which others reach only if it knows them.
+  /// Returns the address for a listener. Other machines can reach it only if their clients are verified or explicitly allowed.
   private static func bindAddress(_ address: LinkAddress, _ options: TLSOptions) throws -> SocketAddress {
     let endpoint = try Endpoint(address)
     guard options.ca != nil || options.takesAnyClient || !endpoint.loopbackAddresses.isEmpty else {

@@ -11,7 +11,7 @@ import TransportTestSupport
   let transport = TCPTransport()
 
   @Test(
-    "stays on this machine, and points to tls:",
+    "refuses other machines, and refers to tls:",
     arguments: ["192.0.2.1", "0.0.0.0", "[::]", "[2001:db8::1]", "example.com", "localhost.example.com", "128.0.0.1"])
   func refusesOthers(_ host: String) async throws {
     let address = try LinkAddress("tcp://\(host):7000")
@@ -22,7 +22,7 @@ import TransportTestSupport
     #expect(await bywayError { try await transport.listen(on: address, context: .test()) }?.code == .invalidAddress)
   }
 
-  @Test("listens beyond this machine when told that this is insecure, and never connects there")
+  @Test("listens beyond this machine with insecure=yes, and never connects there")
   func insecure() async throws {
     let address = try LinkAddress("tcp://0.0.0.0:0?insecure=yes")
     try transport.check(address)
@@ -33,25 +33,25 @@ import TransportTestSupport
   }
 
   @Test(
-    "takes no other word for insecure, and no name", arguments: ["0.0.0.0:1?insecure=1", "example.com:1?insecure=yes"])
+    "accepts no other value, and no name", arguments: ["0.0.0.0:1?insecure=1", "example.com:1?insecure=yes"])
   func insecureAddresses(_ rest: String) throws {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress("tcp://\(rest)")) }
   }
 
   @Test(
-    "takes every way to write this machine", arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "[::1]"])
+    "accepts all forms of a loopback address", arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "[::1]"])
   func acceptsLoopback(_ host: String) throws {
     try transport.check(LinkAddress("tcp://\(host):7000"))
   }
 
   @Test(
-    "refuses what is not a host and port",
+    "refuses addresses that are not a host and port",
     arguments: ["tcp:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:99999", "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x"])
   func badAddress(_ text: String) {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
   }
 
-  @Test("tells which port it was given, and keeps the options")
+  @Test("reports the port that the system chose, and keeps the options")
   func anyPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://localhost:0?http=1.1"), context: .test())
     let bound = listener.address
@@ -61,7 +61,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("does not wait to fill segments, at either end")
+  @Test("disables Nagle's algorithm at both ends")
   func noDelay() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let near = try await transport.connect(to: listener.address, context: .test())
@@ -73,7 +73,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("says that nobody listens, or that nobody answers")
+  @Test("the error says that nothing listens, or that nothing answers")
   func noAnswer() async throws {
     let unused = try UnusedPort()
     let unusedAddress = try LinkAddress("tcp://127.0.0.1:\(unused.port)")
@@ -90,7 +90,7 @@ import TransportTestSupport
     withExtendedLifetime((unused, silent)) {}
   }
 
-  @Test("says that a port is taken, or cannot be dialed")
+  @Test("the error says that a port is taken, or cannot be dialed")
   func badPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }
@@ -101,7 +101,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "explains what the system says",
+    "explains errors of the system",
     arguments: [
       (ENETUNREACH, "There is no route to"), (EHOSTUNREACH, "There is no route to"), (ENOBUFS, "Cannot connect"),
     ])

@@ -6,15 +6,15 @@ import TransportTestSupport
 
 @testable import TCPTransport
 
-/// The files that an address names.
+/// Tests the files that an address names.
 @Suite struct TLSOptionsTests {
-  @Test("wants certificate and key together, and no empty values", arguments: ["cert=a", "key=a", "ca=", "name="])
+  @Test("requires certificate and key together, and no empty values", arguments: ["cert=a", "key=a", "ca=", "name="])
   func incomplete(_ options: String) {
     #expect(throws: BywayError.self) { try TLSTransport().check(LinkAddress("tls://h:1?\(options)")) }
   }
 
   @Test(
-    "a name that no host can have is refused before anything is dialed",
+    "refuses an invalid host name before it dials",
     arguments: [
       "*.example", "a b", "a%00b", "a%0Ab", "a..b", "a:1", "a/b", "%C3%A4.example", String(repeating: "a", count: 300),
     ])
@@ -29,7 +29,7 @@ import TransportTestSupport
     #expect(error?.message.contains("needs cert=FILE and key=FILE to listen") == true)
   }
 
-  @Test("says which file cannot be used, and why")
+  @Test("the error says which file cannot be used, and why")
   func files() async throws {
     let ca = try await Certificates()
     let (one, two) = (ca.server, ca.client)
@@ -44,7 +44,7 @@ import TransportTestSupport
     #expect(mismatch?.message.contains("do not belong together") == true)
   }
 
-  @Test("a key that everybody may read is refused; its group may, as the user that systemd makes for a daemon")
+  @Test("refuses a key that all users may read, but not one that its group may read, as with systemd's dynamic users")
   func exposedKey() async throws {
     let ca = try await Certificates()
     for (mode, isSecret) in [(0o600, true), (0o400, true), (0o640, true), (0o644, false), (0o604, false)]

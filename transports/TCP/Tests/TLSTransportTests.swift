@@ -13,7 +13,7 @@ import TransportTestSupport
 @Suite struct TLSTransportTests {
   let transport = TLSTransport()
 
-  @Test("opens a link where both ends trust each other's authority")
+  @Test("opens a link if both ends trust each other's authority")
   func opens() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -43,7 +43,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses an expired certificate, and says that it has expired")
+  @Test("refuses an expired certificate with a clear error")
   func expired() async throws {
     try await withParties { ca, _, _ in
       let server = try await ca.issue("old", days: -1)
@@ -54,7 +54,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("verifies the name that it is told to, or the host")
+  @Test("verifies the configured name, or the host")
   func names() async throws {
     try await withParties { ca, _, _ in
       let server = try await ca.issue("named", names: "DNS:gateway.example")
@@ -68,7 +68,7 @@ import TransportTestSupport
         let near = try await connect(listener, "ca=\(ca.authority)&name=gateway.example")
         try await near.close().get()
       }
-      // As hubs have it, for all their devices: one label is what the asterisk stands for (RFC 9525 §6.3).
+      // Hubs use such names for all their devices. The asterisk stands for one label (RFC 9525 §6.3).
       let hub = try await ca.issue("hub", names: "DNS:*.devices.example")
       try await withListener(hub.options) { listener in
         let near = try await connect(listener, "ca=\(ca.authority)&name=Printer.devices.example")
@@ -81,27 +81,28 @@ import TransportTestSupport
     }
   }
 
-  @Test("lets nobody in without a certificate of the authority, and tells both ends why")
+  @Test("refuses clients without a certificate of the authority, and reports the reason at both ends")
   func clientCertificate() async throws {
     try await withParties { ca, server, _ in
       let stranger = try await Certificates()
       let log = LogRecord()
       try await withListener("ca=\(ca.authority)&\(server.options)", log: log) { listener in
-        // In TLS 1.3 the client's handshake is done before the server has judged it: the reason comes as an error.
+        // In TLS 1.3 the client's handshake ends before the server has verified its certificate, so the reason arrives as an
+        // error.
         let without = try await connect(listener, "ca=\(ca.authority)").received()
         #expect((without.error as? BywayError)?.message.contains("asks for a client certificate") == true)
         let wrong = try await connect(listener, "ca=\(ca.authority)&\(stranger.client.options)").received()
         #expect(
           (wrong.error as? BywayError)?.message.contains("does not trust the authority of our certificate") == true)
       }
-      // The alert may be at the client before the listener has logged why it sent it.
+      // The alert may reach the client before the listener has logged its reason.
       for reason in ["sent no certificate", "does not come from the authorities"] {
         #expect(try await eventually { log.all.contains { $0.hasPrefix("warning") && $0.contains(reason) } })
       }
     }
   }
 
-  @Test("does not listen for everyone without an authority")
+  @Test("does not listen beyond loopback without an authority")
   func openListener() async throws {
     let error = await bywayError {
       try await transport.listen(on: LinkAddress("tls://0.0.0.0:0?cert=c&key=k"), context: .test())
@@ -110,7 +111,7 @@ import TransportTestSupport
     #expect(error?.message.contains("add ca=FILE") == true)
   }
 
-  @Test("recognises a far end that does not speak TLS")
+  @Test("recognises a peer that does not speak TLS")
   func notTLS() async throws {
     try await withPlainListener { listener, address in
       async let failure = bywayError { try await transport.connect(to: address, context: .test()) }
@@ -121,7 +122,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("tells a server that speaks another HTTP from one that speaks no TLS")
+  @Test("distinguishes a server with another HTTP version from one without TLS")
   func otherProtocol() async throws {
     let ca = try await Certificates()
     let server = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
@@ -132,7 +133,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("tells a server that is too old")
+  @Test("recognises a server with only old versions of TLS")
   func oldVersion() async throws {
     let ca = try await Certificates()
     let endpoint = try Endpoint.tcp(Endpoint.freePort())
@@ -147,7 +148,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("an error knows for whom the certificate is, and until when")
+  @Test("an error contains the names and the expiry of the certificate")
   func evidence() async throws {
     try await withParties { ca, _, _ in
       let server = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
@@ -161,7 +162,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("recognises a far end that hangs up instead of a handshake", arguments: [true, false])
+  @Test("recognises a peer that closes the connection during the handshake", arguments: [true, false])
   func hangsUp(_ readsFirst: Bool) async throws {
     try await withPlainListener { listener, address in
       async let failure = bywayError { try await transport.connect(to: address, context: .test()) }
@@ -173,7 +174,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("many who fail the handshake are a line in the log, and not many")
+  @Test("many failed handshakes cause few lines in the log")
   func sparse() async throws {
     try await withParties { ca, server, _ in
       let log = LogRecord()
@@ -190,10 +191,10 @@ import TransportTestSupport
     }
   }
 
-  @Test("gives up a handshake that does not end, at either end")
+  @Test("gives up a handshake that does not end, at both ends")
   func silent() async throws {
     try await withPlainListener { _, address in
-      // Enough for TCP to connect on a busy machine: that has the same deadline, and another message.
+      // Long enough for TCP to connect on a busy machine: it has the same deadline, but another message.
       let failure = await bywayError { try await transport.connect(to: address, context: .test(limit: .seconds(2))) }
       #expect(failure?.message.contains("handshake with \(address) did not end in time") == true)
     }
@@ -209,7 +210,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("who says nothing gives way to who has something to say, when the connections are all taken")
+  @Test("silent connections give way to active ones when all connections are in use")
   func strangers() async throws {
     try await withParties { ca, server, client in
       var context = LinkContext.test()
@@ -221,7 +222,7 @@ import TransportTestSupport
       for _ in 0..<6 {
         mute.append(try await TCPTransport().connect(to: LinkAddress("tcp://127.0.0.1:\(port)"), context: .test()))
       }
-      // Long before a handshake that does not end is given up.
+      // Long before an unfinished handshake is given up.
       let near = try await connect(listener, "ca=\(ca.authority)&\(client.options)")
       let far = try #require(try await nextChannel(of: listener))
       try await near.writeAndFlush(ByteBuffer(string: "hello")).get()
@@ -231,7 +232,7 @@ import TransportTestSupport
     }
   }
 
-  /// The dialing end trusts one authority: the system's take a while to read.
+  /// Runs a test with a plain listener. The dialing end trusts only one authority, because reading the system's takes a while.
   private func withPlainListener(_ body: (any Listener, LinkAddress) async throws -> Void) async throws {
     let ca = try await Certificates()
     let listener = try await TCPTransport().listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
@@ -239,7 +240,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("delivers all to an owner that has not read before the link has closed")
+  @Test("delivers all bytes to an owner that starts to read after the link has closed")
   func lateOwner() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -257,7 +258,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("tells a link that was cut from one that was ended")
+  @Test("distinguishes a truncated link from one that was closed")
   func truncation() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -277,7 +278,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a certificate that was read anew counts when that is asked for; one that cannot be read leaves the old in use")
+  @Test("uses a renewed certificate after a reload, and keeps the old one if the new one cannot be read")
   func renewal() async throws {
     let ca = try await Certificates()
     let folder = try TemporaryFolder()

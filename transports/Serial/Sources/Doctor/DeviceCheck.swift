@@ -2,7 +2,7 @@ import Byway
 import BywayDoctor
 import Primitives
 
-/// The device that the address means is there, and is one.
+/// Checks that the device of the address exists, and is a serial port.
 struct DeviceCheck: Check {
   static let title = "device"
 
@@ -57,7 +57,7 @@ struct DeviceCheck: Check {
     return .sound("\(way)\(Self.description(of: resolved))", resolved)
   }
 
-  /// By what the kernel says of it: to open it and ask would raise DTR.
+  /// Decides by the kernel's information, because opening the device would raise DTR.
   private static func mayBeTerminal(_ status: FileStatus) -> Bool {
     let (major, minor) = (
       status.deviceNumber >> 8 & 0xFFF, status.deviceNumber & 0xFF | status.deviceNumber >> 12 & 0xFFF00
@@ -66,7 +66,7 @@ struct DeviceCheck: Check {
     return status.isPseudoTerminal || kind.map { $0.hasSuffix("/tty") } ?? true
   }
 
-  /// "/dev/ttyUSB0, FTDI FT232R USB UART."
+  /// A description such as "/dev/ttyUSB0, FTDI FT232R USB UART."
   private static func description(of path: String) -> String {
     if (try? FileStatus(of: path))?.isPseudoTerminal == true { return "\(path), a pseudo-terminal." }
     return path + (ModemPort.usbIdentity(of: path)?.name.map { ", \($0)" } ?? "") + "."

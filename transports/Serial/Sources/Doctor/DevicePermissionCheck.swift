@@ -2,7 +2,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// This user may open the device.
+/// Checks that this user may open the device.
 struct DevicePermissionCheck: Check {
   static let title = "permission"
 

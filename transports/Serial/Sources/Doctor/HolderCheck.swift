@@ -2,7 +2,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// Nobody else has the port: each byte goes to one reader only.
+/// Checks that no other program uses the port, because each byte goes to one reader only.
 struct HolderCheck: Check {
   private static let logins: Set = ["agetty", "getty", "mgetty", "login"]
 
@@ -15,13 +15,13 @@ struct HolderCheck: Check {
     if let holder = PortObstacle.holder(of: path) { return judge(holder) }
     if let login = try loginOfOthers() { return .wrong(self.login(login)) }
     do {
-      // Of other users' programs the kernel only says that there are some.
+      // For programs of other users, the kernel reports only that the port is in use.
       try SerialPort(path: path, format: format).release()
     } catch let failure as SerialFailure {
       guard case .inUse = failure else { return .undecided("It cannot be opened: a later check says why.", .free) }
       return .wrong(Diagnosis(.inUse, failure.message))
     }
-    return .sound("Nobody else has it.", .free)
+    return .sound("No other program uses it.", .free)
   }
 
   private func loginOfOthers() throws -> RunningProcess? {

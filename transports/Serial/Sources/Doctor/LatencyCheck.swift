@@ -3,7 +3,8 @@ import Glibc
 import Logging
 import Primitives
 
-/// An adapter with a latency timer does not hold back what it receives, once a link has asked for that as each does.
+/// Checks that an adapter with a latency timer does not hold back received bytes, after requesting low latency as each link
+/// does.
 struct LatencyCheck: Check {
   static let title = "latency"
 

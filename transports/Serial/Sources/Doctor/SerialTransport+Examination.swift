@@ -7,10 +7,10 @@ extension SerialTransport: Examinable {
   ) async throws(Examination.Over) -> Ground {
     let path = try await examination.make(DeviceCheck(address: address))
     try await examination.make(DevicePermissionCheck(path: path))
-    // What cannot be read of the address has been refused before.
+    // Invalid options of the address have been reported by an earlier check.
     let format = (try? LineFormat(address)) ?? LineFormat()
     let ground = try await examination.make(HolderCheck(path: path, format: format))
-    // The program that has the port has set the adapter.
+    // A program that uses the port has set the adapter.
     guard case .free = ground, LowLatency.milliseconds(LowLatency.file(of: path)) != nil else { return ground }
     try await examination.make(LatencyCheck(path: path, format: format))
     return ground

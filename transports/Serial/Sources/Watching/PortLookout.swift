@@ -4,25 +4,26 @@ import Logging
 import NIOPosix
 import Primitives
 
-/// Lists ports whenever others may be there.
+/// Lists ports whenever they may have changed.
 ///
-/// Where events come, they say when, and a look every ten seconds finds what none comes for: that another program has let go of
-/// a port. Where none come it looks every two seconds; into a folder every second, as nobody tells of folders.
+/// Changes are reported by events if possible. In addition it checks every ten seconds for changes without events, such as
+/// another program that has closed a port. Without events it checks every two seconds. Folders have no events, so it checks
+/// them every second.
 struct PortLookout: Sendable {
-  /// Where ports come and go.
+  /// The place in which ports come and go.
   enum Place: Sendable, Hashable {
-    /// Adapters and gadgets on USB. What is soldered in does not come.
+    /// Adapters and gadgets on USB. Built-in ports do not count.
     case usb
     case folder(String)
   }
 
-  /// An adapter comes with several events, and the last one makes it usable.
+  /// The time to wait after an event. An adapter causes several events, and is usable after the last one.
   static let settling = Duration.milliseconds(200)
   private static let obstaclesInterval = Duration.seconds(10)
 
   let place: Place
   let query: String
-  /// Links that have their ports by configuration.
+  /// The links whose ports are configured.
   let configured: @Sendable () -> [LinkAddress]
   let logger: Logger
 
@@ -58,7 +59,7 @@ struct PortLookout: Sendable {
         if list != told { lists.yield(list) }
         told = list
       }
-      // What happens meanwhile is one more reason to look, not ten.
+      // Further events during this time cause only one more check.
       do { try await Task.sleep(for: Self.settling) } catch { break }
     }
     lists.finish()
@@ -104,7 +105,7 @@ struct PortLookout: Sendable {
     }
   }
 
-  /// - Parameter name: it becomes part of a link's address, in which a question mark would begin the options.
+  /// - Parameter name: the name for the link's address. A question mark in it would begin the options.
   private func port(_ name: String, in folder: String) -> LinkPort? {
     guard !name.hasPrefix("."), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") }),
       let device = try? SymbolicLink.resolved("\(folder)/\(name)"),
@@ -113,7 +114,7 @@ struct PortLookout: Sendable {
     return LinkPort(address: "serial:\(folder)/\(name)\(query)", device: device, name: name)
   }
 
-  /// Takes longer: whoever has a port open is searched for.
+  /// Adds the programs that use the ports. This takes longer, because it searches all processes.
   private func withObstacles(_ ports: [LinkPort]) -> [LinkPort] {
     ports.map { port in
       var port = port
@@ -125,8 +126,8 @@ struct PortLookout: Sendable {
 
 extension SerialAddress.Device {
   /// - Parameters:
-  ///   - path: of a port, without symbolic links.
-  ///   - usb: what its adapter says of itself.
+  ///   - path: the path of a port, without symbolic links.
+  ///   - usb: the identity that its adapter reports.
   fileprivate func leads(to path: String, of usb: @autoclosure () -> USBIdentity?) -> Bool {
     switch self {
     case .path(let link): (try? SymbolicLink.resolved(link)) == path

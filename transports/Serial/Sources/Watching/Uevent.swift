@@ -1,9 +1,9 @@
-/// What the kernel (lib/kobject_uevent.c) or udev (libudev's monitor) tells of a device.
+/// An event about a device from the kernel (lib/kobject_uevent.c) or udev (libudev's monitor).
 struct Uevent: Sendable, Hashable {
-  /// Which kind of device: `tty`.
+  /// The kind of the device: `tty`.
   let subsystem: String
 
-  /// `nil` where it is neither's, or does not say of which kind the device is.
+  /// Parses a message. Returns `nil` if it comes from neither, or does not contain the kind of the device.
   init?(_ message: some Collection<UInt8>) {
     let message = Array(message)
     guard let properties = Self.properties(of: message) else { return nil }
@@ -12,7 +12,7 @@ struct Uevent: Sendable, Hashable {
     subsystem = String(decoding: property.dropFirst(name.count), as: UTF8.self)
   }
 
-  /// The kernel writes `add@/devices/…` before them, udev a header.
+  /// Returns the properties. The kernel writes `add@/devices/…` before them, and udev a header.
   private static func properties(of message: [UInt8]) -> ArraySlice<UInt8>? {
     guard message.starts(with: Array("libudev\0".utf8)) else {
       guard let end = message.firstIndex(of: 0), message[..<end].contains(UInt8(ascii: "@")) else { return nil }

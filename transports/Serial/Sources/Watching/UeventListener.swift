@@ -2,17 +2,17 @@ import Glibc
 import Primitives
 import Synchronization
 
-/// A thread that waits for events of ports, because no event loop reads with credentials. Safe on any thread.
+/// A thread that waits for port events. No event loop can read them with credentials. Safe on any thread.
 final class UeventListener: Sendable {
-  /// Closing it ends the thread.
+  /// The end of a pipe whose closing ends the thread.
   private let life: Mutex<CInt?>
   private let listening = Atomic(true)
 
-  /// It may end by itself, where the socket fails.
+  /// Whether the listener still runs. It ends by itself if the socket fails.
   var isListening: Bool { listening.load(ordering: .relaxed) }
 
-  /// - Parameter changed: called on that thread, when ports may have come or gone.
-  /// - Throws: where there is no such socket, as in some containers.
+  /// - Parameter changed: called on that thread when ports may have come or gone.
+  /// - Throws: if there is no such socket, as in some containers.
   init(_ changed: @escaping @Sendable () -> Void) throws(SystemError) {
     let socket = try UeventSocket()
     var ends: [CInt] = [-1, -1]
@@ -30,14 +30,14 @@ final class UeventListener: Sendable {
 
   deinit { stop() }
 
-  /// Returns at once; a call of `changed` may still be under way.
+  /// Stops the thread. Returns immediately; a call of `changed` may still be in progress.
   func stop() {
     if let descriptor = life.withLock({ $0.take() }) { close(descriptor) }
   }
 
   fileprivate func ended() { listening.store(false, ordering: .relaxed) }
 
-  /// What the thread owns.
+  /// The state that the thread owns.
   private final class Job {
     private var socket: UeventSocket
     private let stop: CInt
@@ -61,7 +61,7 @@ final class UeventListener: Sendable {
           if try areOthers() { changed() }
         } catch {
           listener?.ended()
-          // From now on somebody has to look.
+          // Report a change, so that the owner starts to poll.
           changed()
           return
         }
@@ -76,7 +76,7 @@ final class UeventListener: Sendable {
       return descriptors[1].revents == 0
     }
 
-    /// Reads a share of what is there, so that it can be stopped.
+    /// Reads a limited number of messages, so that the thread can be stopped.
     private func areOthers() throws(SystemError) -> Bool {
       var areOthers = false
       for _ in 0..<64 {

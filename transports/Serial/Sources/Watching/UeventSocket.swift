@@ -1,29 +1,29 @@
 import Glibc
 import Primitives
 
-/// Where the kernel and udev tell of devices: netlink(7), NETLINK_KOBJECT_UEVENT. Without libudev.
+/// A socket for device events of the kernel and udev, without libudev: netlink(7), NETLINK_KOBJECT_UEVENT.
 ///
-/// Both are listened to. udev speaks when it has given a device its permissions and names, and the kernel where no udev runs. An
-/// event is but a reason to list ports again, so that hearing of each device twice does no harm.
+/// It receives both kinds. udev sends an event after it has set a device's permissions and names; the kernel's events are for
+/// systems without udev. An event only causes the ports to be listed again, so duplicates do no harm.
 struct UeventSocket: ~Copyable {
   enum Reading: Equatable {
     case event(Uevent)
-    /// Nobody's whom we believe, or nothing that can be read.
+    /// The sender is not trusted, or the message is invalid.
     case unknown
-    /// More came than was read in time (ENOBUFS), or than fits.
+    /// Messages were lost because they were not read in time (ENOBUFS), or were too large.
     case lost
     case nothing
   }
 
-  // What the kernel's headers define and Swift does not see.
+  // Values of the kernel's headers that Swift does not import.
   private static let protocolNumber: CInt = 15
   private static let credentialsKind: CInt = 2
   private static let kernelGroup: UInt32 = 1
   private static let udevGroup: UInt32 = 2
-  /// The kernel's largest event has 2 KiB of properties, udev's are a few times that.
+  /// The kernel's largest event has 2 KiB of properties, and udev's are a few times larger.
   private static let largestMessage = 16 << 10
 
-  /// `struct sockaddr_nl`
+  /// The layout of `struct sockaddr_nl`.
   private struct Address {
     var family = UInt16(AF_NETLINK)
     var padding: UInt16 = 0
@@ -31,7 +31,7 @@ struct UeventSocket: ~Copyable {
     var groups: UInt32 = 0
   }
 
-  /// `struct cmsghdr`, and `struct ucred` after it.
+  /// The layout of `struct cmsghdr`, followed by `struct ucred`.
   private struct Control {
     var length = 0
     var level: CInt = 0
@@ -66,7 +66,7 @@ struct UeventSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Does not wait.
+  /// Reads the next message without waiting.
   mutating func read() throws(SystemError) -> Reading {
     var (address, control, header) = (Address(), Control(), msghdr())
     let count = buffer.withUnsafeMutableBytes { buffer in
@@ -97,7 +97,8 @@ struct UeventSocket: ~Copyable {
     return Uevent(buffer.prefix(count)).map { .event($0) } ?? .unknown
   }
 
-  /// Nobody else than the kernel has port 0. udev is what runs as root; whoever may send to its group could stop it as well.
+  /// Whether the sender is the kernel, which alone has port 0, or udev, which runs as root. A process that may send to udev's
+  /// group could stop udev as well.
   private func isTrusted(_ address: Address, _ control: Control, _ header: msghdr) -> Bool {
     guard header.msg_namelen == MemoryLayout<Address>.size, address.family == UInt16(AF_NETLINK) else { return false }
     let hasCredentials =

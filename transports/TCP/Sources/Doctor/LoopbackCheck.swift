@@ -1,7 +1,7 @@
 import Byway
 import BywayDoctor
 
-/// The address is one of this machine, with a port.
+/// Checks that the address is on this machine, and has a port.
 struct LoopbackCheck: Check {
   static let title = "address"
 

@@ -5,7 +5,7 @@ extension TCPTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
   ) async throws(Examination.Over) -> Ground {
-    // Where the far end dials, this end listens.
+    // With `open=listen` this end listens, and the peer dials.
     guard address[option: "open"] != "listen" else { return .unasked }
     let endpoint = try await examination.make(LoopbackCheck(address: address))
     _ = try await examination.make(

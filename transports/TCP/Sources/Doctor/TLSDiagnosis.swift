@@ -5,7 +5,7 @@ import Glibc
 import Primitives
 
 extension Diagnosis {
-  /// What failed in TLS on a link, and what mends it.
+  /// Creates the diagnosis for a TLS failure on a link, and says how to fix it.
   init(_ evidence: TLSEvidence, _ error: BywayError, on address: LinkAddress) {
     let place = address.place
     switch evidence.reason {
@@ -14,7 +14,7 @@ extension Diagnosis {
       self.init(
         .wrongName,
         names.isEmpty
-          ? "The certificate of \(place) has no alternative names (subjectAltName), so it is for nobody: the gateway needs another."
+          ? "The certificate of \(place) has no alternative names (subjectAltName), so it is valid for no host: the gateway needs another."
           : "\(error.message) It is for \(names.prefix(4).joined(separator: ", ")).",
         command: names.first { !$0.contains("*") }.map { "byway doctor \(ShellWord.of(address.adding("name", $0)))" })
     case .expired:
@@ -50,7 +50,7 @@ extension Diagnosis {
 }
 
 extension LinkAddress {
-  /// The text of the address with one more option.
+  /// Returns the text of the address with one more option.
   fileprivate func adding(_ option: String, _ value: String) -> String {
     "\(text)\(options.isEmpty ? "?" : "&")\(option)=\(value)"
   }

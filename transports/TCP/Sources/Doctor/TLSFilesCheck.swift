@@ -5,7 +5,7 @@ import Glibc
 import NIOSSL
 import Primitives
 
-/// The files that the address names can be used: authorities, and this end's certificate and key.
+/// Checks that the files of the address can be used: the authorities, and this end's certificate and key.
 struct TLSFilesCheck: Check {
   static let title = "files"
 

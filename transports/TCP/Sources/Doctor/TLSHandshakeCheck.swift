@@ -4,13 +4,13 @@ import BywayTLS
 import NIOCore
 import Primitives
 
-/// TLS is agreed on, and the far end is who it should be.
+/// Checks that the TLS handshake succeeds, and that the peer is the expected one.
 struct TLSHandshakeCheck: Check {
   static let title = "TLS"
 
   let transport: TLSTransport
   let address: LinkAddress
-  /// Where TCP connects.
+  /// The address to which TCP connects.
   let endpoint: SocketAddress
 
   var limit: Duration { .seconds(9) }

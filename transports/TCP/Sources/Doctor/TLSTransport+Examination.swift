@@ -18,7 +18,8 @@ extension TLSTransport: Examinable {
     return .free
   }
 
-  /// In TLS 1.3 the client's handshake is done before the server has judged its certificate.
+  /// Diagnoses an error on an open channel. In TLS 1.3 the client's handshake ends before the server has verified its
+  /// certificate.
   package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? {
     (error.evidence as? TLSEvidence).map { Diagnosis($0, error, on: address) }
   }
