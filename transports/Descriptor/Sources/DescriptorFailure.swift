@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Primitives
 
-/// What each failure means for the person who reads it.
+/// The messages for failures, in the user's terms.
 enum DescriptorFailure {
   static func missing(_ address: LinkAddress, among held: HeldSockets) -> BywayError {
     let known = held.all.map { "fd:\(($0.name ?? "\($0.descriptor)").visible)" }
@@ -18,7 +18,7 @@ enum DescriptorFailure {
       )
     case .toUs:
       return unavailable(
-        "What was handed over for \(address) is not a listening stream socket: write ListenStream=, and Accept=no.")
+        "The descriptor for \(address) is not a listening stream socket: write ListenStream=, and Accept=no.")
     case .none:
       return unavailable(
         "\(address) is a socket that a service manager opens, and none was handed over: start the .socket unit of this "

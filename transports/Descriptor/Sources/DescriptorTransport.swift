@@ -3,9 +3,10 @@ import Glibc
 public import NIOCore
 import NIOPosix
 
-/// Listens on sockets that this process was started with, by systemd's socket activation for example: `fd:NAME`, or `fd:3`.
+/// A transport that listens on sockets passed to this process at its start, for example by systemd's socket activation:
+/// `fd:NAME`, or `fd:3`.
 ///
-/// They outlive the process: who connects while it is started again waits, and is not refused.
+/// The sockets outlive the process: clients that connect during a restart wait, and are not refused.
 public struct DescriptorTransport: Transport {
   public let scheme = "fd"
   public let options: [LinkOption] = [
@@ -14,7 +15,8 @@ public struct DescriptorTransport: Transport {
 
   private let held: HeldSockets
 
-  /// The first one takes over what this process was started with: make it before anything starts children.
+  /// Creates a transport. The first one takes over the sockets passed to this process: create it before any child process is
+  /// started.
   public init() {
     self.init(held: .ofThisProcess)
   }
@@ -72,7 +74,8 @@ public struct DescriptorTransport: Transport {
         return channel.setOption(.tcpOption(.tcp_nodelay), value: 1).flatMap { channel.prepareForHandover(to: queue) }
       }
       .withBoundSocket(socket.duplicated()).get()
-    // NIO has listened again, with a backlog of its own: who waits while nobody is here must find room.
+    // NIO has called listen() again with its own backlog. Restore a large one, so that there is room for clients that wait
+    // during a restart.
     Glibc.listen(socket.descriptor, CInt(SOMAXCONN))
     server.closeFuture.whenComplete { _ in queue.end() }
     return server

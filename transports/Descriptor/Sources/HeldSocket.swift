@@ -3,23 +3,23 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// A socket that listens already, because who started this process has opened it.
+/// A socket that already listens, because the parent of this process opened it.
 struct HeldSocket: Sendable, Hashable {
   enum Place: Sendable, Hashable {
-    /// `nil` for an abstract one.
+    /// The path; `nil` for an abstract socket.
     case unix(path: String?)
     case internet(SocketAddress)
-    /// A family that no link goes over.
+    /// A family that no link supports.
     case other
   }
 
   let descriptor: CInt
-  /// `nil` where it is known by its number only.
+  /// The name; `nil` if the socket is known only by its number.
   let name: String?
   let place: Place
 
-  /// Closed on exec from now on.
-  /// - Returns: `nil` where no stream socket listens there.
+  /// Takes over a descriptor, and sets close-on-exec for it.
+  /// - Returns: `nil` if it is not a listening stream socket.
   init?(_ descriptor: CInt, name: String?) {
     guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1,
       Self.option(SO_TYPE, of: descriptor) == CInt(SOCK_STREAM.rawValue)
@@ -30,7 +30,7 @@ struct HeldSocket: Sendable, Hashable {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  /// Another descriptor of the same socket: when it is closed, the socket goes on to listen.
+  /// Duplicates the descriptor. The socket keeps listening after the copy is closed.
   func duplicated() throws(SystemError) -> CInt {
     try SystemError.check(fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
   }
@@ -63,7 +63,7 @@ struct HeldSocket: Sendable, Hashable {
 }
 
 extension HeldSocket.Place {
-  /// Where clients connect; `nil` where no address tells.
+  /// Returns the address for clients; `nil` if there is none.
   func address() -> LinkAddress? {
     switch self {
     case .unix(let path?) where path.visible == path && !path.contains("?"): try? LinkAddress("unix:\(path)")

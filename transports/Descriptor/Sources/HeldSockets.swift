@@ -2,12 +2,12 @@ import Glibc
 import Primitives
 import Synchronization
 
-/// The sockets that this process was started with, and which of them are listened on. Safe on any thread.
+/// The sockets that this process was started with, and those of them in use by listeners. Safe on any thread.
 final class HeldSockets: Sendable {
-  /// What the service manager has said of those that it hands over (sd_listen_fds(3)).
+  /// The service manager's announcement of the sockets that it passes on (sd_listen_fds(3)).
   enum Announcement: Sendable, Hashable {
     case none
-    /// To another process: a shell for example, that stands between.
+    /// They are for another process, such as a shell that started this one.
     case toAnother(Int32)
     case toUs
   }
@@ -18,7 +18,8 @@ final class HeldSockets: Sendable {
   let all: [HeldSocket]
   private let inUse = Mutex<Set<CInt>>([])
 
-  /// Takes them over: what stood in the environment is no child's business, and what was inherited ends with this process.
+  /// Takes the sockets over: removes the announcement from the environment, and sets close-on-exec for the inherited
+  /// descriptors, so that no child gets either.
   private convenience init() {
     let process = Environment.take("LISTEN_PID")
     let count = Environment.take("LISTEN_FDS").flatMap { CInt($0) } ?? 0
@@ -42,13 +43,13 @@ final class HeldSockets: Sendable {
     self.announcement = announcement
   }
 
-  /// All of a name, as a unit may have several, or the one of a number.
+  /// Returns all sockets of a name, of which a unit may have several, or the one with a number.
   func sockets(named name: String) -> [HeldSocket] {
     if let number = CInt(name) { return all.filter { $0.descriptor == number } }
     return all.filter { $0.name == name }
   }
 
-  /// - Returns: `false` where one of them is listened on already.
+  /// - Returns: `false` if one of them is already in use.
   func take(_ sockets: [HeldSocket]) -> Bool {
     let descriptors = Set(sockets.map(\.descriptor))
     return inUse.withLock { inUse in
@@ -62,7 +63,7 @@ final class HeldSockets: Sendable {
     inUse.withLock { $0.subtract(sockets.map(\.descriptor)) }
   }
 
-  /// What has come through exec has no close-on-exec; what this process has opened by now, has.
+  /// The descriptors inherited through exec. They lack close-on-exec, which all descriptors opened by this process have.
   private static var inherited: [CInt] {
     ((try? Folder.names(in: "/proc/self/fd")) ?? []).compactMap { CInt($0) }.filter { descriptor in
       let flags = fcntl(descriptor, F_GETFD)

@@ -19,14 +19,14 @@ import UnixTransport
 
   @Test("is a transport", arguments: TransportCompatibility.Check.allCases)
   func passes(_ check: TransportCompatibility.Check) async throws {
-    // A second listener is refused by what holds the sockets, which the kit's has for one only: `inUse` tests that.
+    // The store of sockets refuses a second listener. The kit's transport has a store for each, so `inUse` tests that.
     guard check != .refusesTakenAddress else { return }
     let kit = TransportCompatibility(
       ActivatedTransport(folder: folder), farEnd: .listener { try LinkAddress("fd:link") })
     if kit.checks.contains(check) { try await kit.run(check) }
   }
 
-  @Test("the socket outlives its listener: who comes between two of them waits for the second")
+  @Test("a client that connects between two listeners waits for the second one")
   func outlives() async throws {
     let held = try HeldSockets((Manager.openUnix(folder["s"]), "link"))
     let transport = DescriptorTransport(held: held)
@@ -43,7 +43,7 @@ import UnixTransport
     await second.close()
   }
 
-  @Test("several sockets of one name are one listener, and a number names one")
+  @Test("several sockets of one name form one listener, and a number selects one")
   func several() async throws {
     let (unix, tcp) = try (Manager.openUnix(folder["s"]), Manager.openTCP())
     let held = HeldSockets((unix, "web"), (tcp, "web"))
@@ -55,7 +55,7 @@ import UnixTransport
       let dialer: any Transport = address.scheme == "unix" ? UnixTransport() : TCPTransport()
       let client = try await dialer.connect(to: address, context: .test())
       let served = try #require(try await nextChannel(of: listener))
-      // Whichever of the two is first.
+      // Either of the two may be first.
       try? await served.close().get()
       try? await client.close().get()
     }
@@ -65,7 +65,7 @@ import UnixTransport
     await numbered.close()
   }
 
-  @Test("who comes over a Unix socket is a program, who comes over TCP may be anyone")
+  @Test("the audience of a Unix socket is programs, and that of TCP anyone")
   func audience() throws {
     let (unix, tcp) = try (Manager.openUnix(folder["s"]), Manager.openTCP())
     let transport = DescriptorTransport(held: HeldSockets((unix, "programs"), (tcp, "anyone")))
@@ -74,7 +74,7 @@ import UnixTransport
     #expect(transport.audience(of: try LinkAddress("fd:nobody")) == .anyone)
   }
 
-  @Test("a TCP socket that other machines reach needs insecure=yes")
+  @Test("requires insecure=yes for a TCP socket that other machines reach")
   func open() async throws {
     let transport = try DescriptorTransport(held: HeldSockets((Manager.openTCP(0), "web")))
     let error = await bywayError { try await transport.listen(on: LinkAddress("fd:web"), context: .test()) }
@@ -83,7 +83,7 @@ import UnixTransport
     await allowed.close()
   }
 
-  @Test("no child inherits what was handed over")
+  @Test("no child inherits the sockets")
   func closedOnExec() throws {
     let descriptor = try Manager.openUnix(folder["s"])
     #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0)
@@ -91,7 +91,7 @@ import UnixTransport
     #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
-  @Test("each socket is listened on once")
+  @Test("each socket has only one listener")
   func inUse() async throws {
     let transport = try DescriptorTransport(held: HeldSockets((Manager.openUnix(folder["s"]), "link")))
     let listener = try await transport.listen(on: LinkAddress("fd:link"), context: .test())
@@ -101,7 +101,7 @@ import UnixTransport
     await (try transport.listen(on: LinkAddress("fd:link"), context: .test())).close()
   }
 
-  @Test("what is missing is told with what to do")
+  @Test("the error for a missing socket says what to do")
   func missing() async throws {
     let socket = try Manager.openUnix(folder["s"])
     let cases: [(HeldSockets, String)] = [
@@ -121,7 +121,7 @@ import UnixTransport
     #expect(dialing?.message.contains("this end dials") == true)
   }
 
-  @Test("an address has a name and nothing else", arguments: ["fd:", "fd://link", "fd:a/b", "fd:a?insecure=no"])
+  @Test("refuses an address that is not a name only", arguments: ["fd:", "fd://link", "fd:a/b", "fd:a?insecure=no"])
   func addresses(_ text: String) throws {
     #expect(throws: BywayError.self) { try DescriptorTransport(held: HeldSockets([])).check(LinkAddress(text)) }
   }

@@ -8,7 +8,7 @@ import UnixTransport
 
 @testable import DescriptorTransport
 
-/// Opens sockets as a service manager does, before anybody serves them.
+/// Opens sockets as a service manager does, before a service uses them.
 enum Manager {
   static func openUnix(_ path: String) throws -> CInt {
     var address = sockaddr_un()
@@ -17,7 +17,7 @@ enum Manager {
     return try open(AF_UNIX, &address)
   }
 
-  /// On a port that the system chooses.
+  /// Opens a socket on a port that the system chooses.
   static func openTCP(_ host: UInt32 = 0x7F00_0001) throws -> CInt {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -43,7 +43,7 @@ extension HeldSockets {
   }
 }
 
-/// Listens on a socket that was opened for it, whatever the address, and dials it as anybody would.
+/// A transport that listens on a socket opened for it, whatever the address, and dials it like any client.
 struct ActivatedTransport: Transport {
   let scheme = "fd"
   let options: [LinkOption] = []
@@ -63,7 +63,7 @@ struct ActivatedTransport: Transport {
     return QueueOf(listener: listener, descriptor: descriptor)
   }
 
-  /// Closes the manager's descriptor with its own, as a manager does that stops the socket unit.
+  /// A listener that also closes the manager's descriptor, like a manager that stops the socket unit.
   private struct QueueOf: Listener {
     let listener: any Listener
     let descriptor: CInt

@@ -2,9 +2,9 @@ import Byway
 import NIOCore
 import Synchronization
 
-/// Who listens under which name. Safe on any thread.
+/// The listeners by name. Safe on any thread.
 public final class LoopbackNames: Sendable {
-  /// The one that `loopback:` means unless told otherwise.
+  /// The names of the process, which are the default for `loopback:`.
   public static let process = LoopbackNames()
 
   final class Listener: Sendable {
@@ -19,14 +19,14 @@ public final class LoopbackNames: Sendable {
 
   private let listeners = Mutex<[String: Listener]>([:])
 
-  /// Names that nobody listens on yet.
+  /// Creates an empty store of names.
   public init() {}
 
   subscript(name: String) -> Listener? { listeners.withLock { $0[name] } }
 
   var all: [String] { listeners.withLock { $0.keys.sorted() } }
 
-  /// `false` where the name is taken.
+  /// Adds a listener. Returns `false` if the name is taken.
   func add(_ listener: Listener, as name: String) -> Bool {
     listeners.withLock { listeners in
       guard listeners[name] == nil else { return false }
@@ -35,7 +35,7 @@ public final class LoopbackNames: Sendable {
     }
   }
 
-  /// A name that someone else has taken meanwhile stays.
+  /// Removes a listener, unless its name now belongs to another one.
   func remove(_ listener: Listener, as name: String) {
     listeners.withLock { listeners in
       if listeners[name] === listener { listeners[name] = nil }

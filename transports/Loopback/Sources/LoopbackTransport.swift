@@ -4,14 +4,14 @@ public import NIOCore
 import NIOPosix
 import Primitives
 
-/// Links inside one process: `loopback:NAME`. Real channels over a socket pair, with the kernel's back-pressure.
+/// A transport for links inside one process: `loopback:NAME`. The channels use a socket pair, with the kernel's back-pressure.
 public struct LoopbackTransport: Transport {
   public let scheme = "loopback"
   public let options: [LinkOption] = []
   private let names: LoopbackNames
 
-  /// A transport with names of its own, or with those of the process.
-  /// - Parameter names: where listeners are found; two transports meet where they share it.
+  /// Creates a transport with its own names, or with those of the process.
+  /// - Parameter names: the store in which listeners are found. Two transports that share it can connect to each other.
   public init(names: LoopbackNames = .process) {
     self.names = names
   }

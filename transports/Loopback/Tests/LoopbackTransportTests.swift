@@ -7,7 +7,7 @@ import TransportTestSupport
 @Suite struct LoopbackTransportTests {
   let transport = LoopbackTransport(names: LoopbackNames())
 
-  @Test("names those who listen where the name is unknown")
+  @Test("the error for an unknown name lists the known names")
   func nobody() async throws {
     let listener = try await transport.listen(on: LinkAddress("loopback:hub"), context: .test())
     let error = await bywayError { try await transport.connect(to: LinkAddress("loopback:hup"), context: .test()) }
@@ -18,7 +18,7 @@ import TransportTestSupport
     #expect(none?.message.contains("no names are known") == true)
   }
 
-  @Test("gives a name to one listener at a time, and frees it on close")
+  @Test("assigns a name to one listener at a time, and releases it on close")
   func taken() async throws {
     let address = try LinkAddress("loopback:hub")
     let first = try await transport.listen(on: address, context: .test())
@@ -31,7 +31,7 @@ import TransportTestSupport
     await second.close()
   }
 
-  @Test("is found from everywhere in the process by default")
+  @Test("shares names across the whole process by default")
   func shared() async throws {
     let address = try LinkAddress("loopback:found from everywhere")
     let listener = try await LoopbackTransport().listen(on: address, context: .test())
@@ -39,7 +39,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("refuses connections that nobody takes, once many wait")
+  @Test("refuses connections when too many wait to be accepted")
   func flood() async throws {
     let address = try LinkAddress("loopback:hub")
     let listener = try await transport.listen(on: address, context: .test())
@@ -55,7 +55,7 @@ import TransportTestSupport
     #expect(open.count == 256)
     #expect(failure?.message.contains("too many wait to be accepted") == true)
     await listener.close()
-    // Those that nobody took were closed with the listener.
+    // The connections that were not accepted were closed with the listener.
     for channel in open { try await channel.closeFuture.get() }
   }
 

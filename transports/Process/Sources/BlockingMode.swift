@@ -2,10 +2,10 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// The status flags that a descriptor had when it was taken.
+/// The original status flags of a descriptor.
 ///
-/// They belong to the open file, not to the descriptor: O_NONBLOCK left behind would break the shell or the parent
-/// that shares it. Safe on any thread.
+/// They belong to the open file, not to the descriptor: a remaining O_NONBLOCK would break the shell or parent that shares it.
+/// Safe on any thread.
 final class BlockingMode: Sendable {
   private let flags: CInt
   private let copy: Mutex<CInt?>
@@ -15,7 +15,7 @@ final class BlockingMode: Sendable {
     copy = Mutex(try duplicate(descriptor))
   }
 
-  /// Only the first call counts.
+  /// Restores the flags. Only the first call has an effect.
   func restore() {
     guard let copy = copy.withLock({ $0.take() }) else { return }
     _ = fcntl(copy, F_SETFL, flags)
@@ -25,14 +25,14 @@ final class BlockingMode: Sendable {
   deinit { restore() }
 }
 
-/// Restores each direction's mode as soon as the direction has ended.
+/// Restores the mode of each direction when that direction has ended.
 final class BlockingModeHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
   struct Restorers: Sendable {
     let input: BlockingMode
-    /// `nil` where both directions are one socket.
+    /// The output's mode; `nil` if both directions are one socket.
     let output: BlockingMode?
 
     func restore() {
@@ -51,14 +51,15 @@ final class BlockingModeHandler: ChannelDuplexHandler {
     context.channel.closeFuture.whenComplete { [restorers] _ in restorers.restore() }
   }
 
-  /// Before the close, so that whoever waits for it finds the mode restored; nothing is read or written in between.
+  /// Restore the mode before the close, so that code that waits for the close finds it restored. Nothing is read or written in
+  /// between.
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     if mode == .all { restorers.restore() }
     context.close(mode: mode, promise: promise)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // As long as a copy of the output is open, the peer does not see its end.
+    // The peer does not see the end while a copy of the output is open.
     if case ChannelEvent.outputClosed? = event as? ChannelEvent { restorers.output?.restore() }
     context.fireUserInboundEventTriggered(event)
   }

@@ -2,20 +2,20 @@ import Byway
 import Glibc
 import NIOCore
 
-/// Ties a channel and a child to each other: the channel ends when the child does and says why, the child ends when
-/// the channel does.
+/// Connects the lifetimes of a channel and a child process: the channel ends with the child and reports the reason, and the
+/// child ends with the channel.
 final class ChildHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
-  /// How long the end of the child's output waits for its exit and its last words to become known.
+  /// The time that the end of the child's output waits for its exit and its last error line.
   private static let patience = TimeAmount.milliseconds(250)
 
   private enum Phase {
     case running
-    /// The child's output has ended, its owner does not know yet.
+    /// The child's output has ended. The owner has not been informed yet.
     case ending(timeout: Scheduled<Void>)
-    /// Its owner knows.
+    /// The owner has been informed.
     case ended
   }
 
@@ -59,7 +59,7 @@ final class ChildHandler: ChannelDuplexHandler {
     context.fireChannelActive()
   }
 
-  /// Only an owner reads; the end is not told before there is one, as it closes the channel.
+  /// Only an owner reads. The end is reported after the first read, because it closes the channel.
   func read(context: ChannelHandlerContext) {
     context.read()
     guard !hasOwner else { return }
@@ -92,7 +92,7 @@ final class ChildHandler: ChannelDuplexHandler {
     context.fireChannelInactive()
   }
 
-  /// Tells the owner of the end, with its reason if that is known by now, or must be told without.
+  /// Reports the end to the owner, with the reason if it is known in time.
   private func conclude(_ context: ChannelHandlerContext) {
     switch phase {
     case .running:
@@ -107,7 +107,7 @@ final class ChildHandler: ChannelDuplexHandler {
       guard context.channel.isActive, exit != nil else { return }
       if let failure { context.fireErrorCaught(failure) }
     }
-    // Nobody is left to write to.
+    // The child can no longer be written to.
     if exit != nil { context.close(promise: nil) }
   }
 
@@ -127,7 +127,7 @@ final class ChildHandler: ChannelDuplexHandler {
     return error
   }
 
-  /// Its standard input is closed by now, which most programs take as their end.
+  /// Ends the child if it does not exit by itself. Its standard input is closed by now, which ends most programs.
   private func terminate(on loop: any EventLoop) {
     guard exit == nil else { return }
     let (child, grace) = (child, grace)

@@ -2,19 +2,19 @@
 import Primitives
 import Synchronization
 
-/// A child in a process group of its own, which is reaped as soon as it ends. Safe on any thread.
+/// A child process in a process group of its own. It is reaped as soon as it ends. Safe on any thread.
 final class ChildProcess: Sendable {
   enum Exit: Sendable, Equatable {
     case status(CInt)
     case signal(CInt)
   }
 
-  /// This end of the three pipes. Their owner closes them.
+  /// This process's ends of the three pipes. Their owner closes them.
   struct Pipes {
     var input: CInt
     var output: CInt
     var error: CInt
-    /// The child's end of `input`. Open here too, it keeps the pipe from breaking before the exit is known.
+    /// The child's end of `input`. While it is open here, the pipe does not break before the exit is known.
     var inputReader: CInt
   }
 
@@ -29,7 +29,7 @@ final class ChildProcess: Sendable {
     self.processID = processID
   }
 
-  /// - Parameter onExit: called once, on a thread of its own.
+  /// - Parameter onExit: called once, on a separate thread.
   static func spawn(
     _ words: [String], onExit: @escaping @Sendable (Exit) -> Void
   ) throws(SpawnFailure) -> (child: ChildProcess, pipes: Pipes) {
@@ -38,15 +38,15 @@ final class ChildProcess: Sendable {
     return (child, pipes)
   }
 
-  /// To the whole group, so that what the child started ends with it. Nothing happens once the child has ended: its
-  /// number may belong to somebody else by then.
+  /// Sends a signal to the whole group, so that processes started by the child end, too. Does nothing after the child has
+  /// ended, because its process ID may have been reused.
   func signal(_ number: CInt) {
     isReaped.withLock { isReaped in
       if !isReaped { _ = kill(-processID, number) }
     }
   }
 
-  /// Waits without reaping first, then reaps under the lock that guards ``signal(_:)``.
+  /// Waits without reaping, and then reaps under the lock that guards ``signal(_:)``.
   fileprivate func waitForExit() -> Exit {
     var info = siginfo_t()
     while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -55,13 +55,13 @@ final class ChildProcess: Sendable {
       while waitpid(processID, &status, 0) < 0, errno == EINTR {}
       isReaped = true
     }
-    // wait(2): the low seven bits are the signal, the next byte the status.
+    // The low seven bits are the signal, and the next byte is the status (wait(2)).
     let signal = status & 0x7F
     return signal == 0 ? .status(status >> 8 & 0xFF) : .signal(signal)
   }
 }
 
-/// A thread for each child: waiting for one process leaves every other child of this program, and SIGCHLD, alone.
+/// Waits on a thread for each child, which does not affect other children of this program, nor SIGCHLD.
 private func waitInBackground(for child: ChildProcess, _ onExit: @escaping @Sendable (ChildProcess.Exit) -> Void) {
   do throws(SystemError) {
     pthread_detach(try SystemThread.start { onExit(child.waitForExit()) })
@@ -71,11 +71,11 @@ private func waitInBackground(for child: ChildProcess, _ onExit: @escaping @Send
   }
 }
 
-/// F_SETPIPE_SZ (fcntl(2)), which the C library shows to no Swift program.
+/// F_SETPIPE_SZ (fcntl(2)), which Swift does not import.
 private let setPipeSize: CInt = 1031
 private let pipeSize: CInt = 1 << 18
 
-/// Pipes are made in two steps, the second of which keeps other children from inheriting them.
+/// Held while pipes are created. This takes two steps, and the second one prevents other children from inheriting them.
 private let spawnLock = Mutex(())
 
 private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure) -> (ChildProcess, ChildProcess.Pipes) {
@@ -91,7 +91,7 @@ private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure)
     let input = try pipe()
     let output = try pipe()
     let error = try pipe()
-    // More than the 64 KiB of a fresh pipe gave five times the throughput; it is not a failure if there is no more.
+    // A larger pipe than the default 64 KiB gave five times the throughput. Failure to enlarge it is not an error.
     for end in [input.write, output.read] { _ = fcntl(end, setPipeSize, pipeSize) }
     let processID = try start(words, input: input.read, output: output.write, error: error.write)
     close(output.write)
@@ -119,7 +119,7 @@ private func start(
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   defer { posix_spawnattr_destroy(&attributes) }
-  // Default signal handling and nothing blocked: this program ignores SIGPIPE, the child must not inherit that.
+  // Use default signal handling with nothing blocked. This program ignores SIGPIPE, and the child must not inherit that.
   var signals = sigset_t()
   sigemptyset(&signals)
   posix_spawnattr_setsigmask(&attributes, &signals)
@@ -138,8 +138,8 @@ private func start(
   return processID
 }
 
-/// No descriptor of this process is that high, nor will be in a moment: those that a library opens without close-on-exec
-/// in the meantime have the lowest numbers that are free. To close one that is not open is not an error (posix_spawn(3)).
+/// A limit above all descriptors of this process, now and in a moment. Those that a library opens meanwhile without
+/// close-on-exec get the lowest free numbers. Closing an unopened descriptor is not an error (posix_spawn(3)).
 private func descriptorLimit() -> CInt {
   guard let names = try? Folder.names(in: "/proc/self/fd") else { return 1024 }
   return max(2, names.compactMap { CInt($0) }.max() ?? 0) + 256

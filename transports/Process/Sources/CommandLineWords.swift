@@ -1,7 +1,7 @@
 import Byway
 
-/// Splits a command into words as a POSIX shell does (XCU §2.2): quotes and backslashes, and nothing else of a shell.
-/// No variables, globs, pipes or substitutions, so that an address can never run more than the program that it names.
+/// Splits a command into words as a POSIX shell does (XCU §2.2), with quotes and backslashes only. There are no variables,
+/// globs, pipes or substitutions, so an address can never run more than the program that it names.
 struct CommandLineWords {
   let words: [String]
 
@@ -42,7 +42,7 @@ struct CommandLineWords {
     self.words = words
   }
 
-  /// A backslash quotes only what could end the quotation or start something in a shell.
+  /// Parses a quotation. A backslash quotes only characters that could end the quotation or have a meaning in a shell.
   private static func doubleQuoted(_ rest: inout Substring, in command: String) throws -> String {
     var text = ""
     while let character = rest.popFirst() {

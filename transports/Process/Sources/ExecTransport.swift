@@ -4,16 +4,17 @@ public import NIOCore
 import NIOPosix
 import Primitives
 
-/// Links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Anything can be a transport.
+/// A transport for links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Any program can be a
+/// transport.
 ///
-/// Both directions start the command: to listen is to serve whatever it connects to.
+/// Both connecting and listening start the command. A listener serves the peer that the command connects to.
 public struct ExecTransport: Transport {
   public let scheme = "exec"
   public let options: [LinkOption] = []
   private let grace: TimeAmount
 
-  /// A transport that ends its commands in good order, or else by force.
-  /// - Parameter grace: what a child has after its standard input was closed until SIGTERM, and again until SIGKILL.
+  /// Creates a transport that ends its commands gracefully, and by force if they do not exit.
+  /// - Parameter grace: the time from closing a child's standard input until SIGTERM, and from then until SIGKILL.
   public init(grace: Duration = .seconds(2)) {
     self.grace = TimeAmount(grace)
   }

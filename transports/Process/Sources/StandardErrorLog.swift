@@ -4,10 +4,10 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// Logs what a child writes to its standard error, line by line, and remembers the last line: it tells most often why
-/// the child ended. Safe on any thread.
+/// Logs a child's standard error line by line, and keeps the last line, which usually gives the reason why the child ended.
+/// Safe on any thread.
 final class StandardErrorLog: Sendable {
-  /// The rest of a longer line is dropped.
+  /// The maximum line length; the rest of a line is dropped.
   static let lineLimit = 1_000
 
   private let name: String

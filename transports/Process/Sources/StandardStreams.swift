@@ -9,7 +9,7 @@ final class StandardStreams: Sendable {
 
   struct Taken: Sendable {
     enum Kind {
-      /// Both are the same socket, as sshd and inetd have it: half of it is closed by a shutdown, not by a close.
+      /// Both are the same socket, as with sshd and inetd. One direction of it is closed by a shutdown, not by a close.
       case oneSocket(CInt)
       case two(input: CInt, output: CInt)
     }
@@ -26,10 +26,10 @@ final class StandardStreams: Sendable {
     self.output = output
   }
 
-  /// Moves both to descriptors of their own.
+  /// Moves both to new descriptors.
   ///
-  /// What stays behind is /dev/null to read from, and standard error to write to: a stray `print` must not end up in
-  /// the link, and the link must end when its channel does.
+  /// The old ones then read from /dev/null and write to standard error: no `print` may write into the link, and the link must
+  /// end when its channel does.
   func take() throws -> Taken {
     let inputStatus = try check(input, "input")
     let outputStatus = try check(output, "output")
@@ -75,7 +75,7 @@ final class StandardStreams: Sendable {
   }
 }
 
-/// A copy that no child inherits.
+/// Duplicates a descriptor so that no child inherits the copy.
 func duplicate(_ descriptor: CInt) throws -> CInt {
   let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
   guard copy >= 0 else {

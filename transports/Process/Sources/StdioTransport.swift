@@ -3,15 +3,15 @@ import Glibc
 public import NIOCore
 import NIOPosix
 
-/// The link over this process's own standard input and output: `stdio:`, under sshd, inetd or another program.
+/// A transport for the link over this process's own standard input and output: `stdio:`, under sshd, inetd or another program.
 ///
-/// There is one, so it is given once, to whichever of connect and listen comes first.
+/// There is only one such link, so only the first call of connect or listen succeeds.
 public struct StdioTransport: Transport {
   public let scheme = "stdio"
   public let options: [LinkOption] = []
   private let streams: StandardStreams
 
-  /// A transport of this process's streams, which are given once, however many of it there are.
+  /// Creates a transport for this process's streams. They can be used once, by whichever transport opens them first.
   public init() {
     self.init(streams: .process)
   }

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "refuses what a shell would ask more of", arguments: ["", "  ", "a 'b", "a \"b", "a \"b\\", "a \\", "'' b", "a\0b"])
+    "refuses incomplete commands", arguments: ["", "  ", "a 'b", "a \"b", "a \"b\\", "a \\", "'' b", "a\0b"])
   func refuses(_ command: String) {
     #expect(throws: BywayError.self) { try CommandLineWords(command) }
   }

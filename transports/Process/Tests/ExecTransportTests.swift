@@ -12,7 +12,7 @@ import TransportTestSupport
 @Suite struct ExecTransportTests {
   let transport = ExecTransport(grace: .milliseconds(100))
 
-  @Test("names the command that cannot be started")
+  @Test("the error names a command that cannot be started")
   func notStarted() async throws {
     try await withTemporaryFolder { folder in
       try "no program".write(toFile: "\(folder)/text", atomically: true, encoding: .utf8)
@@ -26,7 +26,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("says with which status and which last words a command ended before it sent a byte")
+  @Test("reports the status and the last error line of a command that ended before it sent a byte")
   func earlyExit() async throws {
     let received = try await run("sh -c 'echo first >&2; echo no route to host >&2; exit 3'")
     let error = try #require(received.error as? BywayError)
@@ -36,7 +36,7 @@ import TransportTestSupport
     #expect(silent?.message == "true exited with status 0 before it sent a byte.")
   }
 
-  @Test("tells a command that failed midway from one that ended")
+  @Test("distinguishes a command that failed midway from one that ended normally")
   func lateExit() async throws {
     let failed = try await run("sh -c 'echo data; exit 4'")
     #expect(failed.text == "data\n")
@@ -49,7 +49,7 @@ import TransportTestSupport
     #expect(ended.error == nil)
   }
 
-  @Test("logs standard error line by line, harmless and bounded")
+  @Test("logs standard error line by line, without control characters and with a limit")
   func standardError() async throws {
     let log = LogRecord()
     let long = String(repeating: "x", count: 3_000)
@@ -61,9 +61,9 @@ import TransportTestSupport
       ])
   }
 
-  @Test("ends the whole group of processes with its channel, and reaps the child")
+  @Test("ends the whole process group with the channel, and reaps the child")
   func ends() async throws {
-    // Neither ends at the end of its input; the second ignores the polite signal too.
+    // Neither ends at the end of its input, and the second one also ignores SIGTERM.
     for command in [
       "sh -c 'sleep 1000 & echo $$ $!; wait'", "sh -c 'trap : TERM; echo $$; while :; do sleep 1000; done'",
     ] {
@@ -87,7 +87,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("gives the command a process group, default signals and no descriptors of ours")
+  @Test("starts the command with a process group, default signals and none of our descriptors")
   func cleanChild() async throws {
     let leak = open("/dev/null", O_RDONLY)
     defer { close(leak) }
@@ -98,7 +98,7 @@ import TransportTestSupport
     #expect(Array(words.dropFirst(2)) == ["0", "1", "2", "141"])
   }
 
-  @Test("nor those that other threads open while it starts")
+  @Test("starts the command without descriptors that other threads open meanwhile")
   func cleanChildren() async throws {
     let isOver = Atomic(false)
     let opener = Thread {
@@ -110,13 +110,13 @@ import TransportTestSupport
     opener.start()
     defer { isOver.store(true, ordering: .relaxed) }
     for _ in 0..<100 {
-      // The fourth is what it reads this from.
+      // The fourth descriptor is the one that ls reads the folder with.
       let descriptors = try await run("ls /proc/self/fd").text
       #expect(descriptors.split(whereSeparator: \.isWhitespace) == ["0", "1", "2", "3"])
     }
   }
 
-  @Test("serves on a command that it has started, once")
+  @Test("listens by starting a command once")
   func listens() async throws {
     let listener = try await transport.listen(on: LinkAddress("exec:echo hello"), context: .test())
     var channels = listener.channels.makeAsyncIterator()
@@ -125,7 +125,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("leaves other children of the program to their parents")
+  @Test("does not reap other children of the program")
   func otherChildren() async throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -151,7 +151,7 @@ import TransportTestSupport
     await bywayError { try await connect(command) }?.message
   }
 
-  /// A zombie counts as running: it was not reaped.
+  /// Whether a process exists. A zombie counts as running, because it was not reaped.
   private static func isRunning(_ process: String) -> Bool {
     FileManager.default.fileExists(atPath: "/proc/\(process)")
   }

@@ -7,9 +7,9 @@ import TransportTestSupport
 
 @testable import ProcessTransport
 
-/// On descriptors that stand for standard input and output; the matrix has a process with real ones.
+/// Uses descriptors in place of standard input and output; the transport matrix has a process with real ones.
 @Suite struct StdioTransportTests {
-  @Test("explains what cannot be a link")
+  @Test("explains why a stream cannot be a link")
   func unusable() async throws {
     let pipe = try await Ends.pipe()
     let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
@@ -23,7 +23,7 @@ import TransportTestSupport
     for descriptor in [terminal, file, null, pipe.read, pipe.write] { close(descriptor) }
   }
 
-  @Test("gives the link once")
+  @Test("opens the link only once")
   func once() async throws {
     let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
     let transport = StdioTransport(streams: StandardStreams(input: input.read, output: output.write))
@@ -38,10 +38,10 @@ import TransportTestSupport
     for end in [input, output, again] { end.close() }
   }
 
-  @Test("restores the mode of pipes, and leaves nothing of them open", arguments: [false, true])
+  @Test("restores the mode of pipes, and leaves none of them open", arguments: [false, true])
   func restoresPipes(_ closesOutputFirst: Bool) async throws {
     let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
-    // Copies share the open file, as a shell's would.
+    // The copies share the open file, as those of a shell would.
     let copies = [try duplicate(input.read), try duplicate(output.write)]
     let transport = StdioTransport(streams: StandardStreams(input: input.read, output: output.write))
     let channel = try await transport.connect(to: LinkAddress("stdio:"), context: .test())
@@ -49,7 +49,7 @@ import TransportTestSupport
     close(copies[1])
     if closesOutputFirst {
       try await channel.close(mode: .output).get()
-      // Nobody else has the writing end any more, so the reader sees its end.
+      // No other descriptor of the writing end is open, so the reader sees the end.
       #expect(try await hasEnded(output.read))
     }
     try await channel.close().get()
@@ -60,7 +60,7 @@ import TransportTestSupport
     output.close()
   }
 
-  @Test("ends one direction alone where both are the same socket")
+  @Test("ends only one direction if both are the same socket")
   func oneSocket() async throws {
     var pair: [CInt] = [-1, -1]
     socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
@@ -89,8 +89,7 @@ import TransportTestSupport
   }
 }
 
-// A descriptor that a child of another test inherited would hold its file open, so all of these are closed on exec from
-// their first moment.
+// A descriptor that a child of another test inherited would keep its file open. So all of these are created with close-on-exec.
 
 /// Waits without blocking a thread that other tests need.
 private func hasEnded(_ descriptor: CInt) async throws -> Bool {
@@ -104,7 +103,8 @@ private struct Ends {
   let read: CInt
   let write: CInt
 
-  /// pipe2(2) has no name in Swift, and pipe(2) leaves a moment for a child to inherit both ends.
+  /// Creates a pipe through a FIFO, because Swift does not import pipe2(2), and with pipe(2) a child could inherit both ends
+  /// for a moment.
   static func pipe() async throws -> Ends {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/pipe"

@@ -1,9 +1,9 @@
 import Byway
 import Glibc
 
-/// The file that a listening socket is found by, and what tells it from another of the same name.
+/// The file of a listening socket, with an identity that distinguishes it from later files of the same name.
 struct SocketFile: Sendable {
-  /// Not the inode number alone: a file system may give it to the next file at once.
+  /// The identity. The inode number alone is not enough, because a file system may reuse it for the next file.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -21,7 +21,7 @@ struct SocketFile: Sendable {
   private let path: String
   private let identity: Identity?
 
-  /// A socket that is bound and does not listen yet: nobody can have connected before its mode was set.
+  /// Creates a socket that is bound and does not listen yet, so no client can connect before its mode is set.
   static func bind(_ path: SocketPath, mode: mode_t?) async throws -> (descriptor: CInt, file: SocketFile) {
     let descriptor = try open()
     do {
@@ -42,7 +42,7 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// A file that someone else has put in its place meanwhile stays.
+  /// Removes the file, unless another one has taken its place.
   func removeIfOurs() {
     guard let identity, identity == Identity(of: path) else { return }
     unlink(path)
@@ -54,14 +54,14 @@ struct SocketFile: Sendable {
     return descriptor
   }
 
-  /// `false` where something stands at that path.
+  /// Binds the socket. Returns `false` if a file exists at that path.
   private static func bindOnce(_ descriptor: CInt, _ path: SocketPath) throws -> Bool {
     guard withSocketAddress(path, { Glibc.bind(descriptor, $0, $1) }) != 0 else { return true }
     guard errno == EADDRINUSE else { throw UnixFailure.binding(path, errno) }
     return false
   }
 
-  /// Removes a socket file whose owner is gone.
+  /// Removes a socket file whose owner has ended.
   private static func removeIfStale(_ path: SocketPath) async throws {
     guard let found = Identity(of: path.text) else { return }
     guard path.kind == .socket else { throw UnixFailure.notASocket(path) }
@@ -71,10 +71,10 @@ struct SocketFile: Sendable {
       case .unknown(let code): throw UnixFailure.binding(path, code)
       case .dead: break
       }
-      // A gateway that starts at this moment has bound its socket and does not listen yet: it looks dead, once.
+      // A gateway that is starting now has bound its socket and does not listen yet. It looks dead at the first attempt.
       if attempt == 0 { try await Task.sleep(for: .milliseconds(20)) }
     }
-    // Moved aside first: if another starter was faster, the file that moved is the new one and goes back.
+    // Move the file aside first. If another starting process was faster, the moved file is the new one, and is moved back.
     let aside = "\(path.text).stale-\(getpid())"
     guard rename(path.text, aside) == 0 else {
       if errno == ENOENT { return }
@@ -85,7 +85,7 @@ struct SocketFile: Sendable {
   }
 }
 
-/// Whether someone answers at a socket file.
+/// The result of connecting to a socket file.
 enum Probe {
   case alive(owner: PeerCredentials?)
   case dead
@@ -105,7 +105,7 @@ enum Probe {
     }
     switch errno {
     case ECONNREFUSED, ENOENT: self = .dead
-    // Its backlog is full, or it is a socket of another type.
+    // The backlog is full, or the socket has another type.
     case EAGAIN, EPROTOTYPE: self = .alive(owner: nil)
     default: self = .unknown(errno)
     }

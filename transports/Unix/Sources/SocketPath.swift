@@ -3,11 +3,11 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// The path of a link address, checked to fit into a socket address.
+/// The path of a link address, which is known to fit into a socket address.
 struct SocketPath {
   let text: String
 
-  /// What `sockaddr_un.sun_path` takes, its ending zero left out (unix(7)).
+  /// The size of `sockaddr_un.sun_path` without the final zero (unix(7)).
   static let limit = 107
 
   init(_ address: LinkAddress) throws {
@@ -28,7 +28,7 @@ struct SocketPath {
     text = address.path
   }
 
-  /// NIO's own way to make one takes four bytes less.
+  /// The address. NIO's own initializer accepts four bytes less.
   var socketAddress: SocketAddress { SocketAddress(systemAddress) }
 
   var systemAddress: sockaddr_un {
@@ -43,7 +43,7 @@ struct SocketPath {
     return slash == text.startIndex ? "/" : String(text[..<slash])
   }
 
-  /// What stands at the path, a symbolic link followed.
+  /// The kind of the file at the path, after following symbolic links.
   var kind: FileKind { FileKind(of: text) }
 }
 

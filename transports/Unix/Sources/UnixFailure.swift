@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// What each failure means for the person who reads it.
+/// The messages for failures, in the user's terms.
 enum UnixFailure {
   static func connecting(to path: SocketPath, _ error: any Error, expecting peer: LinkPeer) -> BywayError {
     if case ChannelError.connectTimeout? = error as? ChannelError {

@@ -3,12 +3,12 @@ import Glibc
 public import NIOCore
 import NIOPosix
 
-/// Links over Unix domain sockets: `unix:/run/byway.sock`.
+/// A transport for links over Unix domain sockets: `unix:/run/byway.sock`.
 public struct UnixTransport: Transport {
   public let scheme = "unix"
   public let options = [LinkOption("mode", "permission bits of the socket file, in octal; from the umask by default")]
 
-  /// A transport; all there is to choose stands in the addresses.
+  /// Creates a transport. All options are in the addresses.
   public init() {}
 
   public func check(_ address: LinkAddress) throws {
@@ -16,7 +16,7 @@ public struct UnixTransport: Transport {
     _ = try mode(of: address)
   }
 
-  /// Whether the socket file can be made.
+  /// Checks that the socket file can be created.
   public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
     let path = try SocketPath(address)
     guard opening == .listen, access(path.directory, W_OK | X_OK) != 0 else { return }
@@ -56,7 +56,7 @@ public struct UnixTransport: Transport {
         .withBoundSocket(descriptor).get()
       server.closeFuture.whenComplete { _ in queue.end() }
       return QueueListener(address: address, queue: queue, keepsArrived: true) {
-        // First the name, then the socket: nobody finds a file that no longer answers.
+        // Remove the file first and then the socket, so that no client finds a file without a listener.
         file.removeIfOurs()
         await server.stopAccepting(on: context.group)
       }

@@ -7,21 +7,21 @@ import TransportTestSupport
 
 @testable import UnixTransport
 
-/// How a listener keeps to the number of connections that it may have.
+/// Tests that a listener respects its connection limit.
 @Suite struct ConnectionLimitTests {
   private final class Crowd: Sendable {
     private let accepted = Mutex<[any Channel]>([])
     private let asked = Mutex(0)
 
     var channels: [any Channel] { accepted.withLock { $0 } }
-    /// How often idle connections were asked to go.
+    /// The number of times that idle connections were asked to close.
     var requests: Int { asked.withLock { $0 } }
 
     func add(_ channel: any Channel) { accepted.withLock { $0.append(channel) } }
     func ask() { asked.withLock { $0 += 1 } }
   }
 
-  @Test("a full listener leaves who comes waiting, keeps asking idle ones to go, and takes the next when one has gone")
+  @Test("a full listener keeps asking idle connections to close, and accepts the next one when one has closed")
   func full() async throws {
     try await withTemporaryFolder { folder in
       let crowd = Crowd()

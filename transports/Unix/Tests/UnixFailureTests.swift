@@ -8,11 +8,11 @@ import TransportTestSupport
 
 @testable import UnixTransport
 
-/// Each failure has a message of its own that says what to try.
+/// Checks that each failure has its own message that says what to try.
 @Suite struct UnixFailureTests {
   let transport = UnixTransport()
 
-  @Test("says how long a path may be")
+  @Test("the error says how long a path may be")
   func tooLong() async throws {
     let path = "/" + String(repeating: "a", count: SocketPath.limit)
     let error = await bywayError { try transport.check(LinkAddress("unix:\(path)")) }
@@ -20,7 +20,7 @@ import TransportTestSupport
     #expect(error?.message.contains("has 108 bytes, but only 107 are possible") == true)
   }
 
-  @Test("takes a path of exactly the limit")
+  @Test("accepts a path of exactly the limit")
   func longest() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/" + String(repeating: "a", count: SocketPath.limit - folder.utf8.count - 1)
@@ -35,7 +35,7 @@ import TransportTestSupport
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
   }
 
-  @Test("tells a missing directory from a missing socket")
+  @Test("distinguishes a missing directory from a missing socket")
   func missing() async throws {
     try await withTemporaryFolder { folder in
       #expect(await connecting("\(folder)/s")?.hasPrefix("There is no socket \(folder)/s") == true)
@@ -44,7 +44,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("tells a socket that nobody listens on from a file that is not a socket")
+  @Test("distinguishes a socket without a listener from a file that is not a socket")
   func notListening() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
@@ -56,7 +56,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("recognises the socket of another kind of program")
+  @Test("recognises a socket of another type")
   func datagram() async throws {
     try await withTemporaryFolder { folder in
       let socket = try RawSocket.bind("\(folder)/s", type: SOCK_DGRAM)
@@ -66,7 +66,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("waits while a socket has no room for another connection, and says so when that does not change in time")
+  @Test("waits while the backlog of a socket is full, and fails with a clear error at the deadline")
   func busy() async throws {
     try await withTemporaryFolder { folder in
       let socket = try RawSocket.bind("\(folder)/s", type: SOCK_STREAM)
@@ -79,7 +79,7 @@ import TransportTestSupport
       #expect(await listening("\(folder)/s")?.contains("already in use") == true)
 
       async let second = transport.connect(to: LinkAddress("unix:\(folder)/s"), context: .test())
-      // As soon as the first has been accepted there is room.
+      // There is room as soon as the first connection has been accepted.
       let accepted = accept(socket, nil, nil)
       try await second.close().get()
       try await first.close().get()
@@ -88,9 +88,9 @@ import TransportTestSupport
     }
   }
 
-  @Test("says what to do about a lack of permission")
+  @Test("the error says what to do about a lack of permission")
   func permission() throws {
-    // The superuser, whom tests may run as, is never refused: the explanation alone is tested.
+    // Tests may run as the superuser, who is never refused, so only the message is tested.
     let path = try SocketPath(LinkAddress("unix:/run/s"))
     let connecting = UnixFailure.connecting(
       to: path, IOError(errnoCode: EACCES, reason: "connect"), expecting: .gateway)

@@ -11,7 +11,7 @@ import TransportTestSupport
 @Suite struct UnixTransportTests {
   let transport = UnixTransport()
 
-  @Test("sets the mode of the socket file, whatever the umask is", arguments: [0o600, 0o660, 0o666])
+  @Test("sets the mode of the socket file independently of the umask", arguments: [0o600, 0o660, 0o666])
   func mode(_ mode: Int) async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s?mode=0\(String(mode, radix: 8))")
@@ -22,7 +22,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses a mode that is none", arguments: ["", "rw", "8", "1777", "-1", "+7"])
+  @Test("refuses an invalid mode", arguments: ["", "rw", "8", "1777", "-1", "+7"])
   func badMode(_ mode: String) throws {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress("unix:/s?mode=\(mode)")) }
   }
@@ -41,7 +41,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("lets one of several that start at once have the socket, and all others fail")
+  @Test("one of several concurrent starters gets the socket, and all others fail")
   func race() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
@@ -56,7 +56,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("leaves a socket alone whose owner lives, and names the owner")
+  @Test("does not replace the socket of a live owner, and names the owner")
   func inUse() async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s")
@@ -69,7 +69,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not remove a file that somebody else has put in its place")
+  @Test("does not remove a file that has taken its place")
   func foreignFile() async throws {
     try await withTemporaryFolder { folder in
       let listener = try await transport.listen(on: LinkAddress("unix:\(folder)/s"), context: .test())
@@ -80,7 +80,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("logs who has connected")
+  @Test("logs the credentials of a connected peer")
   func credentials() async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s")
@@ -95,7 +95,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("takes paths relative to the working directory")
+  @Test("accepts paths relative to the working directory")
   func relative() async throws {
     try await withTemporaryFolder { folder in
       let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count

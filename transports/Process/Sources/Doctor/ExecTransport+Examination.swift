@@ -11,7 +11,7 @@ extension ExecTransport: Examinable {
     return .free
   }
 
-  /// A program may greet, or say on its standard output why it cannot go on.
+  /// Diagnoses an error of the program, which may print a greeting or an error message on its standard output.
   package func diagnose(_ error: BywayError, on address: LinkAddress) -> Diagnosis? {
     guard let command = try? CommandLineWords(address.path) else { return nil }
     if let failure = error.cause as? ChildProcess.SpawnFailure, failure.code == ENOEXEC {

@@ -2,7 +2,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// This user may run the program, and it is one.
+/// Checks that the file is a program, and that this user may run it.
 struct ExecutableCheck: Check {
   static let title = "executable"
 

@@ -3,13 +3,13 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// The program that the link names is there.
+/// Checks that the program of the link exists.
 struct ProgramCheck: Check {
   static let title = "program"
 
   let address: LinkAddress
 
-  /// - Returns: the path of the program, as the search path has it.
+  /// - Returns: the path of the program, looked up in the search path if needed.
   func examine(_ belongings: Belongings) async throws -> Finding<String> {
     let program: String
     do {
@@ -23,7 +23,7 @@ struct ProgramCheck: Check {
       }
       return .sound("\(program) is there.", program)
     }
-    // As posix_spawnp(3) looks for it: what cannot be run is passed over, and remembered.
+    // Like posix_spawnp(3), skip files that cannot be run, but remember them.
     let folders = (Environment["PATH"] ?? "/bin:/usr/bin").split(separator: ":")
     let found = folders.map { "\($0)/\(program)" }.filter { (path: String) in access(path, F_OK) == 0 }
     guard let path = found.first(where: { (path: String) in access(path, X_OK) == 0 }) ?? found.first else {

@@ -78,7 +78,7 @@ struct SSHLoginCheck: Check {
     case .file: Diagnosis(.unusableKey, "\(obstacle)")
     case .keyType(let path, _):
       Diagnosis(
-        .unusableKey, "\(obstacle) Make one that is.",
+        .unusableKey, "\(obstacle) Create a key of a supported type.",
         command: "ssh-keygen -t ed25519 -f \(ShellWord.of(path + "_ed25519"))")
     case .publicHalf(let path):
       Diagnosis(

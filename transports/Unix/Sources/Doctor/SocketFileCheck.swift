@@ -3,7 +3,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// There is a socket at the path.
+/// Checks that the path is a socket.
 struct SocketFileCheck: Check {
   static let title = "socket"
 
@@ -45,7 +45,7 @@ struct SocketFileCheck: Check {
     }
   }
 
-  /// Of the sockets next to it, the one that may have been meant.
+  /// A suggestion: the socket in the same folder with the most similar name.
   private static func hint(for path: SocketPath) -> String {
     let folder = path.directory
     let names = ((try? Folder.names(in: folder)) ?? []).filter { FileKind(of: "\(folder)/\($0)") == .socket }
@@ -53,14 +53,15 @@ struct SocketFileCheck: Check {
     return Spelling.nearest(to: name, among: names).map { " Did you mean \"\(folder)/\($0)\"?" } ?? ""
   }
 
-  /// unix(7): listed with an at sign in place of its first byte, which is a zero.
+  /// Whether an abstract socket has this name. They are listed with an at sign in place of their first byte, which is zero
+  /// (unix(7)).
   private static func isAbstract(_ name: String) -> Bool {
     KernelFile.lines(of: "/proc/net/unix").contains { $0.hasSuffix(" \(name)") }
   }
 }
 
 extension SocketPath {
-  /// The first folder on the way that this user may not look into.
+  /// The first folder of the path that this user may not search.
   fileprivate var closedFolder: String {
     var folder = ""
     for name in directory.split(separator: "/") {

@@ -2,7 +2,7 @@ import BywayDoctor
 import Glibc
 import Primitives
 
-/// This user may write to the socket, which is what connecting takes (unix(7)).
+/// Checks that this user may write to the socket, which is required to connect (unix(7)).
 struct SocketPermissionCheck: Check {
   static let title = "permission"
 

@@ -5,7 +5,7 @@ extension UnixTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
   ) async throws(Examination.Over) -> Ground {
-    // Where the far end dials, this end makes the file.
+    // With `open=listen` this end creates the file, and the peer dials.
     guard address[option: "open"] != "listen" else {
       await examination.skip(SocketFileCheck.self, because: "The far end dials.")
       return .unasked
