@@ -51,7 +51,7 @@ struct SSHLoginCheck: Check {
     if report.lacksPassword, !isWanted("publickey") {
       return Diagnosis(
         .passwordWanted,
-        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and there is no terminal to ask for "
+        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and there was no way to ask for "
           + "it: run this in a terminal, or name the variable that holds it with password=env:NAME in the link.")
     }
     return Diagnosis(.loginRefused, error, command: isWanted("publickey") ? keyCommand(report) : nil)
