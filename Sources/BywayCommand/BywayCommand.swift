@@ -2,7 +2,7 @@ import ArgumentParser
 public import Byway
 import Glibc
 
-/// The `byway` command, for a `main` of one's own with further transports:
+/// The `byway` command, for a custom `main` that adds transports:
 ///
 ///     @main enum Main {
 ///       static func main() async {
@@ -12,13 +12,13 @@ import Glibc
 public enum BywayCommand {
   /// Runs the command that the process was started with, and ends the process with its exit status.
   public static func run(transports: [any Transport]) async -> Never {
-    // A reader that went away is an error of one write, not the end of the process.
+    // If a reader has gone away, one write fails; the process must not end.
     signal(SIGPIPE, SIG_IGN)
     let arguments = Array(CommandLine.arguments.dropFirst())
     exit(await status(of: arguments, transports: TransportRegistry(transports)).rawValue)
   }
 
-  /// Runs a command and tells its exit status; what went wrong is said on standard error in one line.
+  /// Runs a command and returns its exit status. Reports an error in one line on standard error.
   static func status(of arguments: [String], transports: TransportRegistry) async -> ExitStatus {
     await CommandContext.$transports.withValue(transports) {
       await CommandContext.$arguments.withValue(Array(arguments.dropFirst())) {

@@ -1,10 +1,10 @@
 import Byway
 
-/// What commands find around them, because ArgumentParser makes them out of nothing but arguments.
+/// The surroundings of a command. ArgumentParser creates commands from their arguments only.
 enum CommandContext {
   @TaskLocal static var transports = TransportRegistry([])
-  /// The first argument, which should be a command's name.
+  /// The first argument, which should be the name of a command.
   @TaskLocal static var command = ""
-  /// As they were given, after the command's name.
+  /// The arguments after the command's name, as they were given.
   @TaskLocal static var arguments: [String] = []
 }

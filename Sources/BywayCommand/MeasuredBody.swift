@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 
 extension Body {
-  /// The same body, watched as it is read: `report` is told of each chunk's size, and `nil` at the end.
+  /// Returns the body with a function that is called when it is read: with each chunk's size, and with `nil` at the end.
   func measured(_ report: @escaping @Sendable (Int?) -> Void) -> Body {
     Body(
       MeasuredBody(body: self, report: report), length: length, isReplayable: isReplayable,

@@ -21,7 +21,7 @@ struct RootCommand: AsyncParsableCommand {
 
   init() {}
 
-  /// Says what a misspelt command may have meant, which the parser does for options only. `help nonsuch` it takes for `help`.
+  /// Suggests a name for a misspelt command, which the parser does for options only. The parser takes `help nonsuch` for `help`.
   static func checkName(in arguments: [String]) throws {
     let asksForHelp = arguments.first == "help"
     var commands = configuration.subcommands

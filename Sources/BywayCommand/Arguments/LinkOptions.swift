@@ -3,15 +3,15 @@ import Byway
 import Glibc
 import Primitives
 
-/// The one link of a command that opens it.
+/// The link option of a command that opens one link.
 struct LinkOptions: ParsableArguments {
-  // Not required for the parser, which would tell of a missing --link where somebody has misspelt it.
+  // Optional for the parser: otherwise it would report a misspelt --link as a missing one.
   @Option(
     help: "The link: an address such as unix:/run/byway.sock, or a name that byway links lists. (default: $BYWAY_LINK)",
     completion: .links)
   var link: String?
 
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where there is none that can be opened.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if no link is given, or if it cannot be opened.
   func link(in transports: TransportRegistry) throws -> Link {
     guard let link = try linkIfGiven(in: transports) else {
       throw CommandFailure(
@@ -20,8 +20,8 @@ struct LinkOptions: ParsableArguments {
     return link
   }
 
-  /// - Returns: `nil` where none is given.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where it cannot be opened.
+  /// - Returns: `nil` if no link is given.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if it cannot be opened.
   func linkIfGiven(in transports: TransportRegistry) throws -> Link? {
     if let link, !link.isEmpty { return try OptionValue.of("--link") { try transports.link(named: link) } }
     guard let link = Environment["BYWAY_LINK"], !link.isEmpty else { return nil }

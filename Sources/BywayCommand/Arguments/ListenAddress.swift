@@ -1,16 +1,17 @@
 import Byway
 
-/// Where a proxy listens, as people write it: `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole link address.
+/// The address at which a proxy listens, as users write it: `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole
+/// link address.
 struct ListenAddress: Sendable, Hashable {
   private let text: String
   private let option: String
 
-  /// - Throws: ``CommandFailure`` where it is neither.
+  /// - Throws: ``CommandFailure`` if the text has none of these forms.
   init(_ text: String, of option: String = "--listen") throws {
     self.option = option
-    // What browsers call it.
+    // Users write https for TLS, as browsers do.
     let text = text.hasPrefix("https://") ? "tls" + text.dropFirst(5) : text
-    // "localhost:80" is a host and a port, though it looks like a scheme and a path; "fd:3" is not, though it looks like both.
+    // "localhost:80" is a host and a port although it looks like a scheme and a path; "fd:3" is a scheme and a name.
     if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
     } else if let mistake = Self.mistake(in: text, of: option) {
@@ -22,7 +23,7 @@ struct ListenAddress: Sendable, Hashable {
 
   private static func isDescriptor(_ text: String) -> Bool { text.hasPrefix("fd:") }
 
-  /// What is wrong with something that was meant to be a host and a port; `nil` where it may be a link address.
+  /// Describes the mistake in a text that was meant to be a host and a port. Returns `nil` if it may be a link address.
   private static func mistake(in text: String, of option: String) -> String? {
     guard let colon = text.lastIndex(of: ":") else {
       let isPort = UInt16(text) != nil
@@ -36,15 +37,16 @@ struct ListenAddress: Sendable, Hashable {
   }
 
   /// - Parameters:
-  ///   - anywhere: the user has said that an address may be meant that other machines reach.
-  ///   - mayBeOpen: there is an option to say so.
+  ///   - anywhere: Whether the user allows an address that other machines can reach.
+  ///   - mayBeOpen: Whether there is an option that allows it.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(in transports: TransportRegistry, anywhere: Bool = false, mayBeOpen: Bool = true) throws -> Link {
     guard text.hasPrefix("tcp:") || Self.isDescriptor(text) else { return try transports.link(text) }
-    // Which is for --listen-anywhere to say; messages show the address as it was given.
+    // This option stands for --listen-anywhere: an error in spite of it has another cause. Messages show the address as it was
+    // given.
     let open = try transports.link(LinkAddress(text).adding(.init(name: "insecure", value: "yes")))
     if anywhere { return open }
-    // Where a socket is that is handed over shows when it is used.
+    // Whether other machines can reach an inherited socket is known only when it is used.
     if Self.isDescriptor(text) { return try transports.link(text) }
     do {
       return try transports.link(text)
@@ -57,7 +59,7 @@ struct ListenAddress: Sendable, Hashable {
     }
   }
 
-  /// A bound address as a client's URL begins, without the files of its options; `unix:PATH` as it is.
+  /// Returns the beginning of a client's URL for a bound address, without the options that name files. Leaves `unix:PATH` as it is.
   static func url(_ address: LinkAddress) -> String {
     switch (address.scheme, address.authority) {
     case ("tcp", let authority?): return "http://\(authority)"

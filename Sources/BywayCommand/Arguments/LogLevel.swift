@@ -1,7 +1,7 @@
 import ArgumentParser
 import Logging
 
-/// How much a daemon says after its ready line.
+/// The lowest level that a daemon logs after its ready line.
 enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
   case trace, debug, info, notice, warning, error, critical
 

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Finds an option that is given twice and can be given once: of such the parser would take the last, and say nothing.
+/// A check for options that are given more than once but take one value. The parser would silently use the last value.
 enum OptionCount {
-  /// - Parameter arguments: of a command line that the parser has accepted.
-  /// - Throws: ``CommandFailure``, which names the option.
+  /// - Parameter arguments: The arguments of a command line that the parser has accepted.
+  /// - Throws: ``CommandFailure`` with the option's name.
   static func check(_ arguments: [String], of command: any ParsableArguments.Type) throws(CommandFailure) {
     guard mayRepeat(arguments) else { return }
     let facts = ArgumentFacts.all(of: command)
@@ -17,11 +17,11 @@ enum OptionCount {
     }
   }
 
-  /// Cheap, and right for most command lines: a daemon should not need the memory for more.
+  /// Returns whether the full check is needed. Most command lines do not need it, and a daemon saves its memory.
   private static func mayRepeat(_ arguments: [String]) -> Bool {
     var names: Set<Substring> = []
     for argument in arguments where argument.hasPrefix("-") {
-      // Behind a short one others may follow in the same word.
+      // Further options may follow a short one in the same word.
       guard argument.hasPrefix("--"), names.insert(argument.prefix { $0 != "=" }).inserted else { return true }
     }
     return false
@@ -33,7 +33,7 @@ enum OptionCount {
     var found: [(option: ArgumentFacts, name: String, value: String)] = []
     var rest = arguments[...]
 
-    /// - Parameter value: what stands in the same word; `nil`: the next word has it.
+    /// - Parameter value: The value in the same word; `nil` if the value is the next word.
     func take(_ option: ArgumentFacts, _ name: String, _ value: Substring?) {
       let value = value.map(String.init) ?? rest.popFirst() ?? ""
       if !option.isRepeating { found.append((option, name, value)) }

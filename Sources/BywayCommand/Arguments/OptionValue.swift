@@ -1,6 +1,6 @@
 import Byway
 
-/// The values of options that the parser does not read: what is wrong with one is told with the option's name.
+/// Values of options that the parser leaves as text. Errors in them are reported with the option's name.
 enum OptionValue {
   /// - Parameter option: `--origin`
   /// - Throws: ``CommandFailure``
@@ -8,8 +8,8 @@ enum OptionValue {
     do { return try read() } catch { throw failure(error, at: option) ?? error }
   }
 
-  /// - Parameter place: an option, or a line of a file.
-  /// - Returns: `nil` where the error does not come from a value.
+  /// - Parameter place: An option, or a line of a file.
+  /// - Returns: `nil` if the error is not about a value.
   static func failure(_ error: any Error, at place: String) -> CommandFailure? {
     switch error {
     case let error as CommandFailure: CommandFailure(error.status, "\(place): \(error.message)")

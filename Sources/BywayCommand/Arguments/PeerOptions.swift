@@ -2,7 +2,7 @@ import ArgumentParser
 import Byway
 import BywayTLS
 
-/// TLS with the one origin of a command: whom to trust there, and who to be.
+/// TLS with the one origin of a command: the certificates to trust, and the client certificate to present.
 struct PeerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -31,12 +31,12 @@ struct PeerOptions: ParsableArguments {
     trust.isEmpty && clientCert == nil && clientKey == nil && peerName == nil && peerAddress == nil
   }
 
-  /// What the user's store and these options say.
-  /// - Parameter host: of the origin, as it is named.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where a file cannot be used.
+  /// Returns the policy from the user's trust store and these options.
+  /// - Parameter host: The origin's host, as the user wrote it.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if a file cannot be used.
   func policy(for host: String) throws -> TLSPolicy {
     var policy = TLSPolicy()
-    // A daemon may have no home.
+    // A daemon may have no home folder.
     if let store = try? TrustStore() { policy.trust = try store.trust() }
     for file in trust { try policy.trust.add(certificatesIn: file, for: host) }
     switch (clientCert, clientKey) {

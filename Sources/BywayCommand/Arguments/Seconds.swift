@@ -1,7 +1,7 @@
 import ArgumentParser
 import NIOCore
 
-/// A time as people type it: seconds, with a fraction if they like.
+/// A time in seconds, as users type it, with an optional fraction.
 struct Seconds: ExpressibleByArgument, Sendable, Hashable {
   let amount: TimeAmount
 
@@ -9,7 +9,7 @@ struct Seconds: ExpressibleByArgument, Sendable, Hashable {
     amount = .seconds(seconds)
   }
 
-  /// `nil` where it is not a number from 0 to 10⁹.
+  /// Returns `nil` if the text is not a number from 0 to 10⁹.
   init?(argument: String) {
     let isDecimal = argument.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     guard isDecimal, let seconds = Double(argument), seconds <= 1e9 else { return nil }

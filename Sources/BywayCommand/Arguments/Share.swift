@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A part of a whole as people write it: `1e-5`, `0.01` or `1%`, with a sign where that makes sense.
+/// A share as users write it: `1e-5`, `0.01` or `1%`, with a sign where that makes sense.
 struct Share: ExpressibleByArgument, Sendable, Hashable {
   let value: Double
 

@@ -1,5 +1,5 @@
-/// A name that people give to a link, a section or a daemon. It can stand in a path, and is never taken for an address, which has
-/// a colon, or for an option.
+/// A name that users give to a link, a section or a daemon. It can be part of a path, and cannot be taken for an address, which
+/// has a colon, or for an option.
 enum ShortName {
   static func isValid(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && !"-.".contains(text.first ?? "-")

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Bytes as people write them: `4096`, `64K`, `1M`, with units of 1024.
+/// A number of bytes as users write it: `4096`, `64K`, `1M`, with units of 1024.
 struct Size: ExpressibleByArgument, Sendable, Hashable {
   let bytes: Int
 

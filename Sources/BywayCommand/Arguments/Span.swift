@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A time as people write it: `5ms`, `1.5s`, `200us`, `2min`, or a number of seconds.
+/// A duration as users write it: `5ms`, `1.5s`, `200us`, `2min`, or a number of seconds.
 struct Span: ExpressibleByArgument, Sendable, Hashable {
   let duration: Duration
 

@@ -1,6 +1,7 @@
-/// What the value of an option may be, which the parser knows only of those with a few values.
+/// Hints about the values of options. The parser itself lists them only for options with a few values.
 enum ValueHint {
-  /// What to say behind the parser's message about a value; empty where the message says it, or is about something else.
+  /// Returns the hint to append to the parser's message about a value. Empty if the message has one already, or is about something
+  /// else.
   /// - Parameter message: "The value 'soon' is invalid for '--drain <seconds>'"
   static func text(for message: String) -> String {
     guard message.contains("is invalid for '-"), !message.contains("Please provide"),

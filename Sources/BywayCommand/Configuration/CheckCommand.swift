@@ -43,7 +43,7 @@ struct CheckCommand: ParsableCommand {
     ) {
     case (false, true): return .gateway
     case (true, false): return .proxy
-    // An origin is what makes a gateway.
+    // Only a gateway has an origin.
     case (false, false): return options.contains("--origin") ? .gateway : .proxy
     case (true, true): break
     }

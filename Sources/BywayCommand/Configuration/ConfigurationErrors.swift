@@ -1,10 +1,10 @@
-/// What is wrong with a line of a file.
+/// An error in a line of a file.
 struct ConfigurationFlaw: Error {
   let line: Int
   let failure: CommandFailure
 }
 
-/// All that is wrong with a configuration, in the order of its lines; at least one.
+/// All errors in a configuration, in the order of its lines; at least one.
 struct ConfigurationErrors: Error {
   let failures: [CommandFailure]
 
@@ -12,7 +12,7 @@ struct ConfigurationErrors: Error {
     self.failures = failures
   }
 
-  /// - Parameter flaws: what stands before the first section may have been found for each of them.
+  /// - Parameter flaws: Those of lines before the first section may occur once for each section.
   init(of flaws: [OptionFlaw]) {
     var known: Set<String> = []
     failures = flaws.filter { known.insert($0.failure.message).inserted }
@@ -20,9 +20,9 @@ struct ConfigurationErrors: Error {
   }
 }
 
-/// What is wrong with an option, and the line that says it.
+/// An error in an option, and the line that sets it.
 struct OptionFlaw {
-  /// `nil` where no line does.
+  /// `nil` if no line sets it.
   let line: Int?
   let failure: CommandFailure
 }

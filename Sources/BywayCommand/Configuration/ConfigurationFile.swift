@@ -1,6 +1,6 @@
 import Primitives
 
-/// A file of `name = value` lines with the same names as the long options; `#` begins a comment line, and `[kind name]` a section.
+/// A file of `name = value` lines with the names of the long options. `#` begins a comment line, and `[kind name]` a section.
 struct ConfigurationFile: Sendable {
   struct Entry: Sendable, Hashable {
     let line: Int
@@ -16,14 +16,14 @@ struct ConfigurationFile: Sendable {
   }
 
   let path: String
-  /// Before the first section.
+  /// The settings before the first section.
   private(set) var entries: [Entry] = []
   private(set) var sections: [Section] = []
-  /// What is not a setting.
+  /// The errors in the file's lines.
   private(set) var failures: [ConfigurationFlaw] = []
 
-  /// - Parameter kinds: of sections that it may have.
-  /// - Throws: ``CommandFailure`` where it cannot be read; what is wrong in it is among ``failures``.
+  /// - Parameter kinds: The kinds of sections that the file may have.
+  /// - Throws: ``CommandFailure`` if the file cannot be read; errors in its lines are among ``failures``.
   init(path: String, sections kinds: [String] = []) throws(CommandFailure) {
     self.init(try TextFile.read(path, ofUser: true), path: path, sections: kinds)
   }
@@ -31,7 +31,7 @@ struct ConfigurationFile: Sendable {
   init(_ text: String, path: String, sections kinds: [String] = []) {
     self.path = path
     var lines: [String: Int] = [:]
-    // Editors of other systems put a byte order mark in front.
+    // Editors of other systems may write a byte order mark first.
     let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let content = line.trimmed()
@@ -49,9 +49,9 @@ struct ConfigurationFile: Sendable {
     }
   }
 
-  /// The same, where each setting of a section of that kind stands as a setting for all instead: `link = X` in `[device printer]` is
+  /// Returns the file with the settings in sections of one kind as settings for all: `link = X` in `[device printer]` becomes
   /// `device = printer=X`.
-  /// - Parameter options: what the section's settings are called outside of it.
+  /// - Parameter options: The option outside of sections for each setting of such a section.
   func unfolding(_ kind: String, _ options: [String: String]) -> ConfigurationFile {
     var file = self
     file.sections.removeAll { $0.kind == kind }
@@ -106,7 +106,7 @@ struct ConfigurationFile: Sendable {
     return Entry(line: line, name: String(name), value: String(value))
   }
 
-  /// - Parameter lines: of the sections before, by what stands in their brackets.
+  /// - Parameter lines: The lines of the sections so far, by the text in their brackets.
   private static func section(
     _ content: Substring, line: Int, _ kinds: [String], besides lines: inout [String: Int]
   ) throws(Flaw) -> Section {
@@ -129,7 +129,7 @@ struct ConfigurationFile: Sendable {
 }
 
 extension Substring {
-  /// Without white space at both ends.
+  /// Returns the text without white space at either end.
   fileprivate func trimmed() -> Substring {
     var text = self
     while text.first?.isWhitespace ?? false { text.removeFirst() }

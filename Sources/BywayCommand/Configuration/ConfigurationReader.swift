@@ -2,10 +2,10 @@ import ArgumentParser
 import Byway
 import Primitives
 
-/// Turns a file's settings into a command, as if they had been given on its command line.
+/// A reader that turns a file's settings into a command, as if they had been given on its command line.
 struct ConfigurationReader<Command: DaemonCommand> {
   private let file: ConfigurationFile
-  /// Of the command already; what they set counts more than the file.
+  /// The command's own arguments, which override the file.
   private let arguments: [String]
   private let transports: TransportRegistry
   private let given: Set<String>
@@ -21,25 +21,25 @@ struct ConfigurationReader<Command: DaemonCommand> {
     lineFailures = file.failures
   }
 
-  /// Those that may stand in a file, as they are written on a command line.
+  /// The options that a file may set, as they are written on a command line.
   static var optionNames: Set<String> { Set(FileFacts<Command>().names.map { "--\($0)" }) }
 
-  /// What sections say whose other lines are wrong, by their names.
+  /// The valid settings of sections that also have errors, by the names of the sections.
   private(set) var sound: [(name: String, command: Command)] = []
 
-  /// Those of lines, and those that no line is to blame for.
+  /// The errors in lines, and those that belong to no line.
   var flaws: [OptionFlaw] {
     lineFailures.map { OptionFlaw(line: $0.line, failure: $0.failure) }
       + wholeFailures.map { OptionFlaw(line: nil, failure: $0) }
   }
 
-  /// - Parameter section: `nil` in a file that has none.
-  /// - Returns: `nil` where something is wrong: that is among ``flaws`` then.
+  /// - Parameter section: `nil` for a file without sections.
+  /// - Returns: `nil` if there is an error, which is then among ``flaws``.
   mutating func command(of section: ConfigurationFile.Section?) -> Command? {
     if let command = soundCommand(of: section) { return command }
     let known = lineFailures.count
     let own = Set((section?.entries ?? []).map(\.name)).filter { !facts.concernsDaemon($0) }
-    // A section's own value takes the place of what holds for all.
+    // A section's own value replaces the one for all sections.
     let common = file.entries.filter { !own.contains($0.name) }
     let words = words(of: common, in: nil) + words(of: section?.entries ?? [], in: section)
     guard lineFailures.count == known, file.failures.isEmpty else {
@@ -56,7 +56,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     }
   }
 
-  /// Most files are right, and then it is enough to read them once. `nil` where something is wrong, which is found line by line.
+  /// Reads a section without errors in one pass. Returns `nil` if there is an error; the slow way then finds it line by line.
   private func soundCommand(of section: ConfigurationFile.Section?) -> Command? {
     guard file.failures.isEmpty else { return nil }
     let own = Set((section?.entries ?? []).map(\.name))
@@ -76,7 +76,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     return command
   }
 
-  /// The time that ArgumentParser takes grows with the square of the number of words, so that long lists go past it.
+  /// Parses the words, except long lists: ArgumentParser's time grows with the square of the number of words.
   private func parse(_ words: [String]) throws -> Command {
     var lists: [String: [String]] = [:]
     var others: [String] = []
@@ -105,14 +105,14 @@ struct ConfigurationReader<Command: DaemonCommand> {
         try check(arguments, of: entry)
         words += arguments
       } catch {
-        // What stands before the first section is read once for each of them.
+        // Lines before the first section are read once for each section.
         if !lineFailures.contains(where: { $0.failure.message == error.failure.message }) { lineFailures.append(error) }
       }
     }
     return words
   }
 
-  /// Of an option that is set twice the parser would take the last, and say nothing.
+  /// Reports an option that is set twice. The parser would silently use the last value.
   private mutating func checkRepetition(in entries: [ConfigurationFile.Entry]) {
     var lines: [String: Int] = [:]
     for entry in entries {
@@ -123,7 +123,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     }
   }
 
-  /// What would be given on the command line.
+  /// Returns the words that would be given on the command line.
   private func words(
     of entry: ConfigurationFile.Entry, in section: ConfigurationFile.Section?
   ) throws(ConfigurationFlaw) -> [String] {
@@ -144,7 +144,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     }
   }
 
-  /// Has the parser read a value, and what it leaves as text.
+  /// Checks a value with the parser, and values that the parser leaves as text with the options' own check.
   private func check(_ words: [String], of entry: ConfigurationFile.Entry) throws(ConfigurationFlaw) {
     do {
       try FileOptions<Command>.parse(words).member.check(transports: transports)
@@ -158,7 +158,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
   }
 }
 
-/// What the parser knows of the options that a file may have, so that nobody has to list them.
+/// The options that a file may set, as the parser knows them.
 private struct FileFacts<Command: DaemonCommand> {
   private let options: [String: ArgumentFacts]
   private let daemon: Set<String>
@@ -179,7 +179,7 @@ private struct FileFacts<Command: DaemonCommand> {
   func concernsDaemon(_ name: String) -> Bool { daemon.contains(name) }
 }
 
-/// What may stand in a daemon's file: all but the options that say which file that is.
+/// The options that a daemon's file may set: all but those that name the file.
 private struct FileOptions<Command: DaemonCommand>: ParsableArguments {
   @OptionGroup var member: Command.Member.Options
   @OptionGroup var daemon: DaemonOptions

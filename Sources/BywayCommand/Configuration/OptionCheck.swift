@@ -1,11 +1,11 @@
 import Byway
 import Primitives
 
-/// What only the world can say of an option's value: whether a file is there, or a folder can be written to. It changes nothing.
+/// A check of an option's value against the system: whether a file exists, or a folder is writable. It changes nothing.
 struct OptionCheck {
   /// `--stub`
   let option: String
-  /// As it was given; `nil` where the option has one value only.
+  /// The value as it was given; `nil` if the option takes only one.
   let value: String?
   let run: () throws -> Void
 
@@ -15,7 +15,7 @@ struct OptionCheck {
     self.run = run
   }
 
-  /// A check of a file that is read at the start.
+  /// Returns a check of a file that is read at the start.
   static func reading(_ option: String, _ path: String?, _ read: @escaping (String) throws -> Void) -> [OptionCheck] {
     guard let path else { return [] }
     return [OptionCheck(option) { try read(path) }]
@@ -32,10 +32,10 @@ struct OptionCheck {
   }
 }
 
-/// A link of a gateway or proxy, with the option that names it and what is done there.
+/// A link of a gateway or proxy, with the option that names it and the way it is opened.
 struct OptionLink {
   let option: String
-  /// As it was given.
+  /// The value as it was given.
   let value: String?
   let link: Link
   let opening: Link.Opening
@@ -53,7 +53,7 @@ struct OptionLink {
   }
 }
 
-/// The places and lines of links, as far as one has them to itself.
+/// The places and lines that can have only one user.
 struct TakenPlaces<Owner> {
   private enum Key: Hashable {
     case line(String)
@@ -68,7 +68,7 @@ struct TakenPlaces<Owner> {
 
   private var owners: [Key: Owner] = [:]
 
-  /// The first owner of what a link would take, a place to listen at or a line.
+  /// Returns the first owner of a line, or of a place to listen at, that a link would take.
   func owner(inTheWayOf link: OptionLink) -> Owner? {
     keys(of: link).lookedUp.lazy.compactMap { owners[$0] }.first
   }
@@ -82,7 +82,7 @@ struct TakenPlaces<Owner> {
     let line = link.link.isLine ? [Key.line(address.place)] : []
     guard link.opening == .listen else { return (line, line) }
     guard let (host, port) = OptionLink.internetPlace(address) else {
-      // What another machine listens on for us, its options say.
+      // If another machine listens for this one, the options of the address say where.
       let own = address.authority == nil ? Key.place(address.place) : .text(address.text)
       return (line + [own], line + [own])
     }

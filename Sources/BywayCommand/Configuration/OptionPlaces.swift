@@ -1,7 +1,7 @@
-/// Where the options of a plan were given: on a line of its file, or on the command line.
+/// The places of a plan's options: a line of its file, or the command line.
 struct OptionPlaces: Sendable {
   private let file: ConfigurationFile?
-  /// On the command line, where they count more than in the file.
+  /// The options on the command line, which override the file.
   private let given: Set<String>
 
   init(_ file: ConfigurationFile?, beneath arguments: [String]) {
@@ -11,9 +11,9 @@ struct OptionPlaces: Sendable {
 
   /// - Parameters:
   ///   - option: `--listen`
-  ///   - value: one of several; `nil`: the only one.
-  ///   - section: by its name; empty where it is not in one.
-  /// - Returns: what a message about it begins with, and the line where it has one.
+  ///   - value: One of several values; `nil` if there is only one.
+  ///   - section: The section's name; empty outside of sections.
+  /// - Returns: The beginning of a message about the option, and its line if it has one.
   func place(of option: String, _ value: String? = nil, in section: String = "") -> (line: Int?, text: String) {
     guard let file, !given.contains(option) else { return (nil, "\(option): ") }
     let own = file.sections.first { $0.name == section }?.entries ?? []
@@ -51,8 +51,8 @@ struct OptionPlaces: Sendable {
 }
 
 extension CommandFailure {
-  /// As the user of a file writes options: `link = unix:/run/byway.sock` in place of `--link unix:/run/byway.sock`.
-  /// - Parameter names: of the options, which may stand in the file.
+  /// Rewrites options the way they are written in a file: `link = unix:/run/byway.sock` in place of `--link unix:/run/byway.sock`.
+  /// - Parameter names: The options that a file may set.
   func inWordsOfFile(_ names: Set<String>) -> CommandFailure {
     let words = message.split(separator: " ", omittingEmptySubsequences: false)
     var text: [Substring] = []
@@ -63,7 +63,7 @@ extension CommandFailure {
         continue
       }
       text.append(word.dropFirst(2))
-      // What follows is a value, if it does not look like a word of the sentence.
+      // The next word is a value, unless it looks like a word of the sentence.
       let next = words.dropFirst(index + 1).first ?? ""
       if name == word, next.contains(where: { ":/=0123456789".contains($0) }) || next.first?.isUppercase == true {
         text.append("=")

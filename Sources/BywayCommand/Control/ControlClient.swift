@@ -3,22 +3,22 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// Speaks with a daemon over its control socket.
+/// A client of a daemon's control socket.
 struct ControlClient: Sendable {
   private let place: ControlFolders.Place
   private let link: Link
 
-  /// Of the daemon.
+  /// The daemon's name.
   var name: String { place.name }
 
-  /// - Throws: ``BywayError`` where this command has no Unix sockets.
+  /// - Throws: ``BywayError`` if this command has no Unix sockets.
   init(_ place: ControlFolders.Place, transports: TransportRegistry) throws {
     self.place = place
     link = try transports.link("unix:\(place.socket)?http=1.1")
   }
 
-  /// The one that is meant.
-  /// - Parameter name: `nil`: there is only one.
+  /// Returns the client of the named daemon, or of the only one.
+  /// - Parameter name: `nil` if there is only one daemon.
   /// - Throws: ``CommandFailure``
   static func named(_ name: String?, transports: TransportRegistry) throws -> ControlClient {
     let all = ControlFolders.all()
@@ -39,17 +39,16 @@ struct ControlClient: Sendable {
   static let none =
     "No gateway or proxy of this user runs, and none of the system that this user may ask: sudo may be needed for those."
 
-  /// What a daemon that is not stuck needs for an answer.
+  /// The time within which a daemon answers unless it is stuck.
   private static let patience = Duration.seconds(5)
-  /// A reload may have to wait for a line to be let go of.
+  /// A reload may have to wait until a line is released.
   private static let reloadPatience = Duration.seconds(60)
 
-  /// - Returns: the body of an answer of success.
-  /// - Throws: ``CommandFailure`` with what the daemon said, or why it could not be asked; ``ConfigurationErrors`` where that
-  ///   is several things.
+  /// - Returns: The body of a successful response.
+  /// - Throws: ``ConfigurationErrors`` with the daemon's reasons; ``CommandFailure`` if the daemon does not answer.
   func send(_ method: HTTPRequest.Method, _ path: String, _ body: String = "") async throws -> String {
     guard method == .post else { return try await send(method, path, body, within: Self.patience) }
-    // One that is stuck is not waited for as long as a reload may take.
+    // A short request first: a stuck daemon is reported sooner than after the time of a reload.
     _ = try await send(.get, "/log-level", "", within: Self.patience)
     return try await send(method, path, body, within: Self.reloadPatience)
   }

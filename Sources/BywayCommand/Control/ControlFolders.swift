@@ -2,22 +2,22 @@ import Byway
 import Glibc
 import Primitives
 
-/// Where daemons of this user, and of the system, have their control sockets: a folder for each, by its name.
+/// The folders with the control sockets of this user's daemons and of the system's. Each daemon has a folder with its name.
 enum ControlFolders {
   static let socketName = "control.sock"
   private static let system = "/run/byway"
 
-  /// One daemon's.
+  /// The place of one daemon's socket.
   struct Place: Sendable, Hashable {
     let name: String
     let socket: String
   }
 
-  /// Where a daemon of this name puts its socket, and has made the folder for it; `nil` where there is no place.
-  /// - Throws: ``CommandFailure`` where there is one that cannot be used.
+  /// Returns the place for the socket of a daemon with this name, and makes its folder. Returns `nil` if there is no place for it.
+  /// - Throws: ``CommandFailure`` if the place cannot be used.
   static func own(_ name: String) throws(CommandFailure) -> Place? {
     do {
-      // systemd has made it, and gives several separated by colons.
+      // systemd has made it; if there are several, colons separate them.
       if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init) {
         guard folder.hasPrefix("/"), try TrustedFolder.existing(folder) != nil else {
           throw CommandFailure(
@@ -42,7 +42,7 @@ enum ControlFolders {
     rmdir(String(place.socket.dropLast(socketName.count + 1)))
   }
 
-  /// All that there are, sorted by name; the user's before the system's.
+  /// Returns the places of all running daemons, the user's before the system's, each sorted by name.
   static func all() -> [Place] {
     [userBase, system].compactMap(\.self).flatMap { base in
       ((try? Folder.names(in: base)) ?? []).sorted().compactMap { name in
@@ -52,14 +52,14 @@ enum ControlFolders {
     }
   }
 
-  /// Somebody listens there: a daemon that was killed leaves its socket behind.
+  /// Whether a process listens on the socket. A killed daemon leaves its socket behind.
   private static func isAnswered(_ path: String) -> Bool {
     guard let address = UnixAddress(path) else { return false }
     let descriptor = Glibc.socket(
       AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    // A full queue is a sign of life; one that may not be asked is named all the same.
+    // A full queue means that it is alive. A daemon that this user may not access is listed, too.
     return address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN || errno == EACCES
   }
 

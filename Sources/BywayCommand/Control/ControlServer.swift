@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import Primitives
 
-/// What a daemon can be asked and told while it runs.
+/// The requests that a running daemon accepts.
 protocol Controllable: Sendable {
   func status() async -> DaemonStatus
   func metrics() async -> [UInt8]
@@ -14,9 +14,9 @@ protocol Controllable: Sendable {
   func requestStop() async -> StopNotice
 }
 
-/// Answers what comes to a daemon's control socket: docs/daemon.md has the requests.
+/// The server on a daemon's control socket. docs/daemon.md lists the requests.
 struct ControlServer: Sendable {
-  /// What a command ends with that was told no: the exit status that its failure would have had there.
+  /// The field with the exit status for the command whose request was refused.
   static let exitStatus = HTTPField.Name("byway-exit-status")
 
   private let daemon: any Controllable
@@ -61,7 +61,7 @@ struct ControlServer: Sendable {
     }
   }
 
-  /// In the text format that Prometheus reads.
+  /// Returns a response with metrics in the text format of Prometheus.
   static func metrics(_ text: [UInt8]) -> Response {
     Response(
       status: .ok, fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],

@@ -3,13 +3,13 @@ import LineLayer
 import NIOCore
 import Primitives
 
-/// What a daemon says of itself to who may stop it, too. Nothing in it is a secret but ``inspector``: addresses come without their options.
+/// A daemon's status, for users who may also stop it. Only ``inspector`` is secret; addresses come without their options.
 struct DaemonStatus: Sendable {
-  /// A link, or the way to an origin.
+  /// A link, or the connection to an origin.
   struct Road: Sendable {
     enum State: Sendable, Hashable {
       case link(LinkState)
-      /// One of several roads to a device: nothing is known against it, and it is not needed.
+      /// One of several links to a device: it has no known fault, and is not needed.
       case standingBy
       // Of origins.
       case unknown, reachable, unreachable
@@ -26,7 +26,7 @@ struct DaemonStatus: Sendable {
     }
 
     let name: String
-    /// That it leads to; `nil` where that has no name.
+    /// The device at its other end; `nil` if that has no name.
     var device: String?
     let state: State
     /// Seconds since 1970.
@@ -35,20 +35,20 @@ struct DaemonStatus: Sendable {
     /// Nanoseconds.
     var roundTrip: Int?
     var line: LineStatistics?
-    /// `nil` where this end does not open it.
+    /// `nil` if this end does not open it.
     var counts: LinkCounts?
-    /// Of those that this end opens.
+    /// The connections that this end opens.
     var connections = UpstreamStatus.Connections()
-    /// Where there are several, the better one first.
+    /// The links of a device that has several, the better one first.
     var roads: [Road] = []
 
-    /// Each of several, or itself.
+    /// The links of a device that has several, or else this one.
     var all: [Road] { roads.isEmpty ? [self] : roads }
   }
 
-  /// A gateway or proxy of it.
+  /// A gateway or proxy of the daemon.
   struct Member: Sendable {
-    /// Empty where it has no section of its own.
+    /// Empty if it has no section of its own.
     let name: String
     let listens: [String]
     let links: [Road]
@@ -58,15 +58,15 @@ struct DaemonStatus: Sendable {
   struct Requests: Sendable {
     var running = 0
     var done = 0
-    /// By the kind of failure.
+    /// Failed requests by the kind of failure.
     var failed: [String: Int] = [:]
   }
 
-  /// The memory that is held on behalf of peers.
+  /// The memory that the daemon holds on behalf of peers.
   struct Held: Sendable {
     var bytes: Int
     var limit: Int
-    /// Exchanges that were given up because of the limit.
+    /// Exchanges that were aborted because of the limit.
     var refused: Int
 
     init(_ budget: MemoryBudget) {
@@ -76,19 +76,19 @@ struct DaemonStatus: Sendable {
 
   let name: String
   let kind: String
-  /// It serves only what has begun.
+  /// Whether it accepts no more requests and completes the running ones.
   let isStopping: Bool
   let processID: Int
   let since: Int
   let configuration: String?
-  /// What became of the last reload; `nil` where there was none.
+  /// The time and the result of the last reload; `nil` if there was none.
   let reload: (at: Int, result: ReloadResult)?
   let members: [Member]
   let requests: Requests
   let memoryBytes: Int?
   let held: Held
   let descriptors: Int?
-  /// The inspector's URL, with what it takes to act there.
+  /// The inspector's URL, including the secret that allows actions.
   let inspector: String?
 }
 
@@ -176,7 +176,7 @@ extension DaemonStatus.Requests {
 }
 
 extension DaemonStatus.Road {
-  /// - Parameter isInbound: the far end opens it.
+  /// - Parameter isInbound: Whether the far end opens it.
   init(
     link name: String, device: String? = nil, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?
   ) {
@@ -188,7 +188,7 @@ extension DaemonStatus.Road {
     roads = status.roads.map { Self(one: $0) }
   }
 
-  /// One of several.
+  /// Creates one of several links to a device.
   private init(one status: RoadStatus) {
     name = status.address?.publicName ?? status.name
     since = .secondsSinceEpoch(of: status.since)
@@ -202,11 +202,11 @@ extension DaemonStatus.Road {
     counts = status.counts
   }
 
-  /// One that this end serves.
+  /// Creates a link that this end serves.
   /// - Parameters:
-  ///   - isDialed: this end opens it.
-  ///   - connections: that are open.
-  ///   - obstacle: why nobody can come.
+  ///   - isDialed: Whether this end opens it.
+  ///   - connections: Its open connections.
+  ///   - obstacle: Why no client can connect.
   init(served name: String, isDialed: Bool, _ connections: [ServedLink], obstacle: String?) {
     self.name = name
     line = connections.lazy.compactMap(\.line).first

@@ -30,7 +30,7 @@ struct StatusCommand: AsyncParsableCommand {
       if !silent.isEmpty { throw ConfigurationErrors(failures: silent) }
       return
     }
-    // From the top of the screen, and nothing of the last time is left.
+    // Each status starts at the top of an empty screen.
     let clear = StandardStream.output.isTerminal && !json ? "\u{1B}[H\u{1B}[2J" : ""
     while true {
       let (text, silent) = try await answers()
@@ -40,12 +40,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
   }
 
-  /// What those say who answer, and why the others do not.
+  /// Returns the statuses of the daemons that answer, and the failures of the others.
   private func answers() async throws -> (text: String, silent: [CommandFailure]) {
     let transports = CommandContext.transports
     let places = ControlFolders.all().filter { name == nil || $0.name == name }
     guard !places.isEmpty else {
-      // With the names that there are.
+      // Its message lists the known names.
       _ = try ControlClient.named(name, transports: transports)
       return ("", [])
     }
@@ -65,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand {
         let lines = StatusText(status, now: WallTime.now().seconds, style: style).lines
         text += lines.map { $0 + "\n" }.joined()
       } catch {
-        // The others are shown all the same.
+        // The other daemons are shown nevertheless.
         silent.append(error.asFailure)
       }
     }

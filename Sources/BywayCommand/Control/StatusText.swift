@@ -2,7 +2,7 @@ import Byway
 import LineLayer
 import Primitives
 
-/// A daemon's status as people read it, made of its JSON: another version's may have less or more.
+/// A daemon's status as text. Its source is the JSON, in which another version may have fewer or more members.
 struct StatusText {
   private let status: JSON
   private let now: Int
@@ -77,7 +77,7 @@ struct StatusText {
     switch state {
     case "up", "reachable": style.good(state)
     case "down", "interrupted", "unreachable": style.bad(state)
-    // Where nothing is in the way it is the far end that is waited for.
+    // Without a reason, the link waits for the far end.
     case "waiting" where reason != nil: style.bad("waiting for the line")
     case "standingBy": "standing by"
     default: state.visible

@@ -1,19 +1,19 @@
 import NIOCore
 import Primitives
 
-/// What a daemon says that has begun to stop: which process ends, and when at the latest.
+/// A daemon's notice that it has begun to stop: its process, and the time after which it has ended at the latest.
 struct StopNotice: Sendable, Hashable {
   let processID: Int
   let patience: Duration
 
-  /// - Parameter patience: what running requests may still need.
+  /// - Parameter patience: The time that running requests may still take.
   init(of processID: Int, within patience: TimeAmount) {
     self.processID = processID
-    // What is left of them is closed then, and that needs a moment as well.
+    // Then the rest of them are closed, which takes a moment as well.
     self.patience = .nanoseconds(patience.nanoseconds) + .seconds(5)
   }
 
-  /// - Returns: `nil` where an older version says nothing of it.
+  /// - Returns: `nil` if the text comes from an older version without it.
   init?(_ text: String) {
     guard let json = JSON(parsing: text), case .number(let process) = json["processID"],
       case .number(let time) = json["milliseconds"], let processID = Int(process), processID > 0,
@@ -29,7 +29,7 @@ struct StopNotice: Sendable, Hashable {
   }
 
   /// Returns when the process has ended.
-  /// - Returns: it has ended in time.
+  /// - Returns: Whether it has ended in time.
   func wait() async throws -> Bool {
     let deadline = ContinuousClock.now + patience
     guard let id = Int32(exactly: processID) else { return false }

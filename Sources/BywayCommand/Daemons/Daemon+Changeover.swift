@@ -1,16 +1,18 @@
 import Byway
 
-/// From one plan to the next, all of it or nothing: what the next one needs is opened for all members before anything of it counts.
+/// The change from one plan to the next, which happens completely or not at all. All that the next plan needs is opened for all
+/// members before any of it takes effect.
 extension Daemon {
-  /// A member as it will be.
+  /// The change of one member.
   private struct Step {
-    /// `nil`: it is new.
+    /// `nil` if the member is new.
     let predecessor: Running?
     let successor: Running
     let changeover: Changeover
   }
 
-  /// - Returns: what could not be done. Nothing has changed then.
+  /// Changes to another plan.
+  /// - Returns: The errors. If there are any, nothing has changed.
   func goOver(to plan: DaemonPlan<Command>) async -> [CommandFailure] {
     let before = running
     let predecessors = MemberMatch.predecessors(
@@ -40,7 +42,7 @@ extension Daemon {
       let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
       running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
       for entry in leaving {
-        // Its places are left when the reload is over, which its requests need not be.
+        // The reload waits until its places are free, but not for its requests.
         await entry.member.prepareToLeave().commit(within: drain)
         leave(entry)
       }
@@ -70,8 +72,9 @@ extension Daemon {
     return Step(predecessor: predecessor, successor: successor, changeover: changeover)
   }
 
-  /// What one wants that another holds is left by that one first. Then all is open that can fail.
-  /// - Returns: what cannot be opened. Everything is as it was before then.
+  /// Moves places between members: a member leaves a place that another one wants before that one opens it. Then opens everything
+  /// that can fail.
+  /// - Returns: The errors. If there are any, the previous state is restored.
   private func exchangePlaces(_ steps: [Step], _ leaving: [Running]) async -> [CommandFailure] {
     var wanted: Set<String> = []
     for step in steps { wanted.formUnion(await step.changeover.wanted) }
@@ -91,7 +94,7 @@ extension Daemon {
     }
     if stopping != nil, problems.isEmpty { problems.append(CommandFailure(.unavailable, "It is stopping.")) }
     if !problems.isEmpty {
-      // Whoever has taken a place gives it back before the other opens it again.
+      // Members close the places that they have taken before the previous owners open them again.
       for changeover in changeovers { await changeover.closeOpened() }
       for changeover in changeovers { await changeover.abandon() }
     }
@@ -103,7 +106,7 @@ extension Daemon {
     if let index = running.firstIndex(where: { $0.identity === step.successor.identity }) {
       running[index] = step.successor
     } else if step.predecessor == nil {
-      // It may have been told to stop meanwhile.
+      // The daemon may have begun to stop meanwhile.
       if stopping == nil { running.append(step.successor) } else { await step.successor.member.stop(within: .zero) }
     }
   }

@@ -2,7 +2,7 @@ import Logging
 import Primitives
 
 extension Daemon {
-  /// Goes over to what the file says now. What is wrong is logged, and what is right before stays in force.
+  /// Changes to the current content of the file. Logs errors, and keeps the previous configuration in that case.
   func reload() async -> ReloadResult {
     await reloads.request { await self.reloadNow() }.value
   }
@@ -40,7 +40,7 @@ extension Daemon {
     return .refused(failures)
   }
 
-  /// Options that have changed and count at the next start only.
+  /// Returns the options that have changed but take effect at the next start only.
   private func restartOnly(_ plan: DaemonPlan<Command>) -> [String] {
     func changed(_ before: [String: String], _ after: [String: String]) -> [String] {
       before.filter { after[$0.key] != $0.value }.map(\.key)

@@ -6,11 +6,11 @@ import Logging
 import NIOCore
 import Primitives
 
-/// Gateways or proxies in one process, by their names, and the way from one plan to the next.
+/// The gateways or proxies of one process, by their names, and the change from one plan to the next.
 actor Daemon<Command: DaemonCommand>: Service {
   typealias Member = Command.Member
 
-  /// A gateway or proxy that serves.
+  /// A running gateway or proxy.
   struct Running {
     final class Identity: Sendable {}
 
@@ -20,7 +20,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     var used: Set<InterceptionFiles.Key>
     /// ``DaemonMember/places(of:)``
     var places: [String]
-    /// ``MemberOptions/fixed``, as it was when it started.
+    /// ``MemberOptions/fixed`` as of the start.
     let fixed: [String: String]
   }
 
@@ -33,17 +33,17 @@ actor Daemon<Command: DaemonCommand>: Service {
   let tally = ExchangeTally()
   private var servers: [LocalServer] = []
   private var inspector: InspectorService?
-  /// Where metrics are served, as bound.
+  /// The bound address at which metrics are served.
   private var metricsAddress: LinkAddress?
   private var place: ControlFolders.Place?
   var drain: TimeAmount
-  /// As the plan in force has it; another may have been set by hand since.
+  /// The level in the current plan; the user may have set another one since.
   var logLevel: LogLevel?
   let files = InterceptionFiles()
   let fixed: [String: String]
   /// In the order of the plan.
   var running: [Running] = []
-  /// Those that a reload has left without a place: what they still have to do.
+  /// The members that a reload has removed, while they finish.
   private var departing: [ObjectIdentifier: Task<Void, Never>] = [:]
   private var failure: (any Error)?
   var lastReload: (at: Int, result: ReloadResult)?
@@ -51,7 +51,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   var stopping: Task<Void, Never>?
 
   /// Starts all members, or none.
-  /// - Parameter name: by which ``ControlFolders`` knows it.
+  /// - Parameter name: The daemon's name in ``ControlFolders``.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   static func start(
     _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: String,
@@ -154,7 +154,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     "There is no control socket: byway status, reload and stop will not find this daemon"
   }
 
-  /// Who asks for a status is not worth a line.
+  /// A logger that does not record requests for a status.
   private static var quiet: Logger {
     var logger = DaemonLogHandler.logger("byway.control")
     logger.logLevel = .warning
@@ -196,7 +196,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   func waitUntilEnded() async throws {
-    // Those that a reload brings are waited for as well.
+    // Members that a reload adds are waited for as well.
     while let entry = running.first {
       do { try await entry.member.waitUntilEnded() } catch { failure = failure ?? error }
       remove(entry)
@@ -229,7 +229,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     }
   }
 
-  /// When no request comes any more.
+  /// Closes the rest when no more requests arrive.
   private func finish() async {
     for server in servers { await server.stop() }
     servers = []
@@ -244,7 +244,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     files.reopen()
   }
 
-  /// What still runs there may end, and nobody waits for that but the end of the daemon.
+  /// Removes a member. It may finish its requests, and only the end of the daemon waits for that.
   func leave(_ entry: Running) {
     remove(entry)
     let key = ObjectIdentifier(entry.identity)

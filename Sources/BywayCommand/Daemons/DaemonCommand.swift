@@ -4,42 +4,43 @@ import BywayProxy
 import Logging
 import NIOCore
 
-/// What a daemon has one or several of: a gateway, or a proxy.
+/// A member of a daemon: a gateway or a proxy.
 protocol DaemonMember: Sendable {
   associatedtype Options: MemberOptions
 
-  /// What its sections begin with: `[gateway NAME]`.
+  /// The word that begins its sections: `[gateway NAME]`.
   static var kind: String { get }
-  /// Another kind of section, which holds for all of them, and the options that its settings stand for; `nil`: there is none.
+  /// A further kind of section that applies to all members, and the options for its settings; `nil` if there is none.
   static var sharedSections: (kind: String, options: [String: String])? { get }
 
-  /// Where one listens, or dials for its clients: what nobody else can have at the same time.
+  /// Returns the places where a member listens, or dials for its clients. A place can have only one user at a time.
   static func places(of configuration: Options.Configuration) -> [String]
-  /// One that holds no place yet.
+  /// Creates a member that has no places yet.
   static func make(_ configuration: Options.Configuration) throws -> Self
-  /// Of one that was just made.
-  /// - Parameter held: places that belong to this daemon already.
-  /// - Throws: where something cannot be opened.
+  /// Opens a member that was just created.
+  /// - Parameter held: The places that this daemon has already.
+  /// - Throws: If something cannot be opened.
   func open(besides held: Set<String>) async throws -> Changeover
-  /// - Parameter held: places that belong to this daemon already.
-  /// - Throws: where something cannot be opened. It goes on as before then.
+  /// Prepares a running member for another configuration.
+  /// - Parameter held: The places that this daemon has already.
+  /// - Throws: If something cannot be opened; the member continues as before then.
   func prepare(_ configuration: Options.Configuration, besides held: Set<String>) async throws -> Changeover
-  /// It may leave its places one by one.
+  /// Prepares to leave its places, which it may do one by one.
   func prepareToLeave() -> Changeover
   func waitUntilEnded() async throws
   func stop(within patience: TimeAmount) async
-  /// Its links and origins.
+  /// Returns the state of its links and origins.
   /// - Parameters:
-  ///   - name: of its section.
-  ///   - measures: asks the far end for a round trip, which may take a second.
+  ///   - name: The name of its section.
+  ///   - measures: Whether to measure the round trip to the far end, which may take a second.
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member
-  /// Whether requests can be sent through it as if a client had been let in with them.
+  /// Whether requests can be sent through it as if an accepted client had sent them.
   static var sends: Bool { get }
-  /// Sends a request as if a client had been let in with it.
-  /// - Parameter listener: where the one came in that it repeats.
-  /// - Returns: `nil` where that was not here, or cannot be.
+  /// Sends a request as if an accepted client had sent it.
+  /// - Parameter listener: The listener of the request that is repeated.
+  /// - Returns: `nil` if that is not a listener of this member, or if it cannot send.
   func send(_ request: Request, at listener: String) async throws -> Response?
-  /// What follows "gateway" and its name.
+  /// The part of its ready notice after "gateway" and its name.
   var readiness: ReadyNotice { get async }
 }
 
@@ -51,18 +52,18 @@ extension DaemonMember {
   func send(_ request: Request, at listener: String) async throws -> Response? { nil }
 }
 
-/// What a gateway's configuration and a proxy's have in common.
+/// The common part of the configurations of gateways and proxies.
 protocol MemberConfiguration: Sendable {
   var interceptors: [any Interceptor] { get set }
   var observers: [any ExchangeObserver] { get set }
   var tally: ExchangeTally? { get set }
   var audit: (any AuditLog)? { get set }
-  /// What one user is told is not for another.
+  /// Whether a response to one user must not be shown to another.
   var tellsUsersApart: Bool { get }
 }
 
 extension MemberConfiguration {
-  /// The same with those interceptors before its own, observed, and counted.
+  /// Returns the configuration with further interceptors before its own, observers and a tally.
   func adding(
     _ interception: Interception, _ observation: DaemonObservation, _ tally: ExchangeTally
   ) -> Self {
@@ -76,33 +77,34 @@ extension MemberConfiguration {
   }
 }
 
-/// What one of them is told.
+/// The options of a member.
 protocol MemberOptions: ParsableArguments, Sendable {
   associatedtype Configuration: MemberConfiguration
 
   var interceptors: InterceptorOptions { get }
   var maxConnections: Int? { get }
 
-  /// Options that a file may have thousands of times, and that the parser leaves as text.
+  /// Options that a file may set thousands of times, and that the parser leaves as text.
   static var lists: Set<String> { get }
 
-  /// - Parameter list: one of ``lists``.
+  /// Sets the values of a list.
+  /// - Parameter list: One of ``lists``.
   mutating func set(_ list: String, to values: [String])
 
-  /// Those that it accepts and those that it opens.
+  /// Returns the links on which it accepts connections, and those that it opens.
   func links(of configuration: Configuration) -> [OptionLink]
 
-  /// Of its files, those of its links left out.
+  /// The checks of its files, except those of its links.
   var checks: [OptionCheck] { get }
 
-  /// Reads what is given of the values that the parser leaves as text.
+  /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws
 
-  /// Reads the files that are named, and changes nothing.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
+  /// Returns the configuration. Reads the files that the options name, and changes nothing.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> Configuration
 
-  /// Opens what the interceptors need, as far as it is not open yet.
+  /// Opens what the interceptors need and is not open yet.
   func interception(of configuration: Configuration, with files: InterceptionFiles) throws -> Interception
 }
 
@@ -111,11 +113,11 @@ extension MemberOptions {
 
   mutating func set(_ list: String, to values: [String]) {}
 
-  /// What cannot change while it runs: options, with their values as text.
+  /// The options that cannot change while it runs, with their values as text.
   var fixed: [String: String] { ["max-connections": maxConnections.map { "\($0)" } ?? ""] }
 }
 
-/// The command that runs a daemon.
+/// A command that runs a daemon.
 protocol DaemonCommand: ParsableCommand {
   associatedtype Member: DaemonMember
 
@@ -125,10 +127,10 @@ protocol DaemonCommand: ParsableCommand {
 }
 
 extension DaemonCommand {
-  /// What messages about a member begin with; nothing where it has no section of its own.
+  /// Returns the beginning of messages about a member; empty if it has no section of its own.
   static func place(of name: String) -> String { name.isEmpty ? "" : "[\(Member.kind) \(name)]: " }
 
-  /// Until it ends or is stopped.
+  /// Runs until the daemon ends or is stopped.
   func serve() async throws {
     let source = DaemonPlan<Self>.Source(
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
@@ -140,7 +142,7 @@ extension DaemonCommand {
     if daemon.observation.logFormat == nil, let format = source.logFormat { LogLevels.set(format) }
     let name = try file.name(of: Member.kind)
     let service = DaemonService { manager in
-      // After the signals are taken: who asks for a reload meanwhile gets it.
+      // Signals are handled from here on: a reload that is requested meanwhile takes place.
       let plan = try await source.readChecked()
       plan.daemon.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)

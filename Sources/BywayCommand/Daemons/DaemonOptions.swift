@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// What concerns the whole process of a daemon, on the command line or in a file before its first section.
+/// The options for the whole process of a daemon, on the command line or before the first section of a file.
 struct DaemonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
   var drain: Seconds?
@@ -23,14 +23,14 @@ struct DaemonOptions: ParsableArguments {
     try MemoryLimit.check(memoryBudget)
   }
 
-  /// How much is logged, and in which form, from now on.
+  /// Sets the level and the format of the log from now on.
   func applyToLog() {
     LogLevels.set(logLevel ?? .info)
     LogLevels.set(observation.logFormat ?? .usual)
   }
 }
 
-/// What a file cannot say of itself.
+/// The options that a file cannot set.
 struct DaemonFileOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -50,7 +50,7 @@ struct DaemonFileOptions: ParsableArguments {
   init() {}
 
   /// - Parameter kind: `gateway` or `proxy`.
-  /// - Throws: ``CommandFailure`` where the name cannot be that of a folder.
+  /// - Throws: ``CommandFailure`` if the name cannot be that of a folder.
   func name(of kind: String) throws(CommandFailure) -> String {
     if let instance {
       guard ShortName.isValid(instance) else {

@@ -3,8 +3,8 @@ import Byway
 extension DaemonPlan {
   private typealias PlacedLink = (section: String, link: OptionLink)
 
-  /// What a start would find before it changes anything: files are read that it reads, and where it makes one there must be room
-  /// for it. All that is wrong is said, in the order of the lines.
+  /// Checks what a start checks before it changes anything: the files that it reads must be valid, and it must be possible to
+  /// create the files that it makes. Reports all errors, in the order of the lines.
   /// - Throws: ``ConfigurationErrors``
   func check(_ transports: TransportRegistry) throws {
     var links: [PlacedLink] = []
@@ -23,7 +23,7 @@ extension DaemonPlan {
     if !flaws.isEmpty { throw ConfigurationErrors(of: flaws) }
   }
 
-  /// Two that would listen at one place, or use one line.
+  /// Reports a place or a line that another link has already.
   private func clash(of link: PlacedLink, with taken: inout TakenPlaces<PlacedLink>) -> [OptionFlaw] {
     defer { taken.take(link.link, for: link) }
     guard let other = taken.owner(inTheWayOf: link.link) else { return [] }

@@ -3,18 +3,18 @@ import Byway
 import Logging
 import NIOCore
 
-/// What a daemon is to be: a value, made of a file and a command line without effects. A start, a reload and `--check` all
-/// begin with one.
+/// The plan of a daemon: a value, made from a file and a command line without side effects. A start, a reload and `--check` all
+/// begin with a plan.
 struct DaemonPlan<Command: DaemonCommand>: Sendable {
   typealias Options = Command.Member.Options
 
-  /// A gateway or proxy in it.
+  /// A gateway or proxy of the plan.
   struct Member: Sendable {
     let options: Options
     let configuration: Options.Configuration
   }
 
-  /// Where plans come from, again at each reload.
+  /// The source of plans, which each reload reads again.
   struct Source: Sendable {
     let file: String?
     let arguments: [String]
@@ -22,7 +22,7 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
   }
 
   let daemon: DaemonOptions
-  /// By the names of their sections; one without a name where there are no sections.
+  /// The members by the names of their sections; one without a name if there are no sections.
   let members: [(name: String, member: Member)]
   let places: OptionPlaces
 
@@ -31,7 +31,7 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
 }
 
 extension DaemonPlan.Source {
-  /// The one that the file asks for, whatever else may be wrong in it.
+  /// The log format in the file, even if other settings are wrong.
   var logFormat: LogFormat? {
     let kinds = [Command.Member.kind] + [Command.Member.sharedSections?.kind].compactMap(\.self)
     guard let file, let settings = try? ConfigurationFile(path: file, sections: kinds).entries else { return nil }
@@ -53,9 +53,9 @@ extension DaemonPlan.Source {
   }
 
   /// - Parameters:
-  ///   - command: what the arguments alone say.
-  ///   - text: of the file, where that was read before: it may change between two readings.
-  /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` where there is no such file.
+  ///   - command: The command from the arguments alone.
+  ///   - text: The file's content if it was read already: it could change between two readings.
+  /// - Throws: ``ConfigurationErrors``, or ``CommandFailure`` if there is no such file.
   func read(given command: Command, text: String? = nil) throws -> DaemonPlan {
     guard let path = file else {
       return try plan([("", "", command)], daemon: command.daemon, OptionPlaces(nil, beneath: arguments))
@@ -85,7 +85,7 @@ extension DaemonPlan.Source {
     }
     let places = OptionPlaces(file, beneath: arguments)
     guard reader.flaws.isEmpty, let daemon = commands.first?.command.daemon else {
-      // The files that sound lines name may be wrong as well.
+      // The files in valid lines may have errors as well.
       let others = (reader.sound + commands.map { ($0.name, $0.command) }).flatMap { name, command in
         places.flaws(of: command.member.checks, in: name, of: Command.self)
           + places.flaws(of: command.daemon.observation.checks, of: Command.self)
@@ -99,7 +99,7 @@ extension DaemonPlan.Source {
     return try plan(commands, daemon: daemon, places)
   }
 
-  /// Given on the command line.
+  /// The first option of a member on the command line.
   private var memberOption: Substring? {
     arguments.lazy.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }.first { name in
       ArgumentFacts.all(of: DaemonPlan.Options.self).contains { $0.names.contains(String(name)) }
@@ -137,7 +137,7 @@ extension DaemonPlan.Source {
 }
 
 extension Error {
-  /// As a user hears of it.
+  /// The error as a user sees it.
   var asFailure: CommandFailure {
     switch self {
     case let failure as CommandFailure: failure

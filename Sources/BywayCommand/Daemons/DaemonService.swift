@@ -2,20 +2,20 @@ import Glibc
 import Logging
 import Primitives
 
-/// Runs a service as a process: says when it is ready, and does what signals ask for.
+/// A service as a process: it reports when it is ready, and acts on signals.
 struct DaemonService<Served: Service>: Sendable {
   private let canReload: Bool
   private let start: @Sendable (ServiceManager) async throws -> Served
 
-  /// - Parameter start: what a signal may end as well. The service tells the manager of its reloads, and of its end.
+  /// - Parameter start: Starts the service, which notifies the manager of its reloads and its end.
   init(canReload: Bool = true, start: @escaping @Sendable (ServiceManager) async throws -> Served) {
     self.canReload = canReload
     self.start = start
   }
 
-  /// Returns when it has ended by itself, as a gateway on `stdio:` does, or was stopped by a signal.
+  /// Returns when the service has ended by itself, as a gateway on `stdio:` does, or after a signal has stopped it.
   func runToEnd(logger: Logger) async throws {
-    // What SIGHUP did before this process takes it is a part of it.
+    // This reads how SIGHUP was handled before this process takes it over.
     let terminal = ControllingTerminal()
     let arrivals = await Signal.arrivals(of: DaemonSignals.all)
     let (requests, request) = AsyncStream<DaemonSignals.Meaning>.makeStream(bufferingPolicy: .bufferingOldest(8))
@@ -38,7 +38,7 @@ struct DaemonService<Served: Service>: Sendable {
     try await run(requests, until: stop, logger: logger)
   }
 
-  /// - Parameter stop: has no elements; it ends.
+  /// - Parameter stop: A stream without elements; its end is the request to stop.
   private func run(
     _ requests: AsyncStream<DaemonSignals.Meaning>, until stop: AsyncStream<Void>, logger: Logger
   ) async throws {
@@ -54,7 +54,7 @@ struct DaemonService<Served: Service>: Sendable {
       group.addTask {
         for await request in requests {
           switch request {
-          // The service has the reload. The end of this process does not wait for a file that cannot be read.
+          // The service owns the reload: the end of this process does not wait for a file that cannot be read.
           case .reload: Task { await service.reload() }
           case .reopenFiles: await service.reopenFiles()
           case .nothing(let signal): logger.notice("\(signal) is ignored: it means nothing to this program.")
@@ -63,7 +63,7 @@ struct DaemonService<Served: Service>: Sendable {
         }
       }
       group.addTask {
-        // Ends with a signal, or because the service did: stopping is right for both. A reload need not have come to its end.
+        // The loop ends with a signal or with the service; stopping is right in both cases. A reload may still be running.
         for await _ in stop {}
         await service.stop()
       }

@@ -1,20 +1,21 @@
 import Glibc
 
-/// What signals mean to a daemon.
+/// The meanings of signals for a daemon.
 enum DaemonSignals {
   enum Meaning: Sendable, Hashable {
-    /// Gracefully; the second one at once.
+    /// A graceful stop; the second one stops at once.
     case stop
     case reload
     case reopenFiles
-    /// Others send them to make a program report or rotate. They must not end a daemon in the middle of its requests, as the
-    /// system would.
+    /// A signal that makes other programs report or rotate their logs. It must not end a daemon during its requests, as the
+    /// system's default action would.
     case nothing(Signal)
   }
 
   static let all: [Signal] = [.terminate, .interrupt, .hangUp, .user1, .user2]
 
-  /// SIGHUP is sent by people who want a daemon to read its configuration, and by the kernel when a terminal is closed.
+  /// Returns the meaning of a signal. Users send SIGHUP to make a daemon read its configuration; the kernel sends it when a
+  /// terminal is closed.
   static func meaning(of signal: Signal, terminal: ControllingTerminal, canReload: Bool) -> Meaning {
     switch signal {
     case .terminate, .interrupt: .stop
@@ -25,7 +26,7 @@ enum DaemonSignals {
   }
 }
 
-/// The terminal that a process was started from, if it was.
+/// The terminal that a process was started from, if any.
 struct ControllingTerminal: Sendable {
   private let wasThere: Bool
 
@@ -33,7 +34,7 @@ struct ControllingTerminal: Sendable {
     wasThere = Self.isThere && !Self.ignoresHangUp
   }
 
-  /// It was there when this process began, and has been closed.
+  /// Whether the terminal existed when this process began, and has been closed since.
   var isGone: Bool { wasThere && !Self.isThere }
 
   private static var isThere: Bool {
@@ -42,7 +43,7 @@ struct ControllingTerminal: Sendable {
     return terminal >= 0
   }
 
-  /// Under nohup it is to outlive its terminal.
+  /// Whether SIGHUP is ignored, as nohup does for a process that outlives its terminal.
   private static var ignoresHangUp: Bool {
     var action = sigaction()
     guard sigaction(SIGHUP, nil, &action) == 0 else { return false }

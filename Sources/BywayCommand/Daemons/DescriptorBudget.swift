@@ -2,25 +2,25 @@ import Byway
 import Glibc
 import NIOCore
 
-/// How a daemon shares out the files that it may have open.
+/// The division of the files that a daemon may have open.
 struct DescriptorBudget: Equatable {
   /// Connections of clients.
   let accepted: Int
-  /// Devices that dial a hub; each keeps one.
+  /// Devices that dial a hub, with one connection each.
   let dialing: Int
-  /// What is left for connections that their requests need.
+  /// The rest, for connections that the clients' requests need.
   let opened: Int
 
-  /// Accepted where nothing is asked for and everything fits.
+  /// The number of accepted connections if the user asks for none and all of them fit.
   private static let usual = 1024
-  /// For event loops, links, logs, and files that are served or kept.
+  /// Files for event loops, links and logs, and files that are served or stored.
   static let reserve = 32 + 4 * System.coreCount
 
-  /// Raises the process's limit as far as that needs and the system allows.
+  /// Raises the process's limit as far as necessary and as the system allows.
   /// - Parameters:
-  ///   - asked: how many connections the user wants to accept.
-  ///   - dialing: how many devices may dial; `nil`: as many as usual.
-  /// - Throws: ``CommandFailure`` where those do not fit.
+  ///   - asked: The number of connections that the user wants to accept.
+  ///   - dialing: The number of devices that may dial; `nil` for the usual number.
+  /// - Throws: ``CommandFailure`` if those do not fit.
   init(accepting asked: Int?, dialing: Int? = 0) throws {
     let devices = dialing ?? DeviceDirectory.usualDialed
     try self.init(
@@ -28,19 +28,19 @@ struct DescriptorBudget: Equatable {
       within: Self.raise(to: Self.need(for: asked ?? Self.usual, besides: devices)))
   }
 
-  /// Whether a number of connections makes sense at all.
+  /// Checks that a number of connections is at least one.
   static func check(_ asked: Int?) throws(CommandFailure) {
     guard let asked, asked < 1 else { return }
     throw CommandFailure(.usage, "--max-connections is \(asked): allow at least one.")
   }
 
-  /// - Parameter asked: how many devices the user wants to let dial.
+  /// - Parameter asked: The number of dialing devices that the user wants to allow.
   static func check(devices asked: Int?) throws(CommandFailure) {
     guard let asked, asked < 1 else { return }
     throw CommandFailure(.usage, "--max-devices is \(asked): allow at least one.")
   }
 
-  /// - Parameter limit: of descriptors.
+  /// - Parameter limit: The limit of open files.
   init(accepting asked: Int?, dialing devices: Int? = 0, within limit: Int) throws {
     try Self.check(asked)
     let free = max(2, limit - Self.reserve)
@@ -62,12 +62,12 @@ struct DescriptorBudget: Equatable {
     opened = max(1, limit - Self.reserve - dialing - accepted)
   }
 
-  /// Each connection, one more for what a request on it opens, and each device.
+  /// Returns the number of files for each connection, one more for what a request on it opens, and each device.
   private static func need(for connections: Int, besides devices: Int) -> Int {
     reserve + 2 * max(0, min(connections, 1 << 30)) + max(0, min(devices, 1 << 30))
   }
 
-  /// - Returns: what the limit is then.
+  /// - Returns: The resulting limit.
   private static func raise(to wanted: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()

@@ -3,7 +3,7 @@ import Byway
 import BywayProxy
 import Primitives
 
-/// The devices that a proxy leads to by name.
+/// The devices that a proxy serves by name.
 struct DeviceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -54,12 +54,12 @@ struct DeviceOptions: ParsableArguments {
 
   var isEmpty: Bool { device.isEmpty && sources.isEmpty && hub.isEmpty }
 
-  /// Of devices.
+  /// The sources of devices.
   private var sources: [String] { discover.filter { $0 != Self.publishing } }
 
   private static let publishing = "dns-sd"
 
-  /// Reads what is given, which may be one setting of many.
+  /// Checks the options that are given, which may be a single setting of many.
   func check(in transports: TransportRegistry) throws {
     _ = try directory(main: nil, titles: [:], in: transports)
     try DescriptorBudget.check(devices: maxDevices)
@@ -70,7 +70,7 @@ struct DeviceOptions: ParsableArguments {
     _ = try discovery(in: transports)
   }
 
-  /// - Returns: `nil` where nothing is to be looked for.
+  /// - Returns: `nil` if there is nothing to discover.
   func discovery(in transports: TransportRegistry) throws -> DiscoverySettings? {
     let ports = try sources.map { text in
       try OptionValue.of("--discover") { try WatchedPorts(text, transports: transports) }
@@ -78,7 +78,7 @@ struct DeviceOptions: ParsableArguments {
     return ports.isEmpty ? nil : DiscoverySettings(ports, transports: transports)
   }
 
-  /// - Returns: `nil` where nothing is published.
+  /// - Returns: `nil` if nothing is published.
   func announcement(listen: Link) throws -> AnnouncementRules? {
     guard discover.contains(Self.publishing) else { return nil }
     return try OptionValue.of("--discover \(Self.publishing)") {
@@ -86,13 +86,13 @@ struct DeviceOptions: ParsableArguments {
     }
   }
 
-  /// How many may dial; `nil`: as many as usual.
+  /// The number of devices that may dial; `nil` for the usual number.
   var dialing: Int? { hub.isEmpty ? 0 : maxDevices }
 
   /// - Parameters:
-  ///   - main: the default device's link.
-  ///   - mostDialed: for how many that dial there are descriptors.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where one of them cannot be.
+  ///   - main: The default device's link.
+  ///   - mostDialed: The number of dialing devices for which there are descriptors.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if one of them is invalid.
   func directory(main: Link?, mostDialed: Int, in transports: TransportRegistry) throws -> DeviceDirectory {
     let titles = try titles()
     let directory = try directory(main: main, titles: titles, mostDialed: mostDialed, in: transports)
@@ -109,7 +109,7 @@ struct DeviceOptions: ParsableArguments {
     if isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
     var roads: [(name: String, links: [String])] = []
     var places: [String: Int] = [:]
-    // What is wrong with the book is told where one of its names is used.
+    // An error in the list of links is reported where one of its names is used.
     let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
     for text in device where text != DevicePattern.placeholder {
       let argument = try DeviceArgument(text, schemes: transports.schemes, names: names)
@@ -157,12 +157,12 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension DeviceOptions {
-  /// What a hub does need not be said.
+  /// Adds the option that a hub implies.
   private static func listening(_ text: String) -> String {
     "\(text)\(text.contains("?") ? "&" : "?")open=listen"
   }
 
-  /// Of the links that are listed, those that a device can have.
+  /// Returns the names of listed links that can be names of devices.
   private static func namesOfLinks() throws -> [String] {
     try LinkBook().entries.map(\.name).filter { DeviceName($0) != nil && $0.lowercased() != DeviceHosts.frontPage }
   }
@@ -181,15 +181,15 @@ extension DeviceOptions {
   }
 }
 
-/// `NAME=LINK,LINK`, or the name of a link that byway links lists.
+/// A device as an argument: `NAME=LINK,LINK`, or the name of a link that byway links lists.
 struct DeviceArgument {
   let name: String
   let links: [String]
 
-  /// A comma belongs to a link where no other link follows it.
+  /// Reads an argument. A comma belongs to a link unless another link follows it.
   /// - Parameters:
-  ///   - schemes: of links.
-  ///   - names: of links.
+  ///   - schemes: The schemes of links.
+  ///   - names: The names of links.
   /// - Throws: ``CommandFailure``
   init(_ text: String, schemes: [String], names: Set<String>) throws(CommandFailure) {
     let equals = text.firstIndex(of: "=")

@@ -51,7 +51,7 @@ extension Gateway: DaemonMember {
       name: name, listens: [], links: roads, origins: [origin])
   }
 
-  /// Where it listens it is ready; where it dials, that is for the log to say, because the far end may not be there.
+  /// The notice counts listening links as ready. Dialed links are for the log, as their far end may not be there.
   var readiness: ReadyNotice {
     func places(_ dials: Bool) -> String {
       zip(links, addresses).filter { ($0.0.opening == .dial) == dials }.map(\.1.text).joined(separator: " ")

@@ -5,7 +5,7 @@ import BywayProxy
 import BywayTLS
 import Logging
 
-/// What a gateway is told, on the command line or in a file.
+/// The options of a gateway, on the command line or in a file.
 struct GatewayOptions: MemberOptions {
   @Option(help: "Accept HTTP on this link, an address or a name; may be repeated.", completion: .links)
   var link: [String] = []
@@ -80,7 +80,7 @@ struct GatewayOptions: MemberOptions {
 
   var checks: [OptionCheck] { interceptors.checks }
 
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is missing or wrong.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {
     guard !link.isEmpty else {
       throw CommandFailure(.usage, "A gateway needs a link: add --link, for example --link unix:/run/byway.sock.")
@@ -121,7 +121,7 @@ struct GatewayOptions: MemberOptions {
     return try peer.policy(for: origin.authority?.host.text ?? "")
   }
 
-  /// Reads what is given of the values that the parser leaves as text.
+  /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     _ = try links(in: transports)
     if let origin { _ = try OptionValue.of("--origin") { try Origin(origin) } }
@@ -200,7 +200,7 @@ struct GatewayOptions: MemberOptions {
 
 extension GatewayConfiguration: MemberConfiguration {
   var tellsUsersApart: Bool { false }
-  /// A gateway knows no users.
+  /// A gateway has no users to audit.
   var audit: (any AuditLog)? {
     get { nil }
     set {}

@@ -1,10 +1,10 @@
-/// Which of those that run becomes which of a plan.
+/// The assignment of running members to the members of a new plan.
 enum MemberMatch {
   typealias Party = (name: String, places: [String])
 
-  /// The one of its name, if that listens there as well; else one that listens there, so that a section can be renamed and
-  /// places be swapped; else the one of its name.
-  /// - Returns: for each of the plan the place of its predecessor; `nil` where it has none.
+  /// Finds a predecessor for each member of a plan: first by name and place, then by place alone, then by name alone. Thus a
+  /// section can be renamed, and two sections can swap places.
+  /// - Returns: For each member of the plan the index of its predecessor; `nil` if it has none.
   static func predecessors(of plan: [Party], among running: [Party]) -> [Int?] {
     var left = Array(running.indices)
     var found = [Int?](repeating: nil, count: plan.count)

@@ -3,29 +3,29 @@ import Byway
 import Glibc
 import Primitives
 
-/// The limit of what a daemon holds on behalf of its peers.
+/// The limit of the memory that a daemon holds on behalf of its peers.
 enum MemoryLimit {
   /// The smallest limit that makes sense, in bytes: a few connections.
   static let least = 1 << 20
 
   /// Sets the budget of this process.
-  /// - Parameter asked: the user's limit; `nil`: the usual one, or less where the system gives the process little memory.
+  /// - Parameter asked: The user's limit; `nil` for the usual one, or less if the system gives the process little memory.
   static func apply(_ asked: Size?) {
     MemoryBudget.shared.limit = asked?.bytes ?? fitting(within: [group, resource].compactMap(\.self).min())
   }
 
-  /// - Throws: where the limit that the user asks for is of no use.
+  /// - Throws: If the user's limit is too small.
   static func check(_ asked: Size?) throws(ValidationError) {
     guard let asked, asked.bytes < least else { return }
     throw ValidationError("--memory-budget is \(asked.bytes) bytes: allow at least 1M.")
   }
 
-  /// The usual limit, and at most a quarter of what the process may have.
+  /// Returns the usual limit, but at most a quarter of the process's memory.
   static func fitting(within memory: Int?) -> Int {
     min(MemoryBudget.usual, max(least, (memory ?? .max) / 4))
   }
 
-  /// The limit of the control group, and of those around it (cgroups(7), version 2).
+  /// The lowest limit of the control group and those around it (cgroups(7), version 2).
   private static var group: Int? {
     let line = KernelFile.lines(of: "/proc/self/cgroup").first { $0.hasPrefix("0::/") }
     guard let line else { return nil }
@@ -34,7 +34,7 @@ enum MemoryLimit {
     }.min()
   }
 
-  /// `/a/b`, `/a` and the root for `/a/b`.
+  /// Returns `/a/b`, `/a` and the root for `/a/b`.
   static func groupFolders(_ path: Substring) -> [String] {
     let names = path.split(separator: "/")
     return (0...names.count).reversed().map { names.prefix($0).map { "/\($0)" }.joined() }

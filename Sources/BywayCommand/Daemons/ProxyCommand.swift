@@ -63,7 +63,7 @@ extension Proxy: DaemonMember {
 
   private func road(to device: DeviceEntry, measures: Bool) async -> DaemonStatus.Road {
     var roundTrip: TimeAmount?
-    // A line knows its own, and a PING would have to wait behind what it carries.
+    // A line measures its own round trip, and a PING would wait behind the line's traffic.
     if measures, case .open = device.status.state, device.status.line == nil {
       roundTrip = try? await withTimeLimit(.seconds(1), throwing: CancellationError()) {
         try await self.ping(device.name)

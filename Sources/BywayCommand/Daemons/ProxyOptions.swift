@@ -4,7 +4,7 @@ import BywayInterceptors
 import BywayProxy
 import Logging
 
-/// What a proxy is told, on the command line or in a file.
+/// The options of a proxy, on the command line or in a file.
 struct ProxyOptions: MemberOptions {
   @OptionGroup var link: LinkOptions
 
@@ -74,7 +74,7 @@ struct ProxyOptions: MemberOptions {
     links += configuration.devices.main.map {
       OptionLink(option: "--link", value: link.link, link: $0, opening: $0.opening ?? .dial)
     }
-    // Whoever has the same links is the same device, whatever it is called.
+    // Two names with the same links mean the same device.
     var known = Set(configuration.devices.main.map(\.address.text))
     let byName = Dictionary(grouping: devices.device) { $0.prefix { $0 != "=" } }
     for device in configuration.devices.devices {
@@ -92,7 +92,7 @@ struct ProxyOptions: MemberOptions {
 
   var checks: [OptionCheck] { interceptors.checks + users.checks + OptionCheck.writing(folder: cache, "--cache") }
 
-  /// Reads what is given of the values that the parser leaves as text.
+  /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     if link.link != nil { _ = try link.link(in: transports) }
     try devices.check(in: transports)
@@ -104,7 +104,7 @@ struct ProxyOptions: MemberOptions {
     try DescriptorBudget.check(maxConnections)
   }
 
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if something is wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> ProxyConfiguration {
     let main = try devices.isEmpty ? link.link(in: transports) : link.linkIfGiven(in: transports)
     guard let listen else {
@@ -139,7 +139,7 @@ struct ProxyOptions: MemberOptions {
   }
 
   func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
-    // Behind a reverse proxy, whose socket it is, there are many.
+    // A socket for a reverse proxy has many users.
     let isForOne = configuration.users == nil && configuration.listen.isForOneUser
     let kind: Cache.Kind = isForOne ? .private : .shared
     let links = configuration.devices.links

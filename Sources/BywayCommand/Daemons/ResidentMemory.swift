@@ -1,11 +1,11 @@
 import Glibc
 
-/// What a daemon does once, when it is ready, to stay small on a device.
+/// The release of memory that a daemon needs no longer once it is ready.
 enum ResidentMemory {
-  /// Lets go of the pages of programs and libraries that only start-up needed: argument parsing, configuration, TLS set-up,
-  /// the tables that linking went through.
+  /// Releases the pages of programs and libraries that only the start needed: argument parsing, configuration, TLS setup, the
+  /// dynamic linker's tables.
   ///
-  /// They are backed by files and unchanged, so the kernel reads those that are used again from its cache.
+  /// They are unchanged and backed by files, so the kernel reads those that are used again from its cache.
   static func releaseStartUp() {
     guard let maps = fopen("/proc/self/smaps", "r") else { return }
     defer { fclose(maps) }
@@ -17,7 +17,7 @@ enum ResidentMemory {
       guard let line else { return }
       let text = String(cString: line)
       if let pages = anonymousPages(text) {
-        // Where linking has changed a page, its content is nowhere else.
+        // A page that the linker has changed has no copy elsewhere.
         guard let unchanged = mapping.take(), pages == 0 else { continue }
         madvise(UnsafeMutableRawPointer(bitPattern: unchanged.lowerBound), unchanged.count, MADV_DONTNEED)
       } else if isHeader(text) {
@@ -26,7 +26,7 @@ enum ResidentMemory {
     }
   }
 
-  /// The addresses of a mapping that shows a file and cannot be written to, from the first line that /proc/PID/smaps has of it.
+  /// Returns the addresses of a read-only mapping of a file, from its first line in /proc/PID/smaps.
   static func fileMapping(_ header: String) -> Range<UInt>? {
     let columns = header.split(separator: " ", omittingEmptySubsequences: true)
     guard columns.count >= 6, columns[1] == "r-xp" || columns[1] == "r--p", columns[5].hasPrefix("/") else {
@@ -37,13 +37,13 @@ enum ResidentMemory {
     return bounds[0]..<bounds[1]
   }
 
-  /// What a mapping's line about changed pages says, in KiB.
+  /// Returns the size of a mapping's changed pages in KiB, from the line about them.
   static func anonymousPages(_ line: String) -> Int? {
     guard line.hasPrefix("Anonymous:") else { return nil }
     return Int(line.dropFirst("Anonymous:".count).filter(\.isNumber))
   }
 
-  /// The other lines begin with a word and a colon.
+  /// Whether this is the first line of a mapping. The others begin with a word and a colon.
   private static func isHeader(_ line: String) -> Bool {
     line.prefix { $0 != " " }.contains("-")
   }

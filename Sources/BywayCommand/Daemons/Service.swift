@@ -1,30 +1,30 @@
-/// What serves until it is stopped.
+/// A service that runs until it is stopped.
 protocol Service: Sendable {
-  /// Said on standard error when it serves.
+  /// The notices on standard error when it is ready.
   var readyNotices: [ReadyNotice] { get async }
   func waitUntilEnded() async throws
-  /// How it is, in a line.
+  /// Its state in one line.
   var statusLine: String { get async }
-  /// Lets what is running finish, for as long as the user has given it.
+  /// Stops, and lets running work finish within the user's time limit.
   func stop() async
-  /// Reads its configuration anew.
+  /// Reads its configuration again.
   func reload() async -> ReloadResult
-  /// Opens again what it writes: who rotates logs has renamed it.
+  /// Opens its output files again, after a rotation has renamed them.
   func reopenFiles() async
 }
 
-/// What became of a reload.
+/// The result of a reload.
 enum ReloadResult: Sendable {
   case done
-  /// Why not; at least one reason.
+  /// The reasons; at least one.
   case refused([CommandFailure])
 }
 
 extension [CommandFailure] {
-  /// One on each line.
+  /// The messages, one on each line.
   var lines: String { map(\.message).joined(separator: "\n") }
 
-  /// Of the whole.
+  /// The exit status for all of them.
   var status: ExitStatus { first?.status ?? .usage }
 }
 

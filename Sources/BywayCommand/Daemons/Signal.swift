@@ -12,11 +12,11 @@ struct Signal: Sendable, Hashable, CustomStringConvertible {
   static let user1 = Signal(number: SIGUSR1, description: "SIGUSR1")
   static let user2 = Signal(number: SIGUSR2, description: "SIGUSR2")
 
-  /// More than that in a row tell nothing new.
+  /// The most signals to buffer; more in a row add no information.
   private static let limit = 8
   private static let queue = DispatchQueue(label: "byway.signals")
 
-  /// Those that arrive once this has returned, until the stream is let go of. They do nothing else to the process.
+  /// Returns the signals that arrive after this returns, until the stream is released. They have no other effect on the process.
   static func arrivals(of signals: [Signal]) async -> AsyncStream<Signal> {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingOldest(limit))
     var sources: [any DispatchSourceSignal] = []

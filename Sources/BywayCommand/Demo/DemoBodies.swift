@@ -1,7 +1,7 @@
 import NIOCore
 import Primitives
 
-/// Server-sent events, one now and one each time the interval has passed.
+/// Server-sent events: one at once, and one after each interval.
 struct DemoEvents: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
@@ -29,7 +29,7 @@ struct DemoEvents: AsyncSequence, Sendable {
   }
 }
 
-/// So many bytes, always the same ones, of which only a chunk at a time exists.
+/// A body of constant bytes with a given length. Only one chunk of it is in memory.
 struct DemoBytes: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// Shows how the line does while the demo runs, and does what the keys say.
+/// The demo's console: it shows the state of the line while the demo runs, and acts on keys.
 struct DemoConsole: Sendable {
   /// Ctrl-D.
   private static let endOfInput: UInt8 = 4
   private static let tick = Duration.milliseconds(100)
-  /// The pause between two lines where there is no terminal to write over them.
+  /// The pause between two lines if there is no terminal to overwrite them.
   private static let plainPause = TimeAmount.seconds(5)
 
   let stage: DemoStage
   let display: StatusLine
-  /// `nil` where nobody can press any.
+  /// `nil` if there is no terminal to read keys from.
   let keys: KeyInput?
   let style: TextStyle
   private let probe = DemoProbe()
@@ -22,7 +22,7 @@ struct DemoConsole: Sendable {
     self.style = style
   }
 
-  /// Returns when the user wants no more, or the task is cancelled.
+  /// Returns when the user quits, or the task is cancelled.
   func run() async {
     let probing = Task { await probe.run { try await stage.ping() } }
     defer {
@@ -48,7 +48,7 @@ struct DemoConsole: Sendable {
     }
   }
 
-  /// - Returns: whether it is time to end.
+  /// - Returns: Whether to end.
   private func obey(_ key: UInt8) -> Bool {
     switch key {
     case UInt8(ascii: "p"):

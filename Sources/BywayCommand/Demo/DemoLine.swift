@@ -4,7 +4,7 @@ import LineEmulation
 import NIOCore
 import Synchronization
 
-/// The demo's cable: an emulated serial line between two terminals, noisy, shared with a boot log, and easily pulled.
+/// The demo's cable: an emulated serial line between two terminals, with noise and a boot log on it. It can be pulled.
 ///
 /// Safe on any thread.
 final class DemoLine: Sendable {
@@ -17,7 +17,7 @@ final class DemoLine: Sendable {
   private let folder: PrivateFolder
   private let pulled = Mutex<NIODeadline?>(nil)
 
-  /// - Parameter seed: a random one where there is none.
+  /// - Parameter seed: `nil` for a random one.
   init(seed: UInt64?) throws {
     let folder = try PrivateFolder()
     let noise = DemoNoise()
@@ -39,7 +39,7 @@ final class DemoLine: Sendable {
   var hostLink: String { "serial:\(folder.path)/host?baud=\(Self.baud)" }
   var deviceLink: String { "serial:\(folder.path)/device?baud=\(Self.baud)" }
 
-  /// Of both directions.
+  /// Counts of both directions.
   var wrongBits: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).flippedBits } }
   var foreignBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).foreign } }
   var sentBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).sent } }
@@ -47,7 +47,7 @@ final class DemoLine: Sendable {
   /// For how long the cable has been out; `nil` while it is in.
   var pulledFor: TimeAmount? { pulled.withLock { $0.map { .now() - $0 } } }
 
-  /// Both devices are gone, as with a USB cable, and all that was on its way.
+  /// Pulls the cable: both devices disappear, as with a USB cable, and the data in flight is lost.
   func pull() {
     pulled.withLock { $0 = $0 ?? .now() }
     line.cut(.hangUp)

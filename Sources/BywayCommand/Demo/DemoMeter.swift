@@ -1,7 +1,7 @@
 import LineLayer
 import NIOCore
 
-/// What the demo's line carries now, and has repaired, as a function of time and of what the line layers at both ends say.
+/// The current rates and the repairs of the demo's line, computed from the statistics of the line layers at both ends.
 struct DemoMeter: Sendable {
   private struct Sample {
     var time: NIODeadline
@@ -9,7 +9,7 @@ struct DemoMeter: Sendable {
     var up: UInt64
   }
 
-  /// Rates are of the latest second: shorter jumps about, longer feels late.
+  /// The time over which rates are measured: a shorter one makes them fluctuate, a longer one delays them.
   private static let span = TimeAmount.seconds(1)
 
   private var samples: [Sample] = []
@@ -24,16 +24,16 @@ struct DemoMeter: Sendable {
   var down: Int { rate(\.down) }
   var up: Int { rate(\.up) }
 
-  /// There is more than the probe's few bytes.
+  /// Whether there is more traffic than the probe's few bytes.
   var isBusy: Bool { down + up > 200 }
 
   /// - Parameters:
-  ///   - host: `nil`, as `device`, where there is no session: then nothing has changed.
+  ///   - host: `nil`, like `device`, if there is no session: then nothing has changed.
   mutating func add(host: LineStatistics?, device: LineStatistics?, at now: NIODeadline) {
     self.host = host ?? self.host
     self.device = device ?? self.device
     samples.append(Sample(time: now, down: self.host.receivedPayload, up: self.device.receivedPayload))
-    // The first one kept is the latest that is at least that old.
+    // The first sample to keep is the latest that is at least that old.
     while samples.count > 2, now - samples[1].time >= Self.span { samples.removeFirst() }
   }
 

@@ -1,7 +1,7 @@
 import LineEmulation
 import Synchronization
 
-/// How many bits the demo's line gets wrong, which the user may change while it is in use.
+/// The bit error rate of the demo's line, which the user may change while the line is in use.
 final class DemoNoise: Sendable {
   struct Level: Sendable {
     let name: String
@@ -17,12 +17,12 @@ final class DemoNoise: Sendable {
 
   var level: Level { Self.levels[index.load(ordering: .relaxed) % Self.levels.count] }
 
-  /// More errors; after the most, none.
+  /// Raises the error rate; from the highest, sets it to zero.
   func advance() {
     index.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// - Returns: whether there is such a level.
+  /// - Returns: Whether there is such a level.
   func set(_ name: String) -> Bool {
     guard let level = Self.levels.firstIndex(where: { $0.name == name }) else { return false }
     index.store(level, ordering: .relaxed)

@@ -5,7 +5,7 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// The service of the demo: an async function. It listens nowhere.
+/// The demo's service: an async function without a listening socket.
 struct DemoOrigin: Sendable {
   private let start = NIODeadline.now()
   private let requests = RequestCount()

@@ -1,4 +1,4 @@
-/// The page that the demo's origin serves: everything on it goes over the line, so it is short.
+/// The page that the demo's origin serves. It is short, as all of it crosses the line.
 enum DemoPage {
   static let html = """
     <!doctype html>

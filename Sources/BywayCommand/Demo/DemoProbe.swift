@@ -13,7 +13,7 @@ final class DemoProbe: Sendable {
   private static let pause = Duration.seconds(1)
   private let state = Mutex(State())
 
-  /// The latest answer's, or how long the next one has kept us waiting, once that is more. `nil`: none came.
+  /// The latest round trip, or the age of the pending one once that is greater; `nil` if the last one failed.
   var latency: TimeAmount? {
     state.withLock { state in
       guard let last = state.last else { return nil }
@@ -21,7 +21,7 @@ final class DemoProbe: Sendable {
     }
   }
 
-  /// Until its task is cancelled.
+  /// Measures until its task is cancelled.
   func run(_ ping: @Sendable () async throws -> TimeAmount) async {
     while !Task.isCancelled {
       state.withLock { $0.sentAt = .now() }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The demo as it goes on until its user has seen enough.
+/// The interactive demo, which runs until its user quits.
 struct DemoShow: Service {
   let stage: DemoStage
   let console: DemoConsole

@@ -10,15 +10,15 @@ import NIOCore
 /// Everything that the demo runs: an origin without a port, a gateway, a bad serial line, and a proxy.
 struct DemoStage {
   let line: DemoLine
-  /// Where the proxy answers, without a slash at the end.
+  /// The proxy's URL, without a slash at the end.
   let url: String
   let proxyAddress: LinkAddress
   private let gateway: Gateway
   private let proxy: Proxy
-  /// `nil` where nobody looks.
+  /// `nil` without an inspector.
   private let inspector: InspectorService?
 
-  /// - Parameter isInspected: there is a page that shows what passes.
+  /// - Parameter isInspected: Whether to serve the inspector's page.
   static func start(
     listen: Link, isInspected: Bool, seed: UInt64?, transports: TransportRegistry, observer: (any Interceptor)?,
     logger: Logger
@@ -32,7 +32,7 @@ struct DemoStage {
       let gateway = try await Gateway.start(gatewayConfiguration)
       do {
         var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
-        // At this end of the line, so that its time counts.
+        // At this end of the line, so that the line's time counts.
         let hindrances = Hindrances()
         proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [hindrances]
         proxyConfiguration.logger = logger
@@ -75,7 +75,7 @@ struct DemoStage {
     try await gateway.waitUntilEnded()
   }
 
-  /// The client's side first, so that the link is idle when the gateway lets go of it.
+  /// Stops the client's side first, so that the link is idle when the gateway closes it.
   func stop(within patience: TimeAmount) async {
     await inspector?.stop()
     await proxy.stop(within: patience)
@@ -83,16 +83,16 @@ struct DemoStage {
     line.close()
   }
 
-  /// A round trip between proxy and gateway.
+  /// Measures a round trip between proxy and gateway.
   func ping() async throws -> TimeAmount { try await proxy.ping() }
 
-  /// What the line layers at both ends of the line say of it; `nil` while there is no session.
+  /// Returns the statistics of the line layers at both ends; `nil` while there is no session.
   func lineStatistics() async -> (host: LineStatistics?, device: LineStatistics?) {
     (await proxy.lineStatistics(), await gateway.lineStatistics().first)
   }
 
-  /// No line is longer than a terminal of 80 columns, unless the address is.
-  /// - Parameter isSeen: it goes to a terminal, so that the inspector's URL may have its token.
+  /// Returns the introduction. No line is longer than a terminal of 80 columns, unless the address is.
+  /// - Parameter isSeen: Whether it goes to a terminal, so that the inspector's URL may contain the token.
   func introduction(_ style: TextStyle, isSeen: Bool) -> [String] {
     [
       style.bold("A service without a network, as if it were on it:"),

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// How the demo's line does now, in one line for people.
+/// The current state of the demo's line, as one line of text.
 struct DemoStatus: Sendable {
-  /// Bytes in a second, towards the user and towards the device.
+  /// Bytes per second, towards the user and towards the device.
   var down = 0
   var up = 0
   var latency: TimeAmount?
-  /// The cable is out, for that long.
+  /// The time since the cable was pulled, while it is out.
   var pulledFor: TimeAmount?
   var noise = ""
   var wrongBits = 0
@@ -15,7 +15,7 @@ struct DemoStatus: Sendable {
 
   init() {}
 
-  /// For a terminal: what is least missed is left out where it is narrow. One column stays free, so that nothing wraps.
+  /// Returns the text for a terminal. A narrow one omits the less important parts. One column stays free, so that nothing wraps.
   func text(width: Int, style: TextStyle) -> String {
     let traffic = pulledFor.map { "cable out for \(Self.seconds($0)) s" } ?? "↓ \(downward)   \(delay) ms"
     let damage = "\(wrongBits) errors, \(repaired) resent"
@@ -26,7 +26,7 @@ struct DemoStatus: Sendable {
     return pulledFor == nil ? style.accent(text) : style.bad(text)
   }
 
-  /// For a file.
+  /// The text for a file.
   var text: String {
     let cable = pulledFor.map { ", cable out for \(Self.seconds($0)) s" } ?? ""
     return "line: down \(downward), up \(upward), round trip \(delay) ms, \(wrongBits) bits wrong, "

@@ -1,4 +1,4 @@
-/// A request target, split: `/big?bytes=10`.
+/// A request target, split into path and query: `/big?bytes=10`.
 struct DemoTarget {
   let path: Substring
   private let query: Substring
@@ -9,7 +9,7 @@ struct DemoTarget {
     query = target[mark...].dropFirst()
   }
 
-  /// A whole number of at least 0; `nil` where there is none.
+  /// Returns a whole number of at least 0; `nil` if there is none.
   func number(_ name: String) -> Int? {
     for pair in query.split(separator: "&") where pair.hasPrefix("\(name)=") {
       return UInt32(pair.dropFirst(name.count + 1)).map(Int.init)

@@ -1,12 +1,12 @@
 import Byway
 import NIOCore
 
-/// What only a line can show.
+/// Steps that only a line can show.
 extension DemoTour {
-  /// For how long the cable is out.
+  /// The time that the cable is out.
   private static let cut = Duration.seconds(2)
 
-  /// What is on its way when a cable is pulled waits for it, and is carried out once: no POST may be sent again.
+  /// Pulls the cable during requests. They must wait for it and each be carried out once: no POST may be sent again.
   func cable() async throws -> String {
     let count = 20
     let before = try await requestNumber()
@@ -17,7 +17,7 @@ extension DemoTour {
           return .now()
         }
       }
-      // The line needs about a second for them.
+      // The line needs about a second for these requests.
       try await Task.sleep(for: .milliseconds(400))
       stage.line.pull()
       defer { stage.line.plug() }
@@ -49,7 +49,7 @@ extension DemoTour {
     try expect(response.status == .ok && text.contains("\"bytes\":\(bytes),"), "\(response.status.code), \(text)")
   }
 
-  /// The origin counts its requests, this one included.
+  /// Returns the origin's count of its requests, including this one.
   private func requestNumber() async throws -> Int {
     let text = String(buffer: try await send("/status").body.collect(upTo: 4096))
     let digits = text.split(separator: "\"request\":").last?.prefix { $0.isNumber } ?? ""

@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// Shows by itself what the demo is about, and checks it: every step goes through proxy, line and gateway.
+/// An automatic tour of the demo, which shows and checks each feature. Every step goes through proxy, line and gateway.
 struct DemoTour: Sendable {
   private struct Step: Sendable {
     let title: String
-    /// Gives what is to be told.
+    /// Returns what the step reports.
     let run: @Sendable () async throws -> String
   }
 
@@ -16,12 +16,12 @@ struct DemoTour: Sendable {
     let message: String
   }
 
-  /// No step takes longer than this.
+  /// The time limit of a step.
   private static let patience = Duration.seconds(60)
 
   let stage: DemoStage
   private let style: TextStyle
-  /// Speaks HTTP/1.1 to the proxy, as curl would.
+  /// A client that speaks HTTP/1.1 to the proxy, as curl does.
   private let client: BywayClient
 
   init(stage: DemoStage, transports: TransportRegistry, style: TextStyle) throws {
@@ -31,7 +31,7 @@ struct DemoTour: Sendable {
     client = BywayClient(try transports.link(proxy.text + (proxy.options.isEmpty ? "?" : "&") + "http=1.1"))
   }
 
-  /// - Throws: ``CommandFailure`` where a step did not go as it should.
+  /// - Throws: ``CommandFailure`` if a step failed.
   func run() async throws {
     print(
       "proxy \(style.accent(stage.url)) ─► serial line, \(DemoLine.baud) baud, seed \(stage.line.seed) ─► gateway ─► "
@@ -81,7 +81,7 @@ struct DemoTour: Sendable {
     return "\(response.status.code) in \(milliseconds(.now() - start))"
   }
 
-  /// An event must be here before the next one is sent: nothing on the way waits for more.
+  /// Checks that an event arrives before the next one is sent: nothing on the way buffers events.
   private func events() async throws -> String {
     let response = try await send("/events?every=100&count=5")
     let start = NIODeadline.now()
@@ -105,7 +105,7 @@ struct DemoTour: Sendable {
     return "\(rate(bytes.count, since: start)), the same at both ends"
   }
 
-  /// A small answer must not queue behind a large one on the same link.
+  /// Checks that a small answer does not queue behind a large one on the same link.
   private func overtake() async throws -> String {
     let size = 48 << 10
     let start = NIODeadline.now()
@@ -143,7 +143,7 @@ struct DemoTour: Sendable {
     return "each \(pause) ms, all of them \(milliseconds(time))"
   }
 
-  /// What DNS rebinding looks like from here.
+  /// Sends a request as after DNS rebinding.
   private func rebinding() async throws -> String {
     guard stage.proxyAddress.scheme == "tcp" else { return "cannot reach a Unix socket" }
     let response = try await send("/status", host: "evil.example")

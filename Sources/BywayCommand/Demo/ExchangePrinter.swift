@@ -2,7 +2,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 
-/// Reports every exchange when it has ended, the response's body included. Bodies pass through as they are.
+/// Reports every exchange at its end, including the response's body. Passes bodies through unchanged.
 struct ExchangePrinter: Interceptor {
   let report: @Sendable (PrintedExchange) -> Void
 
@@ -16,7 +16,7 @@ struct ExchangePrinter: Interceptor {
   }
 }
 
-/// One exchange; reported with its last reference, however it ends.
+/// One exchange, which is reported when its last reference is released, however it ends.
 ///
 /// `@unchecked Sendable`: interceptors and bodies of an exchange run as one task at a time, on its event loop.
 private final class ExchangeWatch: @unchecked Sendable {

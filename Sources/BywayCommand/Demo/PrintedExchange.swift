@@ -2,16 +2,16 @@ import Byway
 import NIOCore
 import Primitives
 
-/// One exchange as the demo shows it.
+/// An exchange as the demo shows it.
 struct PrintedExchange: Sendable {
   var method: String
   var path: String
-  /// `nil` where there was no response.
+  /// `nil` if there was no response.
   var status: Int?
-  /// Of the response's body.
+  /// The size of the response's body.
   var bytes: Int
   var time: TimeAmount
-  /// The body came to its end.
+  /// Whether the body arrived completely.
   var isComplete: Bool
 
   init(method: String, path: String, status: Int?, bytes: Int, time: TimeAmount, isComplete: Bool) {

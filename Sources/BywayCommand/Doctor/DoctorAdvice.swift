@@ -1,9 +1,9 @@
 import Byway
 import Primitives
 
-/// Tells people whose command fails because of its link who knows more about that.
+/// Advice for users whose command fails because of its link: run byway doctor.
 enum DoctorAdvice {
-  /// Runs what a command does over a link.
+  /// Runs a command's work over a link, and adds the advice to an error of the link.
   static func ifFails<Result>(_ link: Link, _ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()

@@ -48,7 +48,7 @@ struct DoctorCommand: AsyncParsableCommand {
     guard report.isUsable else { throw ToldAlready(status: .unavailable) }
   }
 
-  /// Until a signal comes. What was opened is closed in any case.
+  /// Runs until a signal arrives. Closes what it has opened in any case.
   private func examine(_ link: Link, by doctor: Doctor) async -> Report {
     let isQuiet = json
     let signals = await Signal.arrivals(of: [.interrupt, .terminate, .hangUp])
@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return await examination.value
   }
 
-  /// - Returns: whether anything was mended.
+  /// - Returns: Whether anything was fixed.
   private func mend(_ report: Report) async -> Bool {
     var hasMended = false
     for diagnosis in report.mendable {

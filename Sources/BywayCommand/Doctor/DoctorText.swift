@@ -1,9 +1,9 @@
 import BywayDoctor
 import Primitives
 
-/// A report as people read it.
+/// A report as text.
 struct DoctorText {
-  /// That of the longest title of a check, and two spaces.
+  /// The length of the longest title of a check, plus two spaces.
   private static let titleWidth = 14
   private static let markWidth = 7
 
@@ -15,7 +15,7 @@ struct DoctorText {
     style = TextStyle(for: stream)
   }
 
-  /// As soon as it is made.
+  /// Writes a step as soon as it has a result.
   func write(_ step: Step) throws {
     let (mark, colour) = mark(of: step)
     let words = self.words(of: step).visible
@@ -23,12 +23,12 @@ struct DoctorText {
     try stream.write("\(title)\(colour(Self.padded(mark, to: Self.markWidth)))\(words)\n")
   }
 
-  /// The last line.
+  /// Writes the last line.
   func write(_ report: Report) throws {
     try stream.write("\n\(style.bold(report.line.visible))\n")
   }
 
-  /// What is wrong is said at the end: here, what was seen of it.
+  /// Returns the observation of a step. The last line tells what is wrong.
   private func words(of step: Step) -> String {
     if case .wrong = step.outcome, let saw = step.saw { return saw }
     return [step.saw, step.diagnosis?.sentence].compactMap(\.self).joined(separator: " ")

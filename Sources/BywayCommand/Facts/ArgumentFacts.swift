@@ -1,14 +1,14 @@
 import ArgumentParser
 import Primitives
 
-/// What the parser knows of one argument of a command.
+/// The parser's description of one argument of a command.
 struct ArgumentFacts: Equatable {
   enum Kind: String {
     case positional, option, flag
   }
 
   let kind: Kind
-  /// With their dashes: `-o`, `--output`.
+  /// The names with their dashes: `-o`, `--output`.
   let names: [String]
   let isOptional: Bool
   let isRepeating: Bool
@@ -20,7 +20,7 @@ struct ArgumentFacts: Equatable {
   let abstract: String
   let discussion: String
 
-  /// All arguments, in the order of their declaration. The parser describes itself for tools in JSON, and in no other way.
+  /// Returns all arguments in the order of their declaration. The parser describes itself only in JSON, for other tools.
   static func all(of arguments: any ParsableArguments.Type) -> [ArgumentFacts] {
     JSON(parsing: arguments._dumpHelp())?["command"]?["arguments"]?.elements.compactMap { ArgumentFacts($0) } ?? []
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Primitives
 
-/// What the parser knows of a command, and of those below it.
+/// The parser's description of a command and its subcommands.
 struct CommandFacts {
   let name: String
   let abstract: String
@@ -9,7 +9,7 @@ struct CommandFacts {
   let arguments: [ArgumentFacts]
   let subcommands: [CommandFacts]
 
-  /// `nil` where the parser describes itself in another way than this expects.
+  /// Returns `nil` if the parser's description has an unexpected form.
   init?(_ command: any ParsableCommand.Type) {
     guard let json = JSON(parsing: command._dumpHelp())?["command"] else { return nil }
     self.init(json)

@@ -9,9 +9,9 @@ struct CommandFailure: Error {
     self.message = message
   }
 
-  /// The same, said of a place: a line, a section or an option.
+  /// Returns the failure with a place before its message: a line, a section or an option.
   func at(_ place: String) -> CommandFailure { CommandFailure(status, place + message) }
 }
 
-/// Whoever read standard output has seen enough: no reason to complain.
+/// The reader of standard output has gone away, which is not an error of the command.
 struct BrokenPipe: Error {}

@@ -3,12 +3,12 @@ import Byway
 import Glibc
 import Primitives
 
-/// What a user hears of an error: one line, and an exit status.
+/// The report of an error to the user: one line for each failure, and an exit status.
 struct ErrorReport {
   private enum Text {
     /// Lines on standard error.
     case failures([String])
-    /// Text that was asked for, such as help.
+    /// Text that the user asked for, such as help.
     case answer(String)
     case none
   }
@@ -47,7 +47,7 @@ struct ErrorReport {
     return status
   }
 
-  /// As a line of the log, where a daemon's is not text: whoever reads it reads the errors of a start as well.
+  /// Prints a failure as a line of the log if the log is not text: its readers need the errors of a start as well.
   private static func print(failure message: String) {
     let format = LogLevels.currentFormat
     guard format != .text else { return StandardStream.error.writeLine("byway: \(message)") }
@@ -55,7 +55,7 @@ struct ErrorReport {
     try? Descriptor.write(line.bytes(format), to: STDERR_FILENO)
   }
 
-  /// Errors of ArgumentParser, whose help is one of them.
+  /// Returns the report of an ArgumentParser error; help is one of them.
   private static func parsing(_ error: any Error) -> (ExitStatus, Text) {
     switch RootCommand.exitCode(for: error) {
     case .success:
@@ -68,7 +68,7 @@ struct ErrorReport {
     }
   }
 
-  /// The command that shows the options of the one that was given.
+  /// The command that shows the options of the current command.
   private static var help: String {
     let known = RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
     return known.contains(CommandContext.command) ? "byway help \(CommandContext.command)" : "byway help"

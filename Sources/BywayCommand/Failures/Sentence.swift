@@ -1,5 +1,5 @@
 extension String {
-  /// What a library says, on one line and with an end; what it lists stands behind one another.
+  /// The message of a library on one line, with a full stop at its end. The items of a list follow one another.
   var asSentence: String {
     var line = ""
     for part in split(whereSeparator: \.isNewline) {

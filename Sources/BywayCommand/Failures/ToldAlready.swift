@@ -1,4 +1,4 @@
-/// What was asked for has been written, and it is not good: nothing is to be added on standard error.
+/// The command's output already reports the failure: standard error adds nothing.
 struct ToldAlready: Error {
   let status: ExitStatus
 }

@@ -3,13 +3,13 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// A folder of the user's settings, which nobody else may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.
+/// A folder of the user's settings, which no other user may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.
 struct ConfigurationFolder: Sendable {
   private static let fileLimit = 1 << 20
 
   let path: String
 
-  /// Is made when something is written.
+  /// Chooses the folder, which is made when something is written.
   init(_ name: String) throws(CommandFailure) {
     func variable(_ name: String) -> String? {
       Environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -26,7 +26,7 @@ struct ConfigurationFolder: Sendable {
 
   func subfolder(_ name: String) -> ConfigurationFolder { ConfigurationFolder(path: "\(path)/\(name)") }
 
-  /// What is in it, sorted; nothing where it does not exist. Names that begin with a dot are files in the making.
+  /// Returns the names of its files, sorted; none if the folder does not exist. Names that begin with a dot are unfinished files.
   func names() throws(CommandFailure) -> [String] {
     guard let folder = try opened() else { return [] }
     do {
@@ -36,7 +36,7 @@ struct ConfigurationFolder: Sendable {
     }
   }
 
-  /// `nil` where there is no such file.
+  /// Opens a file. Returns `nil` if it does not exist.
   func file(_ name: String) throws(CommandFailure) -> OpenFile? {
     do {
       return try opened()?.file(name)
@@ -47,7 +47,7 @@ struct ConfigurationFolder: Sendable {
     }
   }
 
-  /// `nil` where there is no such file.
+  /// Reads a file. Returns `nil` if it does not exist.
   func text(_ name: String) throws(CommandFailure) -> String? {
     guard let file = try file(name) else { return nil }
     guard file.size <= Self.fileLimit else {
@@ -60,7 +60,7 @@ struct ConfigurationFolder: Sendable {
     }
   }
 
-  /// A file that only its owner can read, there as a whole or not at all.
+  /// Writes a file that only its owner can read. It appears complete, or not at all.
   func write(_ text: String, to name: String, replacing: Bool = true) throws(CommandFailure) {
     let folder = try made()
     let draft = ".\(name).\(getpid()).\(UInt32.random(in: 0 ... .max))"
@@ -95,9 +95,9 @@ struct ConfigurationFolder: Sendable {
     rmdir(path)
   }
 
-  /// - Throws: where others than the user can change it.
+  /// - Throws: If other users can change it.
   private func opened() throws(CommandFailure) -> TrustedFolder? {
-    // HOME is somebody else's, as after a change of user: what cannot be reached holds nothing that this user trusts.
+    // HOME may be another user's, as after a change of user. A folder that this user cannot reach has nothing that they trust.
     if access(path, R_OK | X_OK) != 0, errno == EACCES { return nil }
     do {
       return try TrustedFolder.existing(path)

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// Runs work that reads or opens files on a thread of its own.
+/// Runs work that reads or opens files on a separate thread.
 ///
-/// A file system may not answer for ever. The status and the end of a daemon do not wait for it.
+/// A file system may never answer. The status and the end of a daemon do not wait for it.
 enum FileWork {
   static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in

@@ -1,9 +1,9 @@
 import Glibc
 import Primitives
 
-/// Where a daemon will make something: whether it can be made there, looked at without making it.
+/// Checks whether a daemon can create a file or folder, without creating it.
 enum FuturePlace {
-  /// A file that is written, and made where it is not there yet.
+  /// Checks a file that is written, and created if it does not exist.
   static func check(file path: String) throws(CommandFailure) {
     switch try? FileStatus(of: path).kind {
     case .folder: throw failure(path, EISDIR)
@@ -12,7 +12,7 @@ enum FuturePlace {
     }
   }
 
-  /// A folder in which files are made, and that is made itself where it is not there yet.
+  /// Checks a folder in which files are created, and that is created if it does not exist.
   static func check(folder path: String) throws(CommandFailure) {
     switch try? FileStatus(of: path).kind {
     case .folder: try check(access: path, W_OK | X_OK, for: path)

@@ -4,10 +4,10 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// A file, or standard input, as a request's body: read as it is sent, never held.
+/// A file, or standard input, as a request's body. It is read while it is sent, and never held in memory.
 enum InputFile {
   /// - Parameter path: `-` for standard input.
-  /// - Throws: ``CommandFailure`` where it cannot be read.
+  /// - Throws: ``CommandFailure`` if it cannot be read.
   static func body(_ path: String) throws(CommandFailure) -> Body {
     if path == "-" || isStream(path) { return Body(try InputStream(path), length: nil, isReplayable: false) }
     do {
@@ -23,7 +23,7 @@ enum InputFile {
   }
 }
 
-/// A pipe, a terminal or a device: how long it is shows at its end, and nobody can read it twice.
+/// A pipe, a terminal or a device: its length is unknown until its end, and it can be read only once.
 private final class InputStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
   typealias Element = ByteBuffer
 

@@ -3,24 +3,24 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// The output that a response's body goes to: standard output, or a file that appears under its name only when it is complete.
+/// The output for a response's body: standard output, or a file that gets its name only when it is complete.
 ///
-/// Until then it is `FILE.part`, which stays behind where the body was cut short.
+/// Until then the file is `FILE.part`, which remains if the body was cut short.
 final class OutputFile {
   private enum Target {
-    /// `refusesBinary`: it is a terminal, and nobody has asked for whatever comes.
+    /// `refusesBinary`: it is a terminal, and the user has not asked for any content there.
     case standardOutput(refusesBinary: Bool)
-    /// A device or a pipe, which nothing can be renamed over.
+    /// A device or a pipe, which cannot be replaced by a renamed file.
     case special(String)
     case file(String)
   }
 
   private let target: Target
-  /// Opened with the first byte, so that a request that fails before leaves nothing.
+  /// Opened for the first byte, so that a request that fails earlier leaves no file.
   private var descriptor: CInt?
 
   /// - Parameter path: `nil` or `-` for standard output.
-  /// - Throws: ``CommandFailure`` where it is clear already that the file cannot be made.
+  /// - Throws: ``CommandFailure`` if it is clear already that the file cannot be created.
   init(_ path: String?) throws {
     guard let path, path != "-" else {
       target = .standardOutput(refusesBinary: path == nil && StandardStream.output.isTerminal)
@@ -39,7 +39,7 @@ final class OutputFile {
     if let descriptor { close(descriptor) }
   }
 
-  /// A part of the body is in a file, which a later download can go on with.
+  /// Whether a part of the body is in a file, which a later download can continue.
   var isPartial: Bool {
     if case .file = target { descriptor != nil } else { false }
   }
@@ -60,7 +60,7 @@ final class OutputFile {
     }
   }
 
-  /// The body is complete: the file takes its name.
+  /// Completes the body: the file gets its name.
   func finish() throws {
     guard case .file(let path) = target else { return }
     try PartialDownload.rename(partOf: path, try open())
@@ -86,7 +86,7 @@ final class OutputFile {
     return opened
   }
 
-  /// Waits for a reader of a pipe, for a while.
+  /// Opens a device or a pipe. Waits up to 30 s for a pipe's reader.
   private static func openSpecial(_ path: String) throws -> CInt {
     let start = ContinuousClock.now
     while true {

@@ -1,11 +1,11 @@
 import Glibc
 import Primitives
 
-/// A folder that nobody else can look into.
+/// A folder that only its user can access.
 struct PrivateFolder: Sendable {
   let path: String
 
-  /// In `TMPDIR`, or /tmp.
+  /// Creates a folder in `TMPDIR`, or /tmp.
   init() throws(CommandFailure) {
     let parent = Environment["TMPDIR"] ?? "/tmp"
     do {
@@ -15,7 +15,7 @@ struct PrivateFolder: Sendable {
     }
   }
 
-  /// Once it is empty.
+  /// Removes the folder, which must be empty.
   func remove() {
     rmdir(path)
   }

@@ -1,11 +1,11 @@
 import Primitives
 
-/// Readers of small files that people write.
+/// Readers of small files that users write.
 enum TextFile {
   private static let limit = 1 << 20
 
-  /// - Parameter ofUser: refuses a file that others can write, because it makes this program do things.
-  /// - Throws: ``CommandFailure`` where it cannot be read, is too large, or is not UTF-8.
+  /// - Parameter ofUser: Whether to refuse a file that other users can write, because this program acts on it.
+  /// - Throws: ``CommandFailure`` if it cannot be read, is too large, or is not UTF-8.
   static func read(_ path: String, ofUser: Bool = false) throws(CommandFailure) -> String {
     let file: SmallFile
     do {

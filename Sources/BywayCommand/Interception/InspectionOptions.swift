@@ -5,7 +5,7 @@ import BywayProxy
 import BywayTLS
 import HTTPWire
 
-/// Reading https at the proxy.
+/// Options for the decryption of https at the proxy.
 struct InspectionOptions: ParsableArguments {
   @Option(
     name: .customLong("inspect-tls"),
@@ -16,8 +16,8 @@ struct InspectionOptions: ParsableArguments {
 
   init() {}
 
-  /// After the interceptors that are to see those requests.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where there is no authority, or a host is none.
+  /// Applies the options. Call it after adding the interceptors that see the decrypted requests.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if there is no authority, or a host is invalid.
   func apply(to configuration: inout ProxyConfiguration) throws {
     let hosts = try inspectTLS.flatMap { $0.split(separator: ",") }.map { try Self.pattern(String($0)) }
     guard !hosts.isEmpty else { return }

@@ -3,10 +3,10 @@ import BywayInterceptors
 import Logging
 import Synchronization
 
-/// What interceptors write, and what can be open only once: shared by all gateways and proxies of a daemon, and kept over
-/// reloads. Safe on any thread.
+/// The files of interceptors, each of which can be open only once. All gateways and proxies of a daemon share them, and reloads
+/// keep them. Safe on any thread.
 final class InterceptionFiles: Sendable {
-  /// By what the user has written.
+  /// A file by the path that the user wrote.
   enum Key: Sendable, Hashable {
     case trace(String)
     case record(String)
@@ -23,7 +23,7 @@ final class InterceptionFiles: Sendable {
 
   private let state = Mutex(State())
 
-  /// What was in the file before stays in it until ``begin()``.
+  /// Opens a HAR file. Its previous content remains until ``begin()``.
   func trace(_ path: String, framing: Link.Framing, logger: Logger) throws -> HARFile {
     try state.withLock { state in
       if let file = state.traces[path] { return file }
@@ -42,8 +42,8 @@ final class InterceptionFiles: Sendable {
     }
   }
 
-  /// One store for all that have the folder.
-  /// - Throws: ``CommandFailure`` where it is open as one of the other kind.
+  /// Returns the cache for a folder, the same for all members with that folder.
+  /// - Throws: ``CommandFailure`` if the folder is open with the other kind of cache.
   func cache(_ folder: String, _ configuration: Cache.Configuration) throws -> Cache {
     try state.withLock { state in
       guard let cache = state.caches[folder] else {
@@ -61,7 +61,7 @@ final class InterceptionFiles: Sendable {
     }
   }
 
-  /// One for all that have the file.
+  /// Returns the audit log of a file, the same for all members with that file.
   func audit(_ path: String, logger: Logger) throws -> AuditLogFile {
     try state.withLock { state in
       if let file = state.audits[path] { return file }
@@ -71,18 +71,18 @@ final class InterceptionFiles: Sendable {
     }
   }
 
-  /// Whoever rotates logs has renamed those.
+  /// Opens the audit logs again, after a rotation has renamed their files.
   func reopen() {
     for file in state.withLock({ Array($0.audits.values) }) { file.reopen() }
   }
 
-  /// The configuration that needs them is in force.
-  /// - Throws: ``BywayError`` where a file cannot be written.
+  /// Begins new HAR files when the configuration that needs them takes effect.
+  /// - Throws: ``BywayError`` if a file cannot be written.
   func begin() throws {
     for file in state.withLock({ Array($0.traces.values) }) { try file.begin() }
   }
 
-  /// Lets go of what nobody needs any more, with all that was recorded in its file.
+  /// Releases the files that are no longer used, after writing all that was recorded.
   func release(except used: Set<Key>) async {
     let (traces, audits) = state.withLock { state in
       let left = state.traces.filter { !used.contains(.trace($0.key)) }

@@ -3,7 +3,7 @@ import Byway
 import BywayInterceptors
 import Logging
 
-/// The interceptors that a daemon is told to have; [docs/interceptors.md] says what each does.
+/// The options for the interceptors of a daemon; [docs/interceptors.md] describes each of them.
 struct InterceptorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("Record every exchange into a HAR file, without bodies and secrets.", valueName: "file.har"),
@@ -36,11 +36,11 @@ struct InterceptorOptions: ParsableArguments {
 
   init() {}
 
-  /// Opens what they need.
+  /// Opens what the interceptors need.
   /// - Parameters:
-  ///   - cache: its folder, whose requests it answers, and over which link.
-  ///   - files: what is open already.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or a file cannot be used.
+  ///   - cache: The cache's folder, its kind, and its link.
+  ///   - files: The files that are open already.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if options contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
     cache: (folder: String, kind: Cache.Kind, link: String)? = nil, with files: InterceptionFiles,
@@ -73,7 +73,7 @@ struct InterceptorOptions: ParsableArguments {
       used: used)
   }
 
-  /// Of the files that they need.
+  /// The checks of the files that they need.
   var checks: [OptionCheck] {
     [OptionCheck("--replay") { try checkExclusion() }] + OptionCheck.writing(file: trace, "--trace")
       + OptionCheck.writing(folder: record, "--record")
@@ -82,7 +82,7 @@ struct InterceptorOptions: ParsableArguments {
       + OptionCheck.reading("--auth", auth) { _ = try Authenticate(netrc: $0) }
   }
 
-  /// The one that tells everybody what one was told, if there is one.
+  /// The option that shows all users a response to one of them, if there is one.
   var telling: String? { record != nil ? "--record" : replay != nil ? "--replay" : nil }
 
   private func checkExclusion() throws(CommandFailure) {
@@ -96,20 +96,20 @@ struct Interception: Sendable {
   fileprivate let interceptors: [any Interceptor]
   fileprivate let compress: Compress?
   fileprivate let isAtGateway: Bool
-  /// What of the daemon's open files it needs.
+  /// The daemon's open files that it uses.
   private(set) var used: Set<InterceptionFiles.Key>
-  /// Where it is written who uses what; `nil`: nowhere.
+  /// The log of which user uses what; `nil` if there is none.
   private(set) var audit: AuditLogFile?
 
-  /// Opens the audit log, as far as it is not open yet.
-  /// - Throws: ``CommandFailure`` where it cannot be opened.
+  /// Opens the audit log unless it is open already.
+  /// - Throws: ``CommandFailure`` if it cannot be opened.
   mutating func audit(in path: String?, of files: InterceptionFiles, logger: Logger) throws {
     guard let path else { return }
     audit = try files.audit(path, logger: logger)
     used.insert(.audit(path))
   }
 
-  /// With others that stand behind them, nearer to the origin. Compression is nearest to the link.
+  /// Returns the interceptors with others after them, nearer to the origin. Compression is nearest to the link.
   func before(_ others: [any Interceptor]) -> [any Interceptor] {
     let all = interceptors + others
     guard let compress else { return all }

@@ -2,15 +2,15 @@ import Byway
 import Glibc
 
 extension Link {
-  /// Nobody but the user who runs this can send requests to it: a Unix socket that only its owner may write to. Every user of
-  /// a machine reaches its TCP ports.
+  /// Whether only the user who runs this can send requests to it: a Unix socket that only its owner may write to. Every user of a
+  /// machine can reach its TCP ports.
   var isForOneUser: Bool {
     guard address.scheme == "unix" else { return false }
     let mode = address[option: "mode"].map { mode_t($0, radix: 8) } ?? Self.modeByDefault
     return mode.map { $0 & 0o022 == 0 } ?? false
   }
 
-  /// What the umask leaves of a socket's permissions; `nil` where it cannot be told.
+  /// The permissions that the umask leaves a socket; `nil` if they are unknown.
   private static var modeByDefault: mode_t? {
     // The umask itself can be read only by changing it.
     guard let status = try? TextFile.read("/proc/self/status"),

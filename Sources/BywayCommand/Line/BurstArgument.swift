@@ -1,7 +1,7 @@
 import ArgumentParser
 import LineEmulation
 
-/// `50/10000@0.1`: of 10,000 bytes, 50 in a row have a bit error rate of 0.1, on average.
+/// A burst fault as an argument: with `50/10000@0.1`, 50 bytes in a row of 10,000 have a bit error rate of 0.1, on average.
 struct BurstArgument: ExpressibleByArgument, Sendable {
   let fault: GilbertElliott
 

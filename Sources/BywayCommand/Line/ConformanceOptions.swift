@@ -1,7 +1,7 @@
 import ArgumentParser
 import LineConformance
 
-/// Of `byway line --conform`.
+/// The options of `byway line --conform`.
 struct ConformanceOptions: ParsableArguments {
   @Option(
     name: .customLong("conform"),

@@ -3,12 +3,12 @@ import LineDevices
 import LineEmulation
 import Primitives
 
-/// Plays the checks against a program on a device, in real time, and prints what comes of them.
+/// A run of the conformance checks against a program on a device, in real time, which prints the results.
 struct ConformanceRun {
   private let device: TesterDevice
   private var tester: Conformance
 
-  /// - Throws: ``CommandFailure`` where the device cannot be had.
+  /// - Throws: ``CommandFailure`` if the device cannot be opened.
   init(
     _ role: Script.Role, path: String, baud: Int, _ arguments: ConformanceOptions, _ interruption: Interruption
   ) throws {
@@ -29,8 +29,8 @@ struct ConformanceRun {
     tester = try Conformance(Catalogue.standard(), options, at: MonotonicClock.now)
   }
 
-  /// Blocks until it is over.
-  /// - Throws: ``CommandFailure`` where a check failed, or none could be made.
+  /// Runs the checks. Blocks until they are over.
+  /// - Throws: ``CommandFailure`` if a check failed, or no check could be made.
   mutating func run() throws {
     defer { device.close() }
     while true {
@@ -65,6 +65,6 @@ struct ConformanceRun {
     }
   }
 
-  /// What the longest frame may take that the end has begun, in nanoseconds (section 7 of docs/wire-protocol.md).
+  /// Returns the time of the longest frame that the end may have begun, in nanoseconds (section 7 of docs/wire-protocol.md).
   private static func frameTime(at baud: Int) -> UInt64 { 3_000_000_000_000 / UInt64(max(baud, 1)) }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LineEmulation
 
-/// `hang-up@3s+5s`: a kind of cut, its time, and its length; without a length it lasts.
+/// A cut as an argument: in `hang-up@3s+5s` the kind, the time, and the duration. Without a duration it is permanent.
 struct CutArgument: ExpressibleByArgument, Sendable, Hashable {
   let cut: Cut
 

@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// Reads from standard input what is to be done with a line.
+/// A console that reads commands for a line from standard input.
 struct LineConsole: Sendable {
   enum Order: Hashable {
     case cut(Cut.Kind, at: VirtualLink.End?)
@@ -14,7 +14,7 @@ struct LineConsole: Sendable {
     case statistics
     case quit
 
-    /// `nil` where it is none.
+    /// Returns `nil` if the line is not a command.
     init?(_ line: Substring) {
       let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
       switch (words.first, words.count) {
@@ -39,9 +39,9 @@ struct LineConsole: Sendable {
 
   let line: PseudoTerminalLine
 
-  /// Returns when it was told to quit. At the end of the input there is nobody left who could, and it waits for its task to be cancelled.
+  /// Returns at the command to quit. At the end of the input it waits until its task is cancelled.
   func run() async {
-    // A shell's background job that reads the terminal is stopped, unless it would rather hear of an error.
+    // A background job of a shell that reads from the terminal is stopped. With SIGTTIN ignored, the read fails instead.
     signal(SIGTTIN, SIG_IGN)
     var text = ""
     while let bytes = try? await NIOThreadPool.singleton.runIfActive({
@@ -57,7 +57,7 @@ struct LineConsole: Sendable {
     while !Task.isCancelled { try? await Task.sleep(for: .seconds(86_400)) }
   }
 
-  /// - Returns: whether it is time to end.
+  /// - Returns: Whether to end.
   private func obey(_ text: Substring) -> Bool {
     guard !text.allSatisfy(\.isWhitespace) else { return false }
     switch Order(text) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LineEmulation
 
-/// What is known of a line, and what is wrong with it.
+/// The properties and the faults of a line.
 struct LineOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Bits per second; a byte takes ten of them.", valueName: "rate"))
   var baud = 115_200
@@ -74,14 +74,14 @@ struct LineOptions: ParsableArguments {
 
   init() {}
 
-  /// There is nothing wrong with the line.
+  /// Whether the line has no faults.
   var isPlain: Bool {
     [clock, bitErrors, drop, duplicate, insert].allSatisfy { $0.value == 0 }
       && [batch, latency, jitter, logLineEvery].allSatisfy { $0.duration == .zero }
       && bursts == nil && slowReader == nil && onlyFrom == nil && cut.isEmpty && cutEnd == nil && seed == nil
   }
 
-  /// What end a sends over, and what end b does.
+  /// Returns the configurations for the data that end a sends, and for the data that end b sends.
   /// - Throws: ``CommandFailure``.
   func configurations() throws(CommandFailure) -> (a: LineConfiguration, b: LineConfiguration) {
     let both = (a: configuration(from: .a), b: configuration(from: .b))
@@ -113,7 +113,7 @@ struct LineOptions: ParsableArguments {
   }
 }
 
-/// An end of a line on the command line.
+/// An end of a line, as written on the command line.
 enum LineEnd: String, ExpressibleByArgument, CaseIterable, Sendable {
   case a, b
 

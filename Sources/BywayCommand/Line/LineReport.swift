@@ -1,7 +1,7 @@
 import LineDevices
 import LineEmulation
 
-/// What has become of the bytes on a line, for people.
+/// A summary of the bytes on a line, as text.
 struct LineReport {
   let text: String
 

@@ -2,30 +2,30 @@ import Byway
 import Glibc
 import Primitives
 
-/// The names that a user, or the administrator of the machine, has given to links: lines of `name = address` in
-/// `~/.config/byway/links` and `/etc/byway/links`. A name that both have is the user's.
+/// The names of links: lines of `name = address` in the user's `~/.config/byway/links` and the administrator's `/etc/byway/links`.
+/// If a name is in both, the user's counts.
 struct LinkBook: Sendable {
   struct Entry: Sendable, Hashable {
     let name: String
     let address: String
-    /// `FILE, line 3`
+    /// The file and line: `FILE, line 3`.
     let place: String
   }
 
   static let systemPath = "/etc/byway/links"
 
-  /// Sorted by name.
+  /// The entries, sorted by name.
   let entries: [Entry]
 
-  /// What is in both files, those that there are.
-  /// - Throws: ``CommandFailure``, which names the file and the line.
+  /// Reads the files that exist.
+  /// - Throws: ``CommandFailure`` with the file and the line.
   init() throws {
-    // A daemon may have no home.
+    // A daemon may have no home folder.
     let own = try? ConfigurationFolder("links").path
     try self.init(files: [own, Self.systemPath].compactMap(\.self).filter { access($0, F_OK) == 0 })
   }
 
-  /// - Parameter files: the first that has a name counts.
+  /// - Parameter files: The first file that has a name counts.
   init(files: [String]) throws {
     var known: [String: Entry] = [:]
     for path in files {
@@ -49,7 +49,7 @@ struct LinkBook: Sendable {
 
   subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
-  /// The link of an entry, with further options behind it: `&http=1.1`.
+  /// Returns the link of an entry, with further options at its end: `&http=1.1`.
   func link(_ entry: Entry, options: Substring = "", in transports: TransportRegistry) throws -> Link {
     let separator = options.isEmpty ? "" : entry.address.contains("?") ? "&" : "?"
     do {
@@ -62,7 +62,7 @@ struct LinkBook: Sendable {
 }
 
 extension TransportRegistry {
-  /// A link as people write it after --link: an address, or a name, both with options.
+  /// Returns a link as users write it after --link: an address or a name, both with options.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(named text: String) throws -> Link {
     let name = text.prefix { $0 != "?" }

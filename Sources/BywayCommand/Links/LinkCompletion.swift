@@ -2,7 +2,7 @@ import ArgumentParser
 import Byway
 
 extension CompletionKind {
-  /// Names of links, ports of this machine, and the schemes of addresses.
+  /// The names of links, the ports of this machine, and the schemes of addresses.
   static var links: CompletionKind {
     .custom { _, _, _ in LinkCompletion.candidates(CommandContext.transports) }
   }
@@ -10,7 +10,7 @@ extension CompletionKind {
 
 enum LinkCompletion {
   static func candidates(_ transports: TransportRegistry) -> [String] {
-    // Whoever completes wants what there is, and no complaint about the rest.
+    // Completion offers what exists, and does not report errors.
     let names = (try? LinkBook())?.entries.map(\.name) ?? []
     let ports = (try? transports.ports())?.map(\.address) ?? []
     return names + ports + transports.schemes.map { "\($0):" }

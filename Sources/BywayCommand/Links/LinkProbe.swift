@@ -3,20 +3,20 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// What can be told of the links that have names.
+/// A probe of the named links.
 struct LinkProbe: Sendable {
   private static let patience = Duration.seconds(5)
 
   let book: LinkBook
   let transports: TransportRegistry
 
-  /// Without opening any: a line may be in use.
+  /// Returns the states that can be found without opening a link: a line may be in use.
   func glances() throws -> [String: String] {
     let ports = try transports.ports()
     return Dictionary(uniqueKeysWithValues: book.entries.map { ($0.name, glance($0, ports)) })
   }
 
-  /// By a round trip over each, all at once.
+  /// Returns the states by a round trip over each link, all at the same time.
   func pings() async -> [String: String] {
     await withTaskGroup(of: (String, String).self) { group in
       for entry in book.entries { group.addTask { (entry.name, await ping(entry)) } }

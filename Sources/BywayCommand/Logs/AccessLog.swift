@@ -4,17 +4,17 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Writes one line for each exchange that has ended, within a second, on a thread of its own.
+/// An access log: one line for each exchange that has ended, written within a second on a separate thread.
 ///
-/// A line is made where its exchange ends, while all that it tells of is in the processor's cache: to keep the exchange until later
-/// costs several times as much. What waits to be written is bounded: where a disk is full, or a reader slow, lines are lost and
-/// counted, and requests are not. Safe on any thread.
+/// A line is formatted when its exchange ends, while its data is in the processor's cache: keeping the exchange until later costs
+/// several times as much. The buffer is bounded: if a disk is full or a reader slow, lines are lost and counted, but requests are
+/// not delayed. Safe on any thread.
 final class AccessLog: ExchangeObserver {
   /// A power of two, and more than most machines have event loops.
   private static let pageCount = 16
-  /// Few long writes are cheaper than many short ones.
+  /// Few long writes cost less than many short ones.
   private static let delay = DispatchTimeInterval.milliseconds(250)
-  /// How long an end waits for a reader.
+  /// How long the end of the log waits for a reader.
   private static let patience = DispatchTimeInterval.seconds(2)
 
   private let pages: [AccessLogPage]
@@ -22,8 +22,8 @@ final class AccessLog: ExchangeObserver {
   private let worker = DispatchQueue(label: "byway.access-log")
   private let writer: AccessLogWriter
 
-  /// - Parameter lost: told how many lines were lost, on the thread of the log.
-  /// - Throws: ``CommandFailure`` where the file cannot be opened.
+  /// - Parameter lost: Is called with the number of lost lines, on the log's thread.
+  /// - Throws: ``CommandFailure`` if the file cannot be opened.
   init(_ path: String, _ format: AccessLogFormat, logger: Logger, lost: @escaping @Sendable (Int) -> Void) throws {
     writer = try AccessLogWriter(AccessLogFile(path), logger: logger, lost: lost)
     pages = (0..<Self.pageCount).map { _ in AccessLogPage(format) }
@@ -45,22 +45,23 @@ final class AccessLog: ExchangeObserver {
     }
   }
 
-  /// The page of a thread. Two may have the same one, and wait for each other now and then; lines of one thread stay in their order.
+  /// Returns the page of a thread. Two threads may share one and wait for each other now and then; the lines of one thread stay in
+  /// order.
   private static func place(of thread: pthread_t) -> Int {
-    // Threads lie a stack apart; the upper bits of the product depend on all of theirs (Knuth, vol. 3, §6.4).
+    // Threads are a stack apart; the upper bits of the product depend on all of their bits (Knuth, vol. 3, §6.4).
     Int(((UInt64(thread) >> 12) &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Goes on in a new file of that name: the old one was renamed.
+  /// Continues in a new file of the same name, after the old one was renamed.
   func reopen() {
     worker.async {
-      // Those that ended before belong to the old one.
+      // Exchanges that ended before belong to the old file.
       self.write()
       self.writer.reopen()
     }
   }
 
-  /// Writes what is left. A reader that does not read is not waited for any longer.
+  /// Writes the remaining lines. Waits for a reader up to a time limit.
   func finish() async {
     await worker.run(within: Self.patience) { self.write() }
   }

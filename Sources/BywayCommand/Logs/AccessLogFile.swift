@@ -1,15 +1,15 @@
 import Glibc
 import Primitives
 
-/// Where an access log, or an audit log, goes: a file, to which lines are only added, or standard output.
+/// The output of an access log or an audit log: a file that is only appended to, or standard output.
 struct AccessLogFile {
-  /// `nil`: standard output.
+  /// `nil` for standard output.
   private let path: String?
   private var descriptor: CInt
-  /// A line was begun and could not be ended.
+  /// Whether a line was begun and could not be completed.
   private var isWithinLine = false
 
-  /// - Throws: ``CommandFailure`` where it cannot be opened.
+  /// - Throws: ``CommandFailure`` if it cannot be opened.
   init(_ path: String, of option: String = "--access-log") throws {
     self.path = path == "-" ? nil : path
     do throws(FileRefusal) {
@@ -19,22 +19,23 @@ struct AccessLogFile {
     }
   }
 
-  /// - Throws: where it cannot be opened; lines go on to the old one.
+  /// Opens the file again.
+  /// - Throws: If it cannot be opened; further lines go to the old one then.
   mutating func reopen() throws(FileRefusal) {
     guard let path else { return }
     let opened = try Self.open(path)
     close(descriptor)
     descriptor = opened
-    // It may be the same file, or a pipe that others have begun to read.
+    // It may be the same file, or a pipe that has new readers.
     isWithinLine = isWithinLine && lseek(opened, 0, SEEK_END) != 0
   }
 
-  /// - Parameter lines: each with its end.
-  /// - Returns: how many of them have not been written whole, and why.
+  /// - Parameter lines: Lines with their line ends.
+  /// - Returns: The number of lines that were not written completely, and the reason.
   mutating func write(_ lines: UnsafeRawBufferPointer) -> (lost: Int, reason: SystemError?) {
     guard !lines.isEmpty else { return (0, nil) }
     if isWithinLine {
-      // What follows half a line would be read as its rest.
+      // After half a line, the next one would be read as its rest.
       let (written, reason) = withUnsafeBytes(of: Self.newline) { put($0) }
       guard written == 1 else { return (Self.count(lines), reason) }
       isWithinLine = false
@@ -44,7 +45,7 @@ struct AccessLogFile {
     return (Self.count(UnsafeRawBufferPointer(rebasing: lines[written...])), reason)
   }
 
-  /// - Returns: how many bytes have been written, and why not all.
+  /// - Returns: The number of bytes that were written, and the reason if it is not all of them.
   private func put(_ bytes: UnsafeRawBufferPointer) -> (written: Int, reason: SystemError?) {
     var written = 0
     while written < bytes.count {

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// How the lines of an access log look.
+/// The format of the lines of an access log.
 enum AccessLogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
-  /// As Apache's and nginx's, and the id behind it.
+  /// The format of Apache and nginx, with the exchange's id at the end.
   case combined
-  /// One object for each line, with all that is known.
+  /// One object for each line, with all known facts.
   case json
 }

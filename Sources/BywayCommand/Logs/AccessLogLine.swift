@@ -4,22 +4,22 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Makes the lines of an access log, as bytes: a busy gateway has a hundred thousand of them in a second. Secrets do not get into
-/// them: what ``Redactor`` knows is replaced.
+/// A formatter for the lines of an access log, as bytes: a busy gateway writes a hundred thousand per second. It replaces the
+/// secrets that ``Redactor`` knows.
 struct AccessLogLine {
   private let format: AccessLogFormat
-  /// Nanoseconds between the beginning of 1970 and that of the time that passes, which nobody sets and records have.
+  /// Nanoseconds from the beginning of 1970 to the start of the monotonic clock that records use.
   private var offset: Int64 = 0
-  /// Of the line before: most share theirs with others. In nanoseconds since the beginning of 1970.
+  /// The second of the previous line, which most lines share with others, in nanoseconds since the beginning of 1970.
   private var second: Range<Int64> = 0..<0
-  /// What a line begins with in that second, or has behind the user.
+  /// The part of a line that is the same within that second: its beginning, or what follows the user.
   private var stamp: [UInt8] = []
 
   init(_ format: AccessLogFormat) {
     self.format = format
   }
 
-  /// The system's clock may have been set.
+  /// Adapts to the system's clock, which may have been set.
   mutating func synchronize() {
     offset = WallTime.now().nanosecondsSinceEpoch - Int64(clamping: NIODeadline.now().uptimeNanoseconds)
   }
@@ -39,7 +39,7 @@ struct AccessLogLine {
   }
 
   private static let nanoseconds: Int64 = 1_000_000_000
-  /// Its second can still be counted.
+  /// The latest time whose second can still be represented.
   private static let latest = Int64.max - nanoseconds
 
   private mutating func begin(second: Int64) {
@@ -60,15 +60,15 @@ extension CalendarTime {
 }
 
 extension ExchangeRecord {
-  /// `- - alice`, before ` [22/Nov/2026:23:05:00 +0000] `: a client at the other end of a link has no address. Columns are told apart by
-  /// blanks, so that a name must have none.
+  /// Appends `- - alice`, before ` [22/Nov/2026:23:05:00 +0000] `: a client at the other end of a link has no address. Blanks
+  /// separate columns, so a name is written without them.
   fileprivate func appendUser(to line: inout LineBuffer) {
     line.append("- - ")
     guard let user else { return line.append("-") }
     user.utf8Span.span.bytes.withUnsafeBytes { line.append(escaping: $0, blanks: true) }
   }
 
-  /// `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`
+  /// Appends `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`.
   fileprivate func appendCombined(to line: inout LineBuffer) {
     if head.isEmpty {
       line.append("-")
@@ -95,7 +95,7 @@ extension ExchangeRecord {
     line.append("\"")
   }
 
-  /// The path, or what a tunnel leads to.
+  /// Appends the path, or the target of a tunnel.
   private func appendTarget(
     to line: inout LineBuffer, _ append: (UnsafeRawBufferPointer, inout LineBuffer) -> Void
   ) {
@@ -106,7 +106,7 @@ extension ExchangeRecord {
     }
   }
 
-  /// From behind the milliseconds of its first member on.
+  /// Appends the object after the milliseconds of its first member.
   fileprivate func appendJSON(to line: inout LineBuffer) {
     line.append("Z\"")
     if let trace {
@@ -136,8 +136,8 @@ extension ExchangeRecord {
     line.append("}")
   }
 
-  /// How long it waited for a link or a connection, was being sent, waited for the answer, and received that; those that it has
-  /// reached. The last one is all of it.
+  /// Appends how long the exchange waited for a link or a connection, sent the request, waited for the response, and received it,
+  /// as far as it has come. The last one is the total.
   private func appendPhases(to line: inout LineBuffer) {
     if let sent {
       let asked = max(sent, min(requestEnded ?? sent, answered ?? .distantFuture))
@@ -152,13 +152,13 @@ extension ExchangeRecord {
 }
 
 extension FieldSection {
-  /// A field that is a URL, secrets replaced.
+  /// Calls a function with a field that is a URL, with its secrets replaced.
   @discardableResult
   fileprivate func withURL(of field: KnownField, _ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
     withValue(of: field) { Self.with($0, changed: Redactor.defaults.changedURL($0), body) }
   }
 
-  /// A field that is text, in which there may be URLs.
+  /// Calls a function with a field of text that may contain URLs, with their secrets replaced.
   @discardableResult
   fileprivate func withText(of field: KnownField, _ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
     withValue(of: field) { Self.with($0, changed: Redactor.defaults.changedText($0), body) }
@@ -171,7 +171,7 @@ extension FieldSection {
     changed.utf8Span.span.bytes.withUnsafeBytes { body($0) }
   }
 
-  /// The host that is asked for, without a user.
+  /// Calls a function with the requested host, without user information.
   @discardableResult
   fileprivate func withPlace(_ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
     withValue(of: .authority) { bytes in

@@ -1,10 +1,10 @@
 import Byway
 import Synchronization
 
-/// The lines of one event loop that wait to be written. Safe on any thread: the lock is taken for every line, and but for the writer
-/// nobody else wants it.
+/// The lines of one event loop before they are written. Safe on any thread: each line takes the lock, for which only the writer
+/// normally competes.
 final class AccessLogPage: Sendable {
-  /// What is to be done when a line was added.
+  /// The next step after adding a line.
   enum Step {
     case nothing
     case writeSoon, writeNow
@@ -17,9 +17,9 @@ final class AccessLogPage: Sendable {
     var lost = 0
   }
 
-  /// So many bytes are worth a write of their own: few enough to be in the processor's cache still.
+  /// The number of bytes that is worth a separate write: few enough to be in the processor's cache still.
   private static let portion = 64 << 10
-  /// Bytes that may wait.
+  /// The limit of waiting bytes.
   private static let limit = 1 << 20
 
   private let state: Mutex<State>
@@ -31,7 +31,7 @@ final class AccessLogPage: Sendable {
   func add(_ exchange: ExchangeRecord) -> Step {
     state.withLock { state in
       let before = state.lines.count
-      // A line is about as long as what it tells of; where there is no room it need not be made.
+      // A line is about as long as the exchange's head. Without room for it, it need not be formatted.
       guard before + exchange.head.withUnsafeBytes(\.count) <= Self.limit else {
         state.lost += 1
         return .nothing
@@ -49,8 +49,8 @@ final class AccessLogPage: Sendable {
     }
   }
 
-  /// - Parameter lines: what is in it is through; changes places with what waits here.
-  /// - Returns: how many found no room.
+  /// - Parameter lines: Lines that have been written; changes places with the waiting ones.
+  /// - Returns: The number of lines that were dropped for lack of room.
   func take(_ lines: inout LineBuffer) -> Int {
     lines.removeAll()
     return state.withLock { state in

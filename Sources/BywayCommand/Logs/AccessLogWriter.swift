@@ -2,9 +2,9 @@ import Logging
 import NIOCore
 import Primitives
 
-/// Writes pages of lines to their file, and says once in a while how many were lost.
+/// A writer of pages of lines to their file. It reports the number of lost lines at intervals.
 ///
-/// `@unchecked Sendable`: touched by the queue of its ``AccessLog`` only.
+/// `@unchecked Sendable`: only the queue of its ``AccessLog`` uses it.
 final class AccessLogWriter: @unchecked Sendable {
   private static let noticeInterval = TimeAmount.seconds(60)
 

@@ -5,10 +5,11 @@ import Logging
 import Primitives
 import Synchronization
 
-/// Writes who uses which device, and who is refused: a JSON object on each line. On a thread of its own, so that a slow disk holds up no
-/// request; lines that find no room, there or on the disk, are counted, and the count is a line. Safe on any thread.
+/// An audit log of which user uses which device, and which requests are refused: a JSON object on each line. It is written on a
+/// separate thread, so that a slow disk delays no request. Lines that do not fit into the buffer or on the disk are counted, and
+/// the count is written as a line. Safe on any thread.
 final class AuditLogFile: AuditLog {
-  /// Lines that may wait.
+  /// The limit of waiting lines.
   private static let limit = 4096
 
   private static let patience = DispatchTimeInterval.seconds(2)
@@ -22,7 +23,7 @@ final class AuditLogFile: AuditLog {
   private let state = Mutex(State())
   private let writer: AuditLogWriter
 
-  /// - Throws: ``CommandFailure`` where the file cannot be opened.
+  /// - Throws: ``CommandFailure`` if the file cannot be opened.
   init(_ path: String, logger: Logger) throws {
     writer = AuditLogWriter(try AccessLogFile(path, of: "--audit-log"), logger: logger)
   }
@@ -45,23 +46,23 @@ final class AuditLogFile: AuditLog {
     }
   }
 
-  /// Goes on in a new file of that name: the old one was renamed.
+  /// Continues in a new file of the same name, after the old one was renamed.
   func reopen() {
     worker.async { self.writer.reopen() }
   }
 
-  /// Writes what is left. A reader that does not read is not waited for any longer.
+  /// Writes the remaining lines. Waits for a reader up to a time limit.
   func finish() async {
     await worker.run(within: Self.patience) {}
   }
 }
 
-/// `@unchecked Sendable`: touched by the queue of its ``AuditLogFile`` only.
+/// `@unchecked Sendable`: only the queue of its ``AuditLogFile`` uses it.
 private final class AuditLogWriter: @unchecked Sendable {
   private var file: AccessLogFile
   private let logger: Logger
   private var hasFailed = false
-  /// Lines that have found no room, and of which the log has yet to tell.
+  /// Lines that were dropped and not reported in the log yet.
   private var lost = 0
 
   init(_ file: AccessLogFile, logger: Logger) {
@@ -69,7 +70,7 @@ private final class AuditLogWriter: @unchecked Sendable {
     self.logger = logger
   }
 
-  /// - Parameter lost: lines before it that are not written.
+  /// - Parameter lost: The number of lines before it that are not written.
   func write(_ line: JSON, behind lost: Int, at time: WallTime) {
     self.lost += lost
     if self.lost > 0,

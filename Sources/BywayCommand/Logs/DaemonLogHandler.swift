@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import Primitives
 
-/// Writes a daemon's log to standard error, one line for each event: standard output may be the link.
+/// A log handler for daemons that writes one line for each event to standard error, as standard output may be the link.
 struct DaemonLogHandler: LogHandler {
   private let label: String
   private let write: @Sendable ([UInt8]) -> Void
@@ -15,7 +15,7 @@ struct DaemonLogHandler: LogHandler {
     }
   }
 
-  /// - Parameter write: gets whole lines.
+  /// - Parameter write: Is called with whole lines.
   init(label: String, write: @escaping @Sendable ([UInt8]) -> Void) {
     self.label = label
     self.write = write
@@ -23,7 +23,7 @@ struct DaemonLogHandler: LogHandler {
 
   private var minimum = Logger.Level.trace
 
-  /// That of the whole process, which can be changed while this runs; or its own, where that says less.
+  /// The level of the whole process, which can change while this runs, or its own if that logs less.
   var logLevel: Logger.Level {
     get { max(LogLevels.current, minimum) }
     set { minimum = newValue }

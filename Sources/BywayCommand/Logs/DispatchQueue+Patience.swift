@@ -2,8 +2,7 @@ import Dispatch
 import Synchronization
 
 extension DispatchQueue {
-  /// Returns when all that was asked of the queue is done, and this as well; or after that time, because who reads what a log writes need
-  /// not go on reading.
+  /// Returns when the queue has done its work so far and this, or after a time limit: the reader of a log may have stopped reading.
   func run(within patience: DispatchTimeInterval, _ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       let waiting = Waiting(continuation)
@@ -16,7 +15,7 @@ extension DispatchQueue {
   }
 }
 
-/// Ended by the first to do so.
+/// A continuation that is resumed by the first of two events.
 private final class Waiting: Sendable {
   private let continuation: Mutex<CheckedContinuation<Void, Never>?>
 

@@ -3,12 +3,12 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Lines that wait to be written, as bytes. There is one owner and never a copy, so that an append costs one comparison and the
-/// bytes themselves.
+/// A buffer of lines that are to be written, as bytes. It has one owner and is never copied, so that an append costs one comparison
+/// and the copy of its bytes.
 ///
 /// `@unchecked Sendable`: its memory has no other owner.
 struct LineBuffer: ~Copyable, @unchecked Sendable {
-  /// More than this is given back once it is not needed any more.
+  /// A larger buffer is released when it is empty.
   private static let usualCapacity = 128 << 10
 
   private var start = UnsafeMutableRawPointer.allocate(byteCount: 0, alignment: 1)
@@ -28,7 +28,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     if capacity > Self.usualCapacity { move(to: 0) }
   }
 
-  /// Takes back what was appended since there were so many bytes.
+  /// Removes what was appended after a number of bytes.
   mutating func removeLast(to count: Int) {
     self.count = min(max(count, 0), self.count)
   }
@@ -55,8 +55,8 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - number: what is less than 0 is 0.
-  ///   - digits: just so many, with zeros in front.
+  ///   - number: Numbers below 0 are written as 0.
+  ///   - digits: The exact number of digits, with leading zeros.
   mutating func append(decimal number: Int, digits: Int) {
     let room = room(digits)
     var rest = max(0, number)
@@ -66,7 +66,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// - Parameter number: what is less than 0 is 0.
+  /// - Parameter number: Numbers below 0 are written as 0.
   mutating func append(decimal number: Int) {
     var (digits, rest) = (1, number / 10)
     while rest > 0 {
@@ -76,8 +76,8 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     append(decimal: number, digits: digits)
   }
 
-  /// As Apache escapes what comes from outside.
-  /// - Parameter blanks: those as well.
+  /// Appends a value from outside with the escapes that Apache uses.
+  /// - Parameter blanks: Whether to escape blanks as well.
   mutating func append(escaping value: UnsafeRawBufferPointer, blanks: Bool = false) {
     if value.isPlain, !blanks { return append(value) }
     for byte in value {
@@ -100,7 +100,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
 
   // MARK: Members of a JSON object
 
-  /// - Parameter name: with what stands around it.
+  /// - Parameter name: The name with the punctuation around it.
   mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
     append(name)
     guard value.isPlain else {
@@ -122,7 +122,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     append(decimal: value)
   }
 
-  /// In seconds, to a millionth.
+  /// Appends a time in seconds, to a millionth.
   mutating func append(_ name: StaticString, _ time: TimeAmount) {
     let microseconds = Int(max(0, time.nanoseconds) / 1000)
     append(name)
@@ -133,7 +133,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
 
   // MARK: Memory
 
-  /// Where that many more bytes go, which the caller writes.
+  /// Returns the place for that many more bytes, which the caller writes.
   @inline(__always)
   private mutating func room(_ more: Int) -> UnsafeMutableRawPointer {
     if capacity - count < more { move(to: max(count + more, 2 * capacity, 4096)) }
@@ -152,7 +152,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// All of it is printable, and needs no escape.
+  /// Whether all of it is printable and needs no escape.
   fileprivate var isPlain: Bool {
     allSatisfy(
       { word in

@@ -4,22 +4,23 @@ import BywayProxy
 import Glibc
 import Primitives
 
-/// How the lines of a daemon's log look.
+/// The format of the lines of a daemon's log.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
-  /// For people.
+  /// Text for people.
   case text
   /// One object for each line.
   case json
-  /// Text without a time, behind the priority as systemd reads it (sd-daemon(3)).
+  /// Text without a time, after the priority in systemd's form (sd-daemon(3)).
   case journal
 
-  /// Errors of a daemon's start, which may be in its arguments, are lines of the format that these ask for. A check is for people.
+  /// Sets the format that the arguments ask for, so that errors of a daemon's start have it, even those in the arguments. A check
+  /// writes text.
   static func beginDaemon(_ arguments: [String]) {
     guard let command = arguments.first, [Gateway.kind, Proxy.kind].contains(command) else { return }
     if !arguments.contains("--check") { LogLevels.set(asked(in: arguments) ?? .usual) }
   }
 
-  /// The last counts, as the parser has it.
+  /// Returns the last value, which counts for the parser as well.
   private static func asked(in arguments: [String]) -> LogFormat? {
     let option = "--log-format"
     let values = arguments.indices.compactMap { index in
@@ -34,12 +35,12 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
     return values.last.flatMap(LogFormat.init)
   }
 
-  /// What suits standard error: the journal, where systemd says that it is that (systemd.exec(5), `$JOURNAL_STREAM`).
+  /// The format that suits standard error: journal, if systemd says that it leads there (systemd.exec(5), `$JOURNAL_STREAM`).
   static var usual: LogFormat {
     leadsToJournal(Environment["JOURNAL_STREAM"] ?? "", STDERR_FILENO) ? .journal : .text
   }
 
-  /// - Parameter stream: device and inode of the journal's stream.
+  /// - Parameter stream: The device and inode of the journal's stream.
   static func leadsToJournal(_ stream: String, _ descriptor: CInt) -> Bool {
     guard let file = try? FileStatus(of: descriptor).identity else { return false }
     return stream == "\(file.device):\(file.inode)"

@@ -1,9 +1,9 @@
 import Logging
 import Synchronization
 
-/// How much this process logs, and how its lines look: for all of its loggers, from that moment on. Safe on any thread.
+/// The level and the format of this process's log. A change applies to all of its loggers from that moment on. Safe on any thread.
 enum LogLevels {
-  /// Places in the lists of all levels and formats: each event asks for them.
+  /// Indexes in the lists of all levels and formats. They are atomic, as each event reads them.
   private static let level = Atomic(place(of: .info, in: LogLevel.allCases))
   private static let format = Atomic(place(of: .text, in: LogFormat.allCases))
 

@@ -1,7 +1,7 @@
 import Logging
 import Primitives
 
-/// A line of a daemon's log. What comes from outside stays on its line, and steers no terminal that shows it.
+/// A line of a daemon's log. Text from outside cannot break the line, nor control a terminal that shows it.
 struct LogLine {
   let time: WallTime
   let level: Logger.Level
@@ -21,7 +21,7 @@ struct LogLine {
     metadata.reduce("\(label): \(message.visible)") { $0 + " \($1.name.visible)=\(Self.quoted($1.value))" }
   }
 
-  /// Plain words stand as they are.
+  /// Returns plain words unchanged, and other text in quotation marks.
   private static func quoted(_ value: String) -> String {
     let text = value.visible
     let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 == " " || $0 == "\"" || $0 == "=" || $0 == "\\" }
@@ -29,7 +29,7 @@ struct LogLine {
     return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
   }
 
-  /// Of syslog (RFC 5424 §6.2.1).
+  /// The priority of syslog (RFC 5424 §6.2.1).
   private var priority: Int {
     switch level {
     case .trace, .debug: 7

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A configuration file to begin with: each option of a daemon as a comment, with what it means and its default.
+/// An example of a configuration file: each option of a daemon as a comment, with its meaning and its default.
 struct ConfigurationExample {
   /// `gateway.conf`
   let fileName: String
@@ -55,13 +55,13 @@ extension ArgumentFacts {
     return ([abstract, discussion].filter { !$0.isEmpty } + choice).joined(separator: " ")
   }
 
-  /// `drain = 10`; where there is no default, `origin = ORIGIN`.
+  /// The setting as a line: `drain = 10`, or `origin = ORIGIN` if there is no default.
   fileprivate var setting: String {
     let value = kind == .flag ? "yes" : defaultValue ?? writtenDefault ?? valueName.uppercased()
     return "\(fileName ?? "") = \(value)"
   }
 
-  /// The help names defaults that the parser does not know of: "(default: 1024, or what the limit of open files allows)".
+  /// The default that only the help contains, as in "(default: 1024, or what the limit of open files allows)".
   private var writtenDefault: String? {
     guard let start = abstract.firstRange(of: "(default: ")?.upperBound else { return nil }
     let value = abstract[start...].prefix { $0 != ")" && $0 != "," && $0 != " " }

@@ -1,4 +1,4 @@
-/// The pages of files that people write.
+/// The manual pages of files that users write.
 enum FilePages {
   static let all = [configuration, links, stub]
 

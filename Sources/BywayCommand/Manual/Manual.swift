@@ -1,6 +1,6 @@
-/// All pages: one for `byway`, one for each command, and those of the files that it reads.
+/// The manual: a page for `byway`, one for each command, and those of the files that it reads.
 enum Manual {
-  /// Empty where the parser does not describe itself as expected.
+  /// Returns all pages; none if the parser's description has an unexpected form.
   static func pages() -> [ManualPage] {
     guard let root = CommandFacts(RootCommand.self) else { return [] }
     return [overview(root)] + root.subcommands.map { page(of: $0) } + FilePages.all
@@ -85,6 +85,6 @@ enum Manual {
 }
 
 extension ArgumentFacts {
-  /// Every command has these.
+  /// Whether it is specific to its command: every command has --help and --version.
   fileprivate var isNamedInManual: Bool { !names.contains("--help") && !names.contains("--version") }
 }

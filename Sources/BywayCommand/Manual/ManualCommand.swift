@@ -4,7 +4,7 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// `byway manual`, for those who package it.
+/// `byway manual`, for packaging.
 struct ManualCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "manual",

@@ -23,9 +23,9 @@ struct ManualPage {
     case heading(String)
     case subheading(String)
     case text(String)
-    /// As it stands, in a fixed width.
+    /// Text as it is, in a fixed width.
     case example(String)
-    /// A term and what it means.
+    /// A term and its meaning.
     case item(String, String)
 
     fileprivate var lines: [String] {
@@ -43,14 +43,14 @@ struct ManualPage {
   }
 }
 
-/// Text as troff reads it.
+/// Text in the syntax of troff.
 enum Roff {
-  /// With backslashes and dashes as they are.
+  /// Returns text with its backslashes and dashes escaped.
   static func escaped(_ text: String) -> String {
     text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
   }
 
-  /// The same at the beginning of a line, where a dot or an apostrophe would be a command.
+  /// Returns text for the beginning of a line, where a dot or an apostrophe would be a command.
   static func line(_ text: String) -> String {
     let escaped = escaped(text)
     return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped

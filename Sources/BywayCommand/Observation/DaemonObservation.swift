@@ -7,31 +7,31 @@ import LineLayer
 import Logging
 import PrometheusText
 
-/// What a daemon knows of itself: metrics, and an access log where one was asked for. Safe on any thread.
+/// The observation of a daemon: metrics, an access log and an inspector, if they are configured. Safe on any thread.
 final class DaemonObservation: Sendable {
-  /// A link, and how it is now.
+  /// A link and its current state.
   struct LinkState: Sendable {
-    /// Its address, without what only opens it.
+    /// Its address, without the options that are only for opening it.
     let name: String
     let isUp: Bool
-    /// `nil` where it has none, or has none now.
+    /// `nil` if it is not a line, or has no session now.
     let line: LineStatistics?
-    /// `nil` where this end does not open it.
+    /// `nil` if this end does not open it.
     let counts: LinkCounts?
   }
 
-  /// For the configuration of each gateway and proxy.
+  /// The observers for the configuration of each gateway and proxy.
   let observers: [any ExchangeObserver]
   private let registry: PrometheusRegistry
   private let process: ProcessMetrics
   private let lines: LinkMetrics
   private let accessLog: AccessLog?
-  /// `nil` where nobody wants to look.
+  /// `nil` without an inspector.
   let inspector: Inspector?
-  /// What is made harder by who looks.
+  /// The faults that the inspector's user injects.
   let hindrances: Hindrances?
 
-  /// - Throws: ``CommandFailure`` where the access log cannot be opened.
+  /// - Throws: ``CommandFailure`` if the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
     let registry = PrometheusRegistry(describing: MetricName.all)
     let lost = Counter(label: MetricName.lostLines.label, factory: registry)
@@ -41,15 +41,15 @@ final class DaemonObservation: Sendable {
     self.registry = registry
     process = ProcessMetrics(factory: registry)
     lines = LinkMetrics(factory: registry)
-    // What nobody asks for costs no request anything.
+    // Metrics that are not served cost the requests nothing.
     let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
     hindrances = inspector.map { _ in Hindrances() }
     observers = metrics + (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }
 
-  /// For Prometheus. What nobody counts is looked up now.
-  /// - Parameter connections: by the links and origins that they lead to.
+  /// Returns the metrics for Prometheus. Values that are not counted are looked up now.
+  /// - Parameter connections: The connections by the links and origins that they lead to.
   func metricsText(of links: [LinkState], connections: [String: UpstreamStatus.Connections]) -> [UInt8] {
     process.update()
     for (address, connections) in connections { lines.update(connections, to: address) }
@@ -57,23 +57,23 @@ final class DaemonObservation: Sendable {
     return registry.text()
   }
 
-  /// The access log was renamed: it goes on in a new file.
+  /// Continues the access log in a new file, after the old one was renamed.
   func reopen() {
     accessLog?.reopen()
   }
 
-  /// Writes what is left.
+  /// Writes the remaining lines.
   func finish() async {
     await accessLog?.finish()
   }
 }
 
 extension DaemonObservation.LinkState {
-  /// Each road of a device, where it has several.
+  /// Returns the state of each link to a device that has several.
   static func all(of link: DaemonStatus.Road) -> [Self] {
     link.all.map { road in
       let isUp = road.state == .link(.up)
-      // The line that the connection in use goes over.
+      // The line of the connection in use.
       return Self(name: road.name, isUp: isUp, line: isUp ? link.line : nil, counts: road.counts)
     }
   }

@@ -3,19 +3,19 @@ import BywayInspector
 import BywayProxy
 import Logging
 
-/// A daemon's inspector, while it serves: its address, and a look at the links once a second.
+/// A daemon's inspector while it is served: its address, and a poll of the links once a second.
 final class InspectorService: Sendable {
   private static let pause = Duration.seconds(1)
 
   private let server: LocalServer
   private let looking: Task<Void, Never>
-  /// Its page, to look at.
+  /// The URL of its page, which allows viewing only.
   let place: String
-  /// The same with what it takes to act there.
+  /// The same URL with the secret that allows actions.
   let url: String
 
-  /// - Parameter links: as they are now.
-  /// - Throws: `BywayError` where the address cannot be listened on.
+  /// - Parameter links: Returns the current links.
+  /// - Throws: `BywayError` if it cannot listen on the address.
   init(
     _ feed: InspectorFeed, on listen: Link, logger: Logger, links: @escaping @Sendable () async -> [LinkSight]
   ) async throws {
@@ -38,7 +38,7 @@ final class InspectorService: Sendable {
 }
 
 extension LinkSight {
-  /// Each road of a device, where it has several.
+  /// Returns the records of each link to a device that has several.
   static func all(of link: DaemonStatus.Road) -> [LinkSight] {
     link.all.map { road in
       let isUp = road.state == .link(.up) || road.state == .link(.interrupted)
@@ -46,7 +46,7 @@ extension LinkSight {
         name: link.device ?? road.name, address: road.name, state: road.state.text, since: road.since,
         reason: road.reason, running: link.connections.active, openings: road.counts?.openings,
         losses: road.counts?.losses,
-        // The line that the connection in use goes over.
+        // The line of the connection in use.
         line: isUp ? link.line : nil)
     }
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
 
-/// What of a daemon is to be seen from outside, on the command line or in a file before its first section.
+/// The options for what can be observed of a daemon from outside, on the command line or before the first section of a file.
 struct ObservationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -47,7 +47,7 @@ struct ObservationOptions: ParsableArguments {
 
   init() {}
 
-  /// What cannot change while a daemon runs: options, with their values as text.
+  /// The options that cannot change while a daemon runs, with their values as text.
   var fixed: [String: String] {
     [
       "metrics": metrics ?? "", "metrics-anywhere": "\(metricsAnywhere)", "access-log": accessLog ?? "",
@@ -56,12 +56,12 @@ struct ObservationOptions: ParsableArguments {
     ]
   }
 
-  /// Where metrics are served; `nil`: nowhere.
+  /// Returns the link on which metrics are served; `nil` if they are not.
   func metricsLink(in transports: TransportRegistry) throws -> Link? {
     try metrics.map { try ListenAddress($0, of: "--metrics").link(in: transports, anywhere: metricsAnywhere) }
   }
 
-  /// Where the inspector is; `nil`: nowhere.
+  /// Returns the link of the inspector; `nil` if there is none.
   func inspectLink(in transports: TransportRegistry) throws -> Link? {
     guard let inspect else { return nil }
     let link = try ListenAddress(inspect, of: "--inspect").link(in: transports, mayBeOpen: false)
@@ -71,7 +71,7 @@ struct ObservationOptions: ParsableArguments {
     return link
   }
 
-  /// Where it listens for itself.
+  /// Returns the links on which the observation listens.
   func links(in transports: TransportRegistry) throws -> [OptionLink] {
     let links = [
       ("--metrics", try metricsLink(in: transports)), ("--inspect", try inspectLink(in: transports)),
@@ -82,9 +82,9 @@ struct ObservationOptions: ParsableArguments {
   }
 
   /// - Parameters:
-  ///   - links: of all gateways and proxies.
-  ///   - tellsUsersApart: what one of their users is told is not for another.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where something is wrong.
+  ///   - links: The links of all gateways and proxies.
+  ///   - tellsUsersApart: Whether a response to one of their users must not be shown to another.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if something is wrong.
   func check(_ transports: TransportRegistry, besides links: [Link], tellingUsersApart tellsUsersApart: Bool) throws {
     _ = try self.links(in: transports)
     if tellsUsersApart, let inspect, try inspectLink(in: transports)?.address.scheme == "tcp" {

@@ -5,7 +5,7 @@ import Glibc
 import Primitives
 import Synchronization
 
-/// What Prometheus wants to know of every process. Looked up when somebody asks.
+/// The metrics that Prometheus expects of every process. They are looked up when they are requested.
 final class ProcessMetrics: Sendable {
   private let memory: Meter
   private let descriptors: Meter
@@ -13,7 +13,7 @@ final class ProcessMetrics: Sendable {
   private let limit: Meter
   private let refused: FloatingPointCounter
   private let processorTime: FloatingPointCounter
-  /// What the counter has got.
+  /// The values that the counters have already.
   private let seen = Mutex((time: 0.0, refused: 0))
 
   init(factory: any MetricsFactory) {
@@ -44,10 +44,10 @@ final class ProcessMetrics: Sendable {
   }
 }
 
-/// Of this process, by proc(5).
+/// Facts about this process, from proc(5).
 enum ProcessFacts {
   static var residentBytes: Int? {
-    // Pages: in all, and resident.
+    // Pages: the total, and the resident ones.
     let columns = text(of: "/proc/self/statm")?.split(separator: " ")
     guard let columns, columns.count > 1, let pages = Int(columns[1]) else { return nil }
     return pages * Int(sysconf(CInt(_SC_PAGESIZE)))
@@ -58,21 +58,21 @@ enum ProcessFacts {
     defer { closedir(folder) }
     var count = 0
     while readdir(folder) != nil { count += 1 }
-    // Without "." and "..", and the one that looks.
+    // Without "." and "..", and the descriptor of this folder.
     return count - 3
   }
 
-  /// In the kernel and out of it.
+  /// The time in the kernel and in user mode.
   static var processorSeconds: Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
   }
 
-  /// Seconds since the beginning of 1970.
+  /// The start of the process, in seconds since the beginning of 1970.
   static var start: Double? {
-    // The name, which may have anything in it, ends with the last parenthesis; 20 columns after it the start stands, in ticks
-    // since the system's.
+    // The name may contain any character, and ends at the last parenthesis. The start is 20 columns after it, in ticks since the
+    // system's start.
     let columns = text(of: "/proc/self/stat")?.split(separator: ")").last?.split(separator: " ")
     let boot = text(of: "/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
       .flatMap { Double($0.dropFirst("btime ".count)) }

@@ -3,7 +3,7 @@ import BywayDoctor
 import LineLayer
 import NIOCore
 
-/// Pings a link: over a connection of its own, or through the proxy that has its port.
+/// Pings a link over its own connection, or through the proxy that has the link's port open.
 actor LinkPinger {
   private enum Way {
     case own
@@ -13,7 +13,7 @@ actor LinkPinger {
   private let client: BywayClient
   private let transports: TransportRegistry
   private var way = Way.own
-  /// What the line does, as it was last heard; empty where there is none.
+  /// The latest facts about the line; empty if there is no line.
   private(set) var lineFacts: [String] = []
 
   init(_ link: Link, in transports: TransportRegistry) {
@@ -23,7 +23,7 @@ actor LinkPinger {
     self.transports = transports
   }
 
-  /// The proxy's address, where the pings go through one.
+  /// The proxy's address, if the pings go through one.
   var proxy: String? {
     if case .through(let proxy) = way { proxy.address } else { nil }
   }
@@ -33,7 +33,7 @@ actor LinkPinger {
     case .own:
       do {
         let roundTrip = try await client.ping()
-        // Asked each time, because a session that is over tells nothing.
+        // Fetched after each ping, because a session that has ended has no facts.
         lineFacts = await client.lineStatistics()?.report ?? lineFacts
         return roundTrip
       } catch let error as BywayError {

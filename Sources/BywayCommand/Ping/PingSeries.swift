@@ -2,9 +2,9 @@ import Byway
 import NIOCore
 import Primitives
 
-/// Round trips one after another, each told as it ends.
+/// A series of round trips, one after another, each of which is reported when it ends.
 struct PingSeries: Sendable {
-  /// What is not back by then is lost.
+  /// A ping without an answer after this time counts as lost.
   private static let patience = Duration.seconds(10)
 
   let pinger: LinkPinger
@@ -12,8 +12,8 @@ struct PingSeries: Sendable {
   let count: Int?
   let interval: TimeAmount
 
-  /// Ends with the count, or early when cancelled.
-  /// - Throws: why the first one failed. A link that never opened has nothing to measure.
+  /// Ends after the given count, or when it is cancelled.
+  /// - Throws: The error of the first ping. A link that never opened has nothing to measure.
   func run() async throws -> PingStatistics {
     var statistics = PingStatistics()
     while !Task.isCancelled {

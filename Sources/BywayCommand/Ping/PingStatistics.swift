@@ -1,11 +1,11 @@
 import Byway
 import NIOCore
 
-/// What a series of pings amounts to.
+/// The statistics of a series of pings.
 struct PingStatistics: Sendable, Equatable {
   private(set) var sent = 0
   private(set) var received = 0
-  /// Where the link is a line: what that did, as it was last heard.
+  /// The latest facts about the line, if the link is one.
   var lineFacts: [String] = []
   private var least: TimeAmount?
   private var greatest: TimeAmount?

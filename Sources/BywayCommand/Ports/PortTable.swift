@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Primitives
 
-/// The ports of this machine, as people and as programs read them.
+/// The ports of this machine as text and as JSON.
 struct PortTable: Sendable {
   private let ports: [LinkPort]
 
@@ -12,7 +12,7 @@ struct PortTable: Sendable {
 
   var isEmpty: Bool { ports.isEmpty }
 
-  /// Columns; the address comes first, so that `cut` finds it.
+  /// The ports in columns. The address comes first, so that `cut` finds it.
   var text: String {
     let rows = ports.map { port in
       [port.address, port.device, port.name ?? "", port.obstacle.map { "(\($0))" } ?? ""]
@@ -20,7 +20,7 @@ struct PortTable: Sendable {
     return TextColumns.lines(rows)
   }
 
-  /// One port on each line; what is not known is left out.
+  /// The ports with one on each line. Unknown members are omitted.
   var json: String {
     let lines = ports.map { port in
       let object: JSON = [

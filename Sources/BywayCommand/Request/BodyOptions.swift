@@ -2,7 +2,7 @@ import ArgumentParser
 import Byway
 import HTTPTypes
 
-/// What a request sends, named as curl names it.
+/// The options for the body of a request, with the names that curl uses.
 struct BodyOptions: ParsableArguments {
   @Option(
     name: [.customShort("d", allowingJoined: true), .customLong("data"), .customLong("data-binary")],
@@ -29,13 +29,13 @@ struct BodyOptions: ParsableArguments {
 
   init() {}
 
-  /// Of a request that names none.
+  /// The method of a request if the user gives none.
   var method: HTTPRequest.Method {
     uploadFile != nil ? .put : data.isEmpty && form.isEmpty ? .get : .post
   }
 
-  /// - Returns: the type where it is not for the user to say.
-  /// - Throws: ``CommandFailure`` where there are two bodies, or a file cannot be read.
+  /// - Returns: The type is `nil` if the user sets it.
+  /// - Throws: ``CommandFailure`` if there are two bodies, or a file cannot be read.
   func body() throws -> (body: Body, type: String?) {
     guard [!data.isEmpty, !form.isEmpty, uploadFile != nil].count(where: \.self) <= 1 else {
       throw CommandFailure(.usage, "A request has only one body: give -d, -F or -T.")

@@ -1,14 +1,14 @@
 import Byway
 import BywayInterceptors
 
-/// One `-F name=content`, as curl writes it.
+/// One `-F name=content` in curl's syntax.
 struct FormPart {
   private let name: String
   private let fileName: String?
   private let type: String?
   private let content: Body
 
-  /// - Throws: ``CommandFailure`` where it is none, or its file cannot be read.
+  /// - Throws: ``CommandFailure`` if the text is not a part of a form, or its file cannot be read.
   init(_ text: String) throws(CommandFailure) {
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
       throw CommandFailure(
@@ -28,7 +28,7 @@ struct FormPart {
       if name == "type" || name == "filename", word.contains("=") {
         settings[name] = String(word.drop { $0 != "=" }.dropFirst())
       } else {
-        // Then it belongs to the file's name, or to the setting before.
+        // It belongs to the file's name in that case.
         path += ";\(word)"
       }
     }
@@ -38,7 +38,7 @@ struct FormPart {
     type = settings["type"] ?? (mark == "@" ? MediaType.ofFile(path) : nil)
   }
 
-  /// RFC 7578 §4, with what a name must not contain escaped as browsers do it.
+  /// Returns the part according to RFC 7578 §4. Characters that a name must not contain are escaped as browsers do it.
   private func bodies(_ boundary: String) -> [Body] {
     var head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(name))\""
     if let fileName { head += "; filename=\"\(Self.escaped(fileName))\"" }
@@ -50,7 +50,7 @@ struct FormPart {
     text.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
   }
 
-  /// A form as a request's body, and its type.
+  /// Returns a form as a request's body, and its type.
   static func form(_ parts: [FormPart]) -> (body: Body, type: String) {
     let boundary =
       "byway-" + String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)

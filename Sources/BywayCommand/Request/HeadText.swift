@@ -1,7 +1,7 @@
 import Byway
 import HTTPTypes
 
-/// Heads as people read them.
+/// Heads of messages as text.
 enum HeadText {
   static func lines(of request: HTTPRequest, _ framing: Link.Framing) -> [String] {
     let start = "\(request.method.rawValue) \(request.path ?? "/") HTTP/\(framing.rawValue)"

@@ -1,7 +1,7 @@
 import Byway
 import HTTPTypes
 
-/// Makes an error of such an answer, for those who want nothing but the origin's.
+/// Turns an answer that a gateway or proxy made for a failure into an error, for callers that only want the origin's answers.
 struct HopFailures: Interceptor {
   func intercept(_ request: Request, next: Next) async throws -> Response {
     let response = try await next(request)

@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 
 extension Body {
-  /// One body after another. Its length is known, and it can be sent again, where that is so of each.
+  /// Joins bodies one after another. The length is known, and the body can be sent again, if that is true of each part.
   init(joining parts: [Body]) {
     let lengths = parts.compactMap(\.length)
     self.init(

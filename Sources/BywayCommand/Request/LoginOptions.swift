@@ -4,7 +4,7 @@ import BywayInterceptors
 import HTTPWire
 import Primitives
 
-/// Who the user is to the origin.
+/// The options for the user's login at the origin.
 struct LoginOptions: ParsableArguments {
   @Option(
     name: [.customShort("u", allowingJoined: true), .customLong("user")], parsing: .unconditional,
@@ -20,15 +20,15 @@ struct LoginOptions: ParsableArguments {
 
   init() {}
 
-  /// - Parameter url: whose user information is a login, too.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where they contradict each other, or are none.
+  /// - Parameter url: A URL whose user information is a login as well.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if the options contradict each other, or are invalid.
   func interceptor(for url: String, _ request: Request) throws -> Authenticate? {
     if let auth {
       guard user == nil else { throw CommandFailure(.usage, "--user and --auth: leave one of them out.") }
       return try Authenticate(netrc: auth)
     }
     guard let login = try user.map(Self.credentials) ?? Self.credentials(inURL: url) else { return nil }
-    // A redirect may lead to somebody else's server, who is to hear nothing of it: another port is another server.
+    // A redirect may lead to another server, which must not get the login. Another port is another server.
     let server = Server(scheme: request.head.scheme ?? "", authority: request.head.authority ?? "")
     return Authenticate { Server(origin: $0.origin) == server ? login : nil }
   }
@@ -59,7 +59,7 @@ struct LoginOptions: ParsableArguments {
       user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
   }
 
-  /// `http://name:password@host/` (RFC 3986 §3.2.1), which no request has a place for (RFC 9110 §4.2.4).
+  /// Reads `http://name:password@host/` (RFC 3986 §3.2.1), which a request cannot carry (RFC 9110 §4.2.4).
   private static func credentials(inURL url: String) throws -> Authenticate.Credentials? {
     guard let authority = authority(of: url) else { return nil }
     guard let at = authority.lastIndex(of: "@") else { return nil }
@@ -72,13 +72,13 @@ struct LoginOptions: ParsableArguments {
     return Authenticate.Credentials(user: user, password: password)
   }
 
-  /// The URL as a request has it: without the login.
+  /// Returns the URL as a request has it, without the login.
   static func withoutLogin(_ url: String) -> String {
     guard let authority = authority(of: url) else { return url }
     return String(url[..<authority.startIndex] + Authority.splitUser(authority).rest + url[authority.endIndex...])
   }
 
-  /// Not of what only has a URL in its query.
+  /// Returns the authority, but not that of a URL in a query.
   private static func authority(of url: String) -> Substring? {
     guard let colon = url.firstRange(of: "://"), !url[..<colon.lowerBound].contains(where: { "/?#".contains($0) })
     else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
 
-/// Where a response goes, and what is told of it, named as curl names it.
+/// The options for the output of a response and of facts about it, with the names that curl uses.
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
@@ -49,7 +49,7 @@ struct OutputOptions: ParsableArguments {
   init() {}
 
   /// - Returns: `nil` for standard output.
-  /// - Throws: ``CommandFailure`` where they contradict each other.
+  /// - Throws: ``CommandFailure`` if the options contradict each other.
   func path(for request: Request) throws -> String? {
     if let continueAt, continueAt != "-" {
       throw CommandFailure(

@@ -66,7 +66,7 @@ struct RequestCommand: AsyncParsableCommand {
     }
   }
 
-  /// From the user to the link.
+  /// Returns the interceptors in order from the user to the link.
   private func interceptors(for request: Request, _ record: TransferRecord) throws -> [any Interceptor] {
     var interceptors: [any Interceptor] = [TransferWatch(record: record)]
     if location {
@@ -82,14 +82,14 @@ struct RequestCommand: AsyncParsableCommand {
     return interceptors
   }
 
-  /// `nil` where the gateway is to be asked in the clear.
+  /// Returns `nil` if the request goes to the gateway without TLS.
   private func tunnel(for request: Request) throws -> Tunnel? {
     let host = request.head.authority.flatMap { try? Authority($0) }?.host.text ?? ""
     guard request.head.scheme == "https" || peer.isEmpty else {
       throw CommandFailure(
         .usage, "--trust, --client-cert, --peer-name and --peer-address are for https://, not http://.")
     }
-    // A redirect may lead there.
+    // A redirect may lead to https.
     return request.head.scheme == "https" || location ? Tunnel(try peer.policy(for: host)) : nil
   }
 }

@@ -3,7 +3,7 @@ import Byway
 import HTTPTypes
 import HTTPWire
 
-/// The options that make a request, named as curl names them.
+/// The options that make a request, with the names that curl uses.
 struct RequestOptions: ParsableArguments {
   @Option(
     name: [.customShort("X", allowingJoined: true), .customLong("request")],
@@ -26,7 +26,7 @@ struct RequestOptions: ParsableArguments {
 
   init() {}
 
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where it cannot be sent like this.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if the request cannot be sent like this.
   func request() throws -> Request {
     let (body, type) = try content.body()
     guard !head || content.method == .get else {
@@ -55,7 +55,7 @@ struct RequestOptions: ParsableArguments {
     return known
   }
 
-  /// The first field of a name replaces a default, further ones are added.
+  /// Adds the fields. The first field with a name replaces a default; further ones are added.
   private func addFields(to head: inout HTTPRequest) throws {
     var given: Set<HTTPField.Name> = []
     for text in header {
@@ -72,7 +72,7 @@ struct RequestOptions: ParsableArguments {
     }
   }
 
-  /// Fields of one connection, which is not the user's (RFC 9113 §8.2.2).
+  /// Fields of one connection, which the user does not control (RFC 9113 §8.2.2).
   private static let connectionFields = [
     "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
   ]

@@ -5,7 +5,7 @@ import Primitives
 
 /// One request and its response, streamed from the input to the output.
 struct Transfer: Sendable {
-  /// What the user wants to see of it.
+  /// The choice of what the user sees of it.
   struct Look: Sendable {
     let showsHead: Bool
     let failsOnStatus: Bool
@@ -15,11 +15,11 @@ struct Transfer: Sendable {
 
   let link: Link
   let request: Request
-  /// From the user to the link.
+  /// The interceptors in order from the user to the link.
   let interceptors: [any Interceptor]
   /// `nil` or `-` for standard output.
   let file: String?
-  /// Goes on with a file that came in part.
+  /// Whether to continue a file that is incomplete.
   let resumes: Bool
   let look: Look
 
@@ -49,7 +49,7 @@ struct Transfer: Sendable {
       let isFirst = !output.isPartial
       try output.write(chunk)
       progress?.add(chunk.readableBytes)
-      // For -C - another time, however this one ends. A file that begins with a head is of no use to it.
+      // A later -C - needs the tag, however this transfer ends. It cannot use a file that begins with a head.
       if isFirst, output.isPartial, let file { PartialDownload.leaveTag(of: response, to: request, nextTo: file) }
     }
     progress?.clear()
@@ -74,7 +74,7 @@ struct Transfer: Sendable {
     }
   }
 
-  /// As it came, but for a terminal.
+  /// Returns the head as it arrived, except for a terminal.
   private func headBlock(of response: Response) -> ByteBuffer {
     let isShown = file.map { $0 == "-" } ?? true && StandardStream.output.isTerminal
     let lines = HeadText.lines(of: response.head, link.framing).map { isShown ? $0.visible : $0 }
@@ -83,15 +83,15 @@ struct Transfer: Sendable {
 
   private func client() -> BywayClient {
     var configuration = BywayClient.Configuration.defaults
-    // The user waits in front of it: a link that cannot be opened is told at once, and --max-time says when to give up.
-    // What -C - has begun waits for a gateway that is started again.
+    // The user is waiting: if a link cannot be opened, that is reported at once, and --max-time limits the rest. A download with -C
+    // - waits for a gateway that restarts.
     configuration.patience = resumes ? .seconds(5) : .zero
     configuration.timeout = .hours(24)
     configuration.interceptors = (resumes ? [HopFailures()] : []) + interceptors
     return BywayClient(link, configuration: configuration)
   }
 
-  /// Only where somebody watches, and the body itself does not go to the same screen.
+  /// A progress line if a user can see it, and the body does not go to the same screen.
   private var progress: ProgressLine? {
     let isShown = file.map { $0 != "-" } ?? false || !StandardStream.output.isTerminal
     return StandardStream.error.isTerminal && isShown && !look.isSilent ? ProgressLine(on: .error) : nil
@@ -110,10 +110,10 @@ struct Transfer: Sendable {
     return request
   }
 
-  /// - Throws: where the response is not what was asked for.
+  /// - Throws: If the response is a failure.
   private func judge(_ response: Response, _ output: OutputFile) async throws {
     if let message = HopFailure.message(in: response.head) {
-      // The document that says so is worth showing to those who asked for all there is.
+      // With -i, the document about the failure is shown as well.
       if look.showsHead { for try await chunk in response.body { try output.write(chunk) } }
       throw CommandFailure(.unavailable, message)
     }

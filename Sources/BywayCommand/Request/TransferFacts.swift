@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// What there is to tell of a transfer when it is over.
+/// The facts about a transfer that can be reported at its end.
 struct TransferFacts: Sendable {
   let request: HTTPRequest
   let framing: Link.Framing
@@ -13,7 +13,7 @@ struct TransferFacts: Sendable {
   private var redirected: HTTPRequest?
   var sent = 0
   var received = 0
-  /// Until the response's head.
+  /// The time until the response's head.
   var firstByte = TimeAmount.zero
   var total = TimeAmount.zero
 
@@ -30,7 +30,7 @@ struct TransferFacts: Sendable {
 
   var url: String { Self.url(of: request) }
 
-  /// Of the request that was answered in the end.
+  /// The URL of the request that was answered in the end.
   var lastURL: String { Self.url(of: redirected ?? request) }
 
   private static func url(of request: HTTPRequest) -> String {
@@ -38,7 +38,7 @@ struct TransferFacts: Sendable {
   }
 }
 
-/// The same while it is under way. Safe on any thread.
+/// The facts about a transfer while it is running. Safe on any thread.
 final class TransferRecord: Sendable {
   private let start = NIODeadline.now()
   private let state: Mutex<TransferFacts>

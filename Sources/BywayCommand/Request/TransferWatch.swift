@@ -1,6 +1,6 @@
 import Byway
 
-/// Notes what passes between the user and everything that stands behind.
+/// Records the data that passes between the user and the other interceptors.
 struct TransferWatch: Interceptor {
   let record: TransferRecord
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// What `-w` writes when a response has come, in curl's words.
+/// The text that `-w` writes after a response, with curl's names.
 struct WriteOut: Sendable {
   private enum Part: Sendable {
     case text(String)
@@ -12,7 +12,7 @@ struct WriteOut: Sendable {
 
   private let parts: [Part]
 
-  /// - Throws: ``CommandFailure`` where a variable is unknown.
+  /// - Throws: ``CommandFailure`` if a variable is unknown.
   init(_ format: String) throws(CommandFailure) {
     var parts: [Part] = []
     var rest = format[...]
@@ -38,7 +38,7 @@ struct WriteOut: Sendable {
     stream.writeText(text(facts, isForTerminal: stream.isTerminal))
   }
 
-  /// - Parameter isForTerminal: what came from outside may not steer one.
+  /// - Parameter isForTerminal: Whether control characters from outside must be made visible.
   func text(_ facts: TransferFacts, isForTerminal: Bool) -> String {
     parts.map { part in
       switch part {

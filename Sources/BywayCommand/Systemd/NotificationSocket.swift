@@ -1,17 +1,17 @@
 import Glibc
 import Primitives
 
-/// Where a service manager takes notices, one datagram each.
+/// The socket on which a service manager receives notices, one in each datagram.
 struct NotificationSocket: Sendable {
   private let address: UnixAddress
 
-  /// - Parameter name: a path, or behind an @ the name of an abstract socket; `nil` where it is neither.
+  /// - Parameter name: A path, or an @ and the name of an abstract socket. The result is `nil` if it is neither.
   init?(_ name: String) {
     guard let address = UnixAddress(name) else { return nil }
     self.address = address
   }
 
-  /// Waits a second at most, where the manager has more to read than it can hold.
+  /// Sends a notice. Waits at most a second if the manager's queue is full.
   func send(_ notice: ServiceNotice) throws(SystemError) {
     let descriptor = try SystemError.check(
       socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))

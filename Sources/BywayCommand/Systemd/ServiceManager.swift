@@ -4,13 +4,13 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// The service manager that has started this daemon, systemd for example; who started it in another way is told nothing.
+/// The service manager that has started this daemon, such as systemd. Without one, notices are dropped.
 struct ServiceManager: Sendable {
   private let socket: NotificationSocket?
   private let watchdogLimit: Duration?
   private let logger: Logger
 
-  /// Takes what systemd has left in the environment, so that no child of this process takes itself for the service.
+  /// Removes systemd's variables from the environment, so that no child of this process takes itself for the service.
   static func ofThisProcess(logger: Logger) -> ServiceManager {
     let name = Environment.take("NOTIFY_SOCKET")
     let limit = Environment.take("WATCHDOG_USEC").flatMap { Int64($0) }
@@ -26,20 +26,20 @@ struct ServiceManager: Sendable {
     self.logger = logger
   }
 
-  /// Serving, for the first time or after a reload.
+  /// Reports that the service is ready, for the first time or after a reload.
   func ready(status: String) { tell(.ready(status: status)) }
 
-  /// Reads its configuration; ``ready(status:)`` ends that, whether there is a new one or the old one stays.
+  /// Reports a reload; ``ready(status:)`` reports its end, whether the configuration is new or the old one.
   func reloading() { tell(.reloading(since: MonotonicClock.now)) }
 
-  /// - Parameter patience: what running requests may still need.
+  /// - Parameter patience: The time that running requests may still take.
   func stopping(within patience: TimeAmount) {
-    // What is left of them is closed then, and that needs a moment as well.
+    // Then the rest of them are closed, which takes a moment as well.
     tell(.stopping(within: (patience + .seconds(5)).nanoseconds / 1000))
   }
 
-  /// Gives the signs of life that were asked for, and the status where it has changed, until its task is cancelled; returns at
-  /// once where none were.
+  /// Sends the signs of life that the manager expects, and the status when it has changed, until its task is cancelled. Returns at
+  /// once if none are expected.
   func giveSigns(
     over loops: [any EventLoop] = Array(MultiThreadedEventLoopGroup.singleton.makeIterator()),
     status: () async -> String

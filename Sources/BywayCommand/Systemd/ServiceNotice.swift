@@ -1,16 +1,16 @@
 import Primitives
 
-/// What a service manager is told, in its own words (sd_notify(3)).
+/// A notice to the service manager, in its format (sd_notify(3)).
 enum ServiceNotice: Sendable, Hashable {
   case ready(status: String)
-  /// - Parameter since: of ``MonotonicClock``, so that the manager knows which of several reloads has ended.
+  /// - Parameter since: The time of ``MonotonicClock``, by which the manager knows which of several reloads has ended.
   case reloading(since: UInt64)
-  /// - Parameter patience: in microseconds: what running requests may still need.
+  /// - Parameter patience: The time that running requests may still take, in microseconds.
   case stopping(within: Int64)
   case status(String)
   case alive
 
-  /// One assignment on each line.
+  /// The text, with one assignment on each line.
   var text: String {
     switch self {
     case .ready(let status): "READY=1\nSTATUS=\(status.visible)"

@@ -3,19 +3,19 @@ import Logging
 import NIOCore
 import Primitives
 
-/// Says that a daemon is alive for as long as it is: each sign has gone through every event loop and a task before it is given.
+/// A watchdog that reports that a daemon is alive: each sign has passed through every event loop and a task before it is sent.
 ///
-/// It has no limit of its own. Where one of them is stuck no more signs come, and the service manager has the limit.
+/// It has no limit of its own. If one of them is stuck, the signs stop, and the service manager applies its limit.
 struct Watchdog: Sendable {
   private let loops: [any EventLoop]
-  /// From one sign to the next.
+  /// The time from one sign to the next.
   private let period: Duration
   private let clock: any Clock<Duration>
   private let logger: Logger
 
   /// - Parameters:
-  ///   - limit: the longest that the service manager waits for a sign.
-  ///   - clock: for the waits between signs.
+  ///   - limit: The longest time that the service manager waits for a sign.
+  ///   - clock: The clock for the pauses between signs.
   init(
     over loops: [any EventLoop], limit: Duration, clock: any Clock<Duration> = ContinuousClock(), logger: Logger
   ) {
@@ -26,7 +26,7 @@ struct Watchdog: Sendable {
     self.logger = logger
   }
 
-  /// Until its task is cancelled.
+  /// Runs until its task is cancelled.
   func run(sign: () async -> Void) async {
     while !Task.isCancelled {
       await hearAll()

@@ -1,13 +1,13 @@
 import Primitives
 
-/// Bytes as people read them: `512 B`, `1.4 KiB`, `12.0 MiB`.
+/// A number of bytes as text: `512 B`, `1.4 KiB`, `12.0 MiB`.
 enum ByteCount {
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
 
   static func text(_ bytes: Int) -> String {
     var value = Double(bytes)
     var unit = 0
-    // What would be rounded to 1024.0 belongs to the next unit.
+    // A value that would be rounded to 1024.0 gets the next unit.
     while value >= 1023.95, unit < units.count - 1 {
       value /= 1024
       unit += 1
@@ -16,7 +16,7 @@ enum ByteCount {
   }
 }
 
-/// Numbers with a fixed count of decimals, without Foundation.
+/// Numbers with a fixed number of decimals, without Foundation.
 enum Decimal {
   static func text(_ value: Double, digits: Int) -> String {
     var scale = 1
@@ -29,7 +29,7 @@ enum Decimal {
 }
 
 extension String {
-  /// Filled with spaces up to that width, on the right or the left.
+  /// Returns the text with spaces up to a width, on the right or the left.
   func padded(_ width: Int, alignRight: Bool = false) -> String {
     let fill = String(repeating: " ", count: Swift.max(0, width - count))
     return alignRight ? fill + self : self + fill

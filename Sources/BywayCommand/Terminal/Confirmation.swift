@@ -1,10 +1,10 @@
 import Byway
 import Glibc
 
-/// A question to the person at the terminal.
+/// A question to the user at the terminal.
 enum Confirmation {
-  /// - Returns: whether the answer was yes.
-  /// - Throws: ``CommandFailure`` where there is no terminal to ask at.
+  /// - Returns: Whether the answer was yes.
+  /// - Throws: ``CommandFailure`` if there is no terminal.
   static func ask(_ question: String) throws(CommandFailure) -> Bool {
     guard isatty(STDIN_FILENO) == 1 else {
       throw CommandFailure(

@@ -1,17 +1,18 @@
 import Glibc
 import Synchronization
 
-/// Keys as they are pressed on the terminal at standard input: not echoed, and without waiting for the end of a line.
+/// Keys that are pressed on the terminal at standard input, without echo and without waiting for the end of a line.
 ///
-/// The terminal is put back by ``close()``, and by whatever else ends or stops the process, save SIGKILL and SIGSTOP.
+/// The terminal's settings are restored by ``close()``, and by anything else that ends or stops the process, except SIGKILL and
+/// SIGSTOP.
 /// One at a time. Safe on any thread.
 final class KeyInput: Sendable {
-  /// The terminal as it was, for signal handlers, which cannot take a lock. Written once, before they are installed.
+  /// The terminal's settings before, for signal handlers, which cannot take a lock. Written once, before they are installed.
   nonisolated(unsafe) private static var before: termios?
 
   private let isClosed = Mutex(false)
 
-  /// `nil` where standard input is not a terminal.
+  /// Returns `nil` if standard input is not a terminal.
   init?() {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
@@ -20,7 +21,7 @@ final class KeyInput: Sendable {
     Self.restoreAtEveryEnd()
   }
 
-  /// What was pressed since the last call; does not wait.
+  /// Returns the keys since the last call, without waiting.
   func read() -> [UInt8] {
     isClosed.withLock { isClosed in
       guard !isClosed, Self.isOurs, Self.takeOver() else { return [] }
@@ -37,16 +38,16 @@ final class KeyInput: Sendable {
     }
   }
 
-  /// A job in the background that touches the terminal would be stopped.
+  /// Whether the process is in the foreground: a background job that changes the terminal would be stopped.
   private static var isOurs: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
 
-  /// At each read, as a shell changes the terminal when a job is stopped. Signals of the keyboard stay as they are.
+  /// Sets the terminal at each read, as a shell changes it when a job is stopped. Keys that send signals keep working.
   private static func takeOver() -> Bool {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return false }
     guard settings.c_lflag & tcflag_t(ICANON) != 0 else { return true }
     settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-    // A read takes what is there and never waits.
+    // A read returns the available keys without waiting.
     withUnsafeMutableBytes(of: &settings.c_cc) { characters in
       characters[Int(VMIN)] = 0
       characters[Int(VTIME)] = 0
@@ -54,7 +55,7 @@ final class KeyInput: Sendable {
     return tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0
   }
 
-  /// Can be called from a signal handler.
+  /// Restores the settings. Can be called from a signal handler.
   private static func restore() {
     if isOurs, var before { tcsetattr(STDIN_FILENO, TCSANOW, &before) }
   }

@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Synchronization
 
-/// The one progress line of a transfer on a terminal: first what is sent, then what is received.
+/// The progress line of a transfer on a terminal: first of the sent body, then of the received one.
 ///
 /// Safe on any thread.
 final class ProgressLine: Sendable {
@@ -15,17 +15,17 @@ final class ProgressLine: Sendable {
 
   deinit { clear() }
 
-  /// Begins to measure another body; what was shown of the one before goes away.
+  /// Begins to measure another body, and clears the line of the previous one.
   func begin(total: Int?) {
     clear()
     meter.withLock { $0 = ProgressMeter(total: total, width: terminal.width, at: .now()) }
   }
 
-  /// The same by what is there in all, of something that may have begun another time.
+  /// Shows the total amount of data, some of which may be from an earlier transfer.
   func show(received: Int, total: Int?) {
     let line = meter.withLock { meter -> String? in
       if let known = meter?.bytes, received >= known { return meter?.add(received - known, at: .now()) }
-      // It has begun, or started over.
+      // The download has begun, or started over.
       meter = ProgressMeter(total: total, from: received, width: terminal.width, at: .now())
       return nil
     }
@@ -42,7 +42,7 @@ final class ProgressLine: Sendable {
     if wasShown { terminal.writeText("\r\u{1B}[K") }
   }
 
-  /// The same body, measured as it is read.
+  /// Returns the body with a measurement of its reading.
   func measuring(_ body: Body) -> Body {
     body.measured { bytes in
       if let bytes { self.add(bytes) }

@@ -1,7 +1,7 @@
 import NIOCore
 import Primitives
 
-/// What a progress line shows of one body, as a function of bytes and time.
+/// The content of a progress line of one body, as a function of bytes and time.
 ///
 /// Short transfers show nothing: the line appears after a second or a mebibyte.
 struct ProgressMeter: Sendable {
@@ -12,15 +12,15 @@ struct ProgressMeter: Sendable {
   private let total: Int?
   private let start: NIODeadline
   private let width: Int
-  /// Bytes that were there before, and say nothing of the rate.
+  /// Bytes from an earlier transfer, which do not count for the rate.
   private let before: Int
   private(set) var bytes: Int
   private var shownAt: NIODeadline?
 
   /// - Parameters:
-  ///   - total: bytes in all, where known.
-  ///   - before: bytes that are there already.
-  ///   - width: columns of the terminal.
+  ///   - total: The total number of bytes, if known.
+  ///   - before: The number of bytes from an earlier transfer.
+  ///   - width: The number of columns of the terminal.
   init(total: Int?, from before: Int = 0, width: Int, at start: NIODeadline) {
     self.total = total
     self.before = before
@@ -29,10 +29,10 @@ struct ProgressMeter: Sendable {
     bytes = before
   }
 
-  /// A line has been shown, which must be cleared before anything else is.
+  /// Whether a line has been shown, which must be cleared before other output.
   var isShown: Bool { shownAt != nil }
 
-  /// - Returns: the line to show now; `nil` where it is too soon for one.
+  /// - Returns: The line to show now; `nil` if it is too soon.
   mutating func add(_ count: Int, at now: NIODeadline) -> String? {
     bytes += count
     if let shownAt {
@@ -44,7 +44,7 @@ struct ProgressMeter: Sendable {
     return line(at: now)
   }
 
-  /// One column stays free, so that no terminal wraps the line.
+  /// Returns the line. One column stays free, so that no terminal wraps it.
   func line(at now: NIODeadline) -> String {
     let elapsed = max(Double((now - start).nanoseconds) / 1e9, 0.001)
     let rate = Double(bytes - before) / elapsed

@@ -3,8 +3,8 @@ import Glibc
 import NIOCore
 import Primitives
 
-/// Standard output or standard error. Every call is one write where the kernel takes it whole, so that lines of
-/// several threads stay apart.
+/// Standard output or standard error. Every call is one write if the kernel accepts all of it, so that the lines of several threads
+/// do not mix.
 struct StandardStream: Sendable {
   static let output = StandardStream(descriptor: STDOUT_FILENO)
   static let error = StandardStream(descriptor: STDERR_FILENO)
@@ -13,14 +13,14 @@ struct StandardStream: Sendable {
 
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// Columns of the terminal; 80 where that is unknown.
+  /// The number of columns of the terminal; 80 if it is unknown.
   var width: Int {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
     return Int(size.ws_col)
   }
 
-  /// Colour and line drawing are welcome: a terminal, and the user did not say otherwise (no-color.org).
+  /// Whether to use colour and line drawing: on a terminal, unless the user has disabled it (no-color.org).
   var isColourful: Bool {
     isTerminal && Environment["NO_COLOR"].map(\.isEmpty) ?? true
       && Environment["TERM"].map { $0 != "dumb" } ?? false
@@ -41,12 +41,12 @@ struct StandardStream: Sendable {
     }
   }
 
-  /// Text for people; that nobody listens is no reason to fail.
+  /// Writes text for people. A missing reader is not an error.
   func writeText(_ text: String) {
     try? write(text)
   }
 
-  /// One line, whatever is in it.
+  /// Writes one line, with control characters made visible.
   func writeLine(_ line: String) {
     writeText(line.visible + "\n")
   }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Lines that stay, and on a terminal below them one that is written over again and again.
+/// Permanent lines of output, and below them, on a terminal, one line that is overwritten.
 ///
 /// Safe on any thread.
 final class StatusLine: Sendable {
   private static let erase = "\r\u{1B}[K"
 
   let stream: StandardStream
-  /// As it is on the terminal now.
+  /// The line as the terminal shows it now.
   private let shown = Mutex("")
 
   init(on stream: StandardStream) {
