@@ -1,20 +1,20 @@
 public import Byway
 public import HTTPTypes
 
-/// Gives every request its canonical form, so that whatever comes after, a cache above all, sees one spelling of each
-/// URL (RFC 3986 §6.2, RFC 9110 §4.2.3).
+/// An interceptor that gives every request its canonical form, so that later interceptors, above all a cache, see one spelling of
+/// each URL (RFC 3986 §6.2, RFC 9110 §4.2.3).
 ///
-/// Scheme and host go to lower case, default ports, user information and dot segments go away, an empty path becomes
-/// `/`, and percent-encoding takes one form. Fields that the request lacks are filled in from ``defaults``.
+/// Scheme and host become lower case. Default ports, user information and dot segments are removed. An empty path becomes `/`, and
+/// percent-encoding takes one form. Fields that the request lacks are filled in from ``defaults``.
 public struct Canonicalize: Interceptor {
   public let scope: Scope
-  /// Added where a request has no field of that name.
+  /// The fields to add if a request has none of that name.
   public let defaults: HTTPFields
 
-  /// Canonical requests, with some fields that should never be missing.
+  /// Creates the interceptor, with fields that should never be missing.
   /// - Parameters:
-  ///   - scope: which requests it takes part in.
-  ///   - defaults: fields for requests that have none of that name.
+  ///   - scope: The requests that it applies to.
+  ///   - defaults: The fields to add if a request has none of that name.
   public init(scope: Scope = .everything, defaults: HTTPFields = [.accept: "*/*"]) {
     self.scope = scope
     self.defaults = defaults
@@ -26,7 +26,7 @@ public struct Canonicalize: Interceptor {
     return try await next(request)
   }
 
-  /// The same request as it goes on from here.
+  /// Returns the request in canonical form.
   package func canonical(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     let scheme = request.scheme?.lowercased()

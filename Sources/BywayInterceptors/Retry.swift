@@ -2,25 +2,26 @@ public import Byway
 import HTTPTypes
 import NIOCore
 
-/// Sends a request again after a failure of the link, where it is certain that this does no harm.
+/// An interceptor that sends a request again after a failure of the link, if it is certain that this does no harm.
 ///
-/// That is the case where the failure says that nobody acted on the request, and otherwise only for idempotent methods
-/// after a lost or refused connection (RFC 9110 §9.2.2). A body must be replayable, and a tunnel is never opened twice.
-/// An answer is never cause for another try, whatever its status, as it says that the request arrived. The client
-/// itself tries again for a few seconds; this is for outages that last longer.
+/// That is so if the failure says that the request was not processed, and otherwise only for idempotent methods after a lost or
+/// refused connection (RFC 9110 §9.2.2). A body must be replayable, and a tunnel is never opened twice. A response is never a
+/// reason to try again, whatever its status, as it shows that the request arrived. The client itself tries again for a few seconds;
+/// this is for outages that last longer.
 ///
 /// Each request's deadline covers all of its tries.
 public struct Retry: Interceptor {
   public let scope: Scope
-  /// Tries in all, the first one included.
+  /// The total number of attempts, including the first one.
   public let attempts: Int
   private let clock: any Clock<Duration>
   private let random: @Sendable () -> Double
 
-  /// Repeats what failed.
+  /// Creates the interceptor.
   /// - Parameters:
-  ///   - scope: which requests it takes part in.
-  ///   - attempts: tries in all, the first one included; between them it waits 100 ms, 200 ms and so on to 5 s, less a random part of up to a half.
+  ///   - scope: The requests that it applies to.
+  ///   - attempts: The total number of attempts, including the first one. It waits between them: 100 ms, 200 ms and so on up to 5
+  ///     s, less a random part of up to a half.
   public init(scope: Scope = .everything, attempts: Int = 5) {
     self.init(scope: scope, attempts: attempts, clock: ContinuousClock(), random: { .random(in: 0...1) })
   }

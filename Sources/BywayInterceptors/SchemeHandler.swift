@@ -1,13 +1,13 @@
 public import Byway
 import HTTPTypes
 
-/// Answers the URLs of a scheme of one's own, `key://vault/one` for example: with a function, or over a link.
+/// An interceptor that answers the URLs of a custom scheme, such as `key://vault/one`: with a function, or over a link.
 public struct SchemeHandler: Interceptor {
   public let scope: Scope
   private let respond: @Sendable (Request) async throws -> Response
 
-  /// Answers with a function.
-  /// - Throws: `BywayError` with code `unknownScheme` where the text is not a scheme (RFC 3986 §3.1).
+  /// Creates a handler that answers with a function.
+  /// - Throws: `BywayError` with code `unknownScheme` if the text is not a scheme (RFC 3986 §3.1).
   public init(_ scheme: String, respond: @escaping @Sendable (Request) async throws -> Response) throws {
     guard URIReference.isScheme(scheme.utf8) else {
       throw BywayError(
@@ -19,15 +19,14 @@ public struct SchemeHandler: Interceptor {
     self.respond = respond
   }
 
-  /// Sends what has this scheme over a link: `device://hub/status` as `http://hub/status`.
+  /// Creates a handler that sends requests with this scheme over a link: `device://hub/status` as `http://hub/status`.
   ///
-  /// Where an answer refers to itself under the other name, in `Location` for example, the scheme of one's own is put
-  /// back.
+  /// If an answer refers to itself under the other scheme, for example in `Location`, the custom scheme is restored.
   /// - Parameters:
-  ///   - scheme: without the colon.
-  ///   - client: the link's. It is not shut down here.
+  ///   - scheme: The scheme, without the colon.
+  ///   - client: The client of the link. It is not shut down here.
   ///   - other: the scheme that the far end knows.
-  /// - Throws: `BywayError` with code `unknownScheme` where the text is not a scheme.
+  /// - Throws: `BywayError` with code `unknownScheme` if the text is not a scheme.
   public init(_ scheme: String, over client: BywayClient, as other: String = "http") throws {
     try self.init(scheme) { request in
       var sent = request

@@ -21,7 +21,7 @@ final class StatusLine: Sendable {
     }
   }
 
-  /// Changes the line below; an empty one goes away.
+  /// Changes the line below; an empty text removes it.
   func show(_ text: String) {
     shown.withLock { shown in
       guard text != shown else { return }

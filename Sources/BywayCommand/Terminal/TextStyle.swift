@@ -1,4 +1,4 @@
-/// Emphasis on a terminal that wants it, plain text elsewhere.
+/// Emphasis on a terminal that supports it, plain text elsewhere.
 struct TextStyle: Sendable {
   private let isColourful: Bool
 
@@ -16,7 +16,7 @@ struct TextStyle: Sendable {
   func good(_ text: String) -> String { escaped(text, "32") }
   func bad(_ text: String) -> String { escaped(text, "31") }
 
-  /// By the class of an HTTP status: what went well is not worth a colour.
+  /// Returns an HTTP status in the colour of its class.
   func status(_ code: Int) -> String {
     switch code {
     case 500...: bad("\(code)")

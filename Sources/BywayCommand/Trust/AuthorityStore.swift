@@ -3,7 +3,7 @@ import BywayInspection
 import Glibc
 import Primitives
 
-/// The user's local authority: a certificate that may be shown to everybody, and a key that nobody else may read.
+/// The user's local authority: a public certificate, and a key that only the user may read.
 struct AuthorityStore: Sendable {
   private static let certificate = "certificate.pem"
   private static let key = "key.pem"
@@ -14,7 +14,7 @@ struct AuthorityStore: Sendable {
     folder = try ConfigurationFolder("authority")
   }
 
-  /// - Throws: ``CommandFailure`` where there is one already.
+  /// - Throws: ``CommandFailure`` if there is one already.
   func create() throws -> LocalAuthority {
     guard try folder.file(Self.key) == nil else {
       throw CommandFailure(
@@ -24,13 +24,13 @@ struct AuthorityStore: Sendable {
     gethostname(&host, host.count - 1)
     let name = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     let authority = try LocalAuthority(name: "Byway on \(name.prefix(40))")
-    // Whoever comes second finds the key and stops, so that the two always belong together.
+    // A second process finds the key and stops, so that key and certificate always belong together.
     try folder.write(authority.keyPEM, to: Self.key, replacing: false)
     try folder.write(authority.certificatePEM, to: Self.certificate)
     return authority
   }
 
-  /// - Throws: ``CommandFailure`` where there is none, or others can read its key.
+  /// - Throws: ``CommandFailure`` if there is none, or others can read its key.
   func load() throws -> LocalAuthority {
     guard let key = try folder.file(Self.key), let certificate = try folder.text(Self.certificate) else {
       throw CommandFailure(.noInput, "There is no local authority: byway trust authority create makes one.")

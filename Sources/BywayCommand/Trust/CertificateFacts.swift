@@ -7,19 +7,19 @@ import Primitives
 import SwiftASN1
 import X509
 
-/// What a person compares of a certificate before trusting it, and its form in a file.
+/// The facts about a certificate that a user compares before trusting it, and its form in a file.
 struct CertificateFacts: Sendable, Hashable {
   let certificate: NIOSSLCertificate
   /// SHA-256 of the whole certificate.
   let fingerprint: [UInt8]
-  /// Subject alternative names; the common name where there are none.
+  /// Subject alternative names; the common names if there are none.
   let names: [String]
   let pin: KeyPin?
   /// Seconds since 1970.
   let expiry: Int
   let pem: String
 
-  /// - Throws: ``BywayError`` where the certificate cannot be read.
+  /// - Throws: ``BywayError`` if the certificate cannot be read.
   init(_ certificate: NIOSSLCertificate) throws {
     guard let bytes = try? certificate.toDERBytes() else {
       throw BywayError(.unreadableFile, "A certificate cannot be read.", processing: .none)
@@ -38,12 +38,12 @@ struct CertificateFacts: Sendable, Hashable {
     try file.certificates().map(CertificateFacts.init)
   }
 
-  /// As `openssl x509 -fingerprint` prints it.
+  /// The fingerprint as `openssl x509 -fingerprint` prints it.
   var fingerprintText: String {
     fingerprint.map { Hex.text(CollectionOfOne($0), isUppercase: true) }.joined(separator: ":")
   }
 
-  /// The same without colons.
+  /// The fingerprint without colons.
   var fingerprintName: String {
     Hex.text(fingerprint)
   }
@@ -56,7 +56,7 @@ struct CertificateFacts: Sendable, Hashable {
     }
   }
 
-  /// None where X509 is stricter than NIOSSL, which has the last word on what is a certificate.
+  /// Returns the common names; none if X509 rejects a certificate that NIOSSL accepts, which has the last word.
   private static func commonNames(_ bytes: [UInt8]) -> [String] {
     guard let certificate = try? Certificate(derEncoded: bytes) else { return [] }
     return certificate.subject.flatMap(\.self).filter { $0.type == .RDNAttributeType.commonName }

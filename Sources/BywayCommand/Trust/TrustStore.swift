@@ -4,17 +4,17 @@ import Glibc
 import HTTPWire
 import Primitives
 
-/// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder
-/// that is the user's alone.
+/// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder that
+/// only the user may access.
 ///
-/// An entry is a file that appears and disappears as a whole, so that any number of processes may read and change the store.
+/// An entry is a file that appears and disappears as a whole, so any number of processes may read and change the store.
 struct TrustStore: Sendable {
   struct Entry: Sendable {
     let host: String
     let kind: Kind
     fileprivate let folder: ConfigurationFolder
     fileprivate let file: String
-    /// What it is called by in `byway trust remove`.
+    /// The name of the entry for `byway trust remove`.
     var name: String {
       switch kind {
       case .certificate(let facts): facts.fingerprintText
@@ -34,8 +34,8 @@ struct TrustStore: Sendable {
     folder = try ConfigurationFolder("trust")
   }
 
-  /// - Parameter source: a PEM file, or a pin.
-  /// - Returns: what is trusted now.
+  /// - Parameter source: A PEM file, or a pin.
+  /// - Returns: The new entries.
   func add(_ source: String, for host: String) throws -> [Entry] {
     let host = try Self.checked(host)
     var kinds: [Kind]
@@ -65,7 +65,7 @@ struct TrustStore: Sendable {
     return Entry(host: host, kind: kind, folder: hostFolder, file: name)
   }
 
-  /// Sorted by host.
+  /// Returns the entries, sorted by host.
   func entries(of host: String? = nil) throws -> [Entry] {
     let hosts = try host.map { [try Self.checked($0)] } ?? folder.names()
     return try hosts.flatMap { host -> [Entry] in
@@ -77,8 +77,8 @@ struct TrustStore: Sendable {
     }
   }
 
-  /// - Parameter name: a fingerprint or a pin, with or without colons; `nil`: everything of that host.
-  /// - Returns: what is not trusted any more.
+  /// - Parameter name: A fingerprint, with or without colons, or a pin; `nil` for everything of that host.
+  /// - Returns: The removed entries.
   func remove(_ name: String?, for host: String) throws -> [Entry] {
     let wanted = name.map(Self.plain)
     let removed = try entries(of: host).filter { wanted == nil || Self.plain($0.name) == wanted }
@@ -87,7 +87,7 @@ struct TrustStore: Sendable {
     return removed
   }
 
-  /// Everything that is trusted.
+  /// Returns everything that is trusted.
   func trust() throws -> ServerTrust {
     var trust = ServerTrust()
     for entry in try entries() {
@@ -100,7 +100,7 @@ struct TrustStore: Sendable {
     return trust
   }
 
-  /// Another process may have removed it meanwhile.
+  /// Reads an entry. Returns `nil` if another process has removed it meanwhile.
   private static func read(_ name: String, in folder: ConfigurationFolder) throws -> Kind? {
     guard let text = try folder.text(name) else { return nil }
     if name.hasSuffix(".pin") { return .pin(try KeyPin(String(text.prefix { !$0.isWhitespace }))) }
@@ -108,13 +108,13 @@ struct TrustStore: Sendable {
     return try CertificateFacts.read(PEMFile(text: text, name: "\(folder.path)/\(name)")).first.map { .certificate($0) }
   }
 
-  /// The host as the name of a folder.
+  /// Returns the host as the name of a folder.
   private static func checked(_ text: String) throws(CommandFailure) -> String {
     do throws(AuthorityFlaw) {
-      // Neither a slash nor a dot in front: a host is a name of a file.
+      // A host contains no slash and does not begin with a dot, so it can be the name of a file.
       return try Host(text).text
     } catch {
-      // Trust is a matter of the host, whatever its ports.
+      // Trust applies to a host, whatever its ports.
       if let named = try? Authority(text), named.port != nil {
         throw CommandFailure(
           .usage, "A certificate is trusted for a host, not for a port: write \(named.host.bracketed).")
@@ -129,6 +129,6 @@ struct TrustStore: Sendable {
 }
 
 extension KeyPin {
-  /// `/` has no place in the name of a file.
+  /// The pin as the name of a file, which cannot contain `/`.
   fileprivate var fileName: String { String(description.dropFirst(8)).replacing("/", with: "_") }
 }

@@ -3,7 +3,7 @@ import BywayTLS
 import Glibc
 import Primitives
 
-/// Entries of the trust store as people read them.
+/// Entries of the trust store as text.
 enum TrustText {
   static func block(_ entry: TrustStore.Entry) -> String {
     switch entry.kind {
@@ -26,6 +26,6 @@ enum TrustText {
       """
   }
 
-  /// Of that moment, in UTC.
+  /// Returns the date of a time, in UTC.
   static func date(_ seconds: Int) -> String { CalendarTime(secondsSinceEpoch: seconds).date }
 }

@@ -2,12 +2,13 @@ import Byway
 import SwiftASN1
 import X509
 
-/// Whose a certificate is.
+/// The user that a certificate identifies.
 enum CertificateUser {
-  /// The one e-mail name among the alternative names, or where there are none at all the one common name. A certificate with the name of a
-  /// host is a device's or a server's, and one with a URI alone a program's: nobody logs in with them.
-  /// - Parameter bytes: the certificate in DER, which has been verified.
-  /// - Returns: `nil` where it is no person's, or of several.
+  /// Returns the only e-mail address among the alternative names or, if there are no alternative names, the only common name. A
+  /// certificate with the name of a host belongs to a device or a server, and one with only a URI to a program: neither is a user's
+  /// login.
+  /// - Parameter bytes: A verified certificate in DER.
+  /// - Returns: `nil` if it identifies no user, or several.
   static func name(in bytes: [UInt8]) -> UserName? {
     guard let certificate = try? Certificate(derEncoded: bytes) else { return nil }
     var mails: [String] = []

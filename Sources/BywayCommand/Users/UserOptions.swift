@@ -3,7 +3,7 @@ import Byway
 import BywayProxy
 import Primitives
 
-/// Who may use which devices of a proxy, and how it is known who comes.
+/// The rights of users to a proxy's devices, and the ways in which users are identified.
 struct UserOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -38,7 +38,7 @@ struct UserOptions: ParsableArguments {
 
   var checks: [OptionCheck] { OptionCheck.writing(file: auditLog, "--audit-log") }
 
-  /// What is said of the clients of an address, where users log in.
+  /// Returns the link with the option that admits clients without certificates, if users log in with passwords.
   func listen(on link: Link, in transports: TransportRegistry) throws -> Link {
     let option = "clients"
     let isSaid = link.address[option: option] != nil
@@ -49,22 +49,22 @@ struct UserOptions: ParsableArguments {
       }
       return link
     }
-    // Who has no certificate logs in.
+    // Clients without a certificate log in.
     guard link.transport.isEncrypted(link.address), !isSaid else { return link }
     return try transports.link(link.address.adding(.init(name: option, value: "any")))
   }
 
-  /// What dials has its name from its certificate, and one without would have any.
-  /// - Throws: ``CommandFailure`` where a hub is to take those.
+  /// Checks that hubs require certificates. A device's name comes from its certificate; without one it could claim any name.
+  /// - Throws: ``CommandFailure`` if a hub admits clients without certificates.
   static func check(hubs: [Link]) throws(CommandFailure) {
     guard let hub = hubs.first(where: { $0.address[option: "clients"] != nil }) else { return }
     throw CommandFailure(
       .usage, "--hub \(hub.address): clients= is for users, and gateways need certificates: leave it out.")
   }
 
-  /// - Parameter link: where clients connect.
-  /// - Returns: `nil` where nobody asks who comes.
-  /// - Throws: ``CommandFailure`` or ``BywayError`` where the options do not belong together, or a file is not what it should be.
+  /// - Parameter link: The link on which clients connect.
+  /// - Returns: `nil` if users are not identified.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if the options do not belong together, or a file is invalid.
   func rules(at link: Link) throws -> UserRules? {
     let hasCertificates = link.transport.isEncrypted(link.address) && link.address[option: "ca"] != nil
     guard let rights else {
@@ -101,7 +101,7 @@ struct UserOptions: ParsableArguments {
       header: try userHeader.map { try UserHeader($0) }, certified: CertificateUser.name)
   }
 
-  /// Nobody reads along there, as far as the address tells; of a socket that is handed over its connections do.
+  /// Whether passwords stay secret on the link, as far as its address shows. For an inherited socket, each connection shows it.
   private static func keepsPasswords(_ link: Link) -> Bool {
     if link.transport.isEncrypted(link.address) || ["unix", "fd"].contains(link.address.scheme) { return true }
     guard link.address.scheme == "tcp", let host = try? link.address.hostPort().host else { return false }

@@ -4,25 +4,25 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Answers a server that asks for a login, by Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
+/// An interceptor that logs in when a server asks for it, with Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
 /// `auth-int`).
 ///
-/// The strongest scheme on offer is taken. A challenge is answered once: when the server does not accept the answer,
-/// the caller gets its 401. Later requests to the same place carry the answer at once. Where several requests are
-/// challenged, one asks for credentials and the others wait for what it gets. A request that has an `Authorization`
-/// already passes by. Passwords appear in no log, error or description.
+/// It uses the strongest scheme on offer. A challenge is answered once: if the server does not accept the answer, the caller gets
+/// its 401. Later requests to the same place carry the answer at once. If several requests are challenged, one asks for credentials
+/// and the others wait for the result. A request that already has an `Authorization` passes unchanged. Passwords appear in no log,
+/// error or description.
 ///
-/// A login goes by the server that a request is sent to. At a gateway that is its origin, whatever the request calls it, or
-/// what it reaches besides it; at a proxy what stands behind the link has the proxy's own names and no others.
+/// A login applies to the server that a request is sent to. At a gateway that is its origin, whatever name the request has for it,
+/// or another server that it reaches. At a proxy, the server behind the link is known by the proxy's own names and no others.
 ///
-/// The second time, a body is sent again that is replayable, or of which no more than 64 KiB have gone by until then. Where
-/// more have, the caller gets the 401, and its next request has the login.
+/// A body is sent a second time if it is replayable, or if no more than 64 KiB of it have been sent. Otherwise the caller gets the
+/// 401, and its next request has the login.
 public struct Authenticate: Interceptor {
-  /// Finds credentials, perhaps by asking a person: one call at a time, cancelled where the request is or its
-  /// deadline passes. `nil`: there are none, and the caller gets the 401.
+  /// Finds credentials, possibly by asking a user. There is one call at a time; it is cancelled with the request, and at its
+  /// deadline. Returns `nil` if there are none: the caller then gets the 401.
   public typealias Ask = @Sendable (Realm) async throws -> Credentials?
 
-  /// How much of a body that streams is kept while it goes by.
+  /// The number of bytes of a streamed body that are kept while it passes.
   private static let keptLength = 64 * 1024
 
   public let scope: Scope
@@ -31,15 +31,15 @@ public struct Authenticate: Interceptor {
   private let logins = LoginBook()
   private let turnstile = Turnstile()
 
-  /// Logins that a function finds.
+  /// Creates an interceptor with logins from a function.
   /// - Parameters:
-  ///   - scope: which requests it takes part in.
-  ///   - ask: called where nothing is known yet, or the server did not accept what was.
+  ///   - scope: The requests that it applies to.
+  ///   - ask: Called if no login is known yet, or if the server did not accept it.
   public init(scope: Scope = .everything, _ ask: @escaping Ask) {
     self.init(scope: scope, ask, random: Self.randomNonce)
   }
 
-  /// The same login for these hosts and no others: `Scope` says how they are written.
+  /// Creates an interceptor with one login for these hosts and no others. `Scope` describes how they are written.
   public init(hosts: [String], user: String, password: String) {
     let credentials = Credentials(user: user, password: password)
     let patterns = hosts.compactMap { try? HostPattern($0) }
@@ -49,9 +49,9 @@ public struct Authenticate: Interceptor {
     }
   }
 
-  /// Logins by host from a file of the form that `curl --netrc-file` reads; `machine` is the server's host.
-  /// Blocks while it reads it, once.
-  /// - Throws: `BywayError` where it cannot be read, somebody else may read it, or it has another form.
+  /// Creates an interceptor with logins by host from a file in the form that `curl --netrc-file` reads; `machine` is the server's
+  /// host. Blocks while it reads the file, once.
+  /// - Throws: `BywayError` if the file cannot be read, other users may read it, or it has another form.
   public init(netrc path: String, scope: Scope = .everything) throws {
     let file = try LoginFile(path)
     self.init(scope: scope) { file.credentials(for: $0.host) }
@@ -84,7 +84,7 @@ public struct Authenticate: Interceptor {
       } else {
         try await login(for: challenge, rejected: known, at: place, request: request)
       }
-    // Where part of the body is gone for good, the caller gets the 401; when it tries again, the login is known.
+    // If part of the body is no longer available, the caller gets the 401; when it tries again, the login is known.
     guard let login, kept.isRepeatable else { return answer }
     await answer.discard()
     let second = try await send(request, kept, with: login, at: place, next: next)
@@ -148,7 +148,7 @@ public struct Authenticate: Interceptor {
 
   // MARK: Challenges
 
-  /// The strongest challenge that can be answered (RFC 7616 §3.7).
+  /// Returns the strongest challenge that can be answered (RFC 7616 §3.7).
   private func challenge(in response: Response) -> Challenge? {
     guard response.status == .unauthorized else { return nil }
     let challenges = Challenge.all(in: response.fields[values: .wwwAuthenticate])
@@ -168,7 +168,7 @@ public struct Authenticate: Interceptor {
     let limit = request.deadline.map { Duration($0 - NIODeadline.now()) }
     return try await withTimeLimit(limit, throwing: timedOut, waits: true) {
       try await turnstile.pass {
-        // Whoever was here before may have got it meanwhile, or for another path of the same realm.
+        // Another request may have got the login meanwhile, possibly for another path of the same realm.
         if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {
           return other.covers(place) ? other : logins.add(other.credentials, for: challenge, at: place)
         }

@@ -3,15 +3,15 @@ import Primitives
 
 /// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.3).
 struct Challenge: Equatable {
-  /// In lower case.
+  /// The scheme in lower case.
   let scheme: String
-  /// By name in lower case, quotes undone.
+  /// The values by name in lower case, without quotes.
   private(set) var parameters: [String: String] = [:]
 
   subscript(name: String) -> String? { parameters[name] }
 
-  /// The challenges of all fields of that name, in their order. What follows a scheme up to the next one is its own: a
-  /// comma may separate parameters as well as challenges (§11.6.1).
+  /// Returns the challenges of all fields of that name, in their order. A scheme has all parameters up to the next scheme: a comma
+  /// may separate parameters as well as challenges (§11.6.1).
   static func all(in fields: [String]) -> [Challenge] {
     var challenges: [Challenge] = []
     for member in fields.flatMap({ ListMembers($0) }) {
@@ -30,7 +30,7 @@ struct Challenge: Equatable {
     return challenges
   }
 
-  /// The parameters of `Authentication-Info`, which have the same form (RFC 7615 §3).
+  /// Returns the parameters of `Authentication-Info`, which have the same form (RFC 7615 §3).
   static func information(in fields: [String]) -> Challenge {
     all(in: ["information " + fields.joined(separator: ", ")]).first ?? Challenge(scheme: "information")
   }
@@ -39,10 +39,10 @@ struct Challenge: Equatable {
     self.scheme = scheme
   }
 
-  /// - Parameter value: with the equals sign in front.
+  /// - Parameter value: The value with the equals sign in front.
   private mutating func add(_ name: String, _ value: String) {
     guard !name.isEmpty, value.hasPrefix("=") else { return }
-    // A parameter that comes twice is an attempt at something; the first one counts.
+    // A parameter that occurs twice may be an attack; the first one counts.
     if parameters[name] == nil { parameters[name] = value.dropFirst().trimmed.unquoted }
   }
 }

@@ -15,17 +15,17 @@ extension Authenticate {
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
   }
 
-  /// Who asks for a login.
+  /// A server that asks for a login.
   public struct Realm: Sendable, Hashable {
-    /// `http://device:8080`
+    /// The server's origin: `http://device:8080`.
     public let origin: String
-    /// `device`
+    /// The server's host: `device`.
     public let host: String
-    /// As the server calls what it protects; show it to the user.
+    /// The server's name for what it protects; show it to the user.
     public let name: String
-    /// Neither the password nor anything that it can be guessed from leaves in the clear: Digest, or any over `https`.
+    /// Whether the password is not sent in the clear: with Digest, or with any scheme over `https`.
     public let hidesPassword: Bool
-    /// Asked for by Digest, not by Basic.
+    /// Whether the server asks for Digest, not for Basic.
     package let isDigest: Bool
   }
 }

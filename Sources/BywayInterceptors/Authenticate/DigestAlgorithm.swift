@@ -2,11 +2,11 @@ import Crypto
 import NIOCore
 import Primitives
 
-/// What Digest hashes with (RFC 7616 §3.2, §6.1). The last of these is the strongest.
+/// The hash algorithms of Digest (RFC 7616 §3.2, §6.1). The last one is the strongest.
 enum DigestAlgorithm: CaseIterable, Comparable {
   case md5, md5Session, sha256, sha256Session
 
-  /// `nil`: one that is not known here, SHA-512-256 for example.
+  /// Returns `nil` for an unknown algorithm, such as SHA-512-256.
   init?(_ name: String?) {
     let name = (name ?? "MD5").uppercased()
     guard let known = Self.allCases.first(where: { $0.name.uppercased() == name }) else { return nil }
@@ -30,7 +30,7 @@ enum DigestAlgorithm: CaseIterable, Comparable {
     return hasher.finish()
   }
 
-  /// Takes bytes as they come; answers in hexadecimal digits.
+  /// A hasher that takes bytes in pieces, and returns hexadecimal digits.
   struct Hasher {
     private var md5: Insecure.MD5?
     private var sha256 = SHA256()

@@ -1,9 +1,9 @@
 import HTTPWire
 import Primitives
 
-/// What one Digest challenge allows: any number of answers, each with the next count (RFC 7616).
+/// The state of one Digest challenge, which allows any number of answers, each with the next count (RFC 7616).
 ///
-/// A value without randomness of its own.
+/// It has no randomness of its own.
 struct DigestSession: Sendable {
   enum Quality: String, Sendable {
     case auth, authInt = "auth-int"
@@ -15,13 +15,13 @@ struct DigestSession: Sendable {
   private let opaque: String?
   private let offered: [Quality]
   private let hidesUser: Bool
-  /// The oldest servers offer none, and want an answer without (RFC 2069).
+  /// Whether the server offers no quality of protection, as the oldest servers, and wants an answer without one (RFC 2069).
   private let isLegacy: Bool
   private var count: UInt32 = 0
-  /// The nonce and the client's own, which a session algorithm binds its key to for as long as it lasts (§3.4.2).
+  /// The server's nonce and the client's, to which a session algorithm binds its key for the whole session (§3.4.2).
   private var sessionNonces: (nonce: String, own: String)?
 
-  /// `nil` where it cannot be answered.
+  /// Returns `nil` if the challenge cannot be answered.
   init?(_ challenge: Challenge) {
     guard challenge.scheme == "digest", let nonce = challenge["nonce"],
       let algorithm = DigestAlgorithm(challenge["algorithm"])
@@ -37,23 +37,23 @@ struct DigestSession: Sendable {
     guard isLegacy || !offered.isEmpty else { return nil }
   }
 
-  /// How requests are to be protected: with their bodies where the server insists; `nil`: in the manner of RFC 2069.
+  /// The protection of requests, which includes their bodies if the server insists; `nil` for the form of RFC 2069.
   var quality: Quality? {
     if isLegacy { return nil }
     return offered.contains(.auth) ? .auth : .authInt
   }
 
-  /// The server has named the nonce to use from now on (§3.5).
+  /// Changes to the nonce that the server has named for further requests (§3.5).
   mutating func advance(to nextNonce: String) {
     nonce = nextNonce
     count = 0
   }
 
   /// - Parameters:
-  ///   - target: the path and query as they stand in the request.
-  ///   - bodyHash: for `auth-int`.
-  ///   - ownNonce: random, hard to guess.
-  /// - Returns: the value of `Authorization`, and what the server proves its own knowledge of the password with.
+  ///   - target: The path and query as in the request.
+  ///   - bodyHash: The hash of the body, for `auth-int`.
+  ///   - ownNonce: A random value that is hard to guess.
+  /// - Returns: The value of `Authorization`, and the proof by which the server shows that it knows the password.
   mutating func authorization(
     for credentials: Authenticate.Credentials, method: String, target: String, quality: Quality?, bodyHash: String?,
     ownNonce: String
@@ -74,7 +74,7 @@ struct DigestSession: Sendable {
       let middle = "\(nonce):\(counter):\(ownNonce):\(quality.rawValue)"
       parts += ["nc=\(counter)", "cnonce=\(ownNonce.quoted)", "qop=\(quality.rawValue)"]
       parts.append("response=\(algorithm.hash("\(secret):\(middle):\(request)").quoted)")
-      // Over the response's body it could be checked only after the body has been handed on.
+      // With `auth-int`, the proof covers the response's body, and could be checked only after the body has been passed on.
       if quality == .auth {
         let answer = algorithm.hash(":\(target)")
         proof = ServerProof(value: algorithm.hash("\(secret):\(middle):\(answer)"), count: counter)
@@ -86,12 +86,12 @@ struct DigestSession: Sendable {
     return ("Digest " + parts.joined(separator: ", "), proof)
   }
 
-  /// What `Authentication-Info` has to say (§3.5), so that nobody answers in the server's place.
+  /// The proof in `Authentication-Info` (§3.5) that no other server answers in the server's place.
   struct ServerProof: Sendable {
     let value: String
     let count: String
 
-    /// A server need not prove anything; one that tries must know the password.
+    /// Whether the proof is right. A server need not send one; if it does, it must know the password.
     func accepts(_ information: Challenge) -> Bool {
       guard let proof = information["rspauth"], information["nc"] == count else { return true }
       return proof.lowercased() == value

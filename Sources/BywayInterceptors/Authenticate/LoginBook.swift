@@ -1,22 +1,22 @@
 import Synchronization
 
-/// What was answered to a challenge, and may be answered again without waiting for one.
+/// The answer to a challenge, which later requests may carry without waiting for one.
 struct Login: Sendable {
   let id: Int
   let credentials: Authenticate.Credentials
   let place: LoginPlace
   let realm: String
-  /// `nil`: Basic.
+  /// `nil` for Basic.
   fileprivate(set) var session: DigestSession?
 
-  /// The server accepts the login but no longer its nonce (RFC 7616 §3.3).
+  /// Whether the server accepts the login but no longer its nonce (RFC 7616 §3.3).
   func isStale(by challenge: Challenge) -> Bool {
     session != nil && challenge.scheme == "digest" && challenge["stale"]?.lowercased() == "true"
       && challenge["realm"] ?? "" == realm
   }
 
-  /// Digest counts for the whole origin; Basic for what lies next to and below the path that was challenged (RFC 7617
-  /// §2.2).
+  /// Whether the login applies to another place. Digest applies to the whole origin; Basic to what is next to and below the path
+  /// that was challenged (RFC 7617 §2.2).
   func covers(_ other: LoginPlace) -> Bool {
     place.hasServer(of: other) && (session != nil || other.target.path.utf8.starts(with: folder.utf8))
   }
@@ -27,7 +27,7 @@ struct Login: Sendable {
   }
 }
 
-/// The logins that servers have asked for, the latest last, and not too many of them.
+/// A store of the logins that servers have asked for, the latest last, up to a limit.
 final class LoginBook: Sendable {
   private static let limit = 100
 
@@ -42,8 +42,8 @@ final class LoginBook: Sendable {
     state.withLock { $0.logins.last { $0.covers(place) } }
   }
 
-  /// What answers the same realm elsewhere on this origin (RFC 9110 §11.5); never by Basic what was given for Digest,
-  /// which does not show the password.
+  /// Returns a login for the same realm elsewhere on this origin (RFC 9110 §11.5). Credentials that were given for Digest, which
+  /// hides the password, are never used for Basic.
   func login(for challenge: Challenge, at place: LoginPlace) -> Login? {
     state.withLock { state in
       state.logins.last { login in
@@ -69,7 +69,7 @@ final class LoginBook: Sendable {
     }
   }
 
-  /// The same credentials under a new nonce; for requests under way the old login stays as it is.
+  /// Replaces a login by one with the same credentials and a new nonce. Requests that are under way keep the old login.
   func renew(_ login: Login, for challenge: Challenge) -> Login {
     forget(login)
     return add(login.credentials, for: challenge, at: login.place)
@@ -83,7 +83,7 @@ final class LoginBook: Sendable {
     update(login) { $0.advance(to: nonce) }
   }
 
-  /// Counts up, so that no two requests have the same count.
+  /// Returns the answer with the next count, so that no two requests have the same count.
   func authorization(
     of login: Login, method: String, target: String, quality: DigestSession.Quality?, bodyHash: String?,
     ownNonce: String
@@ -96,7 +96,7 @@ final class LoginBook: Sendable {
     } ?? ("", nil)
   }
 
-  /// The book's session where it is still there, else the login's own.
+  /// Changes the stored session if it still exists, or else the login's own.
   @discardableResult
   private func update<Result>(_ login: Login, _ change: (inout DigestSession) -> Result) -> Result? {
     state.withLock { state in

@@ -3,15 +3,15 @@ import Glibc
 import HTTPWire
 import Primitives
 
-/// Names and passwords by host, from a file of the form that `curl --netrc-file` and ftp read.
+/// A file of names and passwords by host, in the form that `curl --netrc-file` and ftp read.
 package struct LoginFile: Sendable {
   private static let limit = 1 << 20
 
-  /// As an authority has it; `nil`: any host.
+  /// The hosts in the form of an authority; `nil` for any host.
   private let entries: [(host: String?, credentials: Authenticate.Credentials)]
 
-  /// Blocks.
-  /// - Throws: `BywayError` where it cannot be read, others may read it, or a word of it means nothing.
+  /// Reads the file. Blocks.
+  /// - Throws: `BywayError` if the file cannot be read, other users may read it, or it contains an unknown word.
   init(_ path: String) throws {
     let file = try OpenFile(path)
     if let exposure = FileExposure(file.status, for: .group) {
@@ -32,7 +32,7 @@ package struct LoginFile: Sendable {
     }
     var entry: (host: String?, user: String?, password: String?)?
     func finish() {
-      // Without a password it is for programs that ask for one.
+      // An entry without a password is for programs that ask for one.
       guard let found = entry.take(), let password = found.password else { return }
       entries.append(
         (found.host.map { (try? Host($0))?.bracketed ?? $0 }, .init(user: found.user ?? "", password: password)))
@@ -50,7 +50,7 @@ package struct LoginFile: Sendable {
       case "account" where entry != nil: _ = try value(of: word.text, line: word.line)
       case "macdef": words.skipParagraph()
       default:
-        // Not the word itself: it may be a password that stands in the wrong place.
+        // The message omits the word, which may be a misplaced password.
         throw Self.failure(
           "\(path), line \(word.line): write machine HOST login NAME password PASSWORD, or default in the place of machine HOST."
         )
@@ -60,7 +60,7 @@ package struct LoginFile: Sendable {
     self.entries = entries
   }
 
-  /// The first entry that fits counts.
+  /// Returns the credentials of the first entry that matches.
   package func credentials(for host: String) -> Authenticate.Credentials? {
     entries.first { $0.host == nil || $0.host == host }?.credentials
   }
@@ -74,8 +74,8 @@ package struct LoginFile: Sendable {
   }
 }
 
-/// The words of the file: separated by white space, in double quotes where they hold some. Read as bytes: to Swift a quote and an
-/// accent behind it are one character, and no quote.
+/// The words of the file: separated by white space, and in double quotes if they contain some. It reads bytes, because Swift takes
+/// a quote and an accent after it for one character that is not a quote.
 private struct LoginWords {
   private var rest: ArraySlice<UInt8>
   private var line = 1
@@ -112,7 +112,7 @@ private struct LoginWords {
     return (String(decoding: word, as: UTF8.self), start)
   }
 
-  /// A macro ends with an empty line.
+  /// Skips a macro, which ends with an empty line.
   mutating func skipParagraph() {
     var isLineEmpty = false
     while !rest.isEmpty {

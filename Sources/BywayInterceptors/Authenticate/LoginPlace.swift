@@ -1,13 +1,13 @@
 import Byway
 import HTTPTypes
 
-/// What a login is for: a server, and a path there.
+/// The place that a login is for: a server, and a path on it.
 struct LoginPlace: Hashable, Sendable {
   private let destination: Destination
-  /// The server by its own name, or the only one that is known.
+  /// The server by its own name, or by the only name that is known.
   let target: TargetURI
 
-  /// - Returns: `nil` where the name is not that of the server, so that nobody can tell whose login is meant.
+  /// - Returns: `nil` if the name is not the server's own, so that it is unclear whose login is meant.
   init?(_ request: HTTPRequest, at destination: Destination) {
     self.destination = destination
     switch destination {

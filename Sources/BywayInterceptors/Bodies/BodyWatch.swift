@@ -1,15 +1,15 @@
 import Byway
 import NIOCore
 
-/// Hears what happens to a body, in order: any number of chunks, then one ending; the beginning again where the body is
-/// sent again.
+/// An observer of the events of a body, in order: any number of chunks, then one end. The events begin again if the body is sent
+/// again.
 final class BodyWatch: Sendable {
   enum Event {
     case began
     case chunk(ByteBuffer)
     case ended
     case failed(any Error)
-    /// Nobody can read it any more; also comes after the end.
+    /// No reader can read it any more. This also follows the end.
     case released
   }
 
@@ -25,7 +25,7 @@ final class BodyWatch: Sendable {
 }
 
 extension Body {
-  /// The same body, with somebody who looks on.
+  /// Returns the same body with an observer.
   func watched(by watch: BodyWatch) -> Body {
     if isKnownEmpty {
       watch.report(.ended)

@@ -2,29 +2,29 @@ import Byway
 import NIOCore
 import Synchronization
 
-/// A body, and whether it can be sent once more: where it is not replayable by itself, its first bytes are kept as they go by.
+/// A body that may be sent once more: unless it is replayable by itself, its first bytes are kept as they pass.
 ///
-/// Nobody waits for that: a reader gets each chunk as it comes. A reader that is cancelled leaves the rest to the next one.
+/// Readers are not delayed: they get each chunk when it arrives. A reader that is cancelled leaves the rest to the next one.
 struct KeptBody: Sendable {
-  /// In the place of the one that was given.
+  /// The body to send in place of the given one.
   let body: Body
   private let bytes: KeptBytes?
 
-  /// - Parameter limit: bytes to keep; what is longer can be read once.
+  /// - Parameter limit: The number of bytes to keep; a longer body can be read once.
   init(_ source: Body, upTo limit: Int) {
     guard !source.isReplayable else {
       body = source
       bytes = nil
       return
     }
-    // Of a body that says that it is too long nothing is kept; it can still be sent as long as none of it has gone.
+    // If a body declares that it is too long, nothing is kept. It can still be sent as long as none of it has been read.
     let bytes = KeptBytes(source, limit: (source.length ?? 0) > limit ? 0 : limit)
     body = Body(
       KeptSequence(reader: KeptReader(bytes)), length: source.length, trailers: { await source.trailers() })
     self.bytes = bytes
   }
 
-  /// It can be read from its beginning, at this moment.
+  /// Whether it can be read from its beginning at this moment.
   var isRepeatable: Bool { bytes?.isComplete ?? true }
 }
 
@@ -46,7 +46,7 @@ private struct KeptSequence: AsyncSequence, Sendable {
   }
 }
 
-/// Whoever may still read; the last reference, dropped, lets go of the source.
+/// The shared reference of all readers; its release stops reading from the source.
 private final class KeptReader: Sendable {
   let bytes: KeptBytes
 
@@ -59,27 +59,27 @@ private final class KeptReader: Sendable {
   }
 }
 
-/// What has been read of the source, for one reader at a time: the latest.
+/// The bytes that have been read from the source, for one reader at a time: the latest.
 ///
-/// `@unchecked Sendable`: `source` is touched by one task at a time, as `state` decides.
+/// `@unchecked Sendable`: one task at a time uses `source`, as `state` decides.
 private final class KeptBytes: @unchecked Sendable {
   private struct State {
     var kept = ByteBuffer()
-    /// More came than is kept; this first.
+    /// Whether more has arrived than is kept; `beyond` is the first chunk of that.
     var isBeyond = false
     var beyond: ByteBuffer?
     var end: Result<Void, any Error>?
-    /// Who may read. The turns before are over.
+    /// The reader whose turn it is. Earlier turns are over.
     var turn = 0
     var waiter: CheckedContinuation<Void, any Error>?
-    /// Reads one chunk. Not the reader itself, because a task that is cancelled cannot leave a chunk for another.
+    /// The task that reads one chunk. A cancelled reader could not leave the chunk to another one.
     var pull: Task<Void, Never>?
 
-    /// What comes after so many bytes.
+    /// Returns what follows a number of bytes.
     mutating func step(_ turn: Int, from position: Int) throws -> Step {
       guard turn == self.turn else { throw CancellationError() }
       if position < kept.readableBytes {
-        // A copy, so that what is kept need not be copied when it grows.
+        // A copy, so that the kept bytes need not be copied when they grow.
         return .chunk(ByteBuffer(bytes: kept.readableBytesView.dropFirst(position)))
       }
       if let chunk = beyond.take() {
@@ -101,7 +101,7 @@ private final class KeptBytes: @unchecked Sendable {
   private enum Step {
     case chunk(ByteBuffer)
     case ended
-    /// Nothing is kept any more: the reader reads by itself.
+    /// Nothing is kept any more: the reader reads from the source itself.
     case direct
     case wait
   }
@@ -122,7 +122,7 @@ private final class KeptBytes: @unchecked Sendable {
     }
   }
 
-  /// - Returns: the turn that begins. After the one that reads beyond what is kept there is none.
+  /// - Returns: The turn that begins. After a turn that has read beyond the kept bytes there is no other.
   func begin() -> Int {
     let (turn, waiter) = state.withLock { state in
       if state.isBeyond { return (0, nil as CheckedContinuation<Void, any Error>?) }
@@ -151,12 +151,12 @@ private final class KeptBytes: @unchecked Sendable {
     state.withLock { $0.pull }?.cancel()
   }
 
-  /// Until something has come, or another turn has begun.
+  /// Waits until data arrives, or another turn begins.
   private func wait(_ turn: Int, after position: Int) async throws {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let outcome = state.withLock { state -> Result<Void, any Error>? in
-          // Asked under the lock, so that a cancellation either sees this waiter or is seen here.
+          // Checked under the lock, so that a cancellation either finds this waiter or is found here.
           if Task.isCancelled || state.turn != turn { return .failure(CancellationError()) }
           if state.hasMore(after: position) { return .success(()) }
           state.waiter = continuation

@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 
 extension Body {
-  /// Some bytes of it, the others passed over.
+  /// Returns a body of some of its bytes, without the others.
   func part(_ range: Range<Int>) -> Body {
     Body(PartialBody(body: self, range: range), length: range.count, isReplayable: isReplayable)
   }

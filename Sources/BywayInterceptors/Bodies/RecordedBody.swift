@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Writes one body down as it passes: any number of chunks, then the end or a failure; neither, where it is dropped.
+/// A recorder of one body as it passes: any number of chunks, then the end or a failure; neither, if the body is dropped.
 protocol BodyRecorder: AnyObject, Sendable {
   func write(_ chunk: ByteBuffer) async
   func finish(_ trailers: HTTPFields?) async
@@ -11,7 +11,7 @@ protocol BodyRecorder: AnyObject, Sendable {
 }
 
 extension Body {
-  /// The same body, written down on its way. The reader waits for the recorder.
+  /// Returns the same body, recorded as it passes. The reader waits for the recorder.
   func recorded(by recorder: any BodyRecorder) -> Body {
     let trailers = TrailerBox()
     return Body(
@@ -53,7 +53,7 @@ private struct RecordedBody: AsyncSequence, Sendable {
   }
 }
 
-/// Trailers, between the task that reads a body and whoever asks for them.
+/// Trailers that the task reading a body shares with the body's user.
 final class TrailerBox: Sendable {
   private let fields = Mutex<HTTPFields?>(nil)
 

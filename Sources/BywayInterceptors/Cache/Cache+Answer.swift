@@ -1,14 +1,14 @@
 import Byway
 import HTTPTypes
 
-/// What comes from the store.
+/// Answers from the store.
 extension Cache {
   func saved(by stored: StoredResponse?, _ request: Request) async -> Response {
     if let stored, let answer = await answer(stored, to: request.head, .saved) { return answer }
     return unsatisfiable(isOffline: false)
   }
 
-  /// - Returns: `nil` where the body has gone.
+  /// - Returns: `nil` if the body is gone.
   func answer(_ stored: StoredResponse, to request: HTTPRequest, _ status: CacheStatus) async -> Response? {
     var head = HTTPResponse(status: .init(code: stored.status), headerFields: stored.fields)
     let now = now()

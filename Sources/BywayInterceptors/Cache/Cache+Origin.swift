@@ -3,12 +3,12 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// What comes from the origin, and what the cache keeps of it.
+/// Answers from the origin, and what the cache stores of them.
 extension Cache {
-  /// A request that no stored response can answer; it may make some doubtful (RFC 9111 §4.4).
+  /// Forwards a request that no stored response can answer. It may invalidate some (RFC 9111 §4.4).
   func pass(_ request: Request, next: Next) async throws -> Response {
     let isSafe = CacheRules.isSafe(request.head.method)
-    // A tunnel is no business of a cache.
+    // A cache does not handle tunnels.
     guard request.head.method != .connect else { return try await next(request) }
     if configuration.isOffline() { return unsatisfiable(isOffline: true) }
     var response = try await next(request)
@@ -40,7 +40,7 @@ extension Cache {
     return response
   }
 
-  /// Asks whether a stored response still holds (§4.3).
+  /// Validates a stored response with the origin (§4.3).
   func validate(_ stored: StoredResponse, for request: Request, next: Next) async throws -> Response {
     guard request.head.method == .get, let question = CacheRules.validation(of: stored, for: request.head) else {
       return try await fetch(request, key: stored.key, instead: stored, .stale, next: next)
@@ -56,11 +56,11 @@ extension Cache {
     if response.status == .notModified {
       await response.discard()
       guard CacheRules.isConfirmation(response.head, of: stored) else {
-        // About some other version: nothing is known now.
+        // It is about another version: nothing is known now.
         return try await fetch(request, key: stored.key, instead: nil, .stale, next: next)
       }
       let updated = rules.updated(stored, by: response.head, requested: requested, received: received)
-      // Before it may have to go.
+      // Before the response may have to be removed.
       let answer = await self.answer(updated, to: request.head, .stale.forwarded(304))
       await keep(updated, answering: request.head)
       if let answer { return answer }
@@ -69,14 +69,14 @@ extension Cache {
     if rules.isStorable(response.head, to: request.head) {
       response.body = await keeping(response, to: request.head, in: reservation, requested, received)
     } else if response.status.kind == .successful {
-      // What is stored is no longer what the origin has.
+      // The stored response differs from what the origin has now.
       await store.remove(stored.key)
     }
     CacheStatus.stale.forwarded(response.status.code).add(to: &response.head)
     return response
   }
 
-  /// Validates in the background what was served stale; nobody waits for it.
+  /// Validates in the background a response that was served stale. No request waits for it.
   func refresh(_ stored: StoredResponse, _ request: Request, next: Next) async {
     var request = request
     request.deadline = .now() + .seconds(30)
@@ -93,7 +93,7 @@ extension Cache {
     }
   }
 
-  /// The new head of a stored response, which may say that it is not to be kept any more.
+  /// Stores the new head of a response, or removes the response if the head forbids storing it.
   private func keep(_ updated: StoredResponse, answering request: HTTPRequest) async {
     var question = request
     question.method = .get
@@ -106,7 +106,7 @@ extension Cache {
     }
   }
 
-  /// The response's body, which is stored as it passes.
+  /// Returns the response's body, which is stored as it passes.
   private func keeping(
     _ response: Response, to request: HTTPRequest, in reservation: CacheStore.Reservation, _ requested: WallTime,
     _ received: WallTime
@@ -117,7 +117,7 @@ extension Cache {
     return await store.storing(response.body, of: stored, in: reservation)
   }
 
-  /// - Returns: `nil` where the origin or the way to it failed and the stored response is better than that.
+  /// - Returns: `nil` if the origin or the way to it failed and the stored response is better than that.
   private func attempt(_ request: Request, next: Next, saving stored: StoredResponse?) async throws -> Response? {
     func isSaved() -> Bool {
       stored.map {
@@ -135,7 +135,7 @@ extension Cache {
     }
   }
 
-  /// A HEAD's answer tells what a GET's would be (§4.3.5).
+  /// Updates a stored response by the answer to a HEAD, which describes what a GET's would be (§4.3.5).
   private func take(
     _ response: HTTPResponse, to request: HTTPRequest, as stored: StoredResponse?, _ requested: WallTime,
     _ received: WallTime
@@ -149,7 +149,7 @@ extension Cache {
     }
   }
 
-  /// The origin or the way to it failed; it is not the caller's mistake.
+  /// Failures of the origin or of the way to it, which are not the caller's mistake.
   private static let outages: Set<BywayError.Code> = [
     .linkUnavailable, .linkLost, .originUnavailable, .originLost, .timedOut, .refused,
   ]

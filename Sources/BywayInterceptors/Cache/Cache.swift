@@ -3,43 +3,41 @@ import HTTPTypes
 public import Logging
 package import Primitives
 
-/// A cache (RFC 9111), in memory or on disk: a private one for a program or proxy of one user, a shared one wherever
-/// others can send requests too.
+/// A cache (RFC 9111) in memory or on disk: a private one for a program or proxy of one user, a shared one if others can send
+/// requests as well.
 ///
-/// It serves what is fresh, asks the origin whether what is stale still holds, and stores what may be stored while it
-/// streams to the caller. When the origin or the link fails, it serves what is stale where nobody forbids that.
-/// `Cache-Status` (RFC 9211) on each response says what it did. It stands best behind ``Canonicalize`` and in front of
-/// ``Authenticate``.
+/// It serves fresh responses, validates stale ones with the origin, and stores responses while they stream to the caller. When the
+/// origin or the link fails, it serves stale responses unless that is forbidden. `Cache-Status` (RFC 9211) on each response says
+/// what it did. Place it after ``Canonicalize`` and before ``Authenticate``.
 public struct Cache: Interceptor {
-  /// Whose requests it answers (RFC 9111 §1).
+  /// The users whose requests it answers (RFC 9111 §1).
   public enum Kind: Sendable, Hashable {
-    /// One user's alone: it keeps what is meant for that user.
+    /// One user: the cache keeps what is meant for that user.
     case `private`
-    /// Those of any number of users, none of whom may get what was meant for another.
+    /// Any number of users, none of them may get what was meant for another.
     case shared
   }
 
-  /// Whose cache it is, how much it keeps, and when stale responses may serve.
+  /// The users of a cache, its limits, and the use of stale responses.
   public struct Configuration: Sendable {
-    /// Whose requests it answers; ``Kind/private`` by default.
+    /// The users whose requests it answers; ``Kind/private`` by default.
     public var kind = Kind.private
-    /// Where requests go that are for the far end of a link. What one link has answered is no answer of another, and one
-    /// folder may be used with several in turn.
+    /// The link of requests for its far end. Responses from one link are not used for another, and one folder may be used with
+    /// several links in turn.
     public var link = ""
-    /// Of everything stored, in bytes.
+    /// The limit of everything stored, in bytes.
     public var limit = 64 << 20
-    /// Of one body, in bytes; a larger one passes by.
+    /// The limit of one body, in bytes; a larger one is not stored.
     public var bodyLimit = 16 << 20
-    /// How long a response may serve after it has become stale, where the origin fails and has not said how long
-    /// (RFC 9111 §4.2.4, RFC 5861 §4).
+    /// How long a stale response may be served if the origin fails and has not said how long (RFC 9111 §4.2.4, RFC 5861 §4).
     public var staleIfError = Duration.seconds(7 * 86_400)
-    /// Asked at each request: `true` while there is no way to the origin. What is stored then has to do, however old,
-    /// and what is not is a 504.
+    /// Called at each request; returns `true` while the origin cannot be reached. Stored responses are then served, however old,
+    /// and requests without one get a 504.
     public var isOffline: @Sendable () -> Bool = { false }
-    /// Takes failures of the disk. Silent by default.
+    /// The logger for failures of the disk. Silent by default.
     public var logger = Logger(label: "byway.cache", factory: { _ in SwiftLogNoOpLogHandler() })
 
-    /// A private cache of 64 MiB, with bodies of up to 16 MiB. Where an origin fails, what is stale may serve for a week.
+    /// A private cache of 64 MiB, with bodies of up to 16 MiB. If an origin fails, stale responses may be served for a week.
     public static var defaults: Configuration { Configuration() }
 
     /// The same as ``defaults``.
@@ -53,17 +51,17 @@ public struct Cache: Interceptor {
   let refreshes = Refreshes()
   let now: @Sendable () -> WallTime
 
-  /// A cache in memory.
+  /// Creates a cache in memory.
   public init(scope: Scope = .everything, configuration: Configuration = .defaults) {
     self.init(scope: scope, configuration: configuration, now: { .now() })
   }
 
-  /// A cache on disk, with what an earlier process left in one of its kind. Blocks while it looks at that.
+  /// Creates a cache on disk, with the responses that an earlier process left in one of its kind. Blocks while it reads them.
   /// - Parameters:
-  ///   - folder: made where there is none; nobody else can look into it.
-  ///   - scope: which requests it takes part in.
-  ///   - configuration: what it keeps; responses of the other ``Kind`` that are in the folder are deleted.
-  /// - Throws: `BywayError` where the folder cannot be used, others can write to it, or another process uses it.
+  ///   - folder: The folder, which is created if it does not exist. Only its user can access it.
+  ///   - scope: The requests that it applies to.
+  ///   - configuration: The configuration; responses of the other ``Kind`` that are in the folder are deleted.
+  /// - Throws: `BywayError` if the folder cannot be used, others can write to it, or another process uses it.
   public init(folder: String, scope: Scope = .everything, configuration: Configuration = .defaults) throws {
     try self.init(folder: folder, scope: scope, configuration: configuration, now: { .now() })
   }
@@ -101,7 +99,7 @@ public struct Cache: Interceptor {
 
   package var kind: Kind { configuration.kind }
 
-  /// The same store for the requests of another link.
+  /// Returns a cache with the same store for the requests of another link.
   package func serving(_ link: String, logger: Logger) -> Cache {
     var configuration = configuration
     configuration.link = link
@@ -109,10 +107,10 @@ public struct Cache: Interceptor {
     return Cache(store: store, scope: scope, configuration: configuration, now: now)
   }
 
-  /// Bytes stored.
+  /// The number of bytes stored.
   public var size: Int { store.size }
 
-  /// Forgets everything.
+  /// Removes everything.
   public func removeAll() async {
     await store.removeAll()
   }
@@ -122,7 +120,7 @@ public struct Cache: Interceptor {
       TargetURI(request.head), at: next.destination(of: request), for: request.visitor, over: configuration.link
     ).text
     let head = request.head
-    // What a GET's body means is between its ends, and an upgrade is not a response at all.
+    // Only the client and the origin know what a GET's body means, and an upgrade is not a response.
     guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {
       return try await pass(request, next: next)
     }

@@ -1,18 +1,18 @@
-/// What a cache holds, and what goes when there is too much of it: whatever was of no use for longest.
+/// The index of a cache, which also selects what to evict: the responses that have been unused for longest.
 ///
-/// A value without I/O; bodies are elsewhere, under the same numbers.
+/// A value without I/O; the bodies are elsewhere, under the same numbers.
 struct CacheIndex {
   private struct Entry {
     var response: StoredResponse
     var lastUse: UInt64
   }
 
-  /// Of heads and bodies, in bytes.
+  /// The limit of heads and bodies together, in bytes.
   let limit: Int
   private(set) var size = 0
   private var entries: [UInt64: Entry] = [:]
   private var idsByKey: [String: [UInt64]] = [:]
-  /// Responses that are still on their way.
+  /// Responses that have not arrived completely.
   private var reservations: [UInt64: String] = [:]
   private var nextID: UInt64 = 1
   private var uses: UInt64 = 0
@@ -27,7 +27,7 @@ struct CacheIndex {
 
   func response(_ id: UInt64) -> StoredResponse? { entries[id]?.response }
 
-  /// A number for a response that has just been asked for.
+  /// Returns a number for a response that has just been requested.
   mutating func reserve(_ key: String) -> UInt64 {
     defer { nextID += 1 }
     reservations[nextID] = key
@@ -38,9 +38,9 @@ struct CacheIndex {
     reservations[id] = nil
   }
 
-  /// A response is complete.
-  /// - Returns: those whose bodies are to be deleted: the one it replaces, those that made room, or itself where it was
-  ///   made doubtful while it was under way.
+  /// Adds a response that is complete.
+  /// - Returns: Those whose bodies must be deleted: the response that it replaces, those that made room, or itself if it was
+  ///   invalidated while it arrived.
   mutating func insert(_ response: StoredResponse) -> [UInt64] {
     guard reservations.removeValue(forKey: response.id) != nil, response.size <= limit else { return [response.id] }
     let replaced = responses(for: response.key).filter { $0.selecting == response.selecting }.map(\.id)
@@ -49,14 +49,14 @@ struct CacheIndex {
     return replaced + evict()
   }
 
-  /// Takes in what an earlier process left.
+  /// Adds a response that an earlier process left.
   mutating func restore(_ response: StoredResponse) {
     nextID = max(nextID, response.id + 1)
     put(response)
   }
 
-  /// A response has another head now.
-  /// - Returns: `false` where it is no longer here.
+  /// Replaces the head of a response.
+  /// - Returns: `false` if the response is no longer here.
   mutating func update(_ response: StoredResponse) -> Bool {
     guard let old = entries[response.id] else { return false }
     size += response.size - old.response.size
@@ -70,8 +70,9 @@ struct CacheIndex {
     entries[id]?.lastUse = uses
   }
 
-  /// Forgets everything about a URL, also what is under way: it may be older than what made it doubtful.
-  /// - Returns: those whose bodies are to be deleted.
+  /// Removes all responses of a URL, including those that are still arriving: they may be older than the change that invalidated
+  /// them.
+  /// - Returns: Those whose bodies must be deleted.
   mutating func remove(_ key: String) -> [UInt64] {
     reservations = reservations.filter { $0.value != key }
     let ids = idsByKey[key, default: []]
@@ -79,8 +80,8 @@ struct CacheIndex {
     return ids
   }
 
-  /// Forgets one response, and none that is stored for the same URL.
-  /// - Returns: the response whose body is to be deleted, if the index had it.
+  /// Removes one response, and no other that is stored for the same URL.
+  /// - Returns: The response whose body must be deleted, if the index had it.
   mutating func remove(_ id: UInt64) -> [UInt64] {
     guard entries[id] != nil else { return [] }
     forget(id)
@@ -93,7 +94,7 @@ struct CacheIndex {
     return ids
   }
 
-  /// Down to nine tenths, so that not every response makes room for itself alone.
+  /// Evicts responses down to nine tenths of the limit, so that not every new response causes an eviction.
   mutating func evict() -> [UInt64] {
     guard size > limit else { return [] }
     var evicted: [UInt64] = []
@@ -121,7 +122,7 @@ struct CacheIndex {
 }
 
 extension StoredResponse {
-  /// What it takes, roughly: a cache of many small responses is not to be larger than it says.
+  /// The approximate size in memory: a cache of many small responses must not exceed its limit.
   fileprivate var size: Int {
     let fields = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
     return length + key.utf8.count + fields + 256

@@ -1,15 +1,15 @@
 import Byway
 import Primitives
 
-/// Under what a response is kept (RFC 9111 §2): what was asked for, and of whom. The same URL asks different servers where
-/// a request names one that it is not sent to.
+/// The key of a stored response (RFC 9111 §2): the requested URL, and the server that was asked. The same URL may be asked of
+/// different servers, as a request may name one that it is not sent to.
 struct CacheKey {
   let text: String
 
   /// - Parameters:
-  ///   - visitor: what one user has been told is not told another, whoever asks: an origin behind this hop does not see who that is, and
-  ///     so cannot say whom its answer is for.
-  ///   - link: names the far end, behind which another device may be tomorrow.
+  ///   - visitor: The user. A response to one user is not served to another: an origin behind this hop does not see the user, and
+  ///     so cannot say which user its answer is for.
+  ///   - link: The link to the far end, where another device may be tomorrow.
   init(_ target: TargetURI, at destination: Destination, for visitor: Visitor = .anyone, over link: String) {
     let user = visitor.name.map { "user \(Hex.text($0.text.utf8)) " } ?? ""
     switch destination {

@@ -2,9 +2,9 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Writes a body down as it passes. What cannot be written is left: the reader does not notice.
+/// A recorder that stores a body as it passes. If it cannot be written, it is not stored; the reader does not notice.
 ///
-/// A reader that has the last byte may ask again at once, so that the body is complete here before that byte is there.
+/// A reader with the last byte may ask again at once, so the body is completed here before that byte is passed on.
 final class CacheRecording: BodyRecorder {
   private struct State {
     var writer: (any CacheWriter)?
@@ -19,10 +19,10 @@ final class CacheRecording: BodyRecorder {
   private let ended: @Sendable () async -> Void
 
   /// - Parameters:
-  ///   - expected: the body's length, where it is known.
-  ///   - limit: the length from which on nothing is kept.
-  ///   - completed: all bytes are there, as many as this.
-  ///   - ended: the reader has everything; time for what takes long.
+  ///   - expected: The body's length, if known.
+  ///   - limit: The length above which nothing is kept.
+  ///   - completed: Called with the number of bytes when all of them are stored.
+  ///   - ended: Called when the reader has everything, which is the time for slow work.
   init(
     _ writer: any CacheWriter, expecting expected: Int?, limit: Int,
     completed: @escaping @Sendable (Int) async -> Void, ended: @escaping @Sendable () async -> Void
@@ -50,7 +50,7 @@ final class CacheRecording: BodyRecorder {
   }
 
   func fail(_ error: any Error) async {
-    // Who has the last byte need not ask for the end.
+    // A reader with the last byte need not ask for the end.
     if state.withLock({ $0.isComplete }) { await ended() } else { abandon() }
   }
 

@@ -3,10 +3,10 @@ import HTTPWire
 import Primitives
 
 extension CacheRules {
-  /// The request that asks whether a stored response still holds (§4.3.1); `nil` where that has nothing to ask with.
+  /// Returns the request that validates a stored response (§4.3.1); `nil` if the response has no validator.
   static func validation(of stored: StoredResponse, for request: HTTPRequest) -> HTTPRequest? {
     var result = request
-    // Without the condition that came with it, a part could be one of another version than the caller's.
+    // Without the condition that came with it, a range could be of another version than the caller's.
     if result.headerFields.contains(.ifRange) { result.headerFields[.range] = nil }
     for name in conditions { result.headerFields[name] = nil }
     if let tag = stored.fields[.eTag] { result.headerFields[.ifNoneMatch] = tag }
@@ -21,7 +21,7 @@ extension CacheRules {
     return stored.fields[.eTag].flatMap { EntityTag($0) }.map(tag.weaklyEquals) ?? false
   }
 
-  /// The stored response after a 304, or after a HEAD that says the same (§3.2, §4.3.4).
+  /// Returns the stored response after a 304, or after a HEAD that confirms it (§3.2, §4.3.4).
   func updated(
     _ stored: StoredResponse, by response: HTTPResponse, requested: WallTime, received: WallTime
   ) -> StoredResponse {
@@ -29,31 +29,31 @@ extension CacheRules {
     let news = storedFields(response.headerFields)
     let names = Set(news.map(\.name)).subtracting(Self.ofContent)
     for name in names { result.fields[fields: name] = news[fields: name] }
-    // The age and the date that it had were those of the old answer.
+    // The previous age and date were those of the old answer.
     if !names.contains(.age) { result.fields[.age] = nil }
     if !names.contains(.date) { result.fields[.date] = nil }
-    // The answer may say now what the first one did not.
+    // The answer may withhold fields that the first one did not.
     for name in withheld(result.control) { result.fields[name] = nil }
     result.requested = requested
     result.received = received
     return result
   }
 
-  /// Whether a HEAD's answer is about the stored response (§4.3.5); where it is not, that is no longer right.
+  /// Whether a HEAD's answer is about the stored response (§4.3.5). If not, the stored response is outdated.
   static func describes(_ response: HTTPResponse, _ stored: StoredResponse) -> Bool {
     let fields = response.headerFields
     for name in [HTTPField.Name.eTag, .lastModified] where fields[name] != stored.fields[name] { return false }
     return fields[.contentLength].map { $0 == String(stored.length) } ?? true
   }
 
-  /// What of a head is kept (§3.1): not what concerned one connection or one proxy, nor what is not to be kept.
+  /// Returns the fields of a head to store (§3.1): not those of one connection or one proxy, nor those that must not be stored.
   func storedFields(_ fields: HTTPFields) -> HTTPFields {
     let named = fields[values: .connection].flatMap { ListMembers($0) }.compactMap { HTTPField.Name($0) }
     let dropped = Set(named + Self.hopByHop).union(withheld(CacheControl(fields)))
     return HTTPFields(fields.filter { !dropped.contains($0.name) })
   }
 
-  /// The answer to the request's own conditions, from a stored response (§4.3.2): it has the content already.
+  /// Whether the client has the content of a stored response already, by the request's own conditions (§4.3.2).
   static func isNotModified(_ stored: StoredResponse, for request: HTTPFields) -> Bool {
     guard stored.status == 200 else { return false }
     if let list = request[.ifNoneMatch] {
@@ -65,7 +65,7 @@ extension CacheRules {
     return modified <= since
   }
 
-  /// The part of a stored response that the request asks for; `nil`: all of it (RFC 9110 §14.2).
+  /// Returns the part of a stored response that the request asks for; `nil` for all of it (RFC 9110 §14.2).
   static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
     guard request.method == .get, stored.status == 200, let field = request.headerFields[.range],
       let range = ByteRange(field)
@@ -77,7 +77,7 @@ extension CacheRules {
     return stored.fields[.lastModified] == condition ? range : nil
   }
 
-  /// The URLs whose stored responses a successful unsafe request makes doubtful (§4.4).
+  /// Returns the URLs whose stored responses a successful unsafe request invalidates (§4.4).
   static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [TargetURI] {
     guard !isSafe(request.method), request.method != .connect, (200..<400).contains(response.status.code) else {
       return []
@@ -85,13 +85,13 @@ extension CacheRules {
     let target = TargetURI(request)
     let named = [HTTPField.Name.location, .contentLocation].compactMap { response.headerFields[$0] }
       .map { target.resolving(URIReference($0)) }
-    // Another origin's are none of this one's business.
+    // A response does not invalidate those of another origin.
     return [target] + named.filter { $0.hasOrigin(of: target) && $0 != target }
   }
 
   private static let conditions: [HTTPField.Name] = [.ifNoneMatch, .ifModifiedSince, .ifRange]
 
-  /// What describes the stored body, which a 304 does not bring.
+  /// The fields about the stored body, which a 304 does not carry.
   private static let ofContent: Set<HTTPField.Name> = [
     .contentLength, .contentType, .contentEncoding, .contentRange, .contentMD5, .contentDigest,
   ]

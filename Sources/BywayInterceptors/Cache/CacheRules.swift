@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import Primitives
 
-/// What a cache may do (RFC 9111): decisions without storage, clock or network.
+/// The rules of a cache (RFC 9111): decisions without storage, clock or network.
 package struct CacheRules: Sendable {
   let kind: Cache.Kind
 
@@ -19,13 +19,13 @@ package struct CacheRules: Sendable {
     case validate
     /// Ask the origin as if there were no cache.
     case forward
-    /// Only what is stored was wanted, and that does not do: 504 (§5.2.1.7).
+    /// Only a stored response was wanted, and there is none that may be served: 504 (§5.2.1.7).
     case unsatisfiable
   }
 
   /// - Parameters:
-  ///   - stored: the response that the request selects.
-  ///   - isOffline: there is no way to the origin, and what is stored is better than nothing (§4.2.4).
+  ///   - stored: The response that the request selects.
+  ///   - isOffline: Whether the origin cannot be reached, and a stored response is better than none (§4.2.4).
   package func decision(
     for request: HTTPRequest, stored: StoredResponse?, now: WallTime, isOffline: Bool = false
   ) -> Decision {
@@ -60,9 +60,8 @@ package struct CacheRules: Sendable {
     return isConfined ? .unsatisfiable : .validate
   }
 
-  /// Whether a stale response is better than the failure of its validation: an answer 500, 502, 503 or 504, or none
-  /// (RFC 5861 §4).
-  /// - Parameter grace: how long after its end a response may serve so where nobody says anything about it.
+  /// Whether a stale response is better than the failure of its validation: a 500, 502, 503 or 504, or no answer (RFC 5861 §4).
+  /// - Parameter grace: How long a stale response may be served if neither request nor response limits that.
   func maySave(
     _ request: HTTPRequest, stored: StoredResponse, now: WallTime, grace: Duration
   ) -> Bool {
@@ -74,7 +73,7 @@ package struct CacheRules: Sendable {
     return staleness(of: stored, at: now) <= window
   }
 
-  /// Whether a response may be kept (§3).
+  /// Whether a response may be stored (§3).
   func isStorable(_ response: HTTPResponse, to request: HTTPRequest) -> Bool {
     let control = CacheControl(response.headerFields)
     let status = response.status.code
@@ -82,7 +81,7 @@ package struct CacheRules: Sendable {
       !CacheControl(request.headerFields).contains("no-store"),
       StoredResponse.selecting(request.headerFields, vary: response.headerFields) != nil
     else { return false }
-    // Who understands the status may leave no-store out of account (§5.2.2.3).
+    // A cache that understands the status may ignore no-store (§5.2.2.3).
     if control.contains("must-understand") {
       guard Self.understood.contains(status) else { return false }
     } else if control.contains("no-store") {
@@ -96,21 +95,21 @@ package struct CacheRules: Sendable {
     case .shared:
       guard mayShare(control, request) else { return false }
       if isExplicit || control.contains("s-maxage") { return true }
-      // A guess is not good enough for what looks like one user's.
+      // A heuristic is not good enough for a response that looks personal.
       let isPersonal = request.headerFields.contains(.cookie) || response.headerFields.contains(.setCookie)
       return Self.isHeuristic(status) && !isPersonal
     }
   }
 
-  /// Whether others than the one who asked may have it: not what is `private` as a whole, and an answer to credentials only
-  /// where the origin says so (§3.5, §5.2.2.7).
+  /// Whether other users than the one who asked may have it: not if all of it is `private`, and an answer to credentials only if
+  /// the origin allows that (§3.5, §5.2.2.7).
   private func mayShare(_ control: CacheControl, _ request: HTTPRequest) -> Bool {
     guard control.extent(of: "private") != .everything else { return false }
     return !request.headerFields.contains(.authorization)
       || ["public", "s-maxage", "must-revalidate"].contains(where: control.contains)
   }
 
-  /// The fields of a response that are not kept: `no-cache` and, in a shared cache, `private` may name some.
+  /// Returns the fields of a response that are not stored: `no-cache` and, in a shared cache, `private` may name some.
   func withheld(_ control: CacheControl) -> Set<HTTPField.Name> {
     var names: Set<HTTPField.Name> = []
     if case .fields(let fields) = control.extent(of: "no-cache") { names.formUnion(fields) }
@@ -118,12 +117,12 @@ package struct CacheRules: Sendable {
     return names
   }
 
-  /// `no-cache` as a whole: never without asking (§5.2.2.4).
+  /// Whether `no-cache` without fields forbids serving it without validation (§5.2.2.4).
   private func isForbidden(_ control: CacheControl) -> Bool {
     control.extent(of: "no-cache") == .everything
   }
 
-  /// Statuses whose responses are cacheable without a word about it (RFC 9110 §15.1).
+  /// Whether responses with a status are cacheable by default (RFC 9110 §15.1).
   static func isHeuristic(_ status: Int) -> Bool {
     [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
   }
@@ -132,21 +131,21 @@ package struct CacheRules: Sendable {
     200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 410, 414, 415, 500, 501, 502, 503, 504,
   ]
 
-  /// Not to be served stale, no matter who would allow it (§5.2.2.2); a shared cache has two more reasons (§5.2.2.8, §5.2.2.10).
+  /// Whether it must not be served stale, even if the request allows it (§5.2.2.2). A shared cache has two more reasons (§5.2.2.8,
+  /// §5.2.2.10).
   private func mustValidate(_ stored: StoredResponse) -> Bool {
     let control = stored.control
     if control.contains("must-revalidate") { return true }
     return kind == .shared && (control.contains("proxy-revalidate") || control.contains("s-maxage"))
   }
 
-  /// Whether the store is asked at all. A request that wants to happen only under a condition on the origin's state has
-  /// to get there.
+  /// Whether to look for a stored response. A request with a condition on the origin's state must reach the origin.
   static func isLookedUp(_ request: HTTPRequest) -> Bool {
     (request.method == .get || request.method == .head)
       && ![HTTPField.Name.ifMatch, .ifUnmodifiedSince].contains(where: request.headerFields.contains)
   }
 
-  /// RFC 9110 §9.2.1.
+  /// Whether a method is safe (RFC 9110 §9.2.1).
   static func isSafe(_ method: HTTPRequest.Method) -> Bool {
     [.get, .head, .options, .trace].contains(method)
   }

@@ -4,8 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The index and the bodies of a cache, kept in step. A failure of the storage costs a stored response, never an
-/// exchange.
+/// The index and the bodies of a cache, kept consistent. A failure of the storage costs a stored response, never an exchange.
 final class CacheStore: Sendable {
   private struct State {
     var index: CacheIndex
@@ -16,10 +15,10 @@ final class CacheStore: Sendable {
   private let storage: any CacheStorage
   private let kind: Cache.Kind
   private let logger: Logger
-  /// Bytes of one body.
+  /// The limit of one body, in bytes.
   private let bodyLimit: Int
 
-  /// - Parameter responses: what the storage has already.
+  /// - Parameter responses: The responses that the storage has already.
   init(
     _ storage: any CacheStorage, of kind: Cache.Kind, holding responses: [StoredResponse], limit: Int, bodyLimit: Int,
     logger: Logger
@@ -44,7 +43,7 @@ final class CacheStore: Sendable {
   }
 
   /// Opens the body of a stored response.
-  /// - Returns: `nil` where it has gone. A newer response may have taken its place, and stays.
+  /// - Returns: `nil` if it is gone. A newer response may have taken its place, and stays.
   func body(of response: StoredResponse) async -> Body? {
     do {
       return try await storage.body(of: response.id)
@@ -54,15 +53,14 @@ final class CacheStore: Sendable {
     }
   }
 
-  /// A place for a response that is about to be asked for. What makes the URL doubtful in the meantime makes this place
-  /// so too.
+  /// Reserves a number for a response that is about to be requested. If the URL is invalidated meanwhile, so is the reservation.
   func reserve(_ key: String) -> Reservation {
     Reservation(id: state.withLock { $0.index.reserve(key) }, key: key) { id in
       self.state.withLock { $0.index.cancelReservation(id) }
     }
   }
 
-  /// Takes in a stored response's new head.
+  /// Replaces the head of a stored response.
   func update(_ response: StoredResponse) async {
     guard state.withLock({ $0.index.update(response) }) else { return }
     await save(response.id)
@@ -77,7 +75,7 @@ final class CacheStore: Sendable {
     await forget { $0.removeAll() }
   }
 
-  /// Changes the index, and deletes the files of what it has forgotten, save those that are being saved.
+  /// Changes the index, and deletes the files of the responses that it has removed, except those that are being saved.
   private func forget(_ change: (inout CacheIndex) -> [UInt64]) async {
     await storage.delete(state.withLock { $0.saves.forget(change(&$0.index)) })
   }
@@ -101,13 +99,13 @@ final class CacheStore: Sendable {
     }
   }
 
-  /// The response's body, which is stored as it passes: whole, or not at all.
+  /// Returns the response's body, which is stored as it passes: completely, or not at all.
   func storing(_ body: Body, of response: StoredResponse, in reservation: Reservation) async -> Body {
     if let length = body.length, length > bodyLimit { return body }
     do {
       let writer = try await storage.writer(for: reservation.id)
       let recording = CacheRecording(writer, expecting: body.length, limit: bodyLimit) { length in
-        // Holds the place until here.
+        // Keeps the reservation until here.
         withExtendedLifetime(reservation) {}
         var whole = response
         whole.length = length
@@ -126,7 +124,7 @@ final class CacheStore: Sendable {
     }
   }
 
-  /// Saves a response for the next start, in the form that it has by now, unless the cache has forgotten it.
+  /// Saves a response for the next start, in its current form, unless the cache has removed it.
   private func save(_ id: UInt64) async {
     let begins = state.withLock { $0.index.response(id) != nil && $0.saves.begin(id) }
     guard begins else { return }

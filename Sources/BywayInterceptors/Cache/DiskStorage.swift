@@ -4,15 +4,15 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// Responses as files: `NUMBER.body`, then `NUMBER.head`, which says how long the body must be.
+/// A storage of responses as files: `NUMBER.body`, then `NUMBER.head`, which contains the length of the body.
 ///
-/// A head appears under its name when it is whole and its body is on the disk, so that a crash at any moment leaves
-/// whole responses and remains, and the next start removes the remains. One process at a time.
+/// A head gets its name when it is complete and its body is on the disk. Thus a crash at any moment leaves complete responses and
+/// remains, and the next start removes the remains. One process at a time can use a folder.
 final class DiskStorage: CacheStorage {
   private let folder: TrustedFolder
   private let lock: LockedFile
 
-  /// - Throws: `BywayError` where the folder cannot be made or used, others can write to it, or another process uses it.
+  /// - Throws: `BywayError` if the folder cannot be created or used, others can write to it, or another process uses it.
   init(_ path: String) throws {
     let folder = try TrustedFolder(path, making: .folder)
     let descriptor: CInt
@@ -30,7 +30,7 @@ final class DiskStorage: CacheStorage {
     self.lock = lock
   }
 
-  /// Everything that an earlier process left whole in a cache of this kind; the rest is deleted. Blocks.
+  /// Returns the responses that an earlier process left complete in a cache of this kind, and deletes the rest. Blocks.
   func load(_ kind: Cache.Kind) throws -> [StoredResponse] {
     let names = try folder.names()
     var responses: [StoredResponse] = []
@@ -42,7 +42,7 @@ final class DiskStorage: CacheStorage {
     }
     let kept = Set(responses.flatMap { [file($0.id, "head"), file($0.id, "body")] })
     for name in names where !kept.contains(name) && Self.isOurs(name) { try? folder.remove(name) }
-    // In the order of their coming, which is the order of their numbers.
+    // In the order of their arrival, which is the order of their numbers.
     return responses.sorted { $0.id < $1.id }
   }
 
@@ -76,14 +76,14 @@ final class DiskStorage: CacheStorage {
   func delete(_ ids: [UInt64]) async {
     guard !ids.isEmpty else { return }
     let folder = folder
-    // The head first: without one a body does not count.
+    // The head first: a body without a head does not count.
     let names = ids.flatMap { [file($0, "head"), file($0, "body")] }
     try? await Self.toTheEnd {
       for name in names { try? folder.remove(name) }
     }
   }
 
-  /// In a task of its own: the exchange's may be cancelled as soon as its client has the last byte.
+  /// Runs in a separate task: the exchange's may be cancelled as soon as its client has the last byte.
   private static func toTheEnd(_ work: @escaping @Sendable () throws -> Void) async throws {
     try await Task { try await NIOThreadPool.singleton.runIfActive(work) }.value
   }
@@ -93,7 +93,7 @@ final class DiskStorage: CacheStorage {
     return StoredResponse(encoded: try file.readAll(), in: kind).flatMap { $0.id == id ? $0 : nil }
   }
 
-  /// Whatever else lies in the folder is somebody else's.
+  /// Whether a file belongs to the cache. Other files in the folder are left alone.
   private static func isOurs(_ name: String) -> Bool {
     let parts = name.split(separator: ".")
     return parts.count == 2 && parts[0].utf8.count == 16 && UInt64(parts[0], radix: 16) != nil

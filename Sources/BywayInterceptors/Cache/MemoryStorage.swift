@@ -2,7 +2,7 @@ import Byway
 import NIOCore
 import Synchronization
 
-/// Bodies in memory.
+/// A storage of bodies in memory.
 final class MemoryStorage: CacheStorage {
   private let bodies = Mutex<[UInt64: ByteBuffer]>([:])
 
@@ -38,7 +38,7 @@ final class MemoryStorage: CacheStorage {
     }
 
     func finish() {
-      // A copy of its own size: what it grew in is half as large again.
+      // A copy of the exact size: the buffer in which it grew is half as large again.
       keep(body.withLock { ByteBuffer(bytes: $0.readableBytesView) })
     }
   }

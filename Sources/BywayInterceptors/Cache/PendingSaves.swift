@@ -1,5 +1,5 @@
-/// The responses that are being saved. A save owns the files of its response until it ends, so that nothing deletes them
-/// under it: what the cache forgets meanwhile is deleted by the save.
+/// The responses that are being saved. A save owns the files of its response until it ends: if the cache removes the response
+/// meanwhile, the save deletes them.
 struct PendingSaves {
   enum Next {
     case nothing
@@ -19,7 +19,7 @@ struct PendingSaves {
   var isEmpty: Bool { states.isEmpty }
 
   /// Begins to save a response that the cache has.
-  /// - Returns: `false` where a save of it runs already. That one takes in the new head.
+  /// - Returns: `false` if a save of it is running already. That one then writes the new head.
   mutating func begin(_ id: UInt64) -> Bool {
     if states[id] == nil {
       states[id] = .saving
@@ -30,7 +30,7 @@ struct PendingSaves {
   }
 
   /// Ends a save, successful or not.
-  /// - Returns: what its owner must do. A save that is to run again has begun.
+  /// - Returns: What its owner must do. A save that must be repeated has begun again.
   mutating func end(_ id: UInt64) -> Next {
     switch states.removeValue(forKey: id) {
     case .saving, nil: return .nothing
@@ -41,8 +41,8 @@ struct PendingSaves {
     }
   }
 
-  /// Takes the responses that the cache has forgotten.
-  /// - Returns: those whose files can be deleted now.
+  /// Removes responses that the cache has removed.
+  /// - Returns: Those whose files can be deleted now.
   mutating func forget(_ ids: [UInt64]) -> [UInt64] {
     ids.filter { id in
       if states[id] == nil { return true }

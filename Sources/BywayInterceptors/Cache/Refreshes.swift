@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What a cache does in the background: one thing for each URL at a time, and not too many in all. Each has a deadline
-/// of its own, and holds until then what it works with.
+/// The background work of a cache: one task for each URL at a time, up to a limit. Each has a deadline of its own, and holds its
+/// resources until then.
 final class Refreshes: Sendable {
   private static let limit = 16
 

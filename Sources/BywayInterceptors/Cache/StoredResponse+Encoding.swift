@@ -3,9 +3,9 @@ import HTTPTypes
 package import NIOCore
 import Primitives
 
-/// A stored head as bytes: a version, the parts, and a checksum over all of it.
+/// The encoding of a stored head: a version, the parts, and a checksum of all of it.
 extension StoredResponse {
-  /// What a private cache has kept must not get into a shared one: each has a version of its own.
+  /// Returns the version for a kind of cache. They differ, so that a shared cache cannot read what a private one has stored.
   private static func version(_ kind: Cache.Kind) -> UInt32 {
     switch kind {
     case .private: 0x4259_5750
@@ -39,7 +39,7 @@ extension StoredResponse {
     return bytes
   }
 
-  /// `nil` where it is damaged, or of another version.
+  /// Returns `nil` if the bytes are damaged, or of another version.
   package init?(encoded bytes: ByteBuffer, in kind: Cache.Kind) {
     var bytes = bytes
     guard let body = bytes.readSlice(length: max(bytes.readableBytes - SHA256.byteCount, 0)),
@@ -47,7 +47,7 @@ extension StoredResponse {
     else { return nil }
     var rest = body
     guard rest.readInteger(as: UInt32.self) == Self.version(kind), let id = rest.readInteger(as: UInt64.self),
-      // The next one gets a number, too.
+      // The next response gets a higher number.
       id < .max,
       let status = rest.readInteger(as: Int64.self), (100..<1000).contains(status),
       let length = rest.readInteger(as: Int64.self), length >= 0,
@@ -87,7 +87,7 @@ extension ByteBuffer {
     readInteger(as: UInt32.self).flatMap { readString(length: Int($0)) }
   }
 
-  /// From 1970 to the end of the year 9999. What is later, no clock has shown, and arithmetic with it would have no end.
+  /// From 1970 to the end of the year 9999. No clock has shown a later time, and arithmetic with it could overflow.
   private static let secondsOfTheCalendar: Range<Int64> = 0..<253_402_300_800
 
   fileprivate mutating func readTime() -> WallTime? {

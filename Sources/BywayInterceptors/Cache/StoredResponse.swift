@@ -2,19 +2,19 @@ package import HTTPTypes
 import HTTPWire
 import Primitives
 
-/// The head of a response in a cache, and what of its request it depends on.
+/// The head of a response in a cache, and the fields of its request on which it depends.
 package struct StoredResponse: Equatable, Sendable {
-  /// Tells the responses of one cache apart.
+  /// The number of the response within its cache.
   package var id: UInt64
-  /// What was asked for: ``CacheKey``.
+  /// The key of what was requested: ``CacheKey``.
   var key: String
   var status: Int
   package var fields: HTTPFields
-  /// What the request said in the fields that `Vary` names: one entry for each, `nil` where it had none.
+  /// The request's values of the fields that `Vary` names; `nil` for a field that the request did not have.
   var selecting: [String: String?]
   var requested: WallTime
   var received: WallTime
-  /// Of the body.
+  /// The length of the body.
   var length: Int
 
   init(
@@ -31,7 +31,7 @@ package struct StoredResponse: Equatable, Sendable {
     self.length = length
   }
 
-  /// A response that is about to be stored; how long its body is will be seen.
+  /// Creates a response that is about to be stored; its length is not known yet.
   init(
     id: UInt64, key: String, _ response: HTTPResponse, to request: HTTPRequest, by rules: CacheRules,
     requested: WallTime, received: WallTime
@@ -42,12 +42,12 @@ package struct StoredResponse: Equatable, Sendable {
       received: received, length: 0)
   }
 
-  /// Whether it was stored for a request that says the same in the fields that count (RFC 9111 §4.1).
+  /// Whether a request has the same values in the fields that count (RFC 9111 §4.1).
   func isSelected(by request: HTTPFields) -> Bool {
     selecting.allSatisfy { Self.normal(request, $0.key) == $0.value }
   }
 
-  /// What a response depends on; `nil` where it fits no other request.
+  /// Returns the fields on which a response depends; `nil` if it matches no other request.
   static func selecting(_ request: HTTPFields, vary response: HTTPFields) -> [String: String?]? {
     var result: [String: String?] = [:]
     for name in response[values: .vary].flatMap({ ListMembers($0) }) {
@@ -57,7 +57,7 @@ package struct StoredResponse: Equatable, Sendable {
     return result
   }
 
-  /// Lines joined, white space around commas gone: spellings that mean the same for any field.
+  /// Returns a field in normal form: lines joined, white space around commas removed. Such spellings mean the same for any field.
   private static func normal(_ fields: HTTPFields, _ name: String) -> String? {
     guard let name = HTTPField.Name(name), fields.contains(name) else { return nil }
     return fields[values: name].flatMap { ListMembers($0) }.joined(separator: ",")

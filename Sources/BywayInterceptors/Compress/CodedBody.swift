@@ -1,17 +1,17 @@
 package import Byway
 package import NIOCore
 
-/// Turns the bytes of one body into others, in steps that are small enough for an event loop.
+/// A coder that turns the bytes of one body into others, in steps that are small enough for an event loop.
 package protocol BodyCoder: AnyObject {
-  /// Adds what the beginning of these bytes becomes, and takes that beginning off.
+  /// Codes the beginning of the bytes, removes it from them, and appends the result.
   func code(_ bytes: inout ByteBuffer, into result: inout ByteBuffer) throws
-  /// Adds what is held back and can be told now, after all bytes that there are have been given.
-  /// - Returns: whether another call may add more.
+  /// Appends what is held back and can be produced now, after all available bytes have been given.
+  /// - Returns: Whether another call may add more.
   func flush(into result: inout ByteBuffer) throws -> Bool
   func finish(into result: inout ByteBuffer) throws
 }
 
-/// A body as a coder leaves it; pulled chunk by chunk like the one underneath.
+/// A body as a coder produces it, pulled chunk by chunk like the original.
 package struct CodedBody: AsyncSequence, Sendable {
   package typealias Element = ByteBuffer
 
@@ -47,7 +47,7 @@ package struct CodedBody: AsyncSequence, Sendable {
         } else if rest.readableBytes > 0 {
           try coder.code(&rest, into: &result)
           if rest.readableBytes == 0 { flushes = try coder.flush(into: &result) }
-          // Others on this event loop have their turn between two pieces of a large chunk.
+          // Other work of this event loop runs between two pieces of a large chunk.
           if rest.readableBytes > 0 { await Task.yield() }
         } else if let chunk = try await chunks.next() {
           rest = chunk

@@ -2,25 +2,23 @@ public import Byway
 import HTTPTypes
 import Synchronization
 
-/// Compresses bodies for the way over a slow link, and restores them at its other end: neither caller nor origin sees
-/// any of it.
+/// An interceptor that compresses bodies on a slow link and restores them at its other end: neither caller nor origin notices.
 ///
-/// It stands at both ends of the link, nearest to it: last in a client's or a proxy's interceptors, first in a
-/// gateway's.
+/// Place it at both ends of the link, nearest to it: last in a client's or a proxy's interceptors, first in a gateway's.
 ///
 ///     proxyConfiguration.interceptors = [Compress(at: .client)]
 ///     gatewayConfiguration.interceptors = [Compress(at: .gateway)]
 ///
-/// What crosses the link is gzip (RFC 1952), declared by `Content-Encoding` and marked as the link's own by a field
-/// that the other end takes off again. Tags, ranges, lengths and digests are those of what the origin sent, and arrive as
-/// such. What is compressed already passes as it is: images, archives, whatever has a `Content-Encoding`. Bodies stream:
-/// each chunk can be read at the other end as soon as it has arrived.
+/// The link carries gzip (RFC 1952), declared by `Content-Encoding` and marked by a field that the other end removes. Tags, ranges,
+/// lengths and digests are those of the origin's content, and arrive unchanged. Content that is compressed already passes as it is:
+/// images, archives, and anything with a `Content-Encoding`. Bodies stream: each chunk can be read at the other end as soon as it
+/// has arrived.
 ///
-/// Where only one end has it nothing is compressed, and nothing breaks. A client's requests are compressed once the
-/// gateway has shown that it can restore them.
+/// If only one end has it, nothing is compressed, and nothing fails. A client's requests are compressed once the gateway has shown
+/// that it can restore them.
 ///
-/// Lengths of compressed secrets tell of the secrets: leave it out where a stranger can make somebody send requests and
-/// measure what crosses the link.
+/// The length of a compressed body can reveal secrets in it: do not use it if an attacker can make a client send requests and
+/// measure the traffic on the link.
 public struct Compress: Interceptor {
   /// An end of the link.
   public enum End: Sendable {
@@ -34,17 +32,17 @@ public struct Compress: Interceptor {
   private let end: End
   private let gateway = Gateway()
 
-  /// One of the two ends.
+  /// Creates the interceptor for one of the two ends.
   /// - Parameters:
-  ///   - end: where this interceptor stands.
-  ///   - scope: which requests it takes part in; the same at both ends.
+  ///   - end: The end at which this interceptor is.
+  ///   - scope: The requests that it applies to; the same at both ends.
   public init(at end: End, scope: Scope = .everything) {
     self.end = end
     self.scope = scope
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    // A tunnel's bytes are nobody's content.
+    // A tunnel's bytes are not content.
     guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
       return try await next(request)
     }
@@ -77,7 +75,7 @@ public struct Compress: Interceptor {
     request.head.headerFields[.bywayAcceptCoding] = nil
     try LinkCoding.restore(&request.head.headerFields, &request.body, of: "request")
     var response = try await next(request)
-    // These are the link's; an origin has no say in them.
+    // These fields belong to the link; an origin must not set them.
     for name in HTTPField.Name.ofLinkCoding { response.head.headerFields[name] = nil }
     guard isAsked else { return response }
     response.head.headerFields[.bywayAcceptCoding] = LinkCoding.name
@@ -89,7 +87,7 @@ public struct Compress: Interceptor {
     return response
   }
 
-  /// What is known of the gateway, from its last answer.
+  /// The abilities of the gateway according to its last answer.
   private final class Gateway: Sendable {
     private let value = Atomic(false)
 

@@ -2,7 +2,7 @@ import Byway
 import CZlib
 package import NIOCore
 
-/// A decoder of gzip and of deflate. Memory stays small whatever the bytes would become.
+/// A decoder of gzip and of deflate. Its memory stays small, whatever the size of the result.
 package final class GzipDecoder: BodyCoder {
   package enum Format: Sendable {
     /// RFC 1952.
@@ -10,7 +10,7 @@ package final class GzipDecoder: BodyCoder {
     /// HTTP's `deflate` is zlib's format (RFC 9110 §8.4.1.2). Some servers send the compressed bytes without its header.
     case deflate
 
-    /// Says which format it is, and the size of its window, in zlib's way. A window may always be of the largest size.
+    /// Returns the format and the size of its window in zlib's notation. A window may always have the largest size.
     fileprivate func windowBits(for first: UInt8) -> CInt {
       switch self {
       case .gzip: 15 + 16
@@ -20,7 +20,7 @@ package final class GzipDecoder: BodyCoder {
     }
   }
 
-  /// Bytes of output in one step, about.
+  /// The approximate output of one step, in bytes.
   private static let quantum = 64 * 1024
 
   private let format: Format
@@ -32,8 +32,8 @@ package final class GzipDecoder: BodyCoder {
   private var count = 0
 
   /// - Parameters:
-  ///   - expected: bytes in all, where that is known.
-  ///   - subject: begins the messages of errors: "The body".
+  ///   - expected: The total number of bytes, if known.
+  ///   - subject: The beginning of error messages: "The body".
   package init(_ format: Format = .gzip, expecting expected: Int?, of subject: String) {
     self.format = format
     self.expected = expected
@@ -44,8 +44,8 @@ package final class GzipDecoder: BodyCoder {
     if isOpen { inflateEnd(stream.pointer) }
   }
 
-  /// As much as can be restored of something that may have been cut off, 4 MiB at most.
-  /// - Returns: `nil` where it is damaged.
+  /// Restores as much as possible of data that may be cut off, 4 MiB at most.
+  /// - Returns: `nil` if the data is damaged.
   static func beginning(of bytes: ByteBuffer) -> ByteBuffer? {
     let decoder = GzipDecoder(expecting: nil, of: "The record")
     var rest = bytes
@@ -76,7 +76,7 @@ package final class GzipDecoder: BodyCoder {
     }
   }
 
-  /// Of what it has taken it may still hold a little.
+  /// It may still hold some output of the bytes that it has taken.
   package func flush(into result: inout ByteBuffer) throws -> Bool {
     if isOpen, !isWhole { try run(into: &result) }
     return false
@@ -99,7 +99,7 @@ package final class GzipDecoder: BodyCoder {
   }
 
   package func finish(into result: inout ByteBuffer) throws {
-    // What holds nothing was never begun.
+    // An empty body was never begun.
     guard isWhole || count == 0 && !isOpen else { throw failure("ended too early") }
     if let expected, count < expected { throw failure("is shorter than it said") }
   }

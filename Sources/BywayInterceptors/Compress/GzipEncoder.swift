@@ -2,16 +2,16 @@ import Byway
 import CZlib
 import NIOCore
 
-/// Compresses as gzip (RFC 1952). What turns out not to shrink is stored as it is.
+/// An encoder of gzip (RFC 1952). Data that does not shrink is stored uncompressed.
 final class GzipEncoder: BodyCoder {
   /// Bytes of input in one step: a few milliseconds on a slow processor.
   private static let quantum = 16 * 1024
-  /// A quarter of the memory of zlib's defaults, for a few per cent of size: 128 KiB, while a body is under way.
+  /// A quarter of the memory of zlib's defaults, for a few per cent of size: 128 KiB for each body in transfer.
   private static let window: CInt = 14
   private static let memoryLevel: CInt = 7
-  /// Adds a header and a checksum to the window's size (zlib's manual).
+  /// A value to add to the window's size for a header and a checksum (zlib's manual).
   private static let gzip: CInt = 16
-  /// After so many bytes it is seen whether it was worth it.
+  /// The number of bytes after which the gain is judged.
   private static let trial = 64 * 1024
 
   private let stream = ZlibStream()
@@ -49,11 +49,11 @@ final class GzipEncoder: BodyCoder {
     guard isOpen else { throw BywayError(.handlerFailed, "There is no memory to compress a body with.") }
   }
 
-  /// A type may promise what its bytes do not keep: encrypted content, a picture within JSON.
+  /// Judges the gain. A type may be misleading: encrypted content, a picture within JSON.
   private func judge(into result: inout ByteBuffer) throws {
     isJudged = true
     guard stream.pointer.pointee.total_out * 20 > stream.pointer.pointee.total_in * 19 else { return }
-    // What was compressed so far leaves, as zlib asks for, before the level changes.
+    // The output so far must leave before the level changes, as zlib demands.
     _ = try flush(into: &result)
     _ = try step(into: &result) { deflateParams($0, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY) }
   }
@@ -66,7 +66,7 @@ final class GzipEncoder: BodyCoder {
     }
   }
 
-  /// - Returns: whether there may be more to come out.
+  /// - Returns: Whether there may be more output.
   private func step(into result: inout ByteBuffer, _ body: (z_streamp) -> CInt) throws -> Bool {
     let (code, isFull) = stream.writing(into: &result, body)
     // Z_BUF_ERROR: there was nothing to do.

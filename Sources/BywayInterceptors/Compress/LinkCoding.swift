@@ -1,19 +1,19 @@
 import Byway
 import HTTPTypes
 
-/// How a message is compressed for the link, and restored.
+/// The compression of messages for the link.
 enum LinkCoding {
   static let name = "gzip"
   /// Shorter bodies gain nothing.
   private static let leastLength = 256
 
-  /// The declared length, where there is one.
+  /// The declared length, if there is one.
   enum Length {
     case known(Int)
     case unknown
   }
 
-  /// `nil` where the body is better left alone.
+  /// Returns `nil` if the body should not be compressed.
   static func lengthToCode(_ fields: HTTPFields, _ body: Body) -> Length? {
     guard fields[.contentEncoding] == nil, let type = fields[.contentType], isCompressible(MediaType.essence(type))
     else { return nil }
@@ -32,8 +32,8 @@ enum LinkCoding {
       trailers: { await original.trailers() })
   }
 
-  /// Takes off what ``code(_:_:length:)`` has put on; leaves alone what has none of it.
-  /// - Throws: `BywayError` where it was coded in another way.
+  /// Undoes ``code(_:_:length:)``; leaves other messages alone.
+  /// - Throws: `BywayError` if the message has another coding.
   static func restore(_ fields: inout HTTPFields, _ body: inout Body, of message: String) throws {
     guard let coding = fields[.bywayCoding] else { return }
     guard coding == name, fields[.contentEncoding] == name else {
@@ -54,7 +54,7 @@ enum LinkCoding {
       isReplayable: coded.isReplayable, trailers: { await coded.trailers() })
   }
 
-  /// What is text, or is made of it, or is known to shrink.
+  /// Whether a type is text, is based on text, or is known to shrink.
   static func isCompressible(_ essence: String) -> Bool {
     MediaType.isText(essence) || others.contains(essence) || essence.hasPrefix("font/") && !essence.contains("woff")
   }
@@ -72,9 +72,9 @@ extension HTTPField.Name {
 
   /// The sender can restore bodies in this coding.
   static let bywayAcceptCoding = own("byway-accept-coding")
-  /// This `Content-Encoding` is the link's.
+  /// This `Content-Encoding` belongs to the link.
   static let bywayCoding = own("byway-coding")
-  /// Bytes of the body before it was coded, where its length was declared.
+  /// The number of bytes of the body before it was coded, if its length was declared.
   static let bywayLength = own("byway-length")
 
   static let ofLinkCoding = [bywayAcceptCoding, bywayCoding, bywayLength]

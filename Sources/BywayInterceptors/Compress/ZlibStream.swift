@@ -1,7 +1,7 @@
 import CZlib
 import NIOCore
 
-/// zlib's account of a stream, at an address that stays, as zlib wants it.
+/// The state of a zlib stream at a constant address, as zlib demands.
 final class ZlibStream {
   let pointer: z_streamp
 
@@ -14,8 +14,8 @@ final class ZlibStream {
     pointer.deallocate()
   }
 
-  /// Offers these bytes.
-  /// - Returns: how many of them were taken.
+  /// Offers input.
+  /// - Returns: The number of bytes that were taken.
   func reading(_ input: UnsafeRawBufferPointer, _ body: () throws -> Void) rethrows -> Int {
     pointer.pointee.next_in = input.bindMemory(to: Bytef.self).baseAddress
     pointer.pointee.avail_in = uInt(clamping: input.count)
@@ -28,8 +28,8 @@ final class ZlibStream {
     return Int(offered - pointer.pointee.avail_in)
   }
 
-  /// Offers some room behind what is there.
-  /// - Returns: what `body` returns, and whether it has filled all of the room.
+  /// Offers space for output after the existing bytes.
+  /// - Returns: The result of `body`, and whether it has filled the space.
   func writing(into result: inout ByteBuffer, _ body: (z_streamp) -> CInt) -> (code: CInt, isFull: Bool) {
     var code = Z_OK
     var isFull = false

@@ -4,16 +4,16 @@ import NIOCore
 import NIOPosix
 import Primitives
 
-/// A file that is being written, for its owner only; gone again where it is dropped before it is whole.
+/// A file that is being written, for its owner only. It is removed if it is released before it is complete.
 ///
-/// `@unchecked Sendable`: used by one task at a time, which waits for each write.
+/// `@unchecked Sendable`: one task at a time uses it, and waits for each write.
 final class NewFile: @unchecked Sendable {
   private let folder: TrustedFolder
   private let name: String
   private let descriptor: CInt
   private var isWhole = false
 
-  /// Blocks, as all of it does that is not `async`.
+  /// Creates the file. Blocks, as does every function here that is not `async`.
   init(_ name: String, in folder: TrustedFolder) throws {
     descriptor = try Self.open(name, in: folder, O_WRONLY | O_CREAT | O_TRUNC)
     self.folder = folder
@@ -33,7 +33,7 @@ final class NewFile: @unchecked Sendable {
     try put(bytes)
   }
 
-  /// Over what stands at a position already.
+  /// Overwrites bytes at a position.
   func overwrite(_ text: String, at position: Int) throws {
     try put(ByteBuffer(string: text), at: position)
   }
@@ -46,19 +46,19 @@ final class NewFile: @unchecked Sendable {
     }
   }
 
-  /// Onto the disk, before anything refers to it.
+  /// Writes the data to the disk, before anything refers to it.
   func synchronize() throws {
     guard fdatasync(descriptor) == 0 else { throw BywayError.cannotWrite("\(folder.path)/\(name)", .last) }
   }
 
-  /// The same for one that was written earlier.
+  /// Writes the data of an earlier file to the disk.
   static func synchronize(_ name: String, in folder: TrustedFolder) throws {
     let descriptor = try open(name, in: folder, O_RDONLY)
     defer { close(descriptor) }
     guard fdatasync(descriptor) == 0 else { throw BywayError.cannotWrite("\(folder.path)/\(name)", .last) }
   }
 
-  /// The file is whole, and takes its name.
+  /// Completes the file, which gets its name.
   func rename(to other: String) throws {
     do {
       try folder.rename(name, to: other)

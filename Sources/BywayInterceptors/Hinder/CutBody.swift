@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// A body that breaks off after so many bytes.
+/// A body that fails after a number of bytes.
 struct CutBody: AsyncSequence, Sendable {
   let body: Body
   let count: Int
@@ -28,7 +28,7 @@ struct CutBody: AsyncSequence, Sendable {
 }
 
 extension Body {
-  /// A body that is no longer than that stays whole.
+  /// Cuts the body. A body that is no longer than that stays complete.
   func cut(after count: Int) -> Body {
     guard !isKnownEmpty else { return self }
     if let length, length <= count { return self }

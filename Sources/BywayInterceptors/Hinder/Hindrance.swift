@@ -1,23 +1,23 @@
 package import Byway
 package import HTTPTypes
 
-/// What is made harder for some requests, to see how their senders bear it.
+/// A fault rule: a fault to inject into some requests, to test how their senders cope with it.
 package struct Hindrance: Sendable, Hashable {
   package enum Effect: Sendable, Hashable {
-    /// The request goes on so much later.
+    /// A delay before the request is forwarded.
     case delay(Duration)
-    /// Bodies of the request and the response come at most so fast, in bytes a second; at least 1.
+    /// A limit of the rate of the request's and the response's body, in bytes per second; at least 1.
     case pace(Int)
-    /// The request goes nowhere, and is answered with this status.
+    /// An answer with this status; the request is not forwarded.
     case answer(HTTPResponse.Status)
-    /// The response breaks off after so many bytes of its body.
+    /// A response that fails after this number of bytes of its body.
     case cut(Int)
   }
 
   package let scope: Scope
   package let effect: Effect
 
-  /// Of its texts.
+  /// The number of bytes of its texts.
   var byteCount: Int {
     scope.methods.reduce(0) { $0 + $1.rawValue.utf8.count }
       + (scope.hosts + scope.paths).reduce(0) { $0 + $1.utf8.count }

@@ -2,15 +2,16 @@ package import Byway
 import HTTPTypes
 import Synchronization
 
-/// Hinders requests as somebody asks for who looks on: slows them down, answers in the far end's place, breaks responses off.
+/// An interceptor that injects the faults requested through the inspector: it slows requests down, answers in place of the far end,
+/// and cuts responses off.
 ///
-/// Safe on any thread. While there are none, requests pass without it.
+/// Safe on any thread. While there are no fault rules, requests bypass it.
 package final class Hindrances: OccasionalInterceptor {
-  /// One that is in force.
+  /// A fault rule that is in force.
   package struct Entry: Sendable {
     package let id: Int
     package let hindrance: Hindrance
-    /// Requests that it has hindered.
+    /// The number of requests that it has affected.
     package fileprivate(set) var hits = 0
   }
 
@@ -20,14 +21,14 @@ package final class Hindrances: OccasionalInterceptor {
     var version = 0
   }
 
-  /// The number of hindrances at once. An interceptor does more.
+  /// The number of fault rules at once. For more, write an interceptor.
   private static let limit = 50
-  /// Bytes of the texts of one hindrance, and of all.
+  /// The number of bytes of text in one fault rule, and in all of them.
   package static let sizeLimit = 64 << 10
   private static let totalLimit = 1 << 20
 
   private let state = Mutex(State())
-  /// Looked at for each request.
+  /// Read for each request.
   private let isInForce = Atomic(false)
   private let clock: any Clock<Duration>
 
@@ -37,11 +38,12 @@ package final class Hindrances: OccasionalInterceptor {
 
   package var isNeeded: Bool { isInForce.load(ordering: .relaxed) }
 
-  /// In the order in which they were added, and a number that is another after each change.
+  /// The fault rules in the order in which they were added, and a number that changes with each change of them.
   package var all: (entries: [Entry], version: Int) { state.withLock { ($0.entries, $0.version) } }
 
-  /// - Returns: its id.
-  /// - Throws: `BywayError` with code `refused` where there are too many, and `tooLarge` where they are too large.
+  /// Adds a fault rule.
+  /// - Returns: Its id.
+  /// - Throws: `BywayError` with code `refused` if there are too many, and `tooLarge` if they are too large.
   package func add(_ hindrance: Hindrance) throws -> Int {
     let size = hindrance.byteCount
     guard size <= Self.sizeLimit else {
@@ -64,8 +66,8 @@ package final class Hindrances: OccasionalInterceptor {
     }
   }
 
-  /// What is under way stays as slow as it has begun.
-  /// - Returns: whether there was one.
+  /// Removes a fault rule. Requests that are under way keep its effect.
+  /// - Returns: Whether there was one.
   package func remove(_ id: Int) -> Bool {
     state.withLock { state in
       guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return false }
@@ -85,7 +87,7 @@ package final class Hindrances: OccasionalInterceptor {
   package func intercept(_ request: Request, next: Next) async throws -> Response {
     let effects = effects(on: request)
     guard !effects.isEmpty else { return try await next(request) }
-    // What goes through a tunnel has no end that could be made later.
+    // The data in a tunnel is not a body that could be slowed down or cut.
     let isTunnel = request.head.method == .connect || request.head.headerFields.contains(.upgrade)
     var request = request
     for effect in effects {
@@ -110,7 +112,7 @@ package final class Hindrances: OccasionalInterceptor {
   }
 
   private static func answer(_ status: HTTPResponse.Status) -> Response {
-    // They have no content, and so no type of it (RFC 9110 §15.3.5, §15.4.5).
+    // These responses have no content, and so no type of it (RFC 9110 §15.3.5, §15.4.5).
     if status.code == 204 || status.code == 304 { return Response(status: status) }
     return Response(
       status: status, fields: [.contentType: "text/plain; charset=utf-8"],

@@ -3,7 +3,7 @@ import HTTPTypes
 import HTTPWire
 import Primitives
 
-/// What a file answers to a request with conditions and ranges (RFC 9110 §13.2.2, §14.2).
+/// The answer from a file to a request with conditions and ranges (RFC 9110 §13.2.2, §14.2).
 struct FileAnswer {
   private let file: OpenFile
   private let tag: EntityTag
@@ -12,7 +12,7 @@ struct FileAnswer {
 
   init(_ file: OpenFile, fields: HTTPFields) {
     self.file = file
-    // Time and size together change with every way of writing a file that does not mean to hide it.
+    // Time and size together change with every write, unless a program hides the change on purpose.
     let (seconds, attoseconds) = file.status.modified.components
     tag = EntityTag("\(String(seconds, radix: 36))-\(String(attoseconds, radix: 36))-\(String(file.size, radix: 36))")
     modified = WallTime(sinceEpoch: .seconds(seconds))
@@ -42,7 +42,7 @@ struct FileAnswer {
     return Response(status: .partialContent, fields: fields, body: Body(file, range: bytes))
   }
 
-  /// In the order of RFC 9110 §13.2.2.
+  /// Returns the status of the first condition that fails, in the order of RFC 9110 §13.2.2.
   private func failedPrecondition(of request: HTTPFields) -> HTTPResponse.Status? {
     if let list = request[.ifMatch] {
       let matches = list.trimmed == "*" || ListMembers(list).contains { EntityTag($0)?.stronglyEquals(tag) ?? false }
@@ -58,7 +58,7 @@ struct FileAnswer {
     return nil
   }
 
-  /// RFC 9110 §13.1.5: by a strong comparison of either kind.
+  /// Whether `If-Range` matches, by a strong comparison of a tag or a date (RFC 9110 §13.1.5).
   private func isCurrent(_ ifRange: String?) -> Bool {
     guard let ifRange else { return true }
     if let other = EntityTag(ifRange) { return other.stronglyEquals(tag) }

@@ -3,22 +3,23 @@ public import HTTPTypes
 import NIOPosix
 import Primitives
 
-/// Answers GET and HEAD from the files of a folder, with ranges and conditions; what has no file there goes on.
+/// An interceptor that answers GET and HEAD from the files of a folder, with ranges and conditions. Requests without a file are
+/// forwarded.
 ///
-/// So a page's images can come from disk and the rest from the device. Only what lies in the folder itself is found:
-/// symbolic links are not followed, and names that begin with a dot do not exist.
+/// Thus a page's images can come from disk and the rest from the device. Only files in the folder itself are found: symbolic links
+/// are not followed, and names that begin with a dot do not exist.
 public struct LocalFiles: Interceptor {
   public let scope: Scope
   private let folder: ServedFolder
   private let prefix: String
   private let fields: HTTPFields
 
-  /// A folder under a path.
+  /// Creates an interceptor for a folder under a path.
   /// - Parameters:
-  ///   - folder: looked into at each request, so that files may come and go.
-  ///   - prefix: the path under which the folder appears; `/` for all.
-  ///   - hosts: as in `Scope`; empty: any.
-  ///   - fields: added to each answer, `Cache-Control` for example.
+  ///   - folder: The folder, which is searched at each request, so that files may come and go.
+  ///   - prefix: The path under which the folder appears; `/` for all.
+  ///   - hosts: The hosts, as in `Scope`; empty for any.
+  ///   - fields: Fields to add to each answer, such as `Cache-Control`.
   public init(_ folder: String, under prefix: String = "/", hosts: [String] = [], fields: HTTPFields = [:]) {
     let prefix = String(prefix.reversed().drop { $0 == "/" }.reversed())
     scope = Scope(hosts: hosts, paths: prefix.isEmpty ? [] : [prefix], methods: [.get, .head])
@@ -35,7 +36,7 @@ public struct LocalFiles: Interceptor {
     case .nothing: return try await next(request)
     case .folder where isFolder: return try await next(request)
     case .folder:
-      // Relative links in the folder's page would miss without the slash at its end.
+      // Without the slash at the end, relative links in the folder's page would lead elsewhere.
       let reference = URIReference(request.head.path ?? "")
       let location = reference.path + "/" + (reference.query.map { "?" + $0 } ?? "")
       return Response(status: .movedPermanently, fields: [.location: location]).answering(request.head)
@@ -44,7 +45,7 @@ public struct LocalFiles: Interceptor {
     }
   }
 
-  /// The path below the prefix, decoded; `nil` where it has an escape that is none.
+  /// Returns the decoded path below the prefix; `nil` if it has an invalid escape.
   private func segments(of request: HTTPRequest) -> [String]? {
     let path = (request.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }.dropFirst(prefix.utf8.count)
     var decoded: [String] = []

@@ -2,19 +2,19 @@ import Byway
 import Glibc
 import Primitives
 
-/// A folder and everything below it, and nothing else: no symbolic link is followed, no hidden file found.
+/// A folder and everything below it. No symbolic link is followed, and no hidden file found.
 struct ServedFolder: Sendable {
   enum Entry {
     case file(OpenFile)
-    /// There is a folder of that name.
+    /// A folder of that name.
     case folder
     case nothing
   }
 
   let path: String
 
-  /// Opens what a URL's path names. Blocks: not for event loops.
-  /// - Parameter segments: decoded, relative to the folder.
+  /// Opens the file that a URL's path names. Blocks: not for event loops.
+  /// - Parameter segments: The decoded path, relative to the folder.
   func open(_ segments: [String]) throws -> Entry {
     guard segments.allSatisfy(Self.isVisible), let name = segments.last else { return .nothing }
     var folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -22,7 +22,7 @@ struct ServedFolder: Sendable {
       throw BywayError(.unreadableFile, "Cannot serve \(path): \(SystemError.last).", processing: .none)
     }
     defer { close(folder) }
-    // One step at a time: a link that is swapped in on the way leads nowhere.
+    // One step at a time: a symbolic link that is swapped in meanwhile is not followed.
     for segment in segments.dropLast() {
       let next = openat(folder, segment, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard next >= 0 else { return .nothing }
@@ -39,7 +39,7 @@ struct ServedFolder: Sendable {
     return .file(try OpenFile(owning: descriptor, path: "\(path)/\(segments.joined(separator: "/"))"))
   }
 
-  /// RFC 8615 gives one hidden name a meaning.
+  /// Whether a name is visible. RFC 8615 gives one hidden name a meaning.
   private static func isVisible(_ segment: String) -> Bool {
     !segment.isEmpty && (!segment.hasPrefix(".") || segment == ".well-known")
       && !segment.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }

@@ -1,29 +1,29 @@
 public import Byway
 public import HTTPTypes
 
-/// Follows redirects (RFC 9110 §15.4): 301, 302, 303, 307 and 308 with a `Location`, within `http` and `https`.
+/// An interceptor that follows redirects (RFC 9110 §15.4): 301, 302, 303, 307 and 308 with a `Location`, within `http` and `https`.
 ///
-/// A POST becomes a GET where browsers make it one. A 307 or 308 sends the same request once more; where its body is not
-/// replayable, the caller gets the redirect. Credentials and cookies do not go to another origin, and nothing that was
-/// asked for by `https` goes on in the clear.
+/// A POST becomes a GET where browsers make it one. A 307 or 308 repeats the same request; if its body is not replayable, the
+/// caller gets the redirect. Credentials and cookies are not sent to another origin, and a request by `https` does not continue in
+/// the clear.
 public struct Redirect: Interceptor {
-  /// Decides what becomes of a redirect.
+  /// Decides whether to follow a redirect.
   /// - Parameters:
-  ///   - response: the redirect.
-  ///   - next: the request that would follow it; may be changed.
-  /// - Returns: the request to send; `nil` to hand the redirect itself to the caller.
+  ///   - response: The redirect.
+  ///   - next: The request that would follow it. It may be changed.
+  /// - Returns: The request to send; `nil` to pass the redirect itself to the caller.
   public typealias Decision = @Sendable (_ response: HTTPResponse, _ next: Request) async throws -> Request?
 
   public let scope: Scope
-  /// Redirects in a row; one more is an error.
+  /// The limit of redirects in a row; one more is an error.
   public let limit: Int
   private let decide: Decision
 
-  /// Follows redirects, or asks before it does.
+  /// Creates the interceptor.
   /// - Parameters:
-  ///   - scope: which requests it takes part in.
-  ///   - limit: redirects in a row; one more is an error.
-  ///   - decide: asked before each redirect is followed.
+  ///   - scope: The requests that it applies to.
+  ///   - limit: The limit of redirects in a row; one more is an error.
+  ///   - decide: Called before each redirect is followed.
   public init(
     scope: Scope = .everything, limit: Int = 20, decide: @escaping Decision = { $1 }
   ) {
@@ -46,7 +46,7 @@ public struct Redirect: Interceptor {
           "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its clients"
             + " in a circle, perhaps because it wants a cookie.")
       }
-      // The body is gone, and nobody but the caller has another.
+      // The body has been sent, and only the caller can provide it again.
       if rule.keepsContent, !following.body.isReplayable { return response }
       count += 1
       await response.discard()

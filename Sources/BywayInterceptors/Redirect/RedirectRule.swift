@@ -2,15 +2,15 @@ import Byway
 import HTTPTypes
 import HTTPWire
 
-/// What a response that redirects makes of the request (RFC 9110 §15.4).
+/// The request that follows from a redirect (RFC 9110 §15.4).
 struct RedirectRule {
   let target: TargetURI
-  /// The same method and body go to the new place.
+  /// Whether the same method and body are sent to the new target.
   let keepsContent: Bool
   private let method: HTTPRequest.Method
   private let isSameOrigin: Bool
 
-  /// `nil` where the response is not a redirect, or none that can be followed without asking anybody.
+  /// Returns `nil` if the response is not a redirect, or one that must not be followed without asking.
   init?(_ response: HTTPResponse, to request: HTTPRequest) {
     guard let location = response.headerFields[.location], request.method != .connect,
       let method = Self.method(after: request.method, status: response.status.code)
@@ -43,10 +43,10 @@ struct RedirectRule {
     return next
   }
 
-  /// The method of the following request; `nil` where there is none.
+  /// Returns the method of the following request; `nil` if there is none.
   private static func method(after method: HTTPRequest.Method, status: Int) -> HTTPRequest.Method? {
     switch status {
-    // History made a POST a GET here, and nothing else (§15.4.2, §15.4.3).
+    // For historical reasons, a POST and nothing else becomes a GET here (§15.4.2, §15.4.3).
     case 301, 302: method == .post ? .get : method
     case 303: method == .head ? .head : .get
     case 307, 308: method
@@ -54,8 +54,7 @@ struct RedirectRule {
     }
   }
 
-  /// What belongs to the origin that it was meant for. If-Range stays with its Range: without it a part could be one of
-  /// another content.
+  /// Fields that are meant for one origin only. If-Range stays with its Range: without it the part could be of another content.
   private static let personal: [HTTPField.Name] = [
     .authorization, .cookie, .proxyAuthorization, .origin, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
   ]

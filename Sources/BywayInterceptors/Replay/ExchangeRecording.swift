@@ -5,15 +5,15 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Writes one exchange down, into a file that takes its name when it is whole.
+/// A recording of one exchange, in a file that gets its name when it is complete.
 final class ExchangeRecording: BodyRecorder {
   private struct State {
     var file: NewFile?
-    /// Of the last line.
+    /// The time of the last line.
     var time: Duration
     var digest = BodyDigest()
     var digestPosition = 0
-    /// Bytes of the response's body that are still to come, where its length is known.
+    /// The number of bytes of the response's body that have not arrived, if its length is known.
     var missing: Int?
   }
 
@@ -24,7 +24,7 @@ final class ExchangeRecording: BodyRecorder {
   private let uptime: @Sendable () -> Duration
   private let state: Mutex<State>
 
-  /// - Parameter name: without what it ends in.
+  /// - Parameter name: The name without its extension.
   init(
     _ head: HTTPRequest, to name: String, in folder: TrustedFolder, logger: Logger,
     uptime: @escaping @Sendable () -> Duration
@@ -47,7 +47,7 @@ final class ExchangeRecording: BodyRecorder {
     }
   }
 
-  /// - Parameter length: of the body, where it is known.
+  /// - Parameter length: The length of the body, if known.
   func begin(_ response: HTTPResponse, length: Int?) async {
     state.withLock { $0.missing = length }
     var response = response
@@ -58,7 +58,7 @@ final class ExchangeRecording: BodyRecorder {
 
   func write(_ chunk: ByteBuffer) async {
     state.withLock { state in state.missing = state.missing.map { $0 - chunk.readableBytes } }
-    // The reader takes no piece that is larger.
+    // The reader accepts no larger piece.
     var rest = chunk
     while let piece = rest.readSlice(length: min(rest.readableBytes, 1 << 20)), piece.readableBytes > 0 {
       await append(RecordingFormat.chunk(piece, after: pause()))
@@ -72,7 +72,7 @@ final class ExchangeRecording: BodyRecorder {
 
   func fail(_ error: any Error) async {
     guard BywayError(error).code != .cancelled else {
-      // Who has every byte need not ask for the end. Who gave up is not to find that in the recording.
+      // A reader with every byte need not ask for the end. If the reader gave up, the exchange is not recorded.
       return state.withLock({ $0.missing }) == 0 ? await finish(nil) : drop()
     }
     if state.withLock({ $0.file == nil }) { await open() }
@@ -114,7 +114,7 @@ final class ExchangeRecording: BodyRecorder {
     drop()
   }
 
-  /// In a task of its own: the exchange's may be cancelled as soon as the caller has what it wants.
+  /// Runs in a separate task: the exchange's may be cancelled as soon as the caller has what it wants.
   private func attempt(_ work: @escaping @Sendable () async throws -> Void) async {
     do {
       try await Task { try await work() }.value
@@ -130,7 +130,7 @@ final class ExchangeRecording: BodyRecorder {
     state.withLock { $0.file = nil }
   }
 
-  /// Since the last line.
+  /// Returns the time since the last line.
   private func pause() -> Duration {
     let now = uptime()
     return state.withLock { state in

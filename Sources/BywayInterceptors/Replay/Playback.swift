@@ -3,7 +3,7 @@ package import HTTPTypes
 import NIOCore
 import NIOPosix
 
-/// One recording, open: its head read, its body still in the file.
+/// An open recording, whose head has been read. Its body is still in the file.
 package struct Playback: Sendable {
   package enum Answer: Sendable {
     case response(HTTPResponse)
@@ -11,15 +11,15 @@ package struct Playback: Sendable {
   }
 
   let subject: RecordingSubject
-  /// Before the answer.
+  /// The pause before the answer.
   package private(set) var waiting = Duration.zero
   package private(set) var answer: Answer
   private let file: OpenFile
   private let bodyPosition: Int
 
-  /// Blocks.
-  /// - Parameter position: where it begins in the file.
-  /// - Throws: `BywayError` where there is no recording.
+  /// Opens a recording. Blocks.
+  /// - Parameter position: Its beginning in the file.
+  /// - Throws: `BywayError` if there is no recording.
   package init(_ file: OpenFile, at position: Int = 0) throws {
     self.file = file
     var reader = RecordingReader(file, position: position, limit: RecordingFormat.headLimit)
@@ -50,13 +50,13 @@ package struct Playback: Sendable {
     answer = .response(HTTPResponse(status: .init(code: status), headerFields: fields))
   }
 
-  /// What follows the head.
+  /// A reader for what follows the head.
   package var reader: RecordingReader {
     RecordingReader(file, position: bodyPosition, limit: RecordingFormat.lineLimit)
   }
 
-  /// Behind its last line. Blocks, and reads all of it.
-  /// - Throws: `BywayError` where the recording is not whole.
+  /// Returns the position after its last line. Blocks, and reads all of it.
+  /// - Throws: `BywayError` if the recording is not complete.
   func end() throws -> Int {
     if case .failure = answer { return bodyPosition }
     var reader = reader
@@ -64,7 +64,7 @@ package struct Playback: Sendable {
     return reader.position
   }
 
-  /// - Parameter clock: `nil` to leave the pauses out.
+  /// - Parameter clock: `nil` to omit the pauses.
   func body(on clock: (any Clock<Duration>)?) -> Body {
     var length: Int?
     if case .response(let head) = answer { length = head.headerFields[.contentLength].flatMap { Int($0) } }
@@ -75,7 +75,7 @@ package struct Playback: Sendable {
   }
 }
 
-/// The chunks of a recording, one read from the disk at a time.
+/// The chunks of a recording, read from the disk one at a time.
 private struct RecordedChunks: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 

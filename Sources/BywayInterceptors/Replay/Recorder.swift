@@ -5,12 +5,12 @@ import NIOPosix
 import Primitives
 import Synchronization
 
-/// Writes each exchange into a file of a folder, for ``Replay`` to answer with later: heads, trailers, bodies of any
-/// kind with the time of each chunk, and failures.
+/// An interceptor that writes each exchange into a file of a folder, which ``Replay`` can answer with later: heads, trailers,
+/// bodies of any kind with the time of each chunk, and failures.
 ///
-/// A body streams to the caller while it is written. Of the request only its method, its target and the digest of its body are
-/// kept. Secrets in the URL and in the response's head are replaced, those in bodies are not. An exchange that the
-/// caller drops is not recorded; what cannot be written is a warning in the log.
+/// A body streams to the caller while it is written. Of the request, only its method, its target and the digest of its body are
+/// stored. Secrets in the URL and in the response's head are replaced, those in bodies are not. An exchange that the caller drops
+/// is not recorded; an exchange that cannot be written is a warning in the log.
 public struct Recorder: Interceptor {
   public let scope: Scope
   private let folder: TrustedFolder
@@ -18,12 +18,12 @@ public struct Recorder: Interceptor {
   private let uptime: @Sendable () -> Duration
   private let number: Counter
 
-  /// Recordings that are in the folder stay, and are replayed before the new ones. Blocks shortly.
+  /// Creates a recorder. Recordings in the folder stay, and are replayed before the new ones. Blocks shortly.
   /// - Parameters:
-  ///   - folder: made where there is none; nobody else can look into it.
-  ///   - scope: which requests are recorded.
-  ///   - logger: for what cannot be written.
-  /// - Throws: `BywayError` where the folder cannot be used, or others can write to it.
+  ///   - folder: The folder, which is created if it does not exist. Only its user can access it.
+  ///   - scope: The requests to record.
+  ///   - logger: The logger for write errors.
+  /// - Throws: `BywayError` if the folder cannot be used, or others can write to it.
   public init(
     into folder: String, scope: Scope = .everything, logger: Logger = Logger(label: "byway.recorder")
   ) throws {
@@ -66,7 +66,7 @@ public struct Recorder: Interceptor {
   }
 }
 
-/// Names files in the order of their exchanges.
+/// A counter that names files in the order of their exchanges.
 private final class Counter: Sendable {
   private let last: Mutex<Int>
 

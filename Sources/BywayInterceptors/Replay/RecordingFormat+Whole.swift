@@ -3,12 +3,12 @@ package import HTTPTypes
 package import NIOCore
 
 extension RecordingFormat {
-  /// One exchange that is over, as a ``Recorder`` would have written it. Several behind each other are a file that ``Replay`` reads.
+  /// Returns an exchange that is over, as a ``Recorder`` would have written it. Several in a row are a file that ``Replay`` reads.
   /// - Parameters:
-  ///   - exchange: with a body of the response that is whole; its secrets are left as they are here.
-  ///   - requestBody: as it was, all of it: only its digest is written.
-  ///   - pieces: of the response's body, each with the time since the one before, or since the head.
-  ///   - error: that the exchange ended with.
+  ///   - exchange: The exchange, with the complete body of the response. Its secrets are not replaced here.
+  ///   - requestBody: The complete body, of which only the digest is written.
+  ///   - pieces: The pieces of the response's body, each with the time since the previous one, or since the head.
+  ///   - error: The error that the exchange ended with.
   package static func whole(
     _ exchange: TracedExchange, requestBody: ByteBuffer, pieces: [(after: Duration, bytes: ByteBuffer)],
     trailers: HTTPFields?, error: BywayError?
@@ -24,7 +24,7 @@ extension RecordingFormat {
       result.writeString(head(response, after: pause))
       for piece in pieces {
         var (rest, time) = (piece.bytes, piece.after)
-        // The reader takes no piece that is larger.
+        // The reader accepts no larger piece.
         while let part = rest.readSlice(length: min(rest.readableBytes, 1 << 20)), part.readableBytes > 0 {
           result.writeImmutableBuffer(chunk(part, after: time))
           time = .zero

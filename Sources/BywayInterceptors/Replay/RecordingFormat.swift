@@ -3,7 +3,7 @@ package import HTTPTypes
 package import NIOCore
 import Primitives
 
-/// How an exchange stands in a file:
+/// The format of an exchange in a file:
 ///
 ///     byway-recording 2
 ///     > GET /log
@@ -16,16 +16,16 @@ import Primitives
 ///     = x-sum: 7
 ///     .
 ///
-/// The target is a path, or a URL where the request was for another server than the link's origin. Times are in milliseconds, since the line before; a chunk has its length and then its bytes and a line's end. `.` is
-/// the end, with the trailers before it; `! linkLost message` stands where the exchange failed, and has no head before
-/// it where it failed without.
+/// The target is a path, or a URL if the request was for another server than the link's origin. Times are in milliseconds since the
+/// previous line. A chunk has its length, then its bytes and a line's end. `.` is the end, after the trailers. `! linkLost message`
+/// is a failure of the exchange; without a head before it, there was no response.
 package enum RecordingFormat {
   static let magic = "byway-recording 2\n"
-  /// Of a head, and of a line in the body.
+  /// The limits of a head, and of a line in the body, in bytes.
   static let headLimit = 256 * 1024
   static let lineLimit = 64 * 1024
 
-  /// The digest comes last, when the request's body has passed; its place is kept.
+  /// Returns the beginning. The digest is written last, when the request's body has passed; its place is reserved.
   package static func opening(_ method: String, _ target: String) -> (text: String, digestPosition: Int) {
     let start = "\(magic)> \(method) \(target)\n> sha-256 "
     return (start + String(repeating: "0", count: 64) + "\n", start.utf8.count)
@@ -52,7 +52,7 @@ package enum RecordingFormat {
     return "! \(time.wholeMilliseconds) \(error.code) \(error.processing == .none ? "unprocessed" : "-") \(message)\n"
   }
 
-  /// The field in "NAME: VALUE".
+  /// Returns the field in "NAME: VALUE".
   static func field(_ text: Substring) -> HTTPField? {
     let name = text.prefix { $0 != ":" }
     guard name.count < text.count else { return nil }
@@ -61,7 +61,7 @@ package enum RecordingFormat {
     }
   }
 
-  /// What ``failure(_:after:)`` wrote, without the exclamation mark.
+  /// Reads the text of ``failure(_:after:)``, without the exclamation mark.
   static func failure(_ text: Substring) -> (Duration, BywayError)? {
     let words = text.split(separator: " ", maxSplits: 3)
     guard words.count >= 3, let time = pause(words[0]) else { return nil }
@@ -70,7 +70,7 @@ package enum RecordingFormat {
     return (time, BywayError(code, message, processing: words[2] == "unprocessed" ? .none : .possible))
   }
 
-  /// A time before a line. `nil` where it is none, or longer than a year: clocks end somewhere.
+  /// Reads a time before a line. Returns `nil` if it is invalid, or longer than a year: clocks have limits.
   static func pause(_ text: Substring) -> Duration? {
     Int(text).flatMap { (0...366 * 86_400_000).contains($0) ? .milliseconds($0) : nil }
   }

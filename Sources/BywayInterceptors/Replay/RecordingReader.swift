@@ -2,7 +2,7 @@ package import Byway
 package import HTTPTypes
 package import NIOCore
 
-/// Reads a recording piece by piece, and believes nothing that it says.
+/// A reader of recordings, piece by piece, which checks everything that it reads.
 package struct RecordingReader: Sendable {
   package enum Event {
     case chunk(Duration, ByteBuffer)
@@ -14,7 +14,7 @@ package struct RecordingReader: Sendable {
 
   private let file: OpenFile
   package private(set) var position: Int
-  /// How far one piece may reach.
+  /// The limit of one piece.
   private let limit: Int
   private var buffer = ByteBuffer()
 
@@ -24,7 +24,7 @@ package struct RecordingReader: Sendable {
     self.limit = limit
   }
 
-  /// The next line, without its end.
+  /// Returns the next line, without its end.
   mutating func line() throws -> Substring {
     while true {
       if let end = buffer.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
@@ -39,7 +39,7 @@ package struct RecordingReader: Sendable {
     }
   }
 
-  /// The next piece of a body.
+  /// Returns the next piece of a body.
   package mutating func event() throws -> Event {
     var trailers = HTTPFields()
     while true {
@@ -67,7 +67,7 @@ package struct RecordingReader: Sendable {
     BywayError(.unreadableFile, "\(file.path) is not a whole recording, from byte \(position) on: record it again.")
   }
 
-  /// Bytes, and the line's end behind them.
+  /// Returns a number of bytes, and skips the line's end after them.
   private mutating func bytes(_ count: Int) throws -> ByteBuffer {
     while buffer.readableBytes <= count { try fill(count + 1 - buffer.readableBytes) }
     guard let chunk = buffer.readSlice(length: count), buffer.readInteger(as: UInt8.self) == UInt8(ascii: "\n") else {

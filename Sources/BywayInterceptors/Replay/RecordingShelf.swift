@@ -2,13 +2,14 @@ import Byway
 import Primitives
 import Synchronization
 
-/// The recordings of a folder, each a file, or of one file, by what they are the answer to, in the order of their making.
+/// The recordings of a folder, one in each file, or those of one file. They are found by the request that they answer, in the order
+/// of their creation.
 final class RecordingShelf: Sendable {
   enum Recording: Sendable {
     case file(String, in: TrustedFolder)
     case part(of: OpenFile, at: Int)
 
-    /// Blocks.
+    /// Opens the recording. Blocks.
     func open() throws -> Playback {
       switch self {
       case .part(let file, let position): return try Playback(file, at: position)
@@ -28,8 +29,8 @@ final class RecordingShelf: Sendable {
 
   private let rows: Mutex<[RecordingSubject: Row]>
 
-  /// Blocks.
-  /// - Throws: `BywayError` where there is neither, others can write to the folder, or what is there is not a recording.
+  /// Reads the folder or the file. Blocks.
+  /// - Throws: `BywayError` if there is neither, others can write to the folder, or something in it is not a recording.
   init(_ path: String) throws {
     var rows: [RecordingSubject: Row] = [:]
     let isFile = (try? FileStatus(of: path))?.kind == .regular

@@ -3,16 +3,16 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// Which request a recording is the answer to. Secrets in the query are left out: they are in no recording.
+/// The request that a recording answers. Secrets in the query are left out, as no recording contains them.
 ///
-/// A request for the link's own origin is known by its path alone: the host is whatever the client calls the device, and the
-/// port is whatever the proxy was given that day. Where a request asks for another server on purpose, in absolute form through
-/// a proxy or over https, that server is part of the question.
+/// A request for the link's own origin is identified by its path alone: clients choose the host's name, and the proxy's port may
+/// differ from day to day. If a request asks for another server on purpose, in absolute form through a proxy or over https, that
+/// server counts as well.
 struct RecordingSubject: Hashable, Sendable {
   let method: String
-  /// `/path?query`, or a whole URL.
+  /// A path with its query, `/path?query`, or a whole URL.
   let target: String
-  /// SHA-256 in hexadecimal digits.
+  /// The SHA-256 of the body in hexadecimal digits.
   let body: String
 
   init(method: String, target: String, body: String) {
@@ -27,11 +27,11 @@ struct RecordingSubject: Hashable, Sendable {
     self.init(method: request.method.rawValue, target: Redactor.defaults.redactedURL(key), body: body)
   }
 
-  /// For messages: without the query, which may hold secrets.
+  /// The target for messages, without the query, which may contain secrets.
   var place: Substring { target.prefix { $0 != "?" } }
 }
 
-/// What a body consists of, told by 64 digits.
+/// A digest of a body in 64 digits.
 struct BodyDigest {
   private var hash = SHA256()
 
@@ -43,7 +43,7 @@ struct BodyDigest {
 }
 
 extension HTTPRequest {
-  /// The request is for the server that it names, not for whatever stands at the far end of the link.
+  /// Whether the request is for the server that it names, not for the one at the far end of the link.
   fileprivate var namesItsServer: Bool {
     scheme == "https" || headerFields.contains(.targetForm)
   }

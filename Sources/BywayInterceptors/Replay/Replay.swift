@@ -1,17 +1,18 @@
 public import Byway
 import NIOPosix
 
-/// Answers with what a ``Recorder`` or an inspector wrote down, byte for byte and, where wanted, in the time that it took.
+/// An interceptor that answers with what a ``Recorder`` or an inspector recorded, byte for byte and, if wanted, at the original
+/// pace.
 ///
-/// A request gets the answer to the same one: same method, path, query and body. Its host and port count only where it asks for
-/// another server than the link's origin, in absolute form through a proxy or over https. Of several in a row each gets the next
-/// answer, and the last answer stays.
+/// A request gets the answer to the same request: the same method, path, query and body. Its host and port count only if it asks
+/// for another server than the link's origin, in absolute form through a proxy or over https. If several answers were recorded,
+/// each repetition gets the next one, and the last one stays.
 public struct Replay: Interceptor {
-  /// What happens to a request that was not recorded.
+  /// The treatment of a request that was not recorded.
   public enum Missing: Sendable {
     /// It fails, so that a test shows what it did not expect.
     case fails
-    /// It goes on to the origin.
+    /// It is forwarded to the origin.
     case goesOn
   }
 
@@ -22,13 +23,13 @@ public struct Replay: Interceptor {
   private let clock: any Clock<Duration>
   private let shelf: RecordingShelf
 
-  /// Looks through the folder, or the file, once. Blocks.
+  /// Reads the folder, or the file, once. Blocks.
   /// - Parameters:
-  ///   - folder: where a ``Recorder`` has written; or a file of such recordings, one behind the other.
-  ///   - scope: which requests it answers.
-  ///   - missing: what happens to a request that was not recorded.
-  ///   - keepsTime: answers come in the time that they took; else at once.
-  /// - Throws: `BywayError` where the folder cannot be read, others can write to it, or a file of it is not a recording.
+  ///   - folder: The folder of a ``Recorder``, or a file of such recordings, one after another.
+  ///   - scope: The requests to answer.
+  ///   - missing: The treatment of a request that was not recorded.
+  ///   - keepsTime: Whether answers take their original time; otherwise they come at once.
+  /// - Throws: `BywayError` if the folder cannot be read, others can write to it, or a file in it is not a recording.
   public init(
     from folder: String, scope: Scope = .everything, missing: Missing = .fails, keepsTime: Bool = false
   ) throws {

@@ -1,11 +1,11 @@
 import Primitives
 
-/// What a `Range` field asks for (RFC 9110 §14.1.2), where it asks for a single range of bytes.
+/// The range of bytes in a `Range` field (RFC 9110 §14.1.2), if it asks for a single one.
 enum ByteRange: Equatable {
   case from(Int, through: Int?)
   case last(Int)
 
-  /// `nil` where it asks for something else, several ranges for example: a server may then send everything (§14.2).
+  /// Returns `nil` if it asks for something else, such as several ranges: a server may then send everything (§14.2).
   init?(_ field: String) {
     let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].trimmed.lowercased() == "bytes" else { return nil }
@@ -23,7 +23,7 @@ enum ByteRange: Equatable {
     }
   }
 
-  /// The bytes of a content of that length; `nil` where it has none of them, which is a 416.
+  /// Returns the bytes within a content of that length; `nil` if it has none of them, which is a 416.
   func bytes(of length: Int) -> Range<Int>? {
     switch self {
     case .from(let first, let last):

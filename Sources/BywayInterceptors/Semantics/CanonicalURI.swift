@@ -1,18 +1,18 @@
 import HTTPWire
 import Primitives
 
-/// One spelling for all those that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
+/// One spelling for all URIs that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {
-  /// Without the default port. What is not an authority stays none, and keeps nothing of a password in it.
+  /// Returns an authority without the default port. An invalid authority stays invalid, but without a password.
   static func authority(_ authority: String, scheme: String?) -> String {
     if let good = try? Authority(authority) { return good.text(for: scheme) }
     let (user, rest) = Authority.splitUser(authority[...])
     return (user == nil ? "" : "@") + rest
   }
 
-  /// Path and query: escapes in one form, what may not stand unescaped escaped, no dot segments, never empty.
+  /// Returns a path and query with escapes in one form, everything escaped that must be, no dot segments, and never empty.
   static func path(_ path: String) -> String {
-    // The asterisk is the server as a whole (RFC 9112 §3.2.4).
+    // The asterisk means the server as a whole (RFC 9112 §3.2.4).
     if isPlain(path) || path == "*" { return path }
     let bytes = path.utf8.prefix { $0 != UInt8(ascii: "#") }
     let question = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
@@ -21,7 +21,7 @@ enum CanonicalURI {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Most paths have their one spelling already, and can be told at a glance: no escapes, no fragment, nothing like a dot
+  /// Whether a path is canonical already, by a quick check that suffices for most: no escapes, no fragment, nothing like a dot
   /// segment.
   private static func isPlain(_ path: String) -> Bool {
     guard path.utf8.first == UInt8(ascii: "/") else { return false }
@@ -39,7 +39,7 @@ enum CanonicalURI {
     return true
   }
 
-  /// RFC 3986 §5.2.4. An absolute path in any case.
+  /// Returns an absolute path without dot segments (RFC 3986 §5.2.4).
   static func removingDotSegments(from path: [UInt8]) -> [UInt8] {
     let dot = [UInt8(ascii: ".")]
     var kept: [ArraySlice<UInt8>] = []
@@ -62,15 +62,15 @@ enum CanonicalURI {
     }
   }
 
-  /// Escapes of unreserved characters undone, the hexadecimal digits of others in upper case, and what is not allowed
-  /// escaped. A percent sign that begins no escape stays: nobody knows what it was meant to be. Nor may it begin one
-  /// afterwards, with digits that stood escaped behind it: `%%32e` is not an other spelling of `%2e`.
+  /// Decodes escapes of unreserved characters, writes the hexadecimal digits of others in upper case, and escapes what is not
+  /// allowed. A percent sign that begins no escape stays, as its meaning is unknown. It must not begin an escape afterwards, with
+  /// digits after it that were escaped: `%%32e` is not another spelling of `%2e`.
   private static func percentNormal(_ bytes: some Collection<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
     let bytes = Array(bytes)
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
-    /// How many of the bytes that follow such a percent sign could become its digits.
+    /// The number of following bytes that could become the digits of such a percent sign.
     var loose = 0
     while index < bytes.count {
       let byte = bytes[index]
@@ -93,7 +93,7 @@ enum CanonicalURI {
     return result
   }
 
-  /// What may stand in a path or query; brackets should not, but so many queries have them that servers expect them.
+  /// Whether a byte may be in a path or query. Brackets should not, but so many queries have them that servers expect them.
   private static func isPathByte(_ byte: UInt8) -> Bool {
     switch byte {
     case ...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),

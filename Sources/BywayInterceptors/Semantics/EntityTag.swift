@@ -1,11 +1,11 @@
 import HTTPWire
 import Primitives
 
-/// Names one version of a resource's content (RFC 9110 §8.8.3).
+/// A tag for one version of a resource's content (RFC 9110 §8.8.3).
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-  /// Between the quotes.
+  /// The text between the quotes.
   let opaque: String
-  /// It names content that means the same, though perhaps not in the same bytes.
+  /// Whether it names content that means the same, though perhaps not in the same bytes.
   let isWeak: Bool
 
   init(_ opaque: String, isWeak: Bool = false) {
@@ -13,7 +13,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     self.isWeak = isWeak
   }
 
-  /// `nil` where the text is not a tag.
+  /// Returns `nil` if the text is not a tag.
   init?(_ text: some StringProtocol) {
     isWeak = text.hasPrefix("W/")
     let quoted = isWeak ? text.dropFirst(2) : text[...]
@@ -24,13 +24,13 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
   var description: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// §8.8.3.2.
+  /// Compares two tags (§8.8.3.2).
   func weaklyEquals(_ other: EntityTag) -> Bool { opaque == other.opaque }
   func stronglyEquals(_ other: EntityTag) -> Bool { opaque == other.opaque && !isWeak && !other.isWeak }
 }
 
 extension EntityTag {
-  /// Whether the value of `If-None-Match` names this tag, or all (RFC 9110 §13.1.2).
+  /// Whether the value of `If-None-Match` contains this tag, or `*` (RFC 9110 §13.1.2).
   func isNamed(byIfNoneMatch list: String) -> Bool {
     if list.trimmed == "*" { return true }
     return ListMembers(list).contains { EntityTag($0)?.weaklyEquals(self) ?? false }

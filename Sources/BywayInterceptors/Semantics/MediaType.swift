@@ -1,21 +1,21 @@
 import Primitives
 
-/// The types of content that people serve from files.
+/// The types of content in files.
 package enum MediaType {
-  /// By the name's extension; bytes without a meaning where that is not known.
+  /// Returns the type for the extension of a file's name; that of arbitrary bytes if the extension is unknown.
   package static func ofFile(_ path: String) -> String {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return unknown }
     return byExtension[name[name.index(after: dot)...].lowercased()] ?? unknown
   }
 
-  /// The type alone, in lower case, without parameters: `text/html`.
+  /// Returns the type in lower case, without parameters: `text/html`.
   package static func essence(_ contentType: String) -> String {
     let end = contentType.utf8.firstIndex(of: UInt8(ascii: ";")) ?? contentType.endIndex
     return contentType[..<end].trimmed.lowercased()
   }
 
-  /// Whether people can read it.
+  /// Whether a type is text that people can read.
   static func isText(_ contentType: String) -> Bool {
     let essence = essence(contentType)
     return essence.hasPrefix("text/") || essence.hasSuffix("+json") || essence.hasSuffix("+xml")

@@ -2,8 +2,8 @@ import Byway
 import HTTPTypes
 
 extension Response {
-  /// An answer made here, in the form that one from an origin has: without a body where HTTP allows none, and with its
-  /// length where that is known (RFC 9110 §6.4.1, §8.6, §15.3.6).
+  /// Returns an answer that is made here in the form of an origin's: without a body where HTTP allows none, and with its length if
+  /// that is known (RFC 9110 §6.4.1, §8.6, §15.3.6).
   func answering(_ request: HTTPRequest) -> Response {
     var answer = self
     let code = status.code

@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// Where a request goes (RFC 9110 §7.1), in canonical spelling: two targets are equal where they mean the same.
+/// The target of a request (RFC 9110 §7.1) in canonical spelling: two targets are equal if they mean the same.
 package struct TargetURI: Hashable, Sendable {
   package let scheme: String
   package let authority: String
-  /// With the query.
+  /// The path with the query.
   package let path: String
 
   package init(scheme: String, authority: String, path: String) {
@@ -17,7 +17,7 @@ package struct TargetURI: Hashable, Sendable {
     self.init(scheme: request.scheme ?? "", authority: request.authority ?? "", path: request.path ?? "")
   }
 
-  /// What a reference means that was found in the answer to this target (RFC 3986 §5.2.2).
+  /// Resolves a reference that was found in the answer to this target (RFC 3986 §5.2.2).
   package func resolving(_ reference: URIReference) -> TargetURI {
     if let scheme = reference.scheme {
       return TargetURI(scheme: scheme, authority: reference.authority ?? "", path: reference.pathAndQuery)
@@ -37,20 +37,20 @@ package struct TargetURI: Hashable, Sendable {
     return TargetURI(scheme: scheme, authority: authority, path: folder + reference.pathAndQuery)
   }
 
-  /// The same scheme, host and port (RFC 6454 §5).
+  /// Whether it has the same scheme, host and port (RFC 6454 §5).
   package func hasOrigin(of other: TargetURI) -> Bool {
     scheme == other.scheme && authority == other.authority
   }
 
   var isHTTP: Bool { scheme == "http" || scheme == "https" }
 
-  /// For messages to people: without the query, which may hold secrets. An authority here never has any.
+  /// The target for messages, without the query, which may contain secrets. An authority here never contains any.
   var place: String { origin + pathOnly }
-  /// Under which a cache keeps it.
+  /// The key in a cache.
   package var key: String { origin + path }
   var origin: String { "\(scheme)://\(authority)" }
 
-  /// The authority without a port. An address of IPv6 keeps its brackets.
+  /// The authority without a port. An IPv6 address keeps its brackets.
   var host: String {
     guard let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")), authority.utf8.last != UInt8(ascii: "]") else {
       return authority

@@ -1,11 +1,11 @@
-/// A URI or a part of one, split as RFC 3986 §4.1 says. A fragment is left out: no request carries it.
+/// A URI or a part of one, split according to RFC 3986 §4.1. A fragment is left out, as no request carries it.
 package struct URIReference {
   package private(set) var scheme: String?
   package private(set) var authority: String?
   private(set) var path: String
   private(set) var query: String?
 
-  /// Any text is a reference.
+  /// Splits a text. Any text is a reference.
   package init(_ text: String) {
     var rest = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     if let end = rest.firstIndex(where: { ":/?".utf8.contains($0) }), rest[end] == UInt8(ascii: ":"),
@@ -27,7 +27,7 @@ package struct URIReference {
 
   package var pathAndQuery: String { path + (query.map { "?" + $0 } ?? "") }
 
-  /// RFC 3986 §3.1.
+  /// Whether the bytes are a scheme (RFC 3986 §3.1).
   static func isScheme(_ bytes: some Collection<UInt8>) -> Bool {
     guard let first = bytes.first, (first | 0x20) &- 0x61 < 26 else { return false }
     return bytes.allSatisfy { ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }

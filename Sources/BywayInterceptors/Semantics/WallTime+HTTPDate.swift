@@ -2,8 +2,8 @@ package import Primitives
 
 // HTTP's dates (RFC 9110 §5.6.7).
 extension WallTime {
-  /// Any of the three forms that are to be understood, in letters of either case; `nil` where it is none, or no day of
-  /// the calendar. What nearly is a date is none: an `Expires` of that kind is in the past (RFC 9111 §5.3).
+  /// Reads any of the three forms of a date, in letters of either case. Returns `nil` for other text, or for a day that does not
+  /// exist. An almost correct date is not a date: an `Expires` of that kind is in the past (RFC 9111 §5.3).
   package init?(httpDate text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     let calendar: CalendarTime?
@@ -17,7 +17,7 @@ extension WallTime {
     case 4 where words[0].hasSuffix(","):
       let day = words[1].split(separator: "-", omittingEmptySubsequences: false)
       guard words[3].lowercased() == "gmt", day.count == 3, let year = number(day[2], digits: 2) else { return nil }
-      // Two digits are of the century that puts them nearest to now; this reads them as POSIX does.
+      // RFC 9110 goes by the distance to the current year; this reads two digits as POSIX does.
       calendar = CalendarTime(
         year: year + (year < 70 ? 2000 : 1900), month: day[1], day: number(day[0], digits: 2), time: words[2])
     // Sun Nov  6 08:49:37 1994

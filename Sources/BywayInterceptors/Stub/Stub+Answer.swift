@@ -4,32 +4,32 @@ import NIOCore
 import Synchronization
 
 extension Stub {
-  /// What a ``Stub`` answers.
+  /// The answer of a ``Stub``.
   public struct Answer: Sendable {
     let respond: @Sendable (Request) async throws -> Response
 
-    /// The same answer to every request.
+    /// Returns the same answer to every request.
     /// - Parameters:
-    ///   - status: 200 by default.
-    ///   - fields: a length is added where the body has one.
-    ///   - body: replayable, as it is sent with each.
+    ///   - status: The status; 200 by default.
+    ///   - fields: The fields; a length is added if the body has one.
+    ///   - body: A replayable body, as it is sent with each answer.
     public static func fixed(
       _ status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], body: Body = .empty
     ) -> Answer {
       Answer { _ in Response(status: status, fields: fields, body: body) }
     }
 
-    /// An answer made from the request.
+    /// Returns an answer that is computed from the request.
     public static func computed(_ respond: @escaping @Sendable (Request) async throws -> Response) -> Answer {
       Answer(respond: respond)
     }
 
-    /// No answer but an error.
+    /// Returns an error in place of an answer.
     public static func failing(_ error: any Error) -> Answer {
       Answer { _ in throw error }
     }
 
-    /// The content of a file, opened for each request.
+    /// Returns the content of a file, which is opened for each request.
     public static func file(
       _ path: String, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]
     ) -> Answer {
@@ -40,14 +40,14 @@ extension Stub {
       }
     }
 
-    /// One answer after another, and the last one from then on.
+    /// Returns one answer after another, and the last one from then on.
     public static func inTurn(_ first: Answer, _ others: Answer...) -> Answer {
       let answers = [first] + others
       let turn = Turn()
       return Answer { try await answers[turn.next(upTo: answers.count - 1)].respond($0) }
     }
 
-    /// The same answer, later; where the request's deadline comes first, an error then, as from a slow origin.
+    /// Returns the same answer with a delay. If the request's deadline comes first, it fails then, as with a slow origin.
     public func delayed(by delay: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Answer {
       Answer { request in
         let left = request.deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
@@ -57,10 +57,10 @@ extension Stub {
       }
     }
 
-    /// The same answer with its body at this pace.
+    /// Returns the same answer with its body at a limited rate.
     /// - Parameters:
-    ///   - bytesPerSecond: at least 1.
-    ///   - clock: what the pauses are measured with.
+    ///   - bytesPerSecond: The rate; at least 1.
+    ///   - clock: The clock for the pauses.
     public func throttled(to bytesPerSecond: Int, clock: any Clock<Duration> = ContinuousClock()) -> Answer {
       Answer { request in
         var response = try await respond(request)
@@ -71,7 +71,7 @@ extension Stub {
   }
 }
 
-/// Counts to a limit, and then stays there.
+/// A counter that stops at a limit.
 private final class Turn: Sendable {
   private let count = Mutex(0)
 

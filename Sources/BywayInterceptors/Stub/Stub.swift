@@ -1,19 +1,19 @@
 public import Byway
 
-/// Answers in place of an origin: for tests, for demonstrations, for a service that does not exist yet.
+/// An interceptor that answers in place of an origin: for tests, for demonstrations, for a service that does not exist yet.
 ///
 ///     Stub(.init(paths: ["/status"]), answer: .fixed(.ok, body: Body("fine")))
 ///     Stub(answer: .failing(BywayError(.linkLost, "pulled")).delayed(by: .seconds(1)))
 ///
-/// What is out of its scope goes on as if it were not there.
+/// Requests outside of its scope are forwarded.
 public struct Stub: Interceptor {
   public let scope: Scope
   private let answer: Answer
 
-  /// An answer for a scope.
+  /// Creates a stub with an answer for a scope.
   /// - Parameters:
-  ///   - scope: which requests it answers; by default all.
-  ///   - answer: what they get.
+  ///   - scope: The requests to answer; by default all.
+  ///   - answer: The answer to them.
   public init(_ scope: Scope = .everything, answer: Answer) {
     self.scope = scope
     self.answer = answer

@@ -1,10 +1,10 @@
 import NIOCore
 import Primitives
 
-/// The body of an answer as it stands in a ``StubFile``: where it ends is for the rules here to say, because the file goes on.
+/// The body of an answer in a ``StubFile``. Rules determine where it ends, because the file goes on.
 struct StubBody {
   enum Content {
-    /// `< NAME`
+    /// A file: `< NAME`.
     case file(String)
     case bytes(ByteBuffer)
   }
@@ -12,17 +12,17 @@ struct StubBody {
   let content: Content
 
   /// - Parameters:
-  ///   - lines: up to the next rule, without their ends.
-  ///   - isLast: the last of them has no end, as nothing comes after it.
-  ///   - length: what the head declares.
-  ///   - isCopied: a program has written the head, as `curl -i` does; so the body is as it came.
+  ///   - lines: The lines up to the next rule, without their ends.
+  ///   - isLast: Whether the last line has no end, as nothing comes after it.
+  ///   - length: The length that the head declares.
+  ///   - isCopied: Whether a program has written the head, as `curl -i` does, so that the body is unchanged.
   init(_ lines: ArraySlice<Substring>, isLast: Bool, length: Int?, isCopied: Bool) {
-    // The empty lines before the next rule are there for the eye.
+    // Empty lines before the next rule are there for readability.
     let end = lines.lastIndex { !$0.isBlank }.map { $0 + 1 } ?? lines.startIndex
     let text = lines[..<end]
     let whole = ByteBuffer(string: lines.joined(separator: "\n") + (isLast ? "" : "\n"))
     if let length, let declared = Self.prefix(of: whole, length) {
-      // First: what somebody has answered, and may have made to look like the name of a file, is not one.
+      // This comes first: a recorded answer that looks like the name of a file, perhaps on purpose, is not one.
       content = .bytes(declared)
     } else if text.count == 1, let line = text.first, line.hasPrefix("< ") {
       content = .file(line.dropFirst(2).trimmed)
@@ -33,7 +33,8 @@ struct StubBody {
     }
   }
 
-  /// `nil` where it is not followed by white space alone: then the text has been edited since its length was counted.
+  /// Returns the declared part. Returns `nil` if more than white space follows: the text was then edited after its length was
+  /// counted.
   private static func prefix(of bytes: ByteBuffer, _ length: Int) -> ByteBuffer? {
     guard let prefix = bytes.getSlice(at: bytes.readerIndex, length: length) else { return nil }
     let isWhole = bytes.readableBytesView.dropFirst(length).allSatisfy { [0x20, 0x09, 0x0D, 0x0A].contains($0) }

@@ -1,7 +1,7 @@
 public import Byway
 import NIOCore
 
-/// Answers by the rules of a text file:
+/// An interceptor that answers by the rules of a text file:
 ///
 ///     # What the device says while it does not exist.
 ///     ### GET /status delay=300ms
@@ -17,18 +17,18 @@ import NIOCore
 ///
 ///     ### * /gone fail=linkLost
 ///
-/// A rule begins with `###`, a method or `*`, and a path, with a host in front of it where it is for that one only, and
-/// with `*` at its end where it is for all that begin so. Then comes the answer as HTTP writes it, or as `curl -i`
-/// shows it. A body ends with its last line that is not empty, and without that line's end; one with a `Content-Length` that
-/// fits is exactly so long, and one that a program has written, head and all, keeps its last line's end. A body that is `<`
-/// and a name is that file, in the same folder. The first rule that fits answers; what none fits goes on.
+/// A rule begins with `###`, a method or `*`, and a path. With a host in front of the path, it is for that host only; with `*` at
+/// its end, for all paths that begin so. Then comes the answer as HTTP writes it, or as `curl -i` shows it. A body ends with its
+/// last line that is not empty, without that line's end. One with a `Content-Length` that fits has exactly that length, and one
+/// whose head a program has written keeps its last line's end. A body of `<` and a name is that file, in the same folder. The first
+/// rule that matches answers; requests that match none are forwarded.
 public struct StubFile: Interceptor {
   public var scope: Scope { .everything }
   private let rules: [StubRule]
 
   /// Reads the file, once. Blocks.
-  /// - Throws: `BywayError` with code `invalidRequest` where it cannot be read, or a line of it is no rule; the
-  ///   message names the line.
+  /// - Throws: `BywayError` with code `unreadableFile` if it cannot be read, and with code `invalidRequest` if a line is not valid;
+  ///   the message names the line.
   public init(_ path: String) throws {
     let file = try OpenFile(path)
     guard file.size <= Self.limit else {

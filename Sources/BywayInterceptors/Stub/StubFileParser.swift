@@ -4,7 +4,7 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Reads the text of a ``StubFile``.
+/// A parser for the text of a ``StubFile``.
 package struct StubFileParser {
   private let path: String
   private let folder: String
@@ -14,7 +14,7 @@ package struct StubFileParser {
     self.path = path
     self.folder = folder
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
-    // Some editors end every line like this; in what curl shows only the head has such lines.
+    // Some editors end every line with CR LF; in the output of curl only the lines of the head end so.
     let isOfSuchEditor = lines.first { $0.hasPrefix("###") }?.endsInReturn ?? false
     self.lines = isOfSuchEditor ? lines.map(\.withoutReturn) : lines
   }
@@ -81,7 +81,7 @@ package struct StubFileParser {
       fields.append(HTTPField(name: field, value: line.dropFirst(name.count + 1).trimmed))
     }
     let length = fields[.contentLength].flatMap { Int($0) }
-    // What curl shows is about the connection that it came by.
+    // In the output of curl, these fields are about its connection.
     for name in [HTTPField.Name.transferEncoding, .connection, .contentLength] { fields[name] = nil }
     let body = StubBody(
       lines[min(headEnd + 1, end)..<end], isLast: end == lines.count, length: length,
@@ -99,7 +99,7 @@ package struct StubFileParser {
   }
 }
 
-/// What stands behind a rule's path.
+/// The options after a rule's path.
 private struct Options {
   var delay: Duration?
   var rate: Int?

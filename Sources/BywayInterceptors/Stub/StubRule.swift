@@ -1,13 +1,13 @@
 package import HTTPTypes
 
-/// One rule of a ``StubFile``: which requests, and what they get.
+/// A rule of a ``StubFile``: the requests that it matches, and their answer.
 package struct StubRule: Sendable {
-  /// `nil`: any.
+  /// `nil` for any.
   package let method: String?
-  /// In canonical form; `nil`: any.
+  /// The host in canonical form; `nil` for any.
   package let host: String?
   package let path: String
-  /// Everything that begins like the path.
+  /// Whether it matches everything that begins like the path.
   let isPrefix: Bool
   let answer: Stub.Answer
 
@@ -16,7 +16,7 @@ package struct StubRule: Sendable {
     if let host, host != CanonicalURI.authority(request.authority ?? "", scheme: request.scheme) { return false }
     let requested = CanonicalURI.path(request.path ?? "")
     if isPrefix { return requested.utf8.starts(with: path.utf8) }
-    // A rule without a query is for all of them.
+    // A rule without a query matches any query.
     return requested == path || (!path.contains("?") && requested.prefix { $0 != "?" } == path)
   }
 }

@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// A body that comes no faster than a given pace, in pieces of about a tenth of a second.
+/// A body with a limited rate, in pieces of about a tenth of a second.
 struct ThrottledBody: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
@@ -32,7 +32,7 @@ struct ThrottledBody: AsyncSequence, Sendable {
 }
 
 extension Body {
-  /// - Parameter pace: bytes in a second; at least 1.
+  /// - Parameter pace: The rate in bytes per second; at least 1.
   func throttled(to pace: Int, clock: any Clock<Duration>) -> Body {
     if isKnownEmpty { return self }
     return Body(

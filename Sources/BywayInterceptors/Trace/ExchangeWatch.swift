@@ -3,11 +3,11 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Puts one exchange's record together and hands it over once, when the exchange is over.
+/// An observer that composes the record of one exchange, and delivers it once, when the exchange is over.
 final class ExchangeWatch: Sendable {
   private struct State {
     var exchange: TracedExchange
-    /// When the phase began that is under way.
+    /// The beginning of the current phase.
     var since: Duration
     var isSending = true
     var isOver = false

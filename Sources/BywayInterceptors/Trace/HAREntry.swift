@@ -7,12 +7,12 @@ package import Primitives
 package struct HAREntry {
   let exchange: TracedExchange
   let httpVersion: String
-  /// Whoever asked has been answered, with a failure's status, where nothing else came.
+  /// Whether the client was answered with the status of a failure if there was no other response.
   let isAnswered: Bool
 
   /// - Parameters:
-  ///   - httpVersion: `HTTP/2`
-  ///   - isAnswered: whoever asked has been answered, with a failure's status, where nothing else came.
+  ///   - httpVersion: The protocol, such as `HTTP/2`.
+  ///   - isAnswered: Whether the client was answered with the status of a failure if there was no other response.
   package init(exchange: TracedExchange, httpVersion: String, isAnswered: Bool) {
     self.exchange = exchange
     self.httpVersion = httpVersion
@@ -49,7 +49,7 @@ package struct HAREntry {
     ]
   }
 
-  /// With the host, which HTTP/2 has among its pseudo-header fields.
+  /// The fields with the host, which HTTP/2 has among its pseudo-header fields.
   private var fieldsOfRequest: HTTPFields {
     guard let host = exchange.request.authority, let name = HTTPField.Name("host") else {
       return exchange.request.headerFields
@@ -59,7 +59,7 @@ package struct HAREntry {
     return fields
   }
 
-  /// A request without an answer has status 0, as in browsers.
+  /// The status of the answer. A request without an answer has status 0, as in browsers.
   private var status: HTTPResponse.Status? {
     if exchange.isWebSocket, exchange.response?.status.kind == .successful { return .switchingProtocols }
     return exchange.response?.status ?? (isAnswered ? exchange.failureStatus : nil)
@@ -73,7 +73,7 @@ package struct HAREntry {
       "httpVersion": .string(httpVersion), "cookies": [], "headers": Self.pairs(fields),
       "content": content(fields[.contentType] ?? ""), "redirectURL": .string(fields[.location] ?? ""),
       "headersSize": -1, "bodySize": .number(length),
-      // Chromium's own, which it otherwise adds up from both sizes, the unknown one included.
+      // Chromium's own member, which it would otherwise add up from both sizes, including the unknown one.
       "_transferSize": .number(length), "_error": exchange.failure.map { .string($0) },
     ]
   }

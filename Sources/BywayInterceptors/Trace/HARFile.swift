@@ -9,55 +9,55 @@ import Synchronization
 /// An HTTP Archive (HAR 1.2) that grows with each exchange and can be opened at any moment: in Chromium's and Firefox's
 /// developer tools by import.
 ///
-/// Only its owner can read it. A write that fails, on a full disk for example, ends the recording with an error in the
-/// log and leaves what was recorded until then.
+/// Only its owner can read it. If a write fails, on a full disk for example, the recording ends with an error in the log, and the
+/// entries until then remain.
 public final class HARFile: TraceRecorder {
-  /// How many records may wait for the disk before those who bring them do.
+  /// The number of records that may wait for the disk. Beyond that, the recording thread writes them itself.
   private static let backlog = 1000
   private static let head =
     #"{"log":{"version":"1.2","creator":{"name":"Byway","version":"\#(Release.version)"},"pages":[],"entries":["#
   private static let tail = "\n]}}\n"
 
   private struct File {
-    /// Where the next entry goes: over the tail.
+    /// The position of the next entry, which overwrites the tail.
     var position: Int
     var hasBegun = false
     var isEmpty = true
     var hasFailed = false
   }
 
-  /// What is on its way to the disk, in its order, and who waits until nothing is.
+  /// The exchanges to be written, in their order, and the callers that wait until there are none.
   private struct Queue {
     var exchanges = CircularBuffer<TracedExchange>()
     var unwritten = 0
     var flushes: [CheckedContinuation<Void, Never>] = []
   }
 
-  /// Where the trace stands that writes it.
+  /// The place of the trace that writes it.
   public enum Place: Sendable, Hashable {
-    /// Next to the caller: an exchange that failed has no answer, and status 0.
+    /// Next to the caller: a failed exchange has no answer, and status 0.
     case client
-    /// In a proxy or a gateway, whose client is answered with a status then.
+    /// In a proxy or a gateway, which answers its client with a status then.
     case hop
   }
 
-  /// Where it is.
+  /// The path of the file.
   public let path: String
   private let place: Place
   private let httpVersion: String
   private let descriptor: CInt
   private let logger: Logger
-  /// Taken before the queue: whoever has the file writes the oldest.
+  /// Locked before the queue, so that the thread that has the file writes the oldest exchange.
   private let file: Mutex<File>
   private let queue = Mutex(Queue())
 
-  /// Begins a new file; one of that name is overwritten.
+  /// Creates a file. An existing file of that name is overwritten.
   /// - Parameters:
-  ///   - path: of the file, which only its owner can read.
-  ///   - place: where the trace stands that writes it.
-  ///   - framing: what the link speaks.
-  ///   - logger: for a write that fails.
-  /// - Throws: `BywayError` where it cannot be made.
+  ///   - path: The path of the file, which only its owner can read.
+  ///   - place: The place of the trace that writes it.
+  ///   - framing: The protocol of the link.
+  ///   - logger: The logger for a write error.
+  /// - Throws: `BywayError` if it cannot be created.
   public convenience init(
     _ path: String, at place: Place = .client, framing: Link.Framing = .http2,
     logger: Logger = Logger(label: "byway.trace")
@@ -66,7 +66,7 @@ public final class HARFile: TraceRecorder {
     try begin()
   }
 
-  /// Leaves what is in the file until ``begin()``: whoever opens it may still decide otherwise.
+  /// Opens the file. Its content remains until ``begin()``, as the caller may still decide otherwise.
   package init(opening path: String, at place: Place, framing: Link.Framing, logger: Logger) throws {
     self.path = path
     self.place = place
@@ -80,13 +80,13 @@ public final class HARFile: TraceRecorder {
     }
   }
 
-  /// Empties the file, the first time.
-  /// - Throws: `BywayError` where it cannot be written.
+  /// Empties the file at the first call.
+  /// - Throws: `BywayError` if it cannot be written.
   package func begin() throws {
     try file.withLock { file in
       guard !file.hasBegun else { return }
       do throws(SystemError) {
-        // One that was there before may be open to others.
+        // An existing file may be open to others.
         try SystemError.check(fchmod(descriptor, 0o600))
         // A device has no length.
         if ftruncate(descriptor, 0) != 0, errno != EINVAL { throw .last }
@@ -141,7 +141,7 @@ public final class HARFile: TraceRecorder {
 
   private func append(_ exchange: TracedExchange, to file: inout File) {
     guard !file.hasFailed else { return }
-    // The first has no comma in front.
+    // The first entry has no comma in front.
     var entry = Array((file.isEmpty ? "\n" : ",\n").utf8)
     HAREntry(exchange: exchange, httpVersion: httpVersion, isAnswered: place == .hop).json.write(to: &entry)
     let length = entry.count

@@ -1,6 +1,6 @@
 import Primitives
 
-/// The content of a string of JSON, with its escapes and without (RFC 8259 §7). What is not an escape stays as it is.
+/// The content of JSON strings, with escapes and without (RFC 8259 §7). An invalid escape stays as it is.
 enum JSONEscapes {
   static func decoded(_ content: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
@@ -27,7 +27,7 @@ enum JSONEscapes {
     return result + rest
   }
 
-  /// Takes the digits behind `\u`, and the other half of a character that has two.
+  /// Reads the digits after `\u`, and the second half of a character that has two.
   private static func character(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
     guard let first = unit(rest) else { return Array("\\u".utf8) }
     rest = rest.dropFirst(4)

@@ -1,19 +1,19 @@
 import Primitives
 
-/// JSON as it stands in a record: perhaps cut off, perhaps no JSON at all. The work grows with the length only.
+/// JSON in a record: perhaps cut off, perhaps not JSON at all. The work is proportional to the length.
 struct JSONText {
-  /// Strings in strings. Text that is wrapped more often than that hides something.
+  /// The limit of strings within strings. Text that is nested deeper hides something.
   private static let depthLimit = 6
 
   private let isSecret: (String) -> Bool
-  /// The text of a string, changed; `nil` where it has no secret and is not JSON.
+  /// Returns a changed text of a string; `nil` if it has no secret and is not JSON.
   private let changedText: (ArraySlice<UInt8>) -> [UInt8]?
 
-  /// Puts ``Trace/Redaction/mark`` in the place of every value, whatever it is, whose name is a secret's.
+  /// Replaces every value, of any kind, whose name is that of a secret by ``Trace/Redaction/mark``.
   /// - Parameters:
-  ///   - isSecret: of a member's name.
-  ///   - changedText: what else may be in a string, of XML for example.
-  /// - Returns: `nil` where there is none.
+  ///   - isSecret: Whether a member's name is that of a secret.
+  ///   - changedText: Replaces secrets in a string with another format, such as XML.
+  /// - Returns: `nil` if there is no secret.
   static func replacing(
     in bytes: [UInt8], where isSecret: @escaping (String) -> Bool,
     changedText: @escaping (ArraySlice<UInt8>) -> [UInt8]? = { _ in nil }
@@ -35,7 +35,7 @@ struct JSONText {
       let isClosed = end - start > 1 && end <= bytes.count && bytes[end - 1] == UInt8(ascii: "\"")
       let content = bytes[(start + 1)..<max(start + 1, isClosed ? end - 1 : end)]
       index = end
-      // A string is a name where a colon follows.
+      // A string is a name if a colon follows.
       let value = bytes[end...].firstIndex { !" \t\r\n:".utf8.contains($0) } ?? bytes.count
       let isName = bytes[end..<value].contains(UInt8(ascii: ":"))
       if let new = changedContent(content, depth: depth) { replace(content.startIndex..<content.endIndex, with: new) }
@@ -48,7 +48,7 @@ struct JSONText {
     return result
   }
 
-  /// A string may hold a text of its own, JSON again for example.
+  /// Replaces secrets in a string that contains another text, such as JSON.
   private func changedContent(_ content: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
     let mayBeJSON = Self.hasEscapedQuote(content)
     guard mayBeJSON || content.contains(UInt8(ascii: "<")) || content.contains(UInt8(ascii: "\\")) else { return nil }
@@ -69,7 +69,7 @@ struct JSONText {
     return false
   }
 
-  /// An escape may hide it (RFC 8259 §7).
+  /// Returns a name without escapes, which may hide it (RFC 8259 §7).
   private static func name(_ content: ArraySlice<UInt8>) -> String {
     String(decoding: content.contains(UInt8(ascii: "\\")) ? JSONEscapes.decoded(content)[...] : content, as: UTF8.self)
   }
@@ -83,7 +83,7 @@ struct JSONText {
     return bytes.count
   }
 
-  /// Of a string, a number, or everything in an object or array.
+  /// Returns the end of a string, a number, or a whole object or array.
   private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
     var depth = 0
     var index = start

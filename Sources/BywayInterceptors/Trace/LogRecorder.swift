@@ -2,15 +2,15 @@ import Byway
 public import Logging
 import Primitives
 
-/// Writes one line for each exchange.
+/// A recorder that logs one line for each exchange.
 public struct LogRecorder: TraceRecorder {
   private let logger: Logger
   private let level: Logger.Level
 
-  /// Writes to a log.
+  /// Creates a recorder for a log.
   /// - Parameters:
-  ///   - logger: where the lines go.
-  ///   - level: of exchanges that had an answer; others are warnings.
+  ///   - logger: The logger for the lines.
+  ///   - level: The level of exchanges without a failure; others are at least warnings.
   public init(_ logger: Logger, level: Logger.Level = .info) {
     self.logger = logger
     self.level = level
@@ -30,7 +30,7 @@ public struct LogRecorder: TraceRecorder {
 }
 
 extension Duration {
-  /// To a thousandth.
+  /// The time in milliseconds, to a thousandth.
   var milliseconds: Double {
     let microseconds = components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     return Double(microseconds) / 1000

@@ -1,26 +1,26 @@
 extension Trace {
-  /// What of an exchange is a secret, by the names of fields and of parameters in queries, forms and JSON.
+  /// The rules by which parts of an exchange are secrets: by the names of fields and of parameters in queries, forms and JSON.
   public struct Redaction: Sendable, Hashable {
-    /// What stands in a secret's place.
+    /// The text in place of a secret.
     package static let mark = "[redacted]"
 
-    /// A name that has one of these in it names a secret. In lower case.
+    /// Words anywhere in a name that make it the name of a secret. In lower case.
     public var words: Set<String>
-    /// So does one that has one of these between its hyphens, underscores and dots: `pin` is in `X-Pin`, not in `shipping`.
-    /// In lower case.
+    /// Words between the hyphens, underscores and dots of a name that make it the name of a secret: `pin` matches `X-Pin`, but not
+    /// `shipping`. In lower case.
     public var parts: Set<String>
-    /// So does a parameter, not a field, whose whole name is one of these. In lower case.
+    /// Whole names of secret parameters; they do not apply to fields. In lower case.
     public var parameters: Set<String>
-    /// What follows a path's segment that is one of these, or ends in one behind a hyphen, underscore or dot, is a secret:
-    /// `/reset-token/…`. In lower case.
+    /// Segments of a path that a secret follows, as in `/reset-token/…`. They match a whole segment, or its end after a hyphen,
+    /// underscore or dot. In lower case.
     public var segments: Set<String>
 
-    /// Rules of one's own; those left empty find nothing.
+    /// Creates custom rules; an empty set finds nothing.
     /// - Parameters:
-    ///   - words: parts of a secret's name, in lower case.
-    ///   - parts: whole words of a secret's name, in lower case.
-    ///   - parameters: whole names of parameters, in lower case.
-    ///   - segments: segments of a path that a secret follows, in lower case.
+    ///   - words: Parts of a secret's name, in lower case.
+    ///   - parts: Whole words of a secret's name, in lower case.
+    ///   - parameters: Whole names of parameters, in lower case.
+    ///   - segments: Segments of a path that a secret follows, in lower case.
     public init(
       words: Set<String>, parts: Set<String> = [], parameters: Set<String>, segments: Set<String> = []
     ) {
@@ -30,8 +30,9 @@ extension Trace {
       self.segments = segments
     }
 
-    /// Knows `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and `jwt`,
-    /// parameters such as `key`, `sig` and `code`, and what follows `/token/`, `/secret/`, `/session/` and their like in a path.
+    /// The default rules: `authorization`, `cookie`, `token`, `passw`, `secret` and a dozen more words, parts such as `pin` and
+    /// `jwt`, parameters such as `key`, `sig` and `code`, and what follows `/token/`, `/secret/`, `/session/` and the like in a
+    /// path.
     public static let defaults = Redaction(
       words: [
         "authorization", "cookie", "token", "secret", "passw", "passphrase", "api-key", "apikey", "api_key", "session",
@@ -48,7 +49,7 @@ extension Trace {
         "session", "sessionid", "signature", "jwt", "otp", "pin",
       ])
 
-    /// Shows everything: the record is then worth as much as the passwords in it.
+    /// Rules that find nothing: the record must then be protected like the passwords in it.
     public static let none = Redaction(words: [], parameters: [])
   }
 }

@@ -3,15 +3,15 @@ import NIOCore
 
 /// Secrets in bodies and messages.
 extension Redactor {
-  /// How secrets stand in a body.
+  /// The form in which a body may contain secrets.
   private enum Form {
     case pairs, json, xml
-    /// A line may have some of it: server-sent events, or one message in each.
+    /// Lines that may contain JSON or XML: server-sent events, or one message in each.
     case lines
-    /// Its fields cannot be told apart without reading all of it.
+    /// Parts, whose fields cannot be separated without reading all of the body.
     case parts
 
-    /// `nil` where a body says of itself that it is something else.
+    /// Returns `nil` if the body declares another type.
     init?(_ essence: String) {
       switch essence {
       case MediaType.form: self = .pairs
@@ -20,7 +20,7 @@ extension Redactor {
       case "application/xml", "text/xml": self = .xml
       case _ where essence.hasSuffix("+xml"): self = .xml
       case "text/event-stream", "application/x-ndjson", "application/ndjson", "application/json-seq": self = .lines
-      // Perhaps JSON or XML that does not say so.
+      // Perhaps JSON or XML without a declaration.
       case "", "text/plain": self = .lines
       case _ where essence.hasPrefix("multipart/"): self = .parts
       default: return nil
@@ -36,7 +36,7 @@ extension Redactor {
       return
     }
     guard let plain = ["gzip", "x-gzip"].contains(coding) ? GzipDecoder.beginning(of: content.kept) : nil else {
-      // Whether it has secrets cannot be seen from here.
+      // It cannot be searched for secrets.
       content.kept = ByteBuffer()
       return
     }
@@ -63,12 +63,13 @@ extension Redactor {
     XMLText.replacing(in: Array(bytes), where: isSecretMember).map { ByteBuffer(bytes: $0) }
   }
 
-  /// Of a string in JSON.
+  /// Replaces secrets in a string of JSON.
   private func xmlChanged(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     text.contains(UInt8(ascii: "<")) ? XMLText.replacing(in: Array(text), where: isSecretMember) : nil
   }
 
-  /// A whole document may go over many lines. In other text a quotation mark in one line must not spoil the next.
+  /// Replaces secrets in text. A whole document may span many lines. In other text, a quotation mark in one line must not affect
+  /// the next.
   private func changedLines(_ bytes: ByteBufferView) -> ByteBuffer? {
     guard bytes.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "<") }) else { return nil }
     switch bytes.first(where: { !" \t\r\n\u{1E}\u{FEFF}".utf8.contains($0) }) {
@@ -93,7 +94,7 @@ extension Redactor {
     isIdle ? text : changedLines(ByteBuffer(string: text).readableBytesView).map { String(buffer: $0) } ?? text
   }
 
-  /// Tells whether a member names a secret. In JSON, `code` and its like name other things as well.
+  /// Whether a member names a secret. In JSON, `code` and the like name other things as well.
   private func isSecretMember(_ name: String) -> Bool {
     isSecret(name) && !["code", "sid", "ticket"].contains(name.lowercased())
   }

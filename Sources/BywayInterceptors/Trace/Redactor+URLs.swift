@@ -1,26 +1,26 @@
 import HTTPWire
 import Primitives
 
-/// Secrets in URLs, and in text that has some.
+/// Secrets in URLs, and in text that contains URLs.
 extension Redactor {
-  /// Removes credentials in front of the host, secrets among the parameters of query and fragment, and those that the path
+  /// Removes credentials in front of the host, secrets among the parameters of query and fragment, and secrets that the path
   /// announces.
   package func redactedURL(_ url: String) -> String {
     changedURL(url) ?? url
   }
 
-  /// The same of bytes.
-  /// - Returns: `nil` where there is no secret.
+  /// Does the same for bytes.
+  /// - Returns: `nil` if there is no secret.
   package func changedURL(_ url: UnsafeRawBufferPointer) -> String? {
-    // Most have nothing in them that could hide one.
+    // Most URLs contain nothing that could hide a secret.
     guard url.contains(where: Self.mayHide) || segments.finds(in: url) else { return nil }
     return changedURL(String(decoding: url, as: UTF8.self))
   }
 
-  /// Text with URLs in it, as in `User-Agent`.
-  /// - Returns: `nil` where there is no secret.
+  /// Replaces secrets in text that contains URLs, such as `User-Agent`.
+  /// - Returns: `nil` if there is no secret.
   package func changedText(_ text: UnsafeRawBufferPointer) -> String? {
-    // Every browser has a slash in its name, and hardly any two of them, as a URL has.
+    // Every browser has a slash in its name, but hardly any has two in a row, as a URL does.
     guard Self.hasTwoSlashes(text) else { return nil }
     return changedText(String(decoding: text, as: UTF8.self))
   }
@@ -34,7 +34,7 @@ extension Redactor {
     return false
   }
 
-  // MARK: Each function answers `nil` where there is no secret.
+  // MARK: Each function returns `nil` if there is no secret.
 
   /// Redacts the URLs between spaces and brackets.
   func changedText(_ text: String, needsHost: Bool = true) -> String? {
@@ -57,7 +57,7 @@ extension Redactor {
     }
   }
 
-  /// - Parameter depth: how many URLs this one stands in.
+  /// - Parameter depth: The number of URLs that contain this one.
   func changedURL(_ url: String, depth: Int = 0) -> String? {
     let bytes = url.utf8
     let parameters = bytes.firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
@@ -86,7 +86,7 @@ extension Redactor {
     return isChanged ? result : pairs
   }
 
-  /// The range of the text before the host, the sign between them included.
+  /// Returns the range of the text before the host, including the sign between them.
   private static func credentials(in place: Substring) -> Range<Substring.Index>? {
     guard place.utf8.contains(UInt8(ascii: "@")), let authority = place.firstRange(of: "//")?.upperBound else {
       return nil
@@ -96,8 +96,8 @@ extension Redactor {
     return user == nil ? nil : authority..<rest.startIndex
   }
 
-  /// Pairs, with whatever stands between them left as it is. A semicolon may stand between pairs and within a value: what
-  /// follows a secret is one up to the next separator.
+  /// Replaces secrets in pairs, and keeps everything between them. A semicolon may be between pairs or within a value: what follows
+  /// a secret counts as secret up to the next separator.
   func changedPairs(_ text: Substring, separators: String, depth: Int) -> String? {
     var result: String?
     var copied = text.startIndex
@@ -132,10 +132,10 @@ extension Redactor {
     return nil
   }
 
-  /// A URL in a value, perhaps escaped several times, may have a secret of its own.
+  /// Whether a value contains a URL with a secret. The URL may be escaped several times.
   private func holdsSecret(_ value: Substring, depth: Int) -> Bool {
     guard value.utf8.contains(where: { "%/?".utf8.contains($0) }) else { return false }
-    // Who wraps a value that often hides something.
+    // A value that is nested this deep hides something.
     guard depth < Self.depthLimit else { return true }
     if value.contains("//") || value.contains("?"), changedURL(String(value), depth: depth + 1) != nil { return true }
     guard value.utf8.contains(UInt8(ascii: "%")), let plain = PercentEncoding.decode(value), plain != value else {
@@ -149,7 +149,7 @@ extension Redactor {
 
   private static let depthLimit = 6
 
-  /// However often it was escaped.
+  /// Returns a name without escapes, however often it was escaped.
   private static func decoded(_ name: Substring.UTF8View) -> String {
     var text = String(Substring(name))
     for _ in 0..<depthLimit {

@@ -3,11 +3,12 @@ import HTTPWire
 import NIOCore
 import Primitives
 
-/// Puts ``Trace/Redaction/mark`` in the place of secrets. Made once, as it is asked about every field of every exchange.
+/// A redactor, which replaces secrets by ``Trace/Redaction/mark``. It is created once, as every field of every exchange passes
+/// through it.
 package struct Redactor: Sendable {
   package static let defaults = Redactor(.defaults)
 
-  /// Not indexed because it never comes again.
+  /// This field is not indexed because its value never recurs, not because it is secret.
   private static let traceparent = HTTPField.Name("traceparent")
 
   private let words: WordFinder
@@ -24,7 +25,7 @@ package struct Redactor: Sendable {
     isIdle = redaction == .none
   }
 
-  /// What is not a secret stays as it is, and is not copied either.
+  /// Replaces the secrets of an exchange. Everything else is neither changed nor copied.
   package func redact(_ exchange: inout TracedExchange) {
     if isIdle { return }
     if let path = exchange.request.path, let redacted = changedURL(path) { exchange.request.path = redacted }
@@ -48,14 +49,14 @@ package struct Redactor: Sendable {
     if fields.contains(where: { changed($0) != nil }) { fields = redacted(fields) }
   }
 
-  // MARK: Each function answers `nil` where there is no secret.
+  // MARK: Each function returns `nil` if there is no secret.
 
   private func changed(_ field: HTTPField) -> HTTPField? {
     let name = field.name
     let isLogin = name == .authorization || name == .proxyAuthorization
     var field = field
     if isLogin || field.indexingStrategy == .disallow && name != Self.traceparent || namesSecret(name.canonicalName) {
-      // Which scheme it was is often the question; a lone word may be the secret itself.
+      // The scheme helps in diagnosis; a lone word may be the secret itself.
       let scheme = isLogin ? field.value.utf8.firstIndex(of: UInt8(ascii: " ")).map { field.value[...$0] } : nil
       field.value = (scheme ?? "") + Trace.Redaction.mark
       return field
@@ -75,13 +76,14 @@ package struct Redactor: Sendable {
     return field
   }
 
-  /// Fields that are a URL, or have some.
+  /// Fields that are a URL, or contain URLs.
   private static let urls: Set<String> = [
     "destination", "x-original-url", "x-original-uri", "x-rewrite-url", "x-forwarded-uri",
   ]
   private static let texts: Set<String> = ["link", "refresh"]
 
-  /// A challenge of Negotiate or NTLM has the server's half of a proof (RFC 4559); others have parameters that are not secret.
+  /// Replaces secrets in a challenge. Negotiate and NTLM send the server's half of a proof (RFC 4559); other schemes have
+  /// parameters that are not secret.
   private static func changedChallenge(_ value: String) -> String? {
     guard let space = value.firstIndex(of: " ") else { return nil }
     let scheme = value[..<space].lowercased()
@@ -93,7 +95,7 @@ package struct Redactor: Sendable {
     return parameters.contains(name) || namesSecret(name)
   }
 
-  /// - Parameter name: in lower case.
+  /// - Parameter name: The name in lower case.
   private func namesSecret(_ name: String) -> Bool {
     if words.finds(in: name) { return true }
     guard !parts.isEmpty else { return false }

@@ -1,23 +1,23 @@
 import HTTPWire
 
-/// Finds the segments of a path that announce a secret behind them: `token` in `/token/1234`, and in `/reset-token/1234`.
+/// A search for the segments of a path that announce a secret after them: `token` in `/token/1234`, and in `/reset-token/1234`.
 struct SegmentFinder: Sendable {
   private let words: [[UInt8]]
-  /// Bit n: a word ends in the letter whose lower five bits are n. Few segments get beyond that.
+  /// Bit n: a word ends in the letter whose lower five bits are n. This excludes most segments.
   private let lastLetters: UInt32
 
-  /// - Parameter words: in lower case.
+  /// - Parameter words: The words in lower case.
   init(_ words: Set<String>) {
     self.words = words.map { Array($0.utf8) }.filter { !$0.isEmpty }
     lastLetters = self.words.reduce(0) { $0 | 1 << UInt32($1[$1.count - 1] & 31) }
   }
 
-  /// - Parameter segment: in lower case.
+  /// - Parameter segment: The segment in lower case.
   func isOne(_ segment: String) -> Bool {
     Array(segment.utf8).withUnsafeBytes { isOne($0) }
   }
 
-  /// Whether a segment with another one behind it is one of them, in letters of either case.
+  /// Whether a segment that is followed by another one matches, in letters of either case.
   func finds(in path: UnsafeRawBufferPointer) -> Bool {
     var start = 0
     while let end = path.firstOffset(of: UInt8(ascii: "/"), from: start) {

@@ -3,11 +3,11 @@ import HTTPTypes
 package import Primitives
 import Synchronization
 
-/// Records every exchange that passes, with its timings: to a log, to a HAR file, to whatever is a ``TraceRecorder``.
+/// An interceptor that records every exchange, with its timings: in a log, in a HAR file, or in any other ``TraceRecorder``.
 ///
-/// Bodies stream through untouched; of each at most `bodyLimit` bytes are kept for the record, none unless asked for.
-/// What looks like a secret is replaced before a recorder sees it. An exchange is recorded when its response's body has
-/// ended, failed or been dropped. First in a chain, it sees what the caller sees; last, every attempt on the link.
+/// Bodies stream through unchanged. At most `bodyLimit` bytes of each are kept for the record, by default none. What looks like a
+/// secret is replaced before a recorder sees it. An exchange is recorded when its response's body has ended, failed or been
+/// dropped. First in a chain, it sees what the caller sees; last, every attempt on the link.
 public struct Trace: Interceptor {
   public let scope: Scope
   private let bodyLimit: Int
@@ -18,7 +18,7 @@ public struct Trace: Interceptor {
   /// The two clocks of a record.
   package struct Clocks: Sendable {
     package var calendar: @Sendable () -> WallTime
-    /// Since any moment in the past; never goes back.
+    /// The time since any moment in the past; never goes back.
     package var uptime: @Sendable () -> Duration
 
     package init(calendar: @escaping @Sendable () -> WallTime, uptime: @escaping @Sendable () -> Duration) {
@@ -32,12 +32,12 @@ public struct Trace: Interceptor {
     }
   }
 
-  /// Shows exchanges to recorders.
+  /// Creates the interceptor.
   /// - Parameters:
-  ///   - scope: which requests are recorded.
-  ///   - bodyLimit: bytes of each body to keep.
-  ///   - redaction: what is replaced by `[redacted]`.
-  ///   - recorders: each gets every exchange.
+  ///   - scope: The requests to record.
+  ///   - bodyLimit: The number of bytes of each body to keep.
+  ///   - redaction: The secrets to replace by `[redacted]`.
+  ///   - recorders: The recorders, each of which gets every exchange.
   public init(
     scope: Scope = .everything, bodyLimit: Int = 0, redaction: Redaction = .defaults, to recorders: any TraceRecorder...
   ) {
@@ -75,8 +75,8 @@ public struct Trace: Interceptor {
   }
 }
 
-/// Takes what a ``Trace`` saw.
+/// A recorder of what a ``Trace`` sees.
 public protocol TraceRecorder: Sendable {
-  /// Called once for each exchange, on any thread, often the link's event loop: it must not block.
+  /// Records an exchange. Called once for each, on any thread, often the link's event loop: it must not block.
   func record(_ exchange: TracedExchange)
 }

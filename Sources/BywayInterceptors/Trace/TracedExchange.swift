@@ -1,57 +1,57 @@
 public import HTTPTypes
 public import NIOCore
 
-/// One request and what became of it, secrets replaced.
+/// A request and its outcome, with secrets replaced.
 public struct TracedExchange: Sendable {
-  /// What was asked, without its body.
+  /// The request, without its body.
   public var request: HTTPRequest
-  /// `nil` where there was none.
+  /// `nil` if there was none.
   public var response: HTTPResponse?
-  /// Why there was no response, or no end of its body.
+  /// The reason why there was no response, or no end of its body.
   public var failure: String?
-  /// What a proxy or a gateway answers in place of the response that there is not; `nil` where its client has gone.
+  /// The status that a proxy or a gateway answers in place of a missing response; `nil` if its client has gone away.
   public var failureStatus: HTTPResponse.Status?
-  /// What is known of the request's body.
+  /// The known facts about the request's body.
   public var requestBody = Content()
-  /// What is known of the response's body.
+  /// The known facts about the response's body.
   public var responseBody = Content()
-  /// When the request came by, since the beginning of 1970 in UTC.
+  /// The time when the request passed, since the beginning of 1970 in UTC.
   public var started: Duration
-  /// From then until the request's body had been read, or the response began.
+  /// The time from then until the request's body had been read, or the response began.
   public var sending = Duration.zero
-  /// From then until the response's head.
+  /// The time from then until the response's head.
   public var waiting = Duration.zero
-  /// From then until the end of the response's body.
+  /// The time from then until the end of the response's body.
   public var receiving = Duration.zero
 
-  /// From the request's coming by until the end of the response's body.
+  /// The time from the passing of the request until the end of the response's body.
   public var duration: Duration { sending + waiting + receiving }
 
-  /// An exchange that has only begun, for tests of a ``TraceRecorder``.
+  /// Creates an exchange that has only begun, for tests of a ``TraceRecorder``.
   /// - Parameters:
-  ///   - request: what was asked.
-  ///   - started: when, since the beginning of 1970 in UTC.
+  ///   - request: The request.
+  ///   - started: The time when it passed, since the beginning of 1970 in UTC.
   public init(request: HTTPRequest, started: Duration) {
     self.request = request
     self.started = started
   }
 
-  /// What is known of a body.
+  /// The known facts about a body.
   public struct Content: Sendable {
-    /// All that passed.
+    /// The number of bytes that passed.
     public var length = 0
-    /// How much of that was kept, from its beginning.
+    /// The number of bytes that were kept, from its beginning.
     public var keptLength = 0
-    /// What was kept, secrets replaced.
+    /// The kept bytes, with secrets replaced.
     public var kept = ByteBuffer()
-    /// ``kept`` is without its content coding, because a secret was taken out of it.
+    /// Whether ``kept`` is without its content coding, because a secret was removed from it.
     package var isRestored = false
 
     package init() {}
   }
 
-  /// For people: the request's URL. A tunnel has a host and a port only (RFC 9110 §7.1), and looks as if https went there,
-  /// which is what tunnels are for.
+  /// The request's URL, for people. A tunnel has a host and a port only (RFC 9110 §7.1), and is shown with https, the usual
+  /// protocol in tunnels.
   public var url: String {
     if isWebSocket {
       return "\(request.scheme == "https" ? "wss" : "ws")://\(request.authority ?? "")\(request.path ?? "/")"
@@ -59,6 +59,6 @@ public struct TracedExchange: Sendable {
     return "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
   }
 
-  /// It opens a WebSocket: CONNECT inside HTTP/2 (RFC 8441), and what everybody knows as GET and 101.
+  /// Whether it opens a WebSocket: CONNECT in HTTP/2 (RFC 8441), which HTTP/1.1 has as GET and 101.
   package var isWebSocket: Bool { request.extendedConnectProtocol == "websocket" }
 }

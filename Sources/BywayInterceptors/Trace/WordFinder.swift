@@ -1,9 +1,9 @@
-/// Looks for any of a few words in a text, all of them in one pass.
+/// A search for any of a few words in a text, all of them in one pass.
 struct WordFinder: Sendable {
-  /// The words one after the other, in the order of their first bytes, and where each of them ends.
+  /// The words one after another, in the order of their first bytes, and the end of each of them.
   private let bytes: [UInt8]
   private let ends: [Int]
-  /// Which of them begin with a byte.
+  /// The words that begin with each byte.
   private let starting: [Range<Int>]
   private let isAlwaysFound: Bool
 

@@ -1,16 +1,16 @@
-/// XML as it stands in a record: perhaps cut off, perhaps no XML at all. The work grows with the length only.
+/// XML in a record: perhaps cut off, perhaps not XML at all. The work is proportional to the length.
 struct XMLText {
   private let bytes: [UInt8]
   private let isSecret: (String) -> Bool
   private var index = 0
   private var result: [UInt8] = []
   private var copied = 0
-  /// The element before has named a secret, which the next one has: `<name>password</name><value>…</value>`.
+  /// Whether the previous element has named a secret, which is in the next one: `<name>password</name><value>…</value>`.
   private var isAnnounced = false
 
-  /// Puts ``Trace/Redaction/mark`` in the place of the content of elements, and of the values of attributes, whose names are a
-  /// secret's. Prefixes do not count.
-  /// - Returns: `nil` where there is none.
+  /// Replaces the content of elements, and the values of attributes, whose names are those of secrets by ``Trace/Redaction/mark``.
+  /// Prefixes do not count.
+  /// - Returns: `nil` if there is no secret.
   static func replacing(in bytes: [UInt8], where isSecret: @escaping (String) -> Bool) -> [UInt8]? {
     var text = XMLText(bytes: bytes, isSecret: isSecret)
     return text.changed()
@@ -26,7 +26,7 @@ struct XMLText {
       index = start
       guard let tag = takeTag() else { continue }
       guard tag.kind == .opening else {
-        // The announced value can only be the next element.
+        // Only the next element can have the announced value.
         if tag.kind == .closing, !["name", "key"].contains(tag.name) { isAnnounced = false }
         continue
       }
@@ -53,7 +53,7 @@ struct XMLText {
     copied = range.upperBound
   }
 
-  /// All up to the end of the element that has just begun.
+  /// Replaces everything up to the end of the element that has just begun.
   private mutating func replaceContent() {
     let start = index
     var depth = 1
@@ -82,13 +82,13 @@ struct XMLText {
     var kind: Kind
     /// The name without its prefix, in lower case.
     let name: String
-    /// An attribute says so: `<entry key="password">`.
+    /// Whether an attribute names a secret: `<entry key="password">`.
     var namesSecret = false
   }
 
-  /// Takes what begins here.
-  /// - Parameter isShown: secrets among its attributes are replaced.
-  /// - Returns: `nil` where it is no tag.
+  /// Reads what begins here.
+  /// - Parameter isShown: Whether to replace secrets among its attributes.
+  /// - Returns: `nil` if it is not a tag.
   private mutating func takeTag(isShown: Bool = true) -> Tag? {
     let rest = bytes[index...]
     for (opening, closing) in Self.others where rest.starts(with: opening.utf8) {
@@ -113,7 +113,7 @@ struct XMLText {
         index += 1
         return tag
       case UInt8(ascii: "<"):
-        // The tag before was none.
+        // The text before was not a tag.
         return nil
       case let byte where Self.isName(byte):
         takeAttribute(&tag, &values)

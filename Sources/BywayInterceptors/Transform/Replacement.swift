@@ -1,23 +1,23 @@
 public import NIOCore
 
-/// Puts one run of bytes in place of another, wherever it stands in a body, across chunks too.
+/// A transformation that replaces a sequence of bytes wherever it occurs in a body, across chunks too.
 ///
-/// Keeps less than the length of what is searched for.
+/// It keeps fewer bytes than the length of the sequence that it searches for.
 public struct Replacement: BodyTransformation {
   private let old: [UInt8]
   private let new: [UInt8]
   private var kept: [UInt8] = []
 
-  /// Replaces one text by another, both in UTF-8.
+  /// Creates a replacement of one text by another, both in UTF-8.
   /// - Parameters:
-  ///   - old: an empty one is found nowhere.
-  ///   - new: may be longer or shorter.
+  ///   - old: The text to search for; an empty one is found nowhere.
+  ///   - new: Its replacement, which may be longer or shorter.
   public init(of old: String, with new: String) {
     self.old = Array(old.utf8)
     self.new = Array(new.utf8)
   }
 
-  /// Takes the next chunk; what may be the beginning of a match is kept back.
+  /// Processes the next chunk. Keeps back what may be the beginning of a match.
   public mutating func transform(_ chunk: ByteBuffer) -> ByteBuffer {
     guard let first = old.first else { return chunk }
     let bytes = kept + chunk.readableBytesView

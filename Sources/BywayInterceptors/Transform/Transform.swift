@@ -3,23 +3,23 @@ public import HTTPTypes
 import HTTPWire
 import Primitives
 
-/// Rewrites the bodies of responses while they stream.
+/// An interceptor that rewrites the bodies of responses while they stream.
 ///
 ///     Transform(mediaTypes: ["text/html"]) { _ in Replacement(of: "http://10.0.0.1/", with: "/") }
 ///
-/// What it rewrites is another representation, and the head says so: no length, no digest, no ranges, a weak tag. A
-/// body that is compressed is asked for uncompressed, and passes unchanged where it comes compressed all the same; so
-/// does one whose origin says `no-transform` (RFC 9110 §7.7).
+/// A rewritten body is another representation, and the head says so: no length, no digest, no ranges, a weak tag. The interceptor
+/// asks for uncompressed bodies. A body that is compressed nevertheless passes unchanged; so does one whose origin says
+/// `no-transform` (RFC 9110 §7.7).
 public struct Transform: Interceptor {
   public let scope: Scope
   private let mediaTypes: Set<String>
   private let make: @Sendable (HTTPResponse) -> (any BodyTransformation)?
 
-  /// Rewrites the bodies of some responses.
+  /// Creates an interceptor that rewrites the bodies of some responses.
   /// - Parameters:
-  ///   - scope: which requests it takes part in.
-  ///   - mediaTypes: which responses; `text/html`, without parameters. Empty: all.
-  ///   - make: called with each response's head; `nil` leaves that one alone.
+  ///   - scope: The requests that it applies to.
+  ///   - mediaTypes: The types of the responses, without parameters: `text/html`. Empty for all.
+  ///   - make: Called with each response's head; returns `nil` to leave that response unchanged.
   public init(
     scope: Scope = .everything, mediaTypes: Set<String> = [],
     _ make: @escaping @Sendable (HTTPResponse) -> (any BodyTransformation)?
@@ -31,7 +31,7 @@ public struct Transform: Interceptor {
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     var request = request
-    // Parts and compressed bytes cannot be rewritten.
+    // Ranges and compressed bytes cannot be rewritten.
     for name in [HTTPField.Name.range, .ifRange] where request.head.headerFields.contains(name) {
       request.head.headerFields[name] = nil
     }
@@ -54,7 +54,7 @@ public struct Transform: Interceptor {
     }
     guard request.method != .connect, response.status != .partialContent else { return false }
     let fields = response.headerFields
-    // A 304 need not name the type of what it confirms; its tag has to stay the one that was given out.
+    // A 304 need not name the type of what it confirms. Its tag must match the one that clients were given.
     let isWanted =
       mediaTypes.isEmpty
       || fields[.contentType].map { mediaTypes.contains(MediaType.essence($0)) } ?? (response.status == .notModified)

@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// A body as a transformation leaves it; pulled chunk by chunk like the one underneath.
+/// A body as a transformation produces it, pulled chunk by chunk like the original.
 struct TransformedBody: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
@@ -34,7 +34,7 @@ struct TransformedBody: AsyncSequence, Sendable {
 }
 
 extension Body {
-  /// The same body, rewritten as it streams; its trailers stay.
+  /// Returns the same body, rewritten as it streams; its trailers stay.
   func transformed(by transformation: any BodyTransformation) -> Body {
     Body(
       TransformedBody(body: self, transformation: transformation), isReplayable: isReplayable,

@@ -3,9 +3,9 @@ import NIOCore
 import Primitives
 
 extension Response {
-  /// Lets go of an answer that nobody will see, before its successor is asked for.
+  /// Releases an answer that no caller will see, before the next request is sent.
   ///
-  /// A short body is read first: over HTTP/1.1 one that is dropped takes its connection with it.
+  /// A short body is read first: over HTTP/1.1, dropping a body closes its connection.
   package consuming func discard() async {
     let body = body
     guard let length = body.length, length > 0, length <= 64 * 1024 else { return }

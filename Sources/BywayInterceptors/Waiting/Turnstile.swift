@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets one pass at a time, in the order of coming; who is cancelled while waiting leaves the queue.
+/// A lock that one task has at a time, in the order of arrival. A task that is cancelled while it waits leaves the queue.
 final class Turnstile: Sendable {
   private struct State {
     var isTaken = false
@@ -24,7 +24,7 @@ final class Turnstile: Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let isFree = state.withLock { state -> Bool? in
-          // Asked under the lock, so that a cancellation either sees this waiter or is seen here.
+          // Checked under the lock, so that a cancellation either finds this waiter or is found here.
           if Task.isCancelled { return nil }
           if state.isTaken {
             state.waiters.append((id, continuation))

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Calls of the system, made again where a signal or somebody who shares the descriptor gets in between. They block:
-/// not for event loops.
+/// System calls, repeated after a signal, or after another process has made a shared descriptor non-blocking. They block: not for
+/// event loops.
 package enum Descriptor {
-  /// - Parameter folder: the descriptor that a relative path starts from.
+  /// - Parameter folder: The descriptor that a relative path starts from.
   package static func open(
     _ path: String, _ flags: CInt, mode: UInt32 = 0o666, in folder: CInt = AT_FDCWD
   ) throws(SystemError) -> CInt {
@@ -14,9 +14,9 @@ package enum Descriptor {
     }
   }
 
-  /// What there is, as far as it fits.
-  /// - Parameter position: in a file; `nil`: where the call before has ended.
-  /// - Returns: how many bytes; 0 at the end.
+  /// Reads the available bytes, as far as they fit.
+  /// - Parameter position: The position in a file; `nil` for the end of the previous call.
+  /// - Returns: The number of bytes; 0 at the end.
   package static func read(
     _ descriptor: CInt, into bytes: UnsafeMutableRawBufferPointer, at position: Int? = nil
   ) throws(SystemError) -> Int {
@@ -29,7 +29,7 @@ package enum Descriptor {
     }
   }
 
-  /// From where the call before has ended to the end, or to that many bytes.
+  /// Reads from the end of the previous call to the end of the file, or up to a number of bytes.
   package static func read(_ descriptor: CInt, upTo limit: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: min(limit, 1 << 16))
@@ -46,8 +46,8 @@ package enum Descriptor {
     return bytes
   }
 
-  /// All of them.
-  /// - Parameter position: in a file; `nil`: where the call before has ended.
+  /// Writes all bytes.
+  /// - Parameter position: The position in a file; `nil` for the end of the previous call.
   package static func write(
     _ bytes: UnsafeRawBufferPointer, to descriptor: CInt, at position: Int? = nil
   ) throws(SystemError) {
@@ -77,7 +77,7 @@ package enum Descriptor {
     try write(Array(text.utf8), to: descriptor, at: position)
   }
 
-  /// Another process that shares a terminal or a pipe may have made it non-blocking: EAGAIN.
+  /// Recovers from a signal, or from EAGAIN: another process that shares a terminal or a pipe may have made it non-blocking.
   private static func recover(
     from failure: SystemError, _ descriptor: CInt, waitingFor events: CInt
   ) throws(SystemError) {

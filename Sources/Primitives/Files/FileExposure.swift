@@ -1,24 +1,24 @@
-/// A file that holds a secret, a key or passwords, and that others may read than those it is for.
+/// The exposure of a file with a secret, such as a key or passwords: other users than intended may read it.
 package struct FileExposure: Sendable, Hashable {
-  /// Whom a secret is for.
+  /// The intended readers of a secret.
   package enum Audience: Sendable, Hashable {
-    /// A user's own.
+    /// The owner of the file only.
     case owner
-    /// A daemon's too, which systemd makes a user for while it runs: it reads the file by its group.
+    /// The group of the file as well: systemd may create a user for a daemon while it runs, which reads the file by its group.
     case group
   }
 
   package let audience: Audience
   package let permissions: UInt32
 
-  /// `nil` where the file is as secret as it should be. What is no regular file, `/dev/null` for example, is none.
+  /// Returns `nil` if the file is as secret as it should be. Only regular files are checked, so `/dev/null` is not exposed.
   package init?(_ status: FileStatus, for audience: Audience) {
     guard status.kind == .regular, status.permissions & Self.foreign(to: audience) != 0 else { return nil }
     self.audience = audience
     permissions = status.permissions
   }
 
-  /// What others than those must not be allowed.
+  /// Returns the permissions that others must not have.
   private static func foreign(to audience: Audience) -> UInt32 {
     switch audience {
     case .owner: 0o077
@@ -28,7 +28,7 @@ package struct FileExposure: Sendable, Hashable {
 }
 
 extension FileExposure: CustomStringConvertible {
-  /// Follows a path and a colon.
+  /// The text that follows a path and a colon.
   package var description: String {
     let remedy =
       switch audience {

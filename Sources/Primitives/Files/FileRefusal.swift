@@ -4,12 +4,12 @@ import Glibc
 package enum FileRefusal: Error, Sendable, Hashable {
   case system(SystemError)
   case notRegular(FileStatus.Kind)
-  /// Another user made it.
+  /// The file belongs to another user.
   case foreign(owner: UInt32)
-  /// Another name leads to the same file.
+  /// The file has another name as well.
   case linked
 
-  /// Runs calls of the system.
+  /// Runs system calls, and wraps their errors.
   package static func wrapping<Value: ~Copyable>(
     _ body: () throws(SystemError) -> Value
   ) throws(FileRefusal) -> Value {
@@ -18,7 +18,7 @@ package enum FileRefusal: Error, Sendable, Hashable {
 }
 
 extension FileRefusal: CustomStringConvertible {
-  /// Follows a path and a colon.
+  /// The text that follows a path and a colon.
   package var description: String {
     switch self {
     case .system(let error): "\(error)"

@@ -10,17 +10,17 @@ package struct FileStatus: Sendable, Hashable {
   package let size: Int
   package let owner: UInt32
   package let group: UInt32
-  /// Who may do what, as `chmod` counts it.
+  /// The permissions of its users, as in `chmod`.
   package let permissions: UInt32
-  /// When its content last changed, since 1970.
+  /// The time of the last change of its content, since 1970.
   package let modified: Duration
-  /// Which one it is, under whatever name.
+  /// The identity of the file, whatever its name.
   package let identity: Identity
   /// The number of the device that it stands for.
   package let deviceNumber: UInt64
   /// The number of its names.
   package let links: Int
-  /// Of a folder: in it only its owner, and that of a file, can remove the file.
+  /// Whether it is a sticky folder, in which only its owner and that of a file can remove the file.
   package let isSticky: Bool
 
   package struct Identity: Sendable, Hashable {
@@ -28,14 +28,14 @@ package struct FileStatus: Sendable, Hashable {
     package let inode: UInt64
   }
 
-  /// - Parameter followsLinks: `false`: of a symbolic link itself.
+  /// - Parameter followsLinks: `false` for a symbolic link itself.
   package init(of path: String, followsLinks: Bool = true) throws(SystemError) {
     var status = stat()
     try SystemError.check(followsLinks ? stat(path, &status) : lstat(path, &status))
     self.init(status)
   }
 
-  /// - Parameter descriptor: of the file, open.
+  /// - Parameter descriptor: An open descriptor of the file.
   package init(of descriptor: CInt) throws(SystemError) {
     var status = stat()
     try SystemError.check(fstat(descriptor, &status))
@@ -64,6 +64,6 @@ package struct FileStatus: Sendable, Hashable {
     isSticky = status.st_mode & S_ISVTX != 0
   }
 
-  /// It is /dev/null, under whatever name.
+  /// Whether it is /dev/null, under whatever name.
   package var isNull: Bool { kind == .characterDevice && deviceNumber == 0x103 }
 }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// What folders are asked for.
+/// Operations on folders.
 package enum Folder {
-  /// The names in it, in no order.
+  /// Returns the names in a folder, in no order.
   package static func names(in path: String) throws(SystemError) -> [String] {
     let descriptor = try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
     defer { close(descriptor) }
     return try names(in: descriptor)
   }
 
-  /// - Parameter folder: open, and so it stays.
+  /// - Parameter folder: An open descriptor, which stays open.
   package static func names(in folder: CInt) throws(SystemError) -> [String] {
     // The stream closes the descriptor that it reads.
     let own = try Descriptor.open(".", O_RDONLY | O_DIRECTORY, in: folder)
@@ -27,8 +27,8 @@ package enum Folder {
     return names
   }
 
-  /// Makes one of a name that nobody else has, which nobody else can look into.
-  /// - Returns: its path.
+  /// Makes a folder with a unique name, which only its user can access.
+  /// - Returns: Its path.
   package static func makeTemporary(in parent: String, prefix: String) throws(SystemError) -> String {
     var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw .last }

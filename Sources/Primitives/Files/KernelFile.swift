@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the kernel says in the files of /proc and /sys; nothing where they may not be read, or are gone.
+/// The files of the kernel in /proc and /sys. A file that is gone, or may not be read, has no content.
 package enum KernelFile {
-  /// Tables grow with what the machine does: connections, processes.
+  /// Tables grow with the activity of the machine: connections, processes.
   private static let sizeLimit = 16 << 20
 
   package static func text(of path: String) -> String? {
@@ -15,7 +15,7 @@ package enum KernelFile {
     text(of: path)?.split(separator: "\n") ?? []
   }
 
-  /// - Returns: whether the kernel took it.
+  /// - Returns: Whether the kernel accepted it.
   package static func write(_ text: String, to path: String) -> Bool {
     guard let descriptor = try? Descriptor.open(path, O_WRONLY) else { return false }
     defer { close(descriptor) }

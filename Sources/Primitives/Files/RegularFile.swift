@@ -1,20 +1,21 @@
 import Glibc
 
-/// Opens regular files. A call waits for the file system only, and never for another process. Blocks: not for event loops.
+/// Functions that open regular files. A call waits for the file system only, and never for another process. Blocks: not for event
+/// loops.
 package enum RegularFile {
   /// Opens a file to read it, also through a symbolic link.
-  /// - Returns: a descriptor, which belongs to the caller, and the status of the file that it has.
+  /// - Returns: A descriptor, which belongs to the caller, and the status of its file.
   package static func open(_ path: String) throws(FileRefusal) -> (descriptor: CInt, status: FileStatus) {
-    // The kind is asked for first, because opening is an act: a pipe's writer wakes up, and a watchdog begins to count.
+    // The kind is checked first, because opening has effects: a pipe's writer wakes up, and a watchdog begins to count.
     try check(FileRefusal.wrapping { () throws(SystemError) in try FileStatus(of: path) })
     return try open(path, O_RDONLY)
   }
 
-  /// Opens a file of this user to write it, and makes it where there is none.
+  /// Opens a file of this user to write it, and creates it if it does not exist.
   ///
   /// Refuses symbolic links, other users' files and files with a second name, because the caller overwrites the content.
-  /// - Parameter isNew: an older file of that name is removed first.
-  /// - Returns: a descriptor, which belongs to the caller.
+  /// - Parameter isNew: Whether to remove an older file of that name first.
+  /// - Returns: A descriptor, which belongs to the caller.
   package static func openOwn(
     _ path: String, _ flags: CInt, mode: UInt32 = 0o666, isNew: Bool = false
   ) throws(FileRefusal) -> CInt {
@@ -40,7 +41,7 @@ package enum RegularFile {
 
   private static let attempts = 8
 
-  /// `nil` where it is a file of this user, with one name.
+  /// Returns `nil` for a file of this user with one name.
   private static func refusal(of status: FileStatus) -> FileRefusal? {
     if status.owner != geteuid() { return .foreign(owner: status.owner) }
     return status.links > 1 ? .linked : nil

@@ -1,22 +1,23 @@
 import Glibc
 
-/// Opens files to write in a folder that all users may share, as /tmp is. Another user may have prepared the name there.
+/// Functions that open files to write in a folder that all users may share, such as /tmp. Another user may have prepared the name
+/// there.
 ///
 /// The rule is that of Linux's settings `fs.protected_symlinks`, `fs.protected_fifos` and `fs.protected_regular`, which small
 /// systems leave off: in a sticky folder that others can write to, the name must belong to this user or to the folder's owner.
 package enum SharedPlace {
-  /// Opens what has the name, and makes a file where nothing has it. A pipe without a reader is an error (ENXIO).
-  /// - Returns: a descriptor that does not block, which belongs to the caller.
+  /// Opens the file with the name, or creates it if there is none. A pipe without a reader is an error (ENXIO).
+  /// - Returns: A descriptor that does not block, which belongs to the caller.
   package static func open(_ path: String, _ flags: CInt, mode: UInt32) throws(FileRefusal) -> CInt {
     let flags = flags | O_NONBLOCK | O_NOCTTY
     guard let known = try? FileStatus(of: path, followsLinks: false) else {
-      // A file that appears now is another program's.
+      // A file that appears now belongs to another program.
       return try FileRefusal.wrapping { () throws(SystemError) in
         try Descriptor.open(path, flags | O_CREAT | O_EXCL, mode: mode)
       }
     }
     try check(known, at: path)
-    // A link that may be followed leads where its owner wants.
+    // A symbolic link that may be followed leads where its owner wants.
     let kind = known.kind == .symbolicLink ? O_CREAT : O_NOFOLLOW
     let descriptor = try FileRefusal.wrapping { () throws(SystemError) in
       try Descriptor.open(path, flags & ~O_TRUNC | kind, mode: mode)
@@ -39,7 +40,7 @@ package enum SharedPlace {
     throw .foreign(owner: status.owner)
   }
 
-  /// The folder that a file is in.
+  /// Returns the folder that contains a file.
   package static func parent(of path: String) -> String {
     var path = path[...]
     while path.utf8.count > 1, path.last == "/" { path.removeLast() }

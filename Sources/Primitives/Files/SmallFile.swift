@@ -1,6 +1,7 @@
 import Glibc
 
-/// A file of settings, certificates or keys, read whole: a regular file, or /dev/null, which is empty. Blocks: not for event loops.
+/// A file of settings, certificates or keys, read completely: a regular file, or /dev/null, which is empty. Blocks: not for event
+/// loops.
 package struct SmallFile: Sendable {
   package enum Failure: Error, Sendable, Hashable {
     case missing
@@ -18,7 +19,7 @@ package struct SmallFile: Sendable {
   package var bytes: [UInt8]
   package let status: FileStatus
 
-  /// - Parameter limit: bytes.
+  /// - Parameter limit: The limit of its size, in bytes.
   package init(_ path: String, limit: Int) throws(Failure) {
     do throws(FileRefusal) {
       if let status = try? FileStatus(of: path), status.isNull {
@@ -37,15 +38,15 @@ package struct SmallFile: Sendable {
     guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
   }
 
-  /// `nil` where it is not UTF-8.
+  /// `nil` if the file is not UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
 
-  /// Only this user and root can have written it.
+  /// Whether only this user and root can have written it.
   package var isTrusted: Bool { (status.owner == geteuid() || status.owner == 0) && status.permissions & 0o022 == 0 }
 }
 
 extension SmallFile.Failure: CustomStringConvertible {
-  /// Follows a path and a colon.
+  /// The text that follows a path and a colon.
   package var description: String {
     switch self {
     case .missing: "\(SystemError(code: ENOENT))"

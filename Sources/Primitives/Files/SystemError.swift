@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a system call says, in its words.
+/// The error of a system call, with the system's message.
 package struct SystemError: Error, Sendable, Hashable {
   package let code: CInt
 
@@ -8,10 +8,10 @@ package struct SystemError: Error, Sendable, Hashable {
     self.code = code
   }
 
-  /// Of the last call on this thread.
+  /// The error of the last call on this thread.
   package static var last: SystemError { SystemError(code: errno) }
 
-  /// - Parameter result: negative where the call has failed.
+  /// - Parameter result: Negative if the call has failed.
   @discardableResult
   package static func check(_ result: CInt) throws(SystemError) -> CInt {
     if result < 0 { throw last }

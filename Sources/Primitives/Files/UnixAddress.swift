@@ -1,11 +1,11 @@
 package import Glibc
 
-/// Where a Unix socket is (unix(7)).
+/// The address of a Unix socket (unix(7)).
 package struct UnixAddress: Sendable {
   private let address: sockaddr_un
   private let length: socklen_t
 
-  /// - Parameter name: a path from the root, or behind an @ the name of an abstract socket; `nil` where it is neither.
+  /// - Parameter name: A path from the root, or an @ and the name of an abstract socket. The result is `nil` if it is neither.
   package init?(_ name: String) {
     let bytes = Array(name.utf8)
     var address = sockaddr_un()
@@ -19,7 +19,7 @@ package struct UnixAddress: Sendable {
       if isAbstract { path[0] = 0 }
     }
     self.address = address
-    // The length is part of an abstract name; a path ends with its zero.
+    // The length is part of an abstract name; a path ends with a zero byte.
     let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
     length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
   }

@@ -1,8 +1,8 @@
 extension JSON {
-  /// Deeper than anything that is read here; a limit to what a hostile text can make of the stack.
+  /// The limit of nesting: deeper than anything that is read here, and a bound for the stack that a hostile text can use.
   fileprivate static let depthLimit = 32
 
-  /// `nil` where the text is not JSON, or is nested deeper than 32 values.
+  /// Returns `nil` if the text is not JSON, or is nested deeper than 32 values.
   package init?(parsing text: String) {
     var reader = JSONReader(text)
     guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
@@ -109,7 +109,7 @@ private struct JSONReader {
     }
   }
 
-  /// What stands next, if it is that.
+  /// Skips a word if it comes next.
   private mutating func take(_ word: StaticString) -> Bool {
     skipSpace()
     let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)

@@ -1,12 +1,12 @@
 extension JSON: CustomStringConvertible {
-  /// On one line, without spaces.
+  /// The value on one line, without spaces.
   package var description: String {
     var bytes: [UInt8] = []
     write(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// In UTF-8, on one line, without spaces.
+  /// Appends the value in UTF-8, on one line, without spaces.
   package func write(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes += "null".utf8
@@ -32,11 +32,11 @@ extension JSON: CustomStringConvertible {
     }
   }
 
-  /// RFC 8259 §7. What a terminal would obey is escaped: people look at JSON too.
-  /// A string, with its quotation marks.
+  /// Appends a string with its quotation marks (RFC 8259 §7). Characters that control a terminal are escaped: people look at JSON
+  /// too.
   package static func write(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    // Most often nothing needs an escape.
+    // Most strings need no escape.
     let isPlain = text.utf8.allSatisfy {
       $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
     }

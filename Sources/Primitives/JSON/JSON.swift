@@ -1,12 +1,12 @@
-/// A value of JSON (RFC 8259), read and written without Foundation.
+/// A JSON value (RFC 8259), read and written without Foundation.
 package enum JSON: Sendable, Hashable {
   case null
   case bool(Bool)
-  /// As it is written.
+  /// A number as it is written.
   case number(String)
   case string(String)
   case array([JSON])
-  /// In their order.
+  /// The members in their order.
   case object([Member])
 
   package struct Member: Sendable, Hashable {
@@ -24,7 +24,7 @@ package enum JSON: Sendable, Hashable {
 
 extension JSON {
   package static func number(_ number: some BinaryInteger) -> JSON { .number("\(number)") }
-  /// JSON has no name for what is not finite.
+  /// JSON has no notation for numbers that are not finite.
   package static func number(_ number: Double) -> JSON { number.isFinite ? .number("\(number)") : .null }
 }
 
@@ -44,7 +44,7 @@ extension JSON: ExpressibleByDictionaryLiteral {
 // MARK: Looking
 
 extension JSON {
-  /// The last one of that name counts, as in most readers.
+  /// Returns the last member of that name, as most readers do.
   package subscript(name: String) -> JSON? {
     if case .object(let members) = self { members.last { $0.name == name }?.value } else { nil }
   }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How many may have something at once. Safe on any thread.
+/// A limited number of slots. Safe on any thread.
 package final class Seats: Sendable {
-  /// Free again when nobody holds it.
+  /// A slot, which is free again when its last reference is released.
   package final class Seat: Sendable {
     private let seats: Seats
 
@@ -22,7 +22,7 @@ package final class Seats: Sendable {
     self.limit = limit
   }
 
-  /// `nil` where none is free.
+  /// Takes a slot. Returns `nil` if none is free.
   package func take() -> Seat? {
     let isFree = taken.withLock { taken in
       guard taken < limit else { return false }

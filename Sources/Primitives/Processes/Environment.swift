@@ -1,13 +1,14 @@
 import Glibc
 
-/// What this process was given to know.
+/// The environment variables of this process.
 package enum Environment {
-  /// `nil` where there is no variable of that name.
+  /// Returns `nil` if there is no variable of that name.
   package static subscript(name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }
 
-  /// The same, and nobody who asks later finds it, nor a child. To be called before other threads read the environment.
+  /// Returns a variable and removes it, so that later calls and child processes do not find it. Call it before other threads read
+  /// the environment.
   package static func take(_ name: String) -> String? {
     let value = self[name]
     unsetenv(name)

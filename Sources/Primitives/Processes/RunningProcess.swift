@@ -1,7 +1,7 @@
-/// A process of this machine, as far as this user may see it (proc(5)).
+/// A process of this machine, as far as this user can see it (proc(5)).
 package struct RunningProcess: Sendable, Hashable {
   package let id: Int32
-  /// `nil` where the process is gone or not ours to see.
+  /// `nil` if the process is gone, or not visible to this user.
   package let name: String?
 
   package init(_ id: Int32) {
@@ -9,25 +9,25 @@ package struct RunningProcess: Sendable, Hashable {
     name = KernelFile.lines(of: "/proc/\(id)/comm").first.map { String($0).visible }
   }
 
-  /// The numbers of all.
+  /// The ids of all processes.
   package static var all: [Int32] {
     ((try? Folder.names(in: "/proc")) ?? []).compactMap { Int32($0) }
   }
 
-  /// It is there and has not ended; one that has ended stays until its parent has asked what became of it.
+  /// Whether a process exists and has not ended. One that has ended remains until its parent has collected its status.
   package static func isRunning(_ id: Int32) -> Bool {
-    // The name before the state may have anything in it, and ends with the last parenthesis.
+    // The name before the state may contain any character, and ends at the last parenthesis.
     let state = KernelFile.lines(of: "/proc/\(id)/stat").last?.split(separator: ")").last?.first { $0 != " " }
     return state.map { !"ZX".contains($0) } ?? false
   }
 
-  /// The paths of what a process has open.
+  /// Returns the paths of the files that a process has open.
   package static func openFiles(of id: Int32) -> [String] {
     let folder = "/proc/\(id)/fd"
     return ((try? Folder.names(in: folder)) ?? []).map { "\(folder)/\($0)" }
   }
 
-  /// The inodes of the sockets that a process has open.
+  /// Returns the inodes of the sockets that a process has open.
   package static func sockets(of id: Int32) -> Set<String> {
     Set(
       openFiles(of: id).compactMap { try? SymbolicLink.target(of: $0) }.filter { $0.hasPrefix("socket:[") }.map {
@@ -37,6 +37,6 @@ package struct RunningProcess: Sendable, Hashable {
 }
 
 extension RunningProcess: CustomStringConvertible {
-  /// "process 4711 (byway)"
+  /// The text for messages: "process 4711 (byway)".
   package var description: String { "process \(id)" + (name.map { " (\($0))" } ?? "") }
 }

@@ -1,6 +1,6 @@
 package import Glibc
 
-/// A thread of the system's, for who has to wait where no event loop can.
+/// A thread of the system, for work that has to wait where no event loop can.
 package enum SystemThread {
   private final class Job {
     let run: () -> Void
@@ -8,10 +8,10 @@ package enum SystemThread {
     init(_ run: @escaping () -> Void) { self.run = run }
   }
 
-  /// Starts one.
-  /// - Parameter run: what it does; gone when it has returned, or where there is no thread.
-  /// - Returns: what the caller has to join or to detach.
-  /// - Throws: where the system has no more threads.
+  /// Starts a thread.
+  /// - Parameter run: The work, which is released when it has returned, or if there is no thread.
+  /// - Returns: The thread, which the caller has to join or to detach.
+  /// - Throws: If the system has no more threads.
   package static func start(_ run: sending @escaping () -> Void) throws(SystemError) -> pthread_t {
     let job = Unmanaged.passRetained(Job(run))
     var thread = pthread_t()

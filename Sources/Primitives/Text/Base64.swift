@@ -2,7 +2,7 @@
 package enum Base64 {
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-  /// 0 to 63, or 255 for what is not a digit.
+  /// The values of digits, 0 to 63, or 255 for other bytes.
   private static let values: [UInt8] = {
     var values = [UInt8](repeating: 255, count: 256)
     for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }
@@ -29,7 +29,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// `nil` for anything that an encoder would not have written.
+  /// Returns `nil` for anything that an encoder would not have written.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []

@@ -8,20 +8,20 @@ package enum Hex {
     byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6
   }
 
-  /// Two digits for each byte.
+  /// Returns two digits for each byte.
   package static func text(_ bytes: some Sequence<UInt8>, isUppercase: Bool = false) -> String {
     String(
       decoding: bytes.flatMap { [digit($0 >> 4, isUppercase: isUppercase), digit($0 & 15, isUppercase: isUppercase)] },
       as: UTF8.self)
   }
 
-  /// All the digits that a number of its width can have: eight for a `UInt32`.
+  /// Returns all the digits that a number of its width can have: eight for a `UInt32`.
   package static func text(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: number.bitWidth / 4 - digits.utf8.count) + digits
   }
 
-  /// The byte that two digits stand for.
+  /// Returns the byte that two digits stand for.
   package static func byte(_ digits: some Collection<UInt8>) -> UInt8? {
     guard digits.count == 2 else { return nil }
     var result: UInt8 = 0
@@ -36,7 +36,7 @@ package enum Hex {
     return result
   }
 
-  /// The bytes that digits stand for; `nil` where one is none, or half a byte is left.
+  /// Returns the bytes that digits stand for; `nil` if one is not a digit, or half a byte is left.
   package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,6 +1,6 @@
-/// Bytes that stand as `%` and two digits (RFC 3986 §2.1).
+/// Bytes that are written as `%` and two digits (RFC 3986 §2.1).
 package enum PercentEncoding {
-  /// RFC 3986 §2.3.
+  /// Whether a byte is unreserved (RFC 3986 §2.3).
   package static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
@@ -8,14 +8,14 @@ package enum PercentEncoding {
     }
   }
 
-  /// In upper case, as is the usual form (§6.2.2.1).
+  /// Appends an escape in upper case, which is the usual form (§6.2.2.1).
   package static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "%"))
     bytes.append(Hex.digit(byte >> 4, isUppercase: true))
     bytes.append(Hex.digit(byte & 15, isUppercase: true))
   }
 
-  /// - Parameter isPlain: which bytes stand for themselves; `%` should not.
+  /// - Parameter isPlain: Whether a byte needs no escape; `%` should need one.
   package static func encode(_ text: String, isPlain: (UInt8) -> Bool) -> String {
     var result: [UInt8] = []
     for byte in text.utf8 {
@@ -24,7 +24,7 @@ package enum PercentEncoding {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// `nil` where an escape is none, or the result is not UTF-8.
+  /// Returns `nil` if an escape is invalid, or the result is not UTF-8.
   package static func decode(_ text: some StringProtocol) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var result: [UInt8] = []

@@ -1,6 +1,5 @@
 extension String {
-  /// The beginning of what came from outside, in quotation marks and printable: it goes into a message, and that into a
-  /// log.
+  /// The beginning of data from outside, in quotation marks and printable, for messages that may get into a log.
   package init(quoting bytes: some Collection<UInt8>, limit: Int) {
     let text = bytes.prefix(limit).map { byte in
       switch byte {

@@ -1,6 +1,6 @@
-/// A word as a shell's command line has it (sh(1), "Quoting").
+/// A word of a shell's command line (sh(1), "Quoting").
 package enum ShellWord {
-  /// As it is where it needs no quotes.
+  /// Returns the word for a text, without quotes if it needs none.
   package static func of(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

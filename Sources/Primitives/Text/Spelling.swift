@@ -1,20 +1,20 @@
-/// Suggests what a misspelt word may have meant.
+/// Suggestions for misspelt words.
 package enum Spelling {
-  /// " Did you mean …? Known: …", with a leading space.
+  /// Returns " Did you mean …? Known: …", with a leading space.
   package static func hint(for word: String, among known: [String]) -> String {
     let list = known.isEmpty ? " None are known." : " Known: \(known.joined(separator: ", "))."
     guard let nearest = nearest(to: word, among: known) else { return list }
     return " Did you mean \"\(nearest)\"?\(list)"
   }
 
-  /// The known word at the least edit distance, where that is small enough to be a slip.
+  /// Returns the known word at the least edit distance, if that is small enough to be a slip.
   package static func nearest(to word: String, among known: [String]) -> String? {
     let ranked = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
     return best.distance <= max(1, best.word.count / 2) ? best.word : nil
   }
 
-  /// Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours count one each.
+  /// Returns the optimal string alignment: insertions, deletions, substitutions and swaps of neighbours count one each.
   private static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left.utf8)
     let right = Array(right.utf8)

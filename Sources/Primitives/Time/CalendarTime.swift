@@ -3,18 +3,18 @@ import Glibc
 /// A day of the Gregorian calendar and a time of that day, in UTC.
 package struct CalendarTime: Sendable, Hashable {
   package let year: Int
-  /// From 1 on.
+  /// The month, from 1.
   package let month: Int
   package let day: Int
   package let secondOfDay: Int
-  /// From Sunday on, which is 0.
+  /// The day of the week; Sunday is 0.
   package let weekday: Int
   package let secondsSinceEpoch: Int
 
-  /// What has a year of four digits: as much as the dates of messages and files can name.
+  /// The times with a year of four digits, which is the range of dates in messages and files.
   private static let range = -62_167_219_200...253_402_300_799
 
-  /// - Parameter secondsSinceEpoch: of 1970. What is before the year 0 is its beginning; what is after 9999, its end.
+  /// - Parameter secondsSinceEpoch: Seconds since 1970. A time before the year 0 becomes its beginning; one after 9999, its end.
   package init(secondsSinceEpoch: Int) {
     self.secondsSinceEpoch = min(max(secondsSinceEpoch, Self.range.lowerBound), Self.range.upperBound)
     var moment = time_t(self.secondsSinceEpoch)
@@ -27,8 +27,8 @@ package struct CalendarTime: Sendable, Hashable {
     weekday = Int(parts.tm_wday)
   }
 
-  /// `nil` where there is no such day: the 31st of June.
-  /// - Parameter secondOfDay: one too many is the next day's first, as a leap second is.
+  /// Returns `nil` if there is no such day: the 31st of June.
+  /// - Parameter secondOfDay: One second more than the day has is the next day's first, as a leap second is.
   package init?(year: Int, month: Int, day: Int, secondOfDay: Int) {
     guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
     var parts = tm()
@@ -54,7 +54,7 @@ package struct CalendarTime: Sendable, Hashable {
   /// `1994-11-06T08:49:37Z` (RFC 3339)
   package var utc: String { "\(dateAndTime)Z" }
 
-  /// As HTTP and logs call them.
+  /// The names of the months in HTTP and in logs.
   package static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]

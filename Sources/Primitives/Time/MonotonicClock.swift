@@ -1,8 +1,8 @@
 import Glibc
 
-/// The clock that nobody sets.
+/// The clock that cannot be set.
 package enum MonotonicClock {
-  /// In nanoseconds, from a beginning of no meaning.
+  /// The time in nanoseconds, from an arbitrary beginning.
   package static var now: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

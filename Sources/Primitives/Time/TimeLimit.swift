@@ -1,9 +1,9 @@
-/// Waits for an operation until its time is up, or its caller is cancelled. It is cancelled then, and not waited for: a write
-/// to a pipe that nobody reads does not end.
+/// Waits for an operation until its time limit, or until the caller is cancelled. The operation is then cancelled, but not waited
+/// for: a write to a pipe without a reader does not end.
 ///
 /// - Parameters:
-///   - limit: `nil` for as long as it takes.
-///   - waits: an operation that was cancelled has returned before this throws.
+///   - limit: `nil` for no limit.
+///   - waits: Whether a cancelled operation must have returned before this throws.
 /// - Throws: `timedOut`, or what the operation throws.
 package func withTimeLimit<Value: Sendable>(
   _ limit: Duration?, throwing timedOut: any Error, waits: Bool = false,

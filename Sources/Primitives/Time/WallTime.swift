@@ -1,8 +1,8 @@
 import Glibc
 
-/// A moment of the calendar, as messages and files name it. Not for measuring: the clock may be set meanwhile.
+/// A time of the calendar, as messages and files contain it. Not for measuring: the clock may be set meanwhile.
 package struct WallTime: Hashable, Comparable, Sendable {
-  /// Since the beginning of 1970 in UTC.
+  /// The time since the beginning of 1970 in UTC.
   package var sinceEpoch: Duration
 
   package init(sinceEpoch: Duration) {
@@ -21,10 +21,10 @@ package struct WallTime: Hashable, Comparable, Sendable {
     WallTime(sinceEpoch: left.sinceEpoch + right)
   }
 
-  /// Whole seconds since 1970, as much as HTTP's dates tell.
+  /// Whole seconds since 1970, the resolution of HTTP's dates.
   package var seconds: Int { Int(sinceEpoch.components.seconds) }
 
-  /// As many as 63 bits hold, with a second to spare: until the year 2262.
+  /// The nanoseconds that 63 bits hold, with a second to spare: until the year 2262.
   package var nanosecondsSinceEpoch: Int64 {
     Int64(min(max(sinceEpoch.attoseconds / 1_000_000_000, 0), Int128(Int64.max - 1_000_000_000)))
   }
