@@ -9,7 +9,7 @@ import NIOCore
 /// reason to try again, whatever its status, as it shows that the request arrived. The client itself tries again for a few seconds;
 /// this is for outages that last longer.
 ///
-/// Each request's deadline covers all of its tries.
+/// Each request's deadline covers all of its attempts.
 public struct Retry: Interceptor {
   public let scope: Scope
   /// The total number of attempts, including the first one.

@@ -25,7 +25,7 @@ public struct SchemeHandler: Interceptor {
   /// - Parameters:
   ///   - scheme: The scheme, without the colon.
   ///   - client: The client of the link. It is not shut down here.
-  ///   - other: the scheme that the far end knows.
+  ///   - other: The scheme that the far end knows.
   /// - Throws: `BywayError` with code `unknownScheme` if the text is not a scheme.
   public init(_ scheme: String, over client: BywayClient, as other: String = "http") throws {
     try self.init(scheme) { request in

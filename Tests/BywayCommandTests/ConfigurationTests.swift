@@ -85,7 +85,7 @@ extension Parsing {
           [proxy b]
           nonsense
           """) == [
-            "p.conf, line 1: \"listn\" is not an option that may stand here. Did you mean \"listen\"?",
+            "p.conf, line 1: \"listn\" is not an option that can be set here. Did you mean \"listen\"?",
             "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
             "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
             "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",

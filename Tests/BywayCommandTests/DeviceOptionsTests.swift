@@ -81,7 +81,7 @@ extension Parsing {
       let messages = error?.failures.map(\.message) ?? []
       #expect(messages.count == 3, "\(messages)")
       #expect(messages.contains { $0.contains("line 3") && $0.contains("Unknown link scheme") }, "\(messages)")
-      #expect(messages.contains { $0.contains("line 4") && $0.contains("link and title may") }, "\(messages)")
+      #expect(messages.contains { $0.contains("line 4") && $0.contains("link and title are") }, "\(messages)")
       #expect(messages.contains { $0.contains("line 5") && $0.contains("is empty") }, "\(messages)")
     }
 

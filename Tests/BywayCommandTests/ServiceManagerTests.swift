@@ -64,7 +64,7 @@ import Testing
     let gateway = try await BywayProcess.gateway(
       ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
       environment: ["NOTIFY_SOCKET": folder["nobody"]])
-    _ = try await gateway.process.errorLine(containing: "service manager cannot be told", within: .seconds(5))
+    _ = try await gateway.process.errorLine(containing: "service manager cannot be notified", within: .seconds(5))
     #expect(await gateway.process.stop() == .code(0))
   }
 

@@ -74,12 +74,12 @@ extension Parsing {
         ("listen = 127.0.0.1:0; USERS", "users needs rights = FILE"),
         ("listen = unix:/run/p; user-header = X-Remote-User", "user-header needs rights = FILE"),
         ("listen = 127.0.0.1:0; audit-log = /tmp/a", "audit-log needs rights = FILE"),
-        ("listen = 127.0.0.1:0; RIGHTS", "rights needs to know who comes: add users = FILE"),
-        ("listen = https://127.0.0.1:8443?cert=c&key=k; RIGHTS", "rights needs to know who comes"),
-        ("listen = 127.0.0.1:0; RIGHTS; user-header = X-Remote-User", "believed on a Unix socket only"),
+        ("listen = 127.0.0.1:0; RIGHTS", "rights needs a way to identify users: add users = FILE"),
+        ("listen = https://127.0.0.1:8443?cert=c&key=k; RIGHTS", "rights needs a way to identify users"),
+        ("listen = 127.0.0.1:0; RIGHTS; user-header = X-Remote-User", "accepted on a Unix socket only"),
         (
           "listen = https://127.0.0.1:0?cert=c&key=k&ca=a; RIGHTS; user-header = X-User",
-          "believed on a Unix socket only"
+          "accepted on a Unix socket only"
         ),
         ("listen = fd:web; RIGHTS; user-header = X-User", "Unknown link scheme"),
         ("listen = unix:/run/p; RIGHTS; user-header = Host", "means something else"),
@@ -89,8 +89,8 @@ extension Parsing {
         ("listen = https://0.0.0.0:8443?cert=c&key=k&clients=any", "lets in anyone who reaches it"),
         ("listen = https://0.0.0.0:8443?cert=c&key=k&clients=some; RIGHTS; USERS", "clients=some is unknown"),
         ("listen = unix:/run/p; hub = tls://0.0.0.0:7000?cert=c&key=k&ca=a&clients=any", "gateways need certificates"),
-        ("listen = 127.0.0.1:0; RIGHTS; USERS; replay = /tmp/x", "gives everybody what one user was told"),
-        ("listen = 127.0.0.1:0; RIGHTS; USERS; record = /tmp/x", "gives everybody what one user was told"),
+        ("listen = 127.0.0.1:0; RIGHTS; USERS; replay = /tmp/x", "lets all users see one user's responses"),
+        ("listen = 127.0.0.1:0; RIGHTS; USERS; record = /tmp/x", "lets all users see one user's responses"),
         ("listen = 127.0.0.1:0; RIGHTS; USERS; inspect = 127.0.0.1:0", "write inspect = unix:PATH"),
         ("listen = 127.0.0.1:0; RIGHTS; users = /nothing/there", "Cannot read /nothing/there"),
       ])

@@ -76,7 +76,7 @@ extension EndToEnd {
       chmod(users, 0o600)
       let device = ["proxy", "--check", "--device", "printer=unix:\(folder["p"])"]
       for (options, code, words) in [
-        (["--listen", "127.0.0.1:0", "--rights", rights], 64, ["needs to know who comes", "--users"]),
+        (["--listen", "127.0.0.1:0", "--rights", rights], 64, ["needs a way to identify users", "--users"]),
         (["--listen", "127.0.0.1:0", "--users", users], 64, ["needs --rights FILE"]),
         (
           ["--listen", "0.0.0.0:0", "--listen-anywhere", "--rights", rights, "--users", users], 64,

@@ -6,10 +6,10 @@ import BywayProxy
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Says what is wrong with a configuration file of a gateway or a proxy.",
+    abstract: "Checks a configuration file of a gateway or a proxy.",
     discussion: """
-      The file is a gateway's or a proxy's by the sections and options that it has, or else by its name: gateway.conf, \
-      proxy-hall.conf. What neither tells, byway gateway --check --config FILE and byway proxy --check --config FILE do.
+      Whether the file is a gateway's or a proxy's shows in its sections and options, or else in its name: gateway.conf, \
+      proxy-hall.conf. If neither shows it, use byway gateway --check --config FILE or byway proxy --check --config FILE.
       """)
 
   @Argument(help: "The file.", completion: .file())

@@ -64,7 +64,7 @@ struct ConfigurationFile: Sendable {
           file.entries.append(Entry(line: entry.line, name: option, value: "\(section.name)=\(entry.value)"))
         } else {
           let known = options.keys.sorted().joined(separator: " and ")
-          let message = "\"\(entry.name)\" may not stand in [\(kind) \(section.name)]: \(known) may."
+          let message = "\"\(entry.name)\" is not allowed in [\(kind) \(section.name)], only \(known) are."
           file.failures.append(failure(entry.line, message))
         }
       }

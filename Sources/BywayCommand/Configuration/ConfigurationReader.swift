@@ -130,7 +130,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     let name = "--\(entry.name)"
     guard let option = facts.option(entry.name) else {
       let hint = Spelling.nearest(to: entry.name, among: facts.names).map { " Did you mean \"\($0)\"?" } ?? ""
-      throw file.failure(entry.line, "\"\(entry.name)\" is not an option that may stand here.\(hint)")
+      throw file.failure(entry.line, "\"\(entry.name)\" is not an option that can be set here.\(hint)")
     }
     if section != nil, facts.concernsDaemon(entry.name) {
       throw file.failure(

@@ -37,7 +37,7 @@ struct ControlClient: Sendable {
   }
 
   static let none =
-    "No gateway or proxy of this user runs, and none of the system that this user may ask: sudo may be needed for those."
+    "No gateway or proxy of this user runs, and none of the system that this user can access: those may need sudo."
 
   /// The time within which a daemon answers unless it is stuck.
   private static let patience = Duration.seconds(5)

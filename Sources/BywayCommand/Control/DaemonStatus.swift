@@ -9,7 +9,7 @@ struct DaemonStatus: Sendable {
   struct Road: Sendable {
     enum State: Sendable, Hashable {
       case link(LinkState)
-      /// One of several links to a device: it has no known fault, and is not needed.
+      /// Ready as one of several links to a device, and not needed. No fault of it is known.
       case standingBy
       // Of origins.
       case unknown, reachable, unreachable
@@ -165,7 +165,7 @@ extension JSON {
   }
 }
 
-// MARK: Of links and upstreams
+// MARK: From links and upstreams
 
 extension DaemonStatus.Requests {
   init(_ tally: ExchangeTally) {

@@ -9,7 +9,7 @@ struct LogLevelCommand: AsyncParsableCommand {
   @Argument(help: "The new level.")
   var level: LogLevel?
 
-  @Option(help: ArgumentHelp("Whose; needed only where several run.", valueName: "name"))
+  @Option(help: ArgumentHelp("The name of the daemon; needed only if several run.", valueName: "name"))
   var instance: String?
 
   init() {}

@@ -5,7 +5,7 @@ struct ReloadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reload", abstract: "Makes a gateway or proxy read its configuration again, without an outage.")
 
-  @Argument(help: "Which; needed only where several run.")
+  @Argument(help: "The name of the daemon; needed only if several run.")
   var name: String?
 
   init() {}

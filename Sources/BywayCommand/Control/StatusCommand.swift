@@ -8,8 +8,8 @@ struct StatusCommand: AsyncParsableCommand {
     commandName: "status",
     abstract: "Shows the gateways and proxies that run here, their links, origins and requests.",
     discussion: """
-      Asks those of this user, and those of the system that this user may ask. Each has a name: that of its configuration \
-      file, or what --instance says.
+      Asks the daemons of this user, and those of the system that this user can access. Each has a name: that of its \
+      configuration file, or the value of --instance.
       """)
 
   @Argument(help: "Only this one.")

@@ -6,7 +6,7 @@ struct StopCommand: AsyncParsableCommand {
     commandName: "stop", abstract: "Stops a gateway or proxy when its running requests have ended.",
     discussion: "Returns when it has ended, at the latest a little after the time that --drain gives those requests.")
 
-  @Argument(help: "Which; needed only where several run.")
+  @Argument(help: "The name of the daemon; needed only if several run.")
   var name: String?
 
   @Flag(help: "Do not wait until it has ended.")

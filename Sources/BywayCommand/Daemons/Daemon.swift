@@ -41,7 +41,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   var logLevel: LogLevel?
   let files = InterceptionFiles()
   let fixed: [String: String]
-  /// In the order of the plan.
+  /// The members in the order of the plan.
   var running: [Running] = []
   /// The members that a reload has removed, while they finish.
   private var departing: [ObjectIdentifier: Task<Void, Never>] = [:]
@@ -114,7 +114,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     for entry in running {
       if let response = try await entry.member.send(request, at: listener) { return response }
     }
-    throw BywayError(.refused, "Only a proxy sends requests again, and the one of this exchange does not run any more.")
+    throw BywayError(.refused, "Only a proxy sends requests again, and the proxy of this exchange no longer runs.")
   }
 
   private func linkSights() async -> [LinkSight] {
@@ -255,7 +255,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 }
 
-// MARK: What it can be asked
+// MARK: Control requests
 
 extension Daemon: Controllable {
   func status() async -> DaemonStatus {

@@ -136,7 +136,7 @@ extension DaemonCommand {
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
     if file.check {
       try source.read(given: self).check(CommandContext.transports)
-      try StandardStream.output.write("\(file.config ?? "What the options say") is valid.\n")
+      try StandardStream.output.write("\(file.config ?? "The command line") is valid.\n")
       return
     }
     if daemon.observation.logFormat == nil, let format = source.logFormat { LogLevels.set(format) }

@@ -11,7 +11,7 @@ struct DaemonOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The most to hold for clients and for those that they reach. (default: 64M, or a quarter of the process's memory)",
+      "The most memory to hold for clients and for the servers that they reach. (default: 64M, or a quarter of the process's memory)",
       valueName: "size"))
   var memoryBudget: Size?
 
@@ -38,7 +38,7 @@ struct DaemonFileOptions: ParsableArguments {
       valueName: "file"), completion: .file())
   var config: String?
 
-  @Flag(help: "Say what is wrong with the options and the file, and end.")
+  @Flag(help: "Report the errors in the options and the file, and exit.")
   var check = false
 
   @Option(

@@ -14,24 +14,24 @@ struct DeviceOptions: ParsableArguments {
   var device: [String] = []
 
   @Option(
-    help: ArgumentHelp("What people read of a device, next to its name. May be repeated.", valueName: "name=text"))
+    help: ArgumentHelp("The title that users see next to a device's name. May be repeated.", valueName: "name=text"))
   var deviceTitle: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Make a device of whatever is plugged in: serial, or serial:/FOLDER for the ports in a folder. dns-sd: let others in "
+      "Make a device of each port that is plugged in: serial, or serial:/FOLDER for those in a folder. dns-sd: let others in "
         + "the network discover the devices, by Avahi. May be repeated.", valueName: "ports"))
   var discover: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Gateways dial this link, and each is the device that it says to be. May be repeated.", valueName: "link"),
+      "Gateways dial this link, and each is the device whose name it claims. May be repeated.", valueName: "link"),
     completion: .links)
   var hub: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "How many devices that dial may be known at once. (default: 4096, or what the limit of open files allows)",
+      "How many dialing devices may be known at once. (default: 4096, or what the limit of open files allows)",
       valueName: "count"))
   var maxDevices: Int?
 
@@ -41,12 +41,12 @@ struct DeviceOptions: ParsableArguments {
       valueName: "count"))
   var maxNamesPerPeer: Int?
 
-  @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last has them all.")
+  @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last gets them all.")
   var balance = false
 
   @Option(
     help: ArgumentHelp(
-      "Devices are reached as NAME.DOMAIN, too, and at byway.DOMAIN is their list. May be repeated.",
+      "Devices are also reached as NAME.DOMAIN, and byway.DOMAIN lists them. May be repeated.",
       valueName: "domain"))
   var suffix: [String] = []
 

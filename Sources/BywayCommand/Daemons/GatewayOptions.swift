@@ -24,11 +24,11 @@ struct GatewayOptions: MemberOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Say at /.well-known/byway who this is: a name of letters, digits and hyphens, by which a proxy can show the device.",
+      "The device's name of letters, digits and hyphens, which /.well-known/byway states and a proxy can show.",
       valueName: "name"))
   var name: String?
 
-  @Option(help: ArgumentHelp("What people read next to the name: \"Printer in the hall\".", valueName: "text"))
+  @Option(help: ArgumentHelp("The title that users see next to the name: \"Printer in the hall\".", valueName: "text"))
   var title: String?
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions

@@ -10,7 +10,7 @@ import Primitives
 struct ProxyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
-    abstract: "Runs at the user's end: what arrives on one port goes over the link.",
+    abstract: "Runs at the user's end: forwards what arrives on one port over the link.",
     discussion: """
       Serves HTTP/1.1 and HTTP/2 with prior knowledge, CONNECT and WebSocket. A URL on the proxy itself means the \
       gateway's origin; as an HTTP proxy it reaches what the gateway allows.

@@ -41,7 +41,7 @@ struct ProxyOptions: MemberOptions {
   @Option(
     help: ArgumentHelp(
       "Cache responses in this folder: for one user if --listen is a Unix socket of theirs, "
-        + "otherwise only what is meant for everybody.", valueName: "folder"), completion: .directory)
+        + "otherwise only what is meant for all users.", valueName: "folder"), completion: .directory)
   var cache: String?
 
   @OptionGroup(title: "Decrypting https") var inspection: InspectionOptions
@@ -124,7 +124,7 @@ struct ProxyOptions: MemberOptions {
     configuration.users = try users.rules(at: configuration.listen)
     if configuration.users != nil, let option = interceptors.telling {
       throw CommandFailure(
-        .usage, "\(option) gives everybody what one user was told: leave it out where --rights tells users apart.")
+        .usage, "\(option) lets all users see one user's responses: leave it out if --rights distinguishes users.")
     }
     configuration.discovery = try devices.discovery(in: transports)
     configuration.announcement = try devices.announcement(listen: configuration.listen)

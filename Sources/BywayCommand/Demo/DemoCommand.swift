@@ -12,12 +12,12 @@ struct DemoCommand: AsyncParsableCommand {
     usage: "byway demo [<options>]",
     discussion: """
       In one process: an origin that is a Swift function, a gateway, an emulated serial line with errors, and a proxy on \
-      127.0.0.1. Every request is shown as it passes, and what the line does; a page of its own, the inspector, shows more of both. \
+      127.0.0.1. Every request is shown as it passes, and the state of the line; a separate page, the inspector, shows more of both. \
       On a terminal p pulls the cable and plugs it \
       in again, e makes more errors, q quits. With --once it takes a tour by itself and exits with 0 if all went well.
       """)
 
-  @Flag(help: "Take the tour, say what it shows, and exit.")
+  @Flag(help: "Take the tour, report its results, and exit.")
   var once = false
 
   @Option(help: ArgumentHelp("Repeat the line's errors of an earlier run. Random by default.", valueName: "number"))

@@ -44,7 +44,7 @@ final class DemoLine: Sendable {
   var foreignBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).foreign } }
   var sentBytes: Int { VirtualLink.End.allCases.reduce(0) { $0 + line.counters(from: $1).sent } }
 
-  /// For how long the cable has been out; `nil` while it is in.
+  /// The time since the cable was pulled; `nil` while it is in.
   var pulledFor: TimeAmount? { pulled.withLock { $0.map { .now() - $0 } } }
 
   /// Pulls the cable: both devices disappear, as with a USB cable, and the data in flight is lost.

@@ -105,7 +105,7 @@ struct DemoStage {
       "",
       "  open  \(style.accent(url + "/"))",
       "  look  \(style.accent((isSeen ? inspector?.url : inspector?.place) ?? ""))",
-      "        at what passes, and what waits for what",
+      "        at the requests, and what they wait for",
       "  try   curl \(url)/status",
       "        curl -N \(url)/events",
       "        curl -o /dev/null '\(url)/big?bytes=200000'",

@@ -152,7 +152,7 @@ struct DemoTour: Sendable {
     return "refused with 421"
   }
 
-  // MARK: What steps are made of
+  // MARK: Helpers of steps
 
   func send(
     _ path: String, method: HTTPRequest.Method = .get, body: Body = .empty, host: String = "localhost"

@@ -16,7 +16,7 @@ struct ExchangePrinter: Interceptor {
   }
 }
 
-/// One exchange, which is reported when its last reference is released, however it ends.
+/// An exchange that is reported when its last reference is released, however it ends.
 ///
 /// `@unchecked Sendable`: interceptors and bodies of an exchange run as one task at a time, on its event loop.
 private final class ExchangeWatch: @unchecked Sendable {

@@ -9,8 +9,8 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Examines a link from the ground up, and says what is wrong with it.",
     discussion: """
-      Each line is a check and what it saw: ok, note (it works, but), wrong, ? (it cannot be told) or - (not made). The last line \
-      says what is wrong and the command that mends it, or that the link is sound. It takes at most 20 seconds, opens nothing that \
+      Each line is a check and what it saw: ok, note (it works, but), wrong, ? (unknown) or - (not made). The last line says \
+      what is wrong and which command fixes it, or that the link is sound. It takes at most 20 seconds, opens nothing that \
       another program has, leaves every setting as it was, and sends nothing that could do harm. Exit status: 0 if the link works, \
       69 if it does not.
       """)
@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand {
   @Flag(help: "Write a JSON object instead, when all is done.")
   var json = false
 
-  @Flag(help: "Mend what can be mended without harm, and examine again. Asks before it stops anything.")
+  @Flag(help: "Fix what can be fixed without harm, and examine again. Asks before it stops anything.")
   var fix = false
 
   init() {}

@@ -1,7 +1,7 @@
 /// A failure of a command itself, not of a link or an exchange.
 struct CommandFailure: Error {
   let status: ExitStatus
-  /// One or two sentences: what happened, and what to try.
+  /// The message in one or two sentences: what happened, and what to try.
   let message: String
 
   init(_ status: ExitStatus, _ message: String) {

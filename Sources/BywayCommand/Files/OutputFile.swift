@@ -48,7 +48,7 @@ final class OutputFile {
     if case .standardOutput(refusesBinary: true) = target, bytes.readableBytesView.contains(0) {
       throw CommandFailure(
         .ioFailure,
-        "The body is binary and could upset the terminal: write it to a file with -o FILE, or here all the same with -o -."
+        "The body is binary and could garble the terminal: write it to a file with -o FILE, or force it here with -o -."
       )
     }
     guard let writingPath else { return try StandardStream.output.write(bytes) }

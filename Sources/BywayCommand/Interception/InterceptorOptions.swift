@@ -21,17 +21,17 @@ struct InterceptorOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Answer only from what --record or the inspector has written.", valueName: "folder or file"),
+      "Answer only from recordings of --record or the inspector.", valueName: "folder or file"),
     completion: .directory)
   var replay: String?
 
   @Option(
     help: ArgumentHelp(
-      "Log in where an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"),
+      "Log in if an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"),
     completion: .file())
   var auth: String?
 
-  @Flag(help: "Compress bodies on the link, where its other end has --compress too.")
+  @Flag(help: "Compress bodies on the link, if its other end has --compress too.")
   var compress = false
 
   init() {}

@@ -8,12 +8,12 @@ import NIOPosix
 struct LineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "line",
-    abstract: "Emulates a serial line, as bad as you like, between two devices that programs can open.",
+    abstract: "Emulates a serial line with any faults between two devices that programs can open.",
     discussion: """
       The two paths appear as terminals and are joined at line rate, with the faults asked for. The seed that is printed \
       repeats their decisions. Times are written as 5ms, 1.5s or 2min, shares as 1e-5 or 0.1%.
 
-      While it runs it reads lines: "cut [KIND] [a|b]" pulls the cable (KIND as for --cut, hang-up where none is given), \
+      While it runs it reads lines: "cut [KIND] [a|b]" pulls the cable (KIND as for --cut, hang-up by default), \
       "restore" puts it back, "statistics" and "quit" do what they say. SIGTERM and SIGINT end it as well: the paths are \
       removed, and the statistics written.
 

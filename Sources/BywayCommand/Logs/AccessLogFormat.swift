@@ -4,6 +4,6 @@ import ArgumentParser
 enum AccessLogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
   /// The format of Apache and nginx, with the exchange's id at the end.
   case combined
-  /// One object for each line, with all known facts.
+  /// A JSON object for each line, with all known facts.
   case json
 }

@@ -8,7 +8,7 @@ import Primitives
 enum LogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
   /// Text for people.
   case text
-  /// One object for each line.
+  /// A JSON object for each line.
   case json
   /// Text without a time, after the priority in systemd's form (sd-daemon(3)).
   case journal

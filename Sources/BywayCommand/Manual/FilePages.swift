@@ -10,15 +10,15 @@ enum FilePages {
         """
         byway gateway --config FILE and byway proxy --config FILE read their long options from a file of "name = value" lines. Names are those of the \
         options without their dashes, flags are yes or no, values are written without quotation marks, and # begins a comment line. \
-        Options that may be repeated may stand on several lines. An option on the command line overrides the same option in the file.
-        A daemon that is several gateways or proxies has a section for each, which begins with [gateway NAME] or [proxy NAME]. \
-        What stands before the first section holds for each of them, unless the section says something else; options that concern the \
-        whole process stand there only. byway check FILE says what is wrong with a file.
+        Options that may be repeated can be on several lines. An option on the command line overrides the same option in the file.
+        A daemon with several gateways or proxies has a section for each, which begins with [gateway NAME] or [proxy NAME]. \
+        Options before the first section apply to each of them, unless the section overrides them; options of the whole process can \
+        be set only there. byway check FILE reports what is wrong with a file.
         """), .heading("Reload"),
       .text(
         """
-        SIGHUP or byway reload make a daemon go over to what its file says now, and read again the files that it names. What has \
-        begun ends as it began. Where something is wrong with the file, or a part of it cannot be opened, all of the old one stays in force.
+        SIGHUP or byway reload make a daemon change to the current content of its file, and read again the files that it names. \
+        Running requests end as they began. If the file has an error, or a part of it cannot be opened, all of the old one stays in force.
         A restart is needed for max-connections, metrics, metrics-anywhere, access-log, access-log-format and those of the inspector, for other options of a \
         link with open=listen, and for another spelling of an address that stays.
         """), .heading("Example"),
@@ -55,12 +55,12 @@ enum FilePages {
         """
         Lines of "name = address" give names to links; # begins a comment line. A name has letters, digits, -, _ and dots, and \
         can be used wherever --link takes an address, with further options behind it: --link 'printer?http=1.1'. The \
-        environment variable BYWAY_LINK holds the link of commands that are given none, as a name or an address.
+        environment variable BYWAY_LINK has the link for commands without one, as a name or an address.
         Names in the user's file override those in the machine's. Neither may be writable by others, because an address can name \
         a command to run. byway links lists what is in both.
         """), .heading("Files"),
-      .item("~/.config/byway/links", "Of the user; below $XDG_CONFIG_HOME where that is set."),
-      .item("/etc/byway/links", "Of the machine."), .heading("Example"),
+      .item("~/.config/byway/links", "The user's file; below $XDG_CONFIG_HOME if that is set."),
+      .item("/etc/byway/links", "The machine's file."), .heading("Example"),
       .example(
         """
         printer = serial:usb:0403:6001?baud=921600

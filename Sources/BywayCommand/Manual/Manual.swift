@@ -80,7 +80,7 @@ enum Manual {
     .item("66", "A file to be read cannot be read."),
     .item("69", "No complete answer came, because of the link, the gateway or the origin, or in time."),
     .item("70", "A fault of this program."), .item("73", "An output file cannot be made."),
-    .item("74", "What was received cannot be written."),
+    .item("74", "The received data cannot be written."),
   ]
 }
 

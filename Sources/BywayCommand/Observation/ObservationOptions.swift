@@ -13,7 +13,7 @@ struct ObservationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Serve a page here that shows what passes, and the links underneath: 127.0.0.1:4040 or unix:PATH.",
+      "Serve a page here that shows the exchanges and the links underneath: 127.0.0.1:4040 or unix:PATH.",
       valueName: "address"))
   var inspect: String?
 
@@ -90,7 +90,7 @@ struct ObservationOptions: ParsableArguments {
     if tellsUsersApart, let inspect, try inspectLink(in: transports)?.address.scheme == "tcp" {
       throw CommandFailure(
         .usage,
-        "--inspect \(inspect) shows everybody on this machine what one user was told: where --rights tells users apart, write "
+        "--inspect \(inspect) shows every user of this machine the responses to one of them: if --rights distinguishes users, write "
           + "--inspect unix:PATH, which only the user that this runs as can open.")
     }
     if inspect == nil {

@@ -7,8 +7,8 @@ struct PortsCommand: ParsableCommand {
     commandName: "ports",
     abstract: "Lists the ports of this machine that a link can lead to.",
     discussion: """
-      Each line has the address to use after --link, the device that it is now, the adapter's name, and why it cannot be \
-      opened now, if so.
+      Each line has the address to use after --link, the current device, the adapter's name, and the reason if it \
+      cannot be opened now.
       """)
 
   @Flag(help: "Write a JSON array of objects instead.")

@@ -13,9 +13,9 @@ struct RequestCommand: AsyncParsableCommand {
     abstract: "Sends one request over a link.",
     discussion: """
       URL is http://HOST/PATH, or only /PATH of the gateway's origin; https://HOST/PATH goes through a tunnel, which the \
-      gateway must allow, and nobody on the way can read it. Options that curl has mean the same as there, except where the text \
+      gateway must allow, and only its two ends can read it. Options that curl has mean the same as there, except where the text \
       below says otherwise. Exit status: 0 for an answer, whatever its status; 22 with --fail for 400 or more; 64 for a \
-      wrong command line; 69 where no complete answer came; 66, 73 and 74 for files that cannot be read, made and written.
+      wrong command line; 69 if no complete answer came; 66, 73 and 74 for files that cannot be read, made and written.
       """)
 
   @OptionGroup var link: LinkOptions
@@ -35,7 +35,7 @@ struct RequestCommand: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Compress bodies on the link, where the gateway has --compress too. Unlike curl's --compressed, the origin does not notice."
+      "Compress bodies on the link, if the gateway has --compress too. Unlike curl's --compressed, the origin does not notice."
   )
   var compress = false
 

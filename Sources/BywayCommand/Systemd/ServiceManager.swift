@@ -59,7 +59,7 @@ struct ServiceManager: Sendable {
     do {
       try socket.send(notice)
     } catch {
-      logger.warning("The service manager cannot be told", metadata: ["notice": "\(notice)", "reason": "\(error)"])
+      logger.warning("The service manager cannot be notified", metadata: ["notice": "\(notice)", "reason": "\(error)"])
     }
   }
 }

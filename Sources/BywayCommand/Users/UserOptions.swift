@@ -7,7 +7,7 @@ import Primitives
 struct UserOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Which user may use which devices: lines such as \"alice = printer board-*\". Users are known by the certificates "
+      "Which user may use which devices: lines such as \"alice = printer board-*\". Users are identified by the certificates "
         + "that the ca= of --listen asks for, by --users or by --user-header.", valueName: "file"),
     completion: .file())
   var rights: String?
@@ -20,12 +20,12 @@ struct UserOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A reverse proxy says in this field who the user is. Needs --listen on a Unix socket.", valueName: "field"))
+      "A reverse proxy names the user in this field. Needs --listen on a Unix socket.", valueName: "field"))
   var userHeader: String?
 
   @Option(
     help: ArgumentHelp(
-      "Write to this file who begins and ends to use which device, and who is refused. SIGUSR1 opens it again.",
+      "Write to this file when a user begins or ends to use a device, or is refused. SIGUSR1 opens it again.",
       valueName: "file"), completion: .file())
   var auditLog: String?
 
@@ -80,13 +80,13 @@ struct UserOptions: ParsableArguments {
     guard users != nil || userHeader != nil || hasCertificates else {
       throw CommandFailure(
         .usage,
-        "--rights needs to know who comes: add --users FILE, or listen on https://HOST:PORT?cert=FILE&key=FILE&ca=FILE "
+        "--rights needs a way to identify users: add --users FILE, or listen on https://HOST:PORT?cert=FILE&key=FILE&ca=FILE "
           + "for certificates, or on unix:PATH with --user-header FIELD.")
     }
     if userHeader != nil, link.address.scheme != "unix" {
       throw CommandFailure(
         .usage,
-        "--user-header is believed on a Unix socket only, because on \(link.address) anyone could send it: "
+        "--user-header is accepted on a Unix socket only, because on \(link.address) anyone could send it: "
           + "--listen unix:PATH, and let the reverse proxy connect there.")
     }
     if users != nil, !Self.keepsPasswords(link) {

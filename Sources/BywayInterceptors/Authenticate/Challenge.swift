@@ -1,7 +1,7 @@
 import HTTPWire
 import Primitives
 
-/// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.3).
+/// A challenge of a `WWW-Authenticate` field (RFC 9110 §11.3).
 struct Challenge: Equatable {
   /// The scheme in lower case.
   let scheme: String

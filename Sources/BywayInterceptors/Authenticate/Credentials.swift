@@ -5,7 +5,7 @@ extension Authenticate {
     public let user: String
     package let password: String
 
-    /// A login.
+    /// Creates the credentials of a login.
     public init(user: String, password: String) {
       self.user = user
       self.password = password

@@ -101,7 +101,7 @@ private final class KeptBytes: @unchecked Sendable {
   private enum Step {
     case chunk(ByteBuffer)
     case ended
-    /// Nothing is kept any more: the reader reads from the source itself.
+    /// A direct read from the source, as the bytes are no longer kept.
     case direct
     case wait
   }

@@ -12,7 +12,7 @@ package import Primitives
 public struct Cache: Interceptor {
   /// The users whose requests it answers (RFC 9111 §1).
   public enum Kind: Sendable, Hashable {
-    /// One user: the cache keeps what is meant for that user.
+    /// A single user: the cache keeps what is meant for that user.
     case `private`
     /// Any number of users, none of them may get what was meant for another.
     case shared

@@ -9,7 +9,7 @@ package struct CacheRules: Sendable {
     self.kind = kind
   }
 
-  /// What to do with a request.
+  /// The treatment of a request.
   package enum Decision: Equatable {
     /// Answer from the cache.
     case serve

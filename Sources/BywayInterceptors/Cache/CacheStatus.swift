@@ -6,7 +6,7 @@ struct CacheStatus {
 
   /// Served without asking the origin.
   static let hit = CacheStatus(parameters: ["hit"])
-  /// Nothing was stored.
+  /// No response was stored.
   static let miss = CacheStatus(parameters: ["fwd=miss"])
   /// The stored response had to be validated.
   static let stale = CacheStatus(parameters: ["fwd=stale"])

@@ -87,7 +87,7 @@ extension ByteBuffer {
     readInteger(as: UInt32.self).flatMap { readString(length: Int($0)) }
   }
 
-  /// From 1970 to the end of the year 9999. No clock has shown a later time, and arithmetic with it could overflow.
+  /// The valid times: from 1970 to the end of the year 9999. Arithmetic with a later time could overflow.
   private static let secondsOfTheCalendar: Range<Int64> = 0..<253_402_300_800
 
   fileprivate mutating func readTime() -> WallTime? {

@@ -1,7 +1,7 @@
 package import Byway
 package import HTTPTypes
 
-/// A fault rule: a fault to inject into some requests, to test how their senders cope with it.
+/// A fault to inject into some requests, in order to test how their senders cope with it.
 package struct Hindrance: Sendable, Hashable {
   package enum Effect: Sendable, Hashable {
     /// A delay before the request is forwarded.

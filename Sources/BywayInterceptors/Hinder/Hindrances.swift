@@ -48,15 +48,15 @@ package final class Hindrances: OccasionalInterceptor {
     let size = hindrance.byteCount
     guard size <= Self.sizeLimit else {
       throw BywayError(
-        .tooLarge, "A hindrance has \(size) bytes of text: at most \(Self.sizeLimit >> 10) KiB.", processing: .none)
+        .tooLarge, "A fault rule has \(size) bytes of text: at most \(Self.sizeLimit >> 10) KiB.", processing: .none)
     }
     return try state.withLock { state in
       guard state.entries.count < Self.limit else {
-        throw BywayError(.refused, "There are \(Self.limit) hindrances already: remove one.", processing: .none)
+        throw BywayError(.refused, "There are \(Self.limit) fault rules already: remove one.", processing: .none)
       }
       guard state.entries.reduce(size, { $0 + $1.hindrance.byteCount }) <= Self.totalLimit else {
         throw BywayError(
-          .tooLarge, "All hindrances together have at most \(Self.totalLimit >> 20) MiB of text: remove one.",
+          .tooLarge, "All fault rules together have at most \(Self.totalLimit >> 20) MiB of text: remove one.",
           processing: .none)
       }
       defer { state.next += 1 }

@@ -44,7 +44,7 @@ public struct Redirect: Interceptor {
         throw BywayError(
           .refused,
           "More than \(limit) redirects in a row, the last one to \(rule.target.place): the origin sends its clients"
-            + " in a circle, perhaps because it wants a cookie.")
+            + " in a cycle, perhaps because it wants a cookie.")
       }
       // The body has been sent, and only the caller can provide it again.
       if rule.keepsContent, !following.body.isReplayable { return response }

@@ -1,7 +1,7 @@
 import HTTPWire
 import Primitives
 
-/// One spelling for all URIs that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
+/// The canonical spelling of URIs that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {
   /// Returns an authority without the default port. An invalid authority stays invalid, but without a password.
   static func authority(_ authority: String, scheme: String?) -> String {

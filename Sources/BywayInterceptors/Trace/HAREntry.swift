@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 package import Primitives
 
-/// One exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
+/// An exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
 package struct HAREntry {
   let exchange: TracedExchange
   let httpVersion: String

@@ -35,9 +35,9 @@ public final class HARFile: TraceRecorder {
 
   /// The place of the trace that writes it.
   public enum Place: Sendable, Hashable {
-    /// Next to the caller: a failed exchange has no answer, and status 0.
+    /// A program as the caller: a failed exchange has no answer, and status 0.
     case client
-    /// In a proxy or a gateway, which answers its client with a status then.
+    /// A proxy or a gateway: it answers its client with a status when an exchange failed.
     case hop
   }
 

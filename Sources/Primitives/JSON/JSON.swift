@@ -20,7 +20,7 @@ package enum JSON: Sendable, Hashable {
   }
 }
 
-// MARK: Making
+// MARK: Creation
 
 extension JSON {
   package static func number(_ number: some BinaryInteger) -> JSON { .number("\(number)") }
@@ -41,7 +41,7 @@ extension JSON: ExpressibleByDictionaryLiteral {
   }
 }
 
-// MARK: Looking
+// MARK: Access
 
 extension JSON {
   /// Returns the last member of that name, as most readers do.
