@@ -4,7 +4,7 @@ import NIOCore
 
 /// An interceptor that sends a request again after a failure of the link, if it is certain that this does no harm.
 ///
-/// That is so if the failure says that the request was not processed, and otherwise only for idempotent methods after a lost or
+/// It does none if the failure says that the request was not processed, and otherwise only for idempotent methods after a lost or
 /// refused connection (RFC 9110 §9.2.2). A body must be replayable, and a tunnel is never opened twice. A response is never a
 /// reason to try again, whatever its status, as it shows that the request arrived. The client itself tries again for a few seconds;
 /// this is for outages that last longer.

@@ -5,7 +5,7 @@ import Primitives
 
 /// The output for a response's body: standard output, or a file that gets its name only when it is complete.
 ///
-/// Until then the file is `FILE.part`, which remains if the body was cut short.
+/// Before that, its name is `FILE.part`, and it remains if the body was cut short.
 final class OutputFile {
   private enum Target {
     /// `refusesBinary`: it is a terminal, and the user has not asked for any content there.

@@ -22,10 +22,10 @@ struct LineCommand: AsyncParsableCommand {
       to open, unless there is a device already.
       """)
 
-  @Argument(help: ArgumentHelp("Where the device of end a appears, for example /tmp/ttyA.", valueName: "path-a"))
+  @Argument(help: ArgumentHelp("The path of the device of end a, for example /tmp/ttyA.", valueName: "path-a"))
   var pathA: String
 
-  @Argument(help: ArgumentHelp("Where the device of end b appears. Not with --conform.", valueName: "path-b"))
+  @Argument(help: ArgumentHelp("The path of the device of end b. Not with --conform.", valueName: "path-b"))
   var pathB: String?
 
   @OptionGroup var options: LineOptions

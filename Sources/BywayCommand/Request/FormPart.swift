@@ -1,7 +1,7 @@
 import Byway
 import BywayInterceptors
 
-/// One `-F name=content` in curl's syntax.
+/// A part of a form: `-F name=content` in curl's syntax.
 struct FormPart {
   private let name: String
   private let fileName: String?

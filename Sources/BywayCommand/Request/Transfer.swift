@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// One request and its response, streamed from the input to the output.
+/// A request and its response, streamed from the input to the output.
 struct Transfer: Sendable {
   /// The choice of what the user sees of it.
   struct Look: Sendable {

@@ -3,7 +3,7 @@ import Primitives
 
 /// The state of one Digest challenge, which allows any number of answers, each with the next count (RFC 7616).
 ///
-/// It has no randomness of its own.
+/// It is a value; random numbers are passed in.
 struct DigestSession: Sendable {
   enum Quality: String, Sendable {
     case auth, authInt = "auth-int"
@@ -15,7 +15,7 @@ struct DigestSession: Sendable {
   private let opaque: String?
   private let offered: [Quality]
   private let hidesUser: Bool
-  /// Whether the server offers no quality of protection, as the oldest servers, and wants an answer without one (RFC 2069).
+  /// Whether the server offers no quality of protection, as with the oldest ones, and wants an answer without one (RFC 2069).
   private let isLegacy: Bool
   private var count: UInt32 = 0
   /// The server's nonce and the client's, to which a session algorithm binds its key for the whole session (§3.4.2).
@@ -86,7 +86,7 @@ struct DigestSession: Sendable {
     return ("Digest " + parts.joined(separator: ", "), proof)
   }
 
-  /// The proof in `Authentication-Info` (§3.5) that no other server answers in the server's place.
+  /// The expected proof in `Authentication-Info` (§3.5), which shows that no other server has answered.
   struct ServerProof: Sendable {
     let value: String
     let count: String

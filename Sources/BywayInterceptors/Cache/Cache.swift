@@ -14,7 +14,7 @@ public struct Cache: Interceptor {
   public enum Kind: Sendable, Hashable {
     /// A single user: the cache keeps what is meant for that user.
     case `private`
-    /// Any number of users, none of them may get what was meant for another.
+    /// Any number of users. None of them may get what was meant for another.
     case shared
   }
 
@@ -22,7 +22,7 @@ public struct Cache: Interceptor {
   public struct Configuration: Sendable {
     /// The users whose requests it answers; ``Kind/private`` by default.
     public var kind = Kind.private
-    /// The link of requests for its far end. Responses from one link are not used for another, and one folder may be used with
+    /// The link for requests to its far end. Responses from one link are not used for another, and one folder may be used with
     /// several links in turn.
     public var link = ""
     /// The limit of everything stored, in bytes.
@@ -32,7 +32,7 @@ public struct Cache: Interceptor {
     /// How long a stale response may be served if the origin fails and has not said how long (RFC 9111 §4.2.4, RFC 5861 §4).
     public var staleIfError = Duration.seconds(7 * 86_400)
     /// Called at each request; returns `true` while the origin cannot be reached. Stored responses are then served, however old,
-    /// and requests without one get a 504.
+    /// unless they must be validated first. Other requests get a 504.
     public var isOffline: @Sendable () -> Bool = { false }
     /// The logger for failures of the disk. Silent by default.
     public var logger = Logger(label: "byway.cache", factory: { _ in SwiftLogNoOpLogHandler() })

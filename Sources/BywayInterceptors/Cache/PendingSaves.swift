@@ -41,7 +41,7 @@ struct PendingSaves {
     }
   }
 
-  /// Removes responses that the cache has removed.
+  /// Marks the responses that the cache has removed.
   /// - Returns: Those whose files can be deleted now.
   mutating func forget(_ ids: [UInt64]) -> [UInt64] {
     ids.filter { id in

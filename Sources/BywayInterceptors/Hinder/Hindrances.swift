@@ -21,9 +21,9 @@ package final class Hindrances: OccasionalInterceptor {
     var version = 0
   }
 
-  /// The number of fault rules at once. For more, write an interceptor.
+  /// The limit of fault rules at once. For more, write an interceptor.
   private static let limit = 50
-  /// The number of bytes of text in one fault rule, and in all of them.
+  /// The limits of the text in one fault rule, and in all of them, in bytes.
   package static let sizeLimit = 64 << 10
   private static let totalLimit = 1 << 20
 

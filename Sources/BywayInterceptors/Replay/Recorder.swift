@@ -8,7 +8,7 @@ import Synchronization
 /// An interceptor that writes each exchange into a file of a folder, which ``Replay`` can answer with later: heads, trailers,
 /// bodies of any kind with the time of each chunk, and failures.
 ///
-/// A body streams to the caller while it is written. Of the request, only its method, its target and the digest of its body are
+/// A body streams to the caller while it is written. Only the request's method, its target and the digest of its body are
 /// stored. Secrets in the URL and in the response's head are replaced, those in bodies are not. An exchange that the caller drops
 /// is not recorded; an exchange that cannot be written is a warning in the log.
 public struct Recorder: Interceptor {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// An interceptor that records every exchange, with its timings: in a log, in a HAR file, or in any other ``TraceRecorder``.
 ///
-/// Bodies stream through unchanged. At most `bodyLimit` bytes of each are kept for the record, by default none. What looks like a
-/// secret is replaced before a recorder sees it. An exchange is recorded when its response's body has ended, failed or been
+/// Bodies stream through unchanged. At most `bodyLimit` bytes of each are kept for the record, by default none. Apparent secrets
+/// are replaced before a recorder sees them. An exchange is recorded when its response's body has ended, failed or been
 /// dropped. First in a chain, it sees what the caller sees; last, every attempt on the link.
 public struct Trace: Interceptor {
   public let scope: Scope
