@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Podman's service with an image of its own, and the stock clients of it.
+"""Podman's service with a test image, and its stock clients.
 
     containers.py serve FOLDER          serves FOLDER/podman.sock, says "ready", and ends with SIGTERM
     containers.py use FOLDER SOCKET     writes what docker and podman say through SOCKET as JSON
@@ -50,7 +50,7 @@ def environment(folder):
 
 
 def serve(folder):
-    # Podman refuses the mixed control groups of old machines, which are not used here.
+    # Podman refuses the hybrid control groups of old machines, which are not used here.
     if not os.path.exists("/sys/fs/cgroup/cgroup.controllers") and "UNSHARED" not in os.environ:
         mount = "umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; exec \"$@\""
         os.environ["UNSHARED"] = "1"
@@ -79,7 +79,7 @@ def serve(folder):
 
 
 def run(command, given, env):
-    """The exit code and the output of a command, with that on its standard input."""
+    """Returns the exit code and output of a command that gets the given standard input."""
     try:
         result = subprocess.run(command, input=given.encode(), capture_output=True, timeout=PATIENCE, env=env)
         return [result.returncode, result.stdout.decode() + ("" if result.returncode == 0 else result.stderr.decode())]
@@ -112,7 +112,7 @@ def run_on_terminal(command, keys, env):
 
 
 def first_lines(command, count, env):
-    """The first lines of a command that goes on for ever."""
+    """Returns the first lines of a command that does not end by itself."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
     timer = threading.Timer(PATIENCE, process.kill)
     timer.start()
@@ -135,14 +135,14 @@ def use(folder, path):
         def record(what, answer):
             answers[f"{name} {what}"] = answer
 
-        # "docker run" in the background: what follows runs in there.
+        # "docker run" in the background: the next commands run in its container.
         code, container = run([*client, "run", "-d", "box", "sh", "-c", "while sleep 0.1; do echo tick; done"], "", env)
         container = container.strip()
         record("run", run([*client, "run", "--rm", "box", "echo", "hello"], "", env))
         record("run -i", run([*client, "run", "--rm", "-i", "box", "cat"], "one\ntwo\n", env))
         ask = ["sh", "-c", "test -t 0 && echo -n 'name? ' && read name && echo \"It is $name.\""]
         record("run -it", run_on_terminal([*client, "run", "--rm", "-it", "box", *ask], "Ann\n", env))
-        # Podman's own client asks for no upgrade there, and takes its connection for a tunnel all the same.
+        # Podman's own client requests no upgrade there, but still uses the connection as a tunnel.
         if name == "docker":
             record("exec", run([*client, "exec", container, "sh", "-c", "echo inside; exit 3"], "", env))
             record("exec -i", run([*client, "exec", "-i", container, "cat"], "x" * 300_000, env))

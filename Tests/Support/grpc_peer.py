@@ -70,7 +70,7 @@ def call(address):
             channel.unary_unary(name + "Nothing")(b"", **wait)
         except grpc.RpcError as error:
             answer["unknown"] = error.code().name
-            # The response of an unknown method is trailers alone.
+            # The response to an unknown method has only trailers.
             answer["unknownTrailers"] = sorted(name for name, _ in error.trailing_metadata())
         many = [channel.unary_unary(name + "Unary").future(str(n).encode(), **wait) for n in range(200)]
         answer["many"] = sum(future.result() == str(n).encode() for n, future in enumerate(many))
@@ -78,7 +78,7 @@ def call(address):
 
 
 def rounds(method, wait):
-    """Each message is sent when the answer to the one before is there: neither direction may be gathered."""
+    """Sends each message after the answer to the previous one: no hop may buffer either direction."""
     outgoing = queue.Queue()
     replies = method(iter(outgoing.get, None), **wait)
     count = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An HTTP/1.1 and WebSocket client that sees what curl does not show. Standard library only; prints one JSON object.
+"""An HTTP/1.1 and WebSocket client for what curl cannot do. Standard library only; prints one JSON object.
 
     h1client.py events ADDRESS TARGET          when each server-sent event came, and how late
     h1client.py websocket ADDRESS TARGET       echo of messages of several sizes
@@ -34,7 +34,7 @@ def connect(address, deadline):
 
 
 def get(options, extra=""):
-    """Sends a GET and answers its reader, past the head, with the head's lines."""
+    """Sends a GET. Returns the reader, positioned after the head, and the head's lines."""
     stream = connect(options.address, options.deadline)
     stream.sendall(f"GET {options.target} HTTP/1.1\r\nhost: {options.host}\r\n{extra}\r\n".encode())
     reader = stream.makefile("rb")
@@ -111,7 +111,7 @@ def burst(options):
 
 
 def crowd(options):
-    """Many connections with half a request each, until it is ended; or until the server has closed all of them."""
+    """Opens many connections with half a request each. Runs until it is ended or the server has closed all of them."""
     streams = []
     for _ in range(options.count):
         stream = connect(options.address, options.deadline)
@@ -129,7 +129,7 @@ def crowd(options):
 
 
 def pipeline(options):
-    """So many requests in one go, and no answer is read."""
+    """Sends pipelined requests and reads no response."""
     stream = connect(options.address, options.deadline)
     request = f"GET {options.target} HTTP/1.1\r\nhost: {options.host}\r\n\r\n".encode()
     try:
@@ -142,7 +142,7 @@ def pipeline(options):
 
 
 def crawl(options):
-    """The pause is the point: whoever sits in between must not buffer what is not read."""
+    """Pauses while it reads: a hop must not buffer what is not read."""
     stream, reader, head = get(options, "connection: close\r\n")
     sha, length, start = hashlib.sha256(), 0, time.monotonic()
     while piece := reader.read1(1 << 16):

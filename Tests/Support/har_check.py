@@ -13,7 +13,7 @@ import jsonschema
 
 
 def table(required, optional=()):
-    """An object of these fields and no others."""
+    """Returns the schema of an object with these fields and no others."""
     fields = {**required, **dict(optional), "comment": STRING}
     return {
         "type": "object", "required": list(required), "properties": fields, "patternProperties": {"^_": {}},
@@ -27,7 +27,7 @@ def array(of):
 
 STRING = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
-# -1: not known, or not done.
+# -1: unknown or not applicable.
 SIZE = {"type": "integer", "minimum": -1}
 TIME = {"type": "number", "minimum": 0}
 OPTIONAL_TIME = {"type": "number", "minimum": -1}
@@ -43,7 +43,7 @@ COOKIE = table(
     {"name": STRING, "value": STRING},
     {"path": STRING, "domain": STRING, "expires": DATE, "httpOnly": {"type": "boolean"}, "secure": {"type": "boolean"}})
 PARAMETER = table({"name": STRING}, {"value": STRING, "fileName": STRING, "contentType": STRING})
-# Text and parameters exclude each other; the one that is not used is empty.
+# Text and parameters exclude each other; the unused one is empty.
 POST_DATA = {
     **table({"mimeType": STRING, "params": array(PARAMETER), "text": STRING}),
     "anyOf": [{"properties": {"params": {"maxItems": 0}}}, {"properties": {"text": {"maxLength": 0}}}],
@@ -93,7 +93,7 @@ def problems(archive):
 
 
 def wrong_times(entry):
-    """The time is the sum of its phases; those that are -1 did not happen, and ssl is a part of connect."""
+    """The time must be the sum of its phases. A phase of -1 did not occur; ssl is part of connect."""
     phases = [value for name, value in entry["timings"].items() if name not in ("comment", "ssl") and value > 0]
     if abs(sum(phases) - entry["time"]) > 0.01:
         yield f"the time is {entry['time']}, and that of its phases {sum(phases)}"

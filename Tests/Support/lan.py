@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command in a network of its own that has Avahi, and looks what is published there.
+"""Runs a command in a separate network with Avahi, and lists what is published there.
 
     lan.py -- COMMAND [ARGUMENT …]
 
@@ -52,7 +52,7 @@ def run(folder, parts, command):
     for words in ["link set lo up", f"address add {ADDRESS}/24 dev lo", "link set lo multicast on",
                   "route add 224.0.0.0/4 dev lo"]:
         subprocess.run(["ip", *words.split()], check=True)
-    # Where Avahi's daemon keeps its socket and its number.
+    # The folder of the Avahi daemon's socket and process id.
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     bus = folder / "bus"
     (folder / "bus.conf").write_text(BUS.format(bus=bus))
@@ -102,7 +102,7 @@ def end(process):
 
 
 def services(wanted):
-    """What is published, as soon as there is something, or as soon as there is nothing any more."""
+    """Waits until something is published, or until nothing is any more, and returns the list."""
     deadline = time.monotonic() + PATIENCE
     while True:
         found = browse("_http._tcp") + browse("_https._tcp")
@@ -121,7 +121,7 @@ def browse(kind):
 
 
 def unescaped(text):
-    """Bytes that are not letters or digits are a backslash and three decimal digits."""
+    """Decodes \\DDD escapes: a backslash and three decimal digits for each byte that is not a letter or digit."""
     parts = text.split("\\")
     data = parts[0].encode() + b"".join(bytes([int(part[:3])]) + part[3:].encode() for part in parts[1:])
     return data.decode(errors="replace")

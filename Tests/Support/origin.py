@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An HTTP/1.1 origin that does on request what origins do in the field, good and bad. Standard library only.
+"""An HTTP/1.1 origin whose paths show the good and bad behavior of real origins. Standard library only.
 
     python3 origin.py --listen unix:/tmp/origin.sock
     python3 origin.py --listen 127.0.0.1:0            any free port
@@ -26,10 +26,10 @@ def main():
     arguments.add_argument("--listen", required=True, help="unix:PATH or HOST:PORT")
     arguments.add_argument(
         "--drop-after", type=int, default=0, metavar="N",
-        help="close each connection after N answers, without having said so: the keep-alive race")
-    arguments.add_argument("--drop-ms", type=int, default=0, metavar="MS", help="that much later")
+        help="close each connection after N responses, unannounced: the keep-alive race")
+    arguments.add_argument("--drop-ms", type=int, default=0, metavar="MS", help="delay of that close")
     arguments.add_argument("--backlog", type=int, default=512, metavar="N")
-    arguments.add_argument("--accept-ms", type=int, default=0, metavar="MS", help="between two connections")
+    arguments.add_argument("--accept-ms", type=int, default=0, metavar="MS", help="pause between two accepts")
     options = arguments.parse_args()
 
     listener, address = listen(options.listen, options.backlog)

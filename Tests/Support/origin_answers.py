@@ -1,4 +1,4 @@
-"""What a well-behaved origin does."""
+"""Responses of a well-behaved origin."""
 import base64
 import hashlib
 import random
@@ -35,7 +35,7 @@ def not_found(exchange):
 
 @route("/echo")
 def echo(exchange):
-    """The request as it arrived: method and target to the byte, fields in order, body, and on which connection."""
+    """Returns the request as it arrived: exact method and target, fields in order, body, and the connection's number."""
     body = b"".join(exchange.body())
     exchange.answer_json({
         "method": exchange.method, "target": exchange.target, "version": exchange.version,
@@ -46,7 +46,7 @@ def echo(exchange):
 
 @route("/duplex")
 def duplex(exchange):
-    """Sends each piece of the body back as it comes."""
+    """Sends each piece of the body back as it arrives."""
     exchange.head(200, [("content-type", "application/octet-stream"), ("transfer-encoding", "chunked")])
     for piece in exchange.body():
         exchange.chunk(piece)
@@ -55,7 +55,7 @@ def duplex(exchange):
 
 @route("/digest")
 def digest(exchange):
-    """Length and SHA-256 of what was uploaded. /uploads remembers how each upload ended."""
+    """Returns the length and SHA-256 of an upload. /uploads lists how each upload ended."""
     sha = hashlib.sha256()
     entry = {"complete": False, "length": 0}
     with _lock:
@@ -79,7 +79,7 @@ def uploads(exchange):
 
 @route("/sink")
 def sink(exchange):
-    """Discards an upload and tells its length only."""
+    """Discards an upload and returns its length only."""
     for _ in exchange.body():
         pass
     exchange.answer_json({"length": exchange.received})
@@ -87,7 +87,7 @@ def sink(exchange):
 
 @route("/count")
 def count(exchange):
-    """How many POSTs came here."""
+    """Returns the number of POSTs received here."""
     global _posts
     with _lock:
         _posts += exchange.method == "POST"
@@ -96,7 +96,7 @@ def count(exchange):
 
 @route("/held")
 def held(exchange):
-    """Takes the whole request, notes its arrival, and sends its body back after `ms`."""
+    """Reads the whole request, records its arrival, and sends its body back after `ms`."""
     body = b"".join(exchange.body())
     note_arrival(exchange)
     time.sleep(exchange.number("ms", 0) / 1000)
@@ -105,7 +105,7 @@ def held(exchange):
 
 @route("/noise")
 def noise(exchange):
-    """Notes the arrival, and answers with `size` random bytes, others for each `seed`."""
+    """Records the arrival, and responds with `size` random bytes that depend on `seed`."""
     note_arrival(exchange)
     exchange.answer(body=random.Random(exchange.number("seed", 0)).randbytes(exchange.number("size", 1024)))
 
@@ -117,7 +117,7 @@ def note_arrival(exchange):
 
 @route("/arrivals")
 def arrivals(exchange):
-    """Lists what came to /held and /noise, once `count` have come or the time is up."""
+    """Lists the requests to /held and /noise, once `count` have arrived or the time is up."""
     deadline = time.monotonic() + exchange.number("ms", 10_000) / 1000
     while len(_arrivals) < exchange.number("count", 0) and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -126,7 +126,7 @@ def arrivals(exchange):
 
 
 def blocks(size):
-    """The bytes of MarkedFile in Swift: zeros, each block of 64 KiB headed by its number."""
+    """Sends the bytes of MarkedFile in Swift: zeros, with each 64 KiB block beginning with its number."""
     zeros = bytes(BLOCK - 8)
     for index in range((size + BLOCK - 1) // BLOCK):
         yield (index.to_bytes(8, "big") + zeros)[:size - index * BLOCK]
@@ -148,7 +148,7 @@ def some_bytes(exchange):
 
 @route("/resumable")
 def resumable(exchange):
-    """A file with a tag and ranges, that breaks off in the middle of its first `size` bytes where it is asked for as a whole."""
+    """Serves a file with a tag and ranges. A response with the whole file breaks off after half of it."""
     content = b"".join(blocks(exchange.number("size", 300_000)))
     start = exchange.field("range")
     if start and exchange.field("if-range") == '"v1"':
@@ -160,13 +160,13 @@ def resumable(exchange):
         return
     exchange.head(200, [("etag", '"v1"'), ("content-length", len(content))])
     exchange.send(content[:len(content) // 2])
-    time.sleep(0.02)  # a reset discards what the peer has not read yet
+    time.sleep(0.02)  # a reset discards data that the peer has not read yet
     exchange.connection.reset()
 
 
 @route("/login")
 def login(exchange):
-    """Wants a name and a password, and tells which they were."""
+    """Requires a name and a password, and returns them."""
     given = exchange.field("authorization")
     if given is None:
         exchange.answer(401, b"who is it?\n", fields=[("www-authenticate", 'Basic realm="test"')])
@@ -200,14 +200,14 @@ def early_hints(exchange):
 
 @route("/refuse-expectation")
 def refuse_expectation(exchange):
-    """Answers before the body that the client holds back, and ends the connection as it may (RFC 9110 §10.1.1)."""
+    """Responds before the body that the client holds back, and ends the connection, as RFC 9110 §10.1.1 allows."""
     exchange.ends_connection = True
     exchange.answer(417, b"no\n", fields=[("connection", "close")])
 
 
 @route("/early-answer")
 def early_answer(exchange):
-    """Says no while the upload is still coming."""
+    """Rejects an upload that is still arriving."""
     exchange.ends_connection = True
     next(exchange.body(), None)
     exchange.answer(413, b"too much\n", fields=[("connection", "close")])
@@ -215,7 +215,7 @@ def early_answer(exchange):
 
 @route("/events")
 def events(exchange):
-    """Server-sent events; each carries the moment of its sending, in seconds since 1970."""
+    """Sends server-sent events, each with its time of sending in seconds since 1970."""
     exchange.head(200, [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")])
     for number in range(exchange.number("count", 5)):
         exchange.chunk(b"id: %d\ndata: %.6f\n\n" % (number, time.time()))
@@ -247,7 +247,7 @@ def until_close(exchange):
 
 @route("/status")
 def status(exchange):
-    """204 and 304 without a body, anything else with one."""
+    """Responds with a status; all but 204 and 304 have a body."""
     code = exchange.number("code", 204)
     if code in (204, 304):
         exchange.head(code, [("etag", '"v1"')])
@@ -257,13 +257,13 @@ def status(exchange):
 
 @route("/obs-text")
 def obs_text(exchange):
-    """A field value in Latin-1, as old servers send file names."""
+    """Sends a field value in Latin-1, as old servers send file names."""
     exchange.answer(body=b"old\n", fields=[("x-name", "caf\xe9")])
 
 
 @route("/large-fields")
 def large_fields(exchange):
-    """`size` bytes of fields: what no hop must buffer without a limit."""
+    """Sends `size` bytes of fields, which no hop may buffer without a limit."""
     value = "v" * 1000
     exchange.answer(fields=[(f"x-{n}", value) for n in range(exchange.number("size", 20_000) // 1000)])
 

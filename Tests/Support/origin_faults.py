@@ -1,4 +1,4 @@
-"""What an origin does on a bad day. Each of these must become a clear failure at the client, never a short success."""
+"""Faults of an origin. Each must cause a clear failure at the client, never a truncated success."""
 import time
 
 ROUTES = {}
@@ -18,12 +18,12 @@ def fault(path):
 
 @fault("/hang-up")
 def hang_up(exchange):
-    """Not a byte of an answer."""
+    """Closes without a response."""
 
 
 @fault("/silent")
 def silent(exchange):
-    """Keeps the connection and says nothing."""
+    """Keeps the connection open and sends nothing."""
     time.sleep(exchange.number("ms", 60_000) / 1000)
 
 
@@ -34,21 +34,21 @@ def half_head(exchange):
 
 @fault("/truncated")
 def truncated(exchange):
-    """A body shorter than was declared."""
+    """Sends a body shorter than declared."""
     exchange.head(200, [("content-length", exchange.number("declared", 1000))])
     exchange.send(b"x" * exchange.number("sent", 100))
 
 
 @fault("/truncated-chunks")
 def truncated_chunks(exchange):
-    """A chunked body without its last chunk."""
+    """Sends a chunked body without its last chunk."""
     exchange.head(200, [("transfer-encoding", "chunked")])
     exchange.chunk(b"x" * exchange.number("sent", 100))
 
 
 @fault("/stall")
 def stall(exchange):
-    """Part of the body, then nothing more while the connection stays."""
+    """Sends part of the body, then nothing more, and keeps the connection open."""
     exchange.head(200, [("content-length", 1000)])
     exchange.send(b"x" * 100)
     time.sleep(exchange.number("ms", 60_000) / 1000)
@@ -56,12 +56,12 @@ def stall(exchange):
 
 @fault("/reset")
 def reset(exchange):
-    """Resets the connection after so many bytes of the body, or before the head with after=-1."""
+    """Resets the connection after `after` bytes of the body, or before the head with after=-1."""
     after = exchange.number("after", 100)
     if after >= 0:
         exchange.head(200, [("content-length", 1_000_000)])
         exchange.send(b"x" * after)
-        time.sleep(0.02)  # a reset discards what the peer has not read yet
+        time.sleep(0.02)  # a reset discards data that the peer has not read yet
     exchange.connection.reset()
 
 
@@ -78,7 +78,7 @@ def conflicting_lengths(exchange):
 
 @fault("/length-and-chunked")
 def length_and_chunked(exchange):
-    """Two framings at once: the raw material of response splitting (RFC 9112 §6.3)."""
+    """Sends two framings at once, as in response splitting (RFC 9112 §6.3)."""
     exchange.head(200, [("content-length", 3), ("transfer-encoding", "chunked")])
     exchange.chunk(b"hello")
     exchange.last_chunk()
@@ -117,7 +117,7 @@ def endless_informational(exchange):
 
 @fault("/extra-bytes")
 def extra_bytes(exchange):
-    """A second answer that nobody asked for, which must not be given to the next request."""
+    """Sends a second, unsolicited response, which must not be used for the next request."""
     exchange.ends_connection = False
     exchange.answer(body=b"mine\n")
     exchange.answer(body=b"not yours\n")

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a socket (RFC 9112), as much as a test origin needs and no more, every byte under its control."""
+"""A minimal HTTP/1.1 server for a test origin (RFC 9112), with control over every byte."""
 import json
 import socket
 import struct
@@ -9,11 +9,11 @@ LARGEST_LINE = 1 << 20
 
 
 class Gone(Exception):
-    """The peer closed, in the middle of something."""
+    """The peer closed within a message."""
 
 
 class Malformed(Exception):
-    """The peer sent what is not HTTP/1.1."""
+    """The peer sent invalid HTTP/1.1."""
 
 
 class Connection:
@@ -24,7 +24,7 @@ class Connection:
         self.reader = stream.makefile("rb", 1 << 16)
 
     def next_exchange(self, count):
-        """The next request's exchange; None where the client closed in between."""
+        """Returns the next request's exchange; None if the client closed between requests."""
         line = self.reader.readline(LARGEST_LINE)
         if not line:
             return None
@@ -59,7 +59,7 @@ class Connection:
         self.stream.close()
 
     def reset(self):
-        """Closes so that the peer sees a reset where the socket has such a thing (TCP), else a plain end."""
+        """Closes with a reset on TCP, or with a plain end on a Unix socket."""
         self.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.reader.close()
         self.stream.close()
@@ -67,7 +67,7 @@ class Connection:
 
 
 class Exchange:
-    """One request and the means to answer it."""
+    """A request, with methods to respond to it."""
 
     def __init__(self, connection, count, method, target, version, fields):
         self.connection = connection
@@ -92,7 +92,7 @@ class Exchange:
     # The request body
 
     def body(self):
-        """Yields the body as it comes; says "100 Continue" first where the client waits for it."""
+        """Yields the body as it arrives; sends "100 Continue" first if the client expects it."""
         return self._body
 
     def _read_body(self):
@@ -144,7 +144,7 @@ class Exchange:
         self.send(b"0\r\n" + lines.encode("latin-1") + b"\r\n")
 
     def finish(self):
-        """Reads what is left of the request; False where the connection ends here."""
+        """Reads the rest of the request; False if the connection must end here."""
         if not self.ends_connection:
             for _ in self.body():
                 pass

@@ -1,6 +1,6 @@
-// Rules of accessibility for the page that is shown now (WCAG 2.2, levels A and AA), each by what the browser has worked out.
+// Accessibility rules for the current page (WCAG 2.2, levels A and AA), checked against the values that the browser computes.
 //
-// One expression, for whoever can have a browser evaluate it. It gives one line for each thing that is wrong: none, if all is well.
+// The file is one expression to evaluate in a browser. It returns one line for each violation.
 (() => {
   const wrong = new Set();
   const seen = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
@@ -16,7 +16,7 @@
   const name = (element) => [
     element.getAttribute("aria-label"), ...referred(element, "aria-labelledby").map((other) => other?.textContent),
     ...[...(element.labels ?? [])].map((label) => label.textContent), element.alt,
-    // What is in others is what they are about, and no name.
+    // The text of other elements is their content, not their name.
     element.matches("button, a, summary, [role=tab]") && element.textContent, element.title,
   ].find((text) => text && text.trim()) ?? "";
   const NAMED = "button, input, select, textarea, summary, a, img, dialog[open], main, nav, [role=tab], [role=tabpanel], [role=grid], "
@@ -42,7 +42,7 @@
   if (document.title.trim() === "") wrong.add("the page has no title");
   if (all("main").length !== 1) wrong.add(`${all("main").length} main parts at once`);
 
-  // --- Focus: all that acts can be reached, in the order in which it is read (2.1.1, 2.4.3, 2.5.8)
+  // --- Focus: all controls can be reached, in reading order (2.1.1, 2.4.3, 2.5.8)
 
   const reached = all("a[href], button, input, select, textarea, summary, [tabindex]").filter((element) => element.tabIndex >= 0 && !element.disabled);
   const modal = document.querySelector("dialog[open]");
@@ -56,7 +56,7 @@
     const now = element.getBoundingClientRect();
     const isAbove = now.bottom <= before.top && now.left < before.right;
     const isBefore = now.right <= before.left && now.top < before.bottom && now.bottom > before.top;
-    // What scrolls may have scrolled away.
+    // Positions are comparable only within the same scrolling element.
     const moved = element.closest(".part, .list, .line") !== inOrder[index].closest(".part, .list, .line");
     if (!moved && (isAbove || isBefore)) say("comes after what is behind it", element, `after ${short(inOrder[index])}`);
   });
@@ -71,7 +71,7 @@
   }
   if (document.documentElement.scrollWidth > innerWidth) wrong.add(`the page scrolls sideways: ${document.documentElement.scrollWidth} of ${innerWidth}`);
 
-  // --- Contrast: 4.5 for text, 3 for what is drawn and for borders of what acts (1.4.3, 1.4.11)
+  // --- Contrast: 4.5 for text, 3 for graphics and for borders of controls (1.4.3, 1.4.11)
 
   const colour = (text) => {
     const [r = 0, g = 0, b = 0, a = 1] = (text.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
@@ -113,7 +113,7 @@
       judge("a pale border", element, border, ground(element.parentElement), 3);
     }
   }
-  // The phases are told apart by their bars, which lie on rows of all kinds.
+  // The bars distinguish the phases, and lie on rows of any background.
   const rows = ["--ground", "--raised", "--sunken", "--accent-ground"];
   const probe = document.createElement("i");
   document.body.append(probe);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kubectl and an API server of Kubernetes, as far as `kubectl exec` upgrades a POST to SPDY/3.1.
+"""A kubectl and a Kubernetes API server, limited to the upgrade of a POST to SPDY/3.1 by `kubectl exec`.
 
     spdy_peer.py serve SOCKET           answers, echoes frames, and ends each stream as its client does; says "ready"
     spdy_peer.py use HOST:PORT PATH     writes what came back as JSON
@@ -64,7 +64,7 @@ def answer(connection):
     while frame := read_frame(stream):
         connection.sendall(frame)
         count += 1
-    # Its client has ended its direction, and hears how many there were.
+    # The client has ended its direction and receives the number of frames.
     connection.sendall(struct.pack(">II", 0, 4) + struct.pack(">I", count))
     connection.close()
 

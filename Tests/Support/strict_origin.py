@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An origin that checks by which name it is asked, as Jupyter, Transmission and CUPS do. Standard library only.
+"""An origin that checks the host name of requests, as Jupyter, Transmission and CUPS do. Standard library only.
 
     strict_origin.py tcp            prints "ready PORT"
     strict_origin.py PATH           the same on a Unix socket

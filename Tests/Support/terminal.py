@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command on a terminal of its own, and presses keys as it answers.
+"""Runs a command on its own terminal, and presses keys in response to its output.
 
     terminal.py COLUMNS TEXT KEYS [TEXT KEYS …] -- COMMAND [ARGUMENT …]
 

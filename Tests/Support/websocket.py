@@ -7,7 +7,7 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 def accept(key):
-    """The answer to a client's key (§4.2.2)."""
+    """Returns the Sec-WebSocket-Accept value for a client's key (§4.2.2)."""
     return base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
 
 
@@ -26,7 +26,7 @@ class Peer:
             self._send_frame(part, opcode if index == 0 else CONTINUATION, index == len(parts) - 1)
 
     def receive(self):
-        """The next message as (opcode, bytes); None after a close, which is answered. Pings are answered too."""
+        """Returns the next message as (opcode, bytes); None after a close. Answers pings and closes."""
         kind, parts = None, []
         while True:
             final, opcode, data = self._receive_frame()

@@ -39,7 +39,7 @@ async def main(arguments):
     if arguments.cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(arguments.cert, arguments.key)
-        # As servers that speak both: who wants a WebSocket must not offer h2.
+        # As a server of both protocols does: a client that wants a WebSocket must not offer h2.
         context.set_alpn_protocols(["h2", "http/1.1"])
     server = await websockets.serve(
         serve, "127.0.0.1", 0, ssl=context, process_request=refuse, subprotocols=["chat"], max_size=1 << 24)

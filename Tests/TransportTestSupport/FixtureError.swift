@@ -1,4 +1,4 @@
-/// Something that a test needs cannot be made.
+/// The failure to set up a test's fixture.
 package struct FixtureError: Error {
   package let message: String
 

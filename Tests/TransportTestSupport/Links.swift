@@ -5,7 +5,7 @@ import NIOPosix
 import Synchronization
 
 extension LinkContext {
-  /// What a test opens its links with.
+  /// Returns a context for opening links in tests.
   package static func test(
     logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), limit: TimeAmount = .seconds(10)
   ) -> LinkContext {
@@ -13,7 +13,7 @@ extension LinkContext {
   }
 }
 
-/// The error of an operation that must fail; `nil` where it does not, or throws something else.
+/// Returns the error of an operation that must fail; `nil` if it succeeds or throws another type.
 package func bywayError<Value>(_ operation: () async throws -> Value) async -> BywayError? {
   do {
     _ = try await operation()
@@ -23,13 +23,13 @@ package func bywayError<Value>(_ operation: () async throws -> Value) async -> B
   }
 }
 
-/// The next channel that a listener accepts.
+/// Waits for the next channel that a listener accepts.
 package func nextChannel(of listener: any Listener) async throws -> (any Channel)? {
   for try await channel in listener.channels { return channel }
   return nil
 }
 
-/// What a channel delivered until its end.
+/// The data and the error that a channel delivered until its end.
 package struct Received: Sendable {
   package var bytes = ByteBuffer()
   package var error: (any Error)?
@@ -38,9 +38,9 @@ package struct Received: Sendable {
 }
 
 extension Channel {
-  /// Owns the channel and reads it to the end of the far end's direction, or to `count` bytes.
+  /// Reads the channel until the far end ends its direction, or until `count` bytes have arrived.
   ///
-  /// - Parameter reads: `false` to wait only for what is delivered unasked.
+  /// - Parameter reads: `false` to issue no reads and wait only for bytes that are delivered without one.
   package func received(
     count: Int = .max, reads: Bool = true, limit: TimeAmount = .seconds(10)
   ) async throws -> Received {
@@ -98,13 +98,13 @@ private final class Receiver: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Keeps what is logged.
+/// A record of log messages.
 package final class LogRecord: Sendable {
   private let lines = Mutex<[String]>([])
 
   package init() {}
 
-  /// "level message key=value …", in the order logged.
+  /// The log messages in order, each as "level message key=value …".
   package var all: [String] { lines.withLock { $0 } }
 
   package var logger: Logger { Logger(label: "test") { _ in Handler(record: self) } }

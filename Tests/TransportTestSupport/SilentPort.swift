@@ -1,6 +1,6 @@
 import Glibc
 
-/// A TCP port that takes connections and never finishes opening them: its backlog is full.
+/// A TCP port on which connection attempts neither succeed nor fail: its backlog is full.
 package final class SilentPort: Sendable {
   package let port: UInt16
   private let sockets: [CInt]
@@ -17,7 +17,7 @@ package final class SilentPort: Sendable {
   }
 }
 
-/// A TCP port that nobody listens on, and that nobody else can get meanwhile.
+/// A TCP port without a listener, reserved so that no other process can bind it.
 package final class UnusedPort: Sendable {
   package let port: UInt16
   private let socket: CInt

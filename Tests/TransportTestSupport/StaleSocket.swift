@@ -1,6 +1,6 @@
 import Glibc
 
-/// The file of a socket whose owner has ended.
+/// The file of a socket that no process listens on any more.
 package enum StaleSocket {
   package static func make(at path: String) throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

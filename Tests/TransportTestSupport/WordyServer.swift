@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Says something to each who comes, at once, and nothing more; closes when they do.
+/// A TCP server that sends a text to each client immediately, and nothing else.
 package struct WordyServer: Sendable {
   private let channel: any Channel
 

@@ -1,4 +1,4 @@
-/// What origin.py's /echo saw.
+/// A request as origin.py's /echo received it.
 package struct Echo: Decodable, Sendable {
   package let method: String
   package let target: String
@@ -9,13 +9,13 @@ package struct Echo: Decodable, Sendable {
   package let connection: Int
   package let request: Int
 
-  /// The name in lower case.
+  /// Returns the values of a field; `name` is in lower case.
   package func values(_ name: String) -> [String] {
     fields.filter { $0.count == 2 && $0[0].lowercased() == name }.map { $0[1] }
   }
 }
 
-/// What origin.py's /digest counted.
+/// The length and digest of a body that origin.py's /digest received.
 package struct Upload: Decodable, Sendable, Equatable {
   package let length: Int
   package let sha256: String
@@ -26,18 +26,18 @@ package struct Upload: Decodable, Sendable, Equatable {
   }
 }
 
-/// One line of origin.py's /uploads.
+/// A line of the list at origin.py's /uploads.
 package struct UploadRecord: Decodable, Sendable {
   package let complete: Bool
   package let length: Int
 }
 
-/// What origin.py's /count counted.
+/// The number of POSTs that origin.py's /count received.
 package struct Count: Decodable, Sendable {
   package let posts: Int
 }
 
-/// What h2client.py got.
+/// The responses that h2client.py received.
 package struct H2Answers: Decodable, Sendable {
   package struct Response: Decodable, Sendable {
     package let status: Int
@@ -55,12 +55,12 @@ package struct H2Answers: Decodable, Sendable {
   package let goaway: Int?
 }
 
-/// What h2raw.py saw of the server.
+/// The server's reaction as h2raw.py recorded it.
 package struct RawAnswer: Decodable, Sendable {
   package let goaway: Int?
-  /// The words that came with it.
+  /// The debug data of the GOAWAY frame.
   package let reason: String
-  /// How many streams were reset, by error code.
+  /// The number of reset streams by error code.
   package let resets: [String: Int]
   package let statuses: [Int]
   package let length: Int
@@ -71,36 +71,36 @@ package struct RawAnswer: Decodable, Sendable {
   package let first: String
 }
 
-/// What a WebSocket client got back.
+/// The messages that a WebSocket client received.
 package struct WebSocketAnswer: Decodable, Sendable {
   package let status: Int
   package let echoed: [Int]
 }
 
-/// When server-sent events came.
+/// The arrival of server-sent events.
 package struct EventsAnswer: Decodable, Sendable {
   package let status: Int
   package let count: Int
-  /// Seconds from an event's sending to its arrival.
+  /// The longest time from an event's sending to its arrival, in seconds.
   package let slowest: Double
 }
 
-/// What many requests at once got.
+/// The responses to many concurrent requests.
 package struct BurstAnswer: Decodable, Sendable {
   package let statuses: [Int]
   package let answers: Int
-  /// How many different bodies there were.
+  /// The number of different bodies.
   package let bodies: Int
 }
 
-/// What a slow reader got.
+/// The bytes that a slow reader received.
 package struct CrawlAnswer: Decodable, Sendable {
   package let status: Int
   package let length: Int
   package let sha256: String
 }
 
-/// What a text sent as it is was answered with.
+/// The response to a request sent as raw text.
 package struct RawTextAnswer: Decodable, Sendable {
   package let text: String
   /// `closed`, `reset` or `open`.

@@ -1,8 +1,8 @@
 import TestTools
 
-/// What every httpd of a test is told: all that it writes is in its folder, and it loads these modules and no others.
+/// The common configuration of Apache httpd in tests: it writes only to its own folder and loads only these modules.
 enum ApacheConfiguration {
-  /// One user, "Mufasa", with what `openssl passwd -apr1` makes of "Circle of Life".
+  /// A user file with one user, "Mufasa", and the hash of "Circle of Life" by `openssl passwd -apr1`.
   static let basicUsers = "Mufasa:$apr1$12345678$hvOdOwtKWStnsU8Rvpnzm/\n"
 
   static func head(_ folder: TemporaryFolder, _ endpoint: Endpoint, name: String, modules: [String]) -> String {

@@ -1,7 +1,7 @@
 import Foundation
 import TestTools
 
-/// Apache httpd as an HTTP proxy, for http and CONNECT, with a login or without.
+/// Apache httpd as an HTTP proxy for http and CONNECT, with or without a login.
 package final class ApacheProxy: Sendable {
   package static let user = "Mufasa"
   package static let password = "Circle of Life"
@@ -21,7 +21,7 @@ package final class ApacheProxy: Sendable {
     try await endpoint.waitUntilReachable(by: process)
   }
 
-  /// What it was asked for, one line for each request, as in `CONNECT device:443 HTTP/1.1`.
+  /// Returns the request lines that the proxy received, such as `CONNECT device:443 HTTP/1.1`.
   package func requests() throws -> [String] {
     try String(contentsOfFile: folder["access.log"], encoding: .utf8).split(separator: "\n").map(String.init)
   }

@@ -1,7 +1,7 @@
 package import TestTools
 
-/// Apache httpd, one process, which asks for a login: by Digest under `/digest`, by Basic under `/basic`. Each has one
-/// file of that name to give.
+/// An Apache httpd process that requires a login: Digest under `/digest`, Basic under `/basic`. Each folder contains one
+/// file with the folder's name.
 package final class ApacheServer: Sendable {
   package static let user = "Mufasa"
   package static let password = "Circle of Life"

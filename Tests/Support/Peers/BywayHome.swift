@@ -1,6 +1,6 @@
 package import TestTools
 
-/// A user of the `byway` command, with settings of their own and none at the beginning.
+/// A user of the `byway` command with a home folder that contains no settings at first.
 package struct BywayHome: Sendable {
   package let folder: TemporaryFolder
   package var environment: [String: String] { ["XDG_CONFIG_HOME": folder.path] }

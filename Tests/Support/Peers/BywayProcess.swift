@@ -1,8 +1,8 @@
 import Foundation
 
-/// The `byway` command as its users run it.
+/// A process of the `byway` command.
 package final class BywayProcess: Sendable {
-  /// What it printed as its address, after "ready on".
+  /// The address that the process printed after "ready on".
   package let ready: String
   package let process: ChildProcess
 
@@ -24,29 +24,30 @@ package final class BywayProcess: Sendable {
     try await Program.run(command(), arguments, within: limit, environment: environment)
   }
 
-  /// A gateway or a proxy, once it says that it is ready.
+  /// Starts a gateway and waits until it is ready.
   package static func gateway(
     _ arguments: [String], environment: [String: String] = [:]
   ) async throws -> BywayProcess {
     try await BywayProcess("gateway", arguments, environment)
   }
 
-  /// - Parameter descriptors: how many files it may have open; `nil`: as many as this process.
+  /// Starts a proxy and waits until it is ready.
+  /// - Parameter descriptors: the limit of open files; `nil`: the limit of this process.
   package static func proxy(
     _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil
   ) async throws -> BywayProcess {
     try await BywayProcess("proxy", arguments, environment, descriptors: descriptors)
   }
 
-  /// A gateway or a proxy as systemd starts it by a socket.
+  /// Starts a gateway or a proxy by socket activation, as systemd does.
   /// - Parameters:
   ///   - role: `gateway` or `proxy`.
-  ///   - socket: listens already, and goes on after this process.
-  ///   - name: by which the command knows it.
+  ///   - socket: already listens, and outlives the started process.
+  ///   - name: the name of the socket for the command.
   package static func activated(
     _ role: String, _ arguments: [String], socket: Int32, name: String
   ) async throws -> BywayProcess {
-    // The number of a process is known to itself only.
+    // Only the process itself knows its id.
     let announced = ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", try command(), role] + arguments
     let process = try ChildProcess(
       Program.bash.path(), announced, environment: ["LISTEN_FDS": "1", "LISTEN_FDNAMES": name], socket: socket)
@@ -66,14 +67,14 @@ package final class BywayProcess: Sendable {
 
   private init(_ role: String, _ process: ChildProcess) async throws {
     self.process = process
-    // A gateway that only dials has started, and is ready when the far end is.
+    // A gateway that only dials prints no "ready on": it is ready when the far end is.
     let mark = "byway: \(role) "
     let line = try await process.errorLine(containing: mark, within: .seconds(10))
     let words = line.components(separatedBy: mark).last ?? ""
     ready = words.hasPrefix("ready on ") ? String(words.dropFirst("ready on ".count)) : words
   }
 
-  /// Where it listens: a port that was asked for as 0 is known only from here.
+  /// Returns the address that the process listens on. Where port 0 was requested, this is the only way to learn the port.
   package func endpoint() throws -> Endpoint {
     let word = ready.split(whereSeparator: { " ,".contains($0) }).first ?? ""
     guard let endpoint = Endpoint(word) else { throw PeerFailure("no address in \"ready on \(ready)\"") }
@@ -86,14 +87,14 @@ package final class BywayProcess: Sendable {
     process.send(SIGTERM)
   }
 
-  /// Lowers what it may have open from now on to what it has, and that many more.
+  /// Lowers the limit of open files to the number of files now open plus `count`.
   package func limitDescriptors(toMore count: Int) async throws {
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd").count
     let result = try await Program.prlimit.run(["--pid", "\(process.id)", "--nofile=\(open + count)"])
     guard result.exitCode == 0 else { throw PeerFailure("prlimit: \(result.errorText)") }
   }
 
-  /// What it has used of all processors together.
+  /// Returns the processor time that the process has used, over all processors.
   package func processorTime() throws -> Duration {
     let stat = try String(contentsOfFile: "/proc/\(process.id)/stat", encoding: .utf8)
     let columns = (stat.split(separator: ")").last ?? "").split(separator: " ")

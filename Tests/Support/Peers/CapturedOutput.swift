@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a process writes to one of its outputs, read on a thread of its own, the first ``limit`` bytes kept.
+/// The first ``limit`` bytes of a process's standard output or error, read on a separate thread.
 final class CapturedOutput: Sendable {
   private struct State {
     var bytes = Data()
@@ -17,7 +17,7 @@ final class CapturedOutput: Sendable {
   static let limit = 8 << 20
   private let state = Mutex(State())
 
-  /// Owns the descriptor from here on.
+  /// Takes over the descriptor.
   init(reading descriptor: Int32) {
     Thread.detachNewThread { self.readToEnd(descriptor) }
   }

@@ -1,23 +1,23 @@
 import Foundation
 package import TestTools
 
-/// A throw-away certificate authority, and what it signed, made by the `openssl` command.
+/// A certificate authority for one test and the certificates it has signed, made by the `openssl` command.
 package struct Certificates: Sendable {
   package struct Identity: Sendable {
     package let cert: String
     package let key: String
-    /// Where both are, as long as somebody has this.
+    /// The folder of both files, which exists as long as this value.
     fileprivate let folder: TemporaryFolder
 
-    /// As options of a link address.
+    /// The options of a link address for this identity.
     package var options: String { "cert=\(cert)&key=\(key)" }
   }
 
   package let folder: TemporaryFolder
-  /// For localhost and 127.0.0.1.
+  /// A certificate for localhost and 127.0.0.1.
   package let server: Identity
   package let client: Identity
-  /// The authority's certificate.
+  /// The path of the authority's certificate.
   package var authority: String { folder["ca.pem"] }
 
   package static let local = "DNS:localhost,IP:127.0.0.1"
@@ -34,12 +34,12 @@ package struct Certificates: Sendable {
 
   /// - Parameters:
   ///   - names: subject alternative names, as openssl writes them.
-  ///   - days: how long it is valid from now; less than none for one that has expired.
+  ///   - days: the days of validity from now; negative for an expired certificate.
   package func issue(_ name: String, names: String = local, days: Int = 2) async throws -> Identity {
     try await Self.sign(name, names: names, days: days, in: folder)
   }
 
-  /// One that is valid from tomorrow on.
+  /// Issues a certificate that is not valid before tomorrow.
   package func issueForTheFuture(_ name: String) async throws -> Identity {
     let identity = try await issue(name)
     let text = """
@@ -64,13 +64,13 @@ package struct Certificates: Sendable {
     return identity
   }
 
-  /// As openssl writes it: YYYYMMDDHHMMSSZ.
+  /// The date format of openssl: YYYYMMDDHHMMSSZ.
   private static let date = Date.VerbatimFormatStyle(
     format: "\(year: .defaultDigits)\(month: .twoDigits)\(day: .twoDigits)000000Z",
     locale: Locale(identifier: "en_US_POSIX"),
     timeZone: .gmt, calendar: Calendar(identifier: .gregorian))
 
-  /// A person's, as a directory of a company has it: without the name of a host.
+  /// Issues a certificate for a person, without a host name, as a company directory does.
   /// - Parameters:
   ///   - subject: as openssl writes it: `/O=Example/CN=alice`.
   ///   - names: subject alternative names, as openssl writes them; `nil`: none.
@@ -79,7 +79,7 @@ package struct Certificates: Sendable {
     return try await Self.sign(name, subject: subject, names: names, days: 2, in: folder)
   }
 
-  /// One that only vouches for itself.
+  /// Issues a self-signed certificate.
   package func selfSigned(_ name: String, names: String) async throws -> Identity {
     try await Self.openssl(
       Self.newKey(name, in: folder) + ["-x509", "-out", folder["\(name).pem"], "-days", "2", "-subj", "/CN=\(name)"]

@@ -1,8 +1,8 @@
 import Foundation
 
 extension ChildProcess {
-  /// A socket pair and no pipe: it is closed on exec from its first moment, so that no other child inherits it, and
-  /// the output ends when this child does.
+  /// Makes a socket pair in place of a pipe: it is created with close-on-exec, so no other child inherits it and the
+  /// output ends with this child.
   static func pipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -12,11 +12,11 @@ extension ChildProcess {
     return (ends[0], ends[1])
   }
 
-  /// POSIX_SPAWN_SETSID, which the module of glibc leaves out.
+  /// POSIX_SPAWN_SETSID, which the Glibc module does not export.
   private static let setsid: Int16 = 0x80
 
-  /// Not Foundation's `Process`, which offers no session: a child would have the terminal that the tests were started at, if any.
-  /// - Parameter socket: what it finds as descriptor 3.
+  /// Starts a program in a new session. Foundation's `Process` cannot do that: its child keeps the terminal of the tests.
+  /// - Parameter socket: becomes the child's descriptor 3.
   static func spawn(
     _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32,
     socket: Int32? = nil
@@ -32,7 +32,7 @@ extension ChildProcess {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_adddup2(&actions, error, 2)
-    // Listening sockets of other tests in this process, for example: NIO's are not closed on exec.
+    // Closes inherited descriptors, for example listening sockets of other tests: NIO does not set close-on-exec on them.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
       guard let descriptor = Int32(name), descriptor > 2, descriptor != socket, fcntl(descriptor, F_GETFD) >= 0 else {
         continue

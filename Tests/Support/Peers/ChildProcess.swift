@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A real program at the other end of a test, in a process group of its own; ended when the last user lets go of it.
+/// A program that a test talks to, in its own process group; it is killed when the last reference is released.
 package final class ChildProcess: Sendable {
   /// How a process ended.
   package enum Exit: Sendable, Equatable {
@@ -14,7 +14,7 @@ package final class ChildProcess: Sendable {
   private let standardError: CapturedOutput
 
   /// Starts a program with nothing on its standard input.
-  /// - Parameter socket: what it finds as descriptor 3; still open here.
+  /// - Parameter socket: becomes the child's descriptor 3, and stays open in this process.
   package init(
     _ path: String, _ arguments: [String], environment: [String: String] = [:], socket: Int32? = nil
   ) throws {
@@ -46,12 +46,12 @@ package final class ChildProcess: Sendable {
     life.send(signal)
   }
 
-  /// The exit, or `nil` where the process still runs after that time.
+  /// Waits for the exit. Returns `nil` if the process still runs after that time.
   package func waitForExit(within limit: Duration) async -> Exit? {
     await life.wait(within: limit)
   }
 
-  /// SIGTERM, and SIGKILL to the whole group where that does not end it in time.
+  /// Sends SIGTERM, then SIGKILL to the whole group if the process does not exit in time.
   @discardableResult
   package func stop(within limit: Duration = .seconds(5)) async -> Exit? {
     send(SIGTERM)
@@ -60,12 +60,12 @@ package final class ChildProcess: Sendable {
     return await waitForExit(within: limit)
   }
 
-  /// Waits for a line on standard error and answers it.
+  /// Waits for a line on standard error and returns it.
   package func errorLine(containing text: String, within limit: Duration) async throws -> String {
     try await line(of: standardError, containing: text, within: limit)
   }
 
-  /// Waits for a line on standard output and answers it.
+  /// Waits for a line on standard output and returns it.
   package func outputLine(containing text: String, within limit: Duration) async throws -> String {
     try await line(of: standardOutput, containing: text, within: limit)
   }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A command run to its end.
+/// The result of a command that has exited.
 package struct CommandResult: Sendable {
   package let exitCode: Int32
   package let output: Data
@@ -11,14 +11,14 @@ package struct CommandResult: Sendable {
 }
 
 extension Program {
-  /// Runs the program; SIGKILL and a failure where it outlives the limit. A signal counts as 128 and its number.
+  /// Runs the program to its end. Kills it and throws if it outlives the limit. The exit code for a signal is 128 plus its number.
   package func run(
     _ arguments: [String], within limit: Duration = .seconds(30), environment: [String: String] = [:]
   ) async throws -> CommandResult {
     try await Self.run(path(), arguments, within: limit, environment: environment)
   }
 
-  /// The same for a program at a path.
+  /// Runs the program at a path in the same way.
   package static func run(
     _ path: String, _ arguments: [String], within limit: Duration = .seconds(30), environment: [String: String] = [:]
   ) async throws -> CommandResult {

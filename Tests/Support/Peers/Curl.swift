@@ -1,18 +1,18 @@
 package import Foundation
 import TestTools
 
-/// What curl got.
+/// The result of a transfer by curl.
 package struct CurlAnswer: Sendable {
-  /// curl's own: 0 success, 18 partial body, 92 a stream that was reset, …
+  /// curl's exit code: 0 success, 18 partial body, 92 stream reset, …
   package let exitCode: Int32
   package let status: Int
   /// "1.1" or "2".
   package let version: String
-  /// Every head it saw, informational ones first; trailers stand in ``trailers``.
+  /// All response heads, informational ones first; trailers are in ``trailers``.
   package let heads: [Head]
   package let trailers: [Field]
   package let body: Data
-  /// To the first byte of the answer, and to its end.
+  /// Seconds to the first byte of the response, and to its end.
   package let timeToFirstByte: Double
   package let total: Double
   package let errorText: String
@@ -29,7 +29,7 @@ package struct CurlAnswer: Sendable {
 
   package var text: String { String(decoding: body, as: UTF8.self) }
 
-  /// Values of a field of the final head, in order. The name in lower case.
+  /// Returns the values of a field of the final head, in order; `name` is in lower case.
   package func values(_ name: String) -> [String] {
     (heads.last?.fields ?? []).filter { $0.name == name }.map(\.value)
   }
@@ -43,9 +43,9 @@ package struct CurlAnswer: Sendable {
   }
 }
 
-/// curl, with its answer taken apart.
+/// Runs of curl with parsed results.
 package enum Curl {
-  /// - Parameter arguments: as on its command line, URL included; output, heads and verbosity are seen to.
+  /// - Parameter arguments: curl's arguments, URL included; options for output, heads and verbosity are added here.
   package static func fetch(_ arguments: String..., within limit: Duration = .seconds(30)) async throws -> CurlAnswer {
     try await fetch(arguments, within: limit)
   }
@@ -63,7 +63,7 @@ package enum Curl {
       timeToFirstByte: facts?.time_starttransfer ?? 0, total: facts?.time_total ?? 0, errorText: result.errorText)
   }
 
-  /// Downloads and keeps only the SHA-256 in hexadecimal.
+  /// Downloads a body and returns its SHA-256 in hexadecimal.
   package static func digest(_ arguments: String..., within limit: Duration = .seconds(120)) async throws -> String {
     let script = #"openssl=$1; curl=$2; shift 2; "$curl" -q -sS "$@" | "$openssl" dgst -sha256 -r"#
     let result = try await Program.bash.run(
@@ -73,7 +73,7 @@ package enum Curl {
     return String(result.text.prefix(64))
   }
 
-  /// curl's own names.
+  /// Variables of `--write-out`, with curl's names.
   private struct Facts: Decodable {
     let http_code: Int
     let http_version: String
@@ -81,7 +81,7 @@ package enum Curl {
     let time_total: Double
   }
 
-  /// curl dumps head after head, and trailers last, without a status line of their own.
+  /// Parses the dump of curl: the heads in order, then trailers without a status line.
   private static func read(heads text: String) -> (heads: [CurlAnswer.Head], trailers: [CurlAnswer.Field]) {
     var heads: [CurlAnswer.Head] = []
     var trailers: [CurlAnswer.Field] = []

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// One place for the clocks of this target.
+/// Waiting with a time limit.
 enum Deadline {
   static func after(_ limit: Duration, _ body: @escaping @Sendable () -> Void) {
     DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds, execute: body)

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Where a peer listens.
+/// The address that a peer listens on.
 package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   case unix(String)
   case tcp(Int)
 
-  /// As `byway --origin` and the scripts read it: `unix:PATH` or `127.0.0.1:PORT`.
+  /// The address as `byway --origin` and the scripts read it: `unix:PATH` or `127.0.0.1:PORT`.
   package var description: String {
     switch self {
     case .unix(let path): "unix:\(path)"
@@ -24,18 +24,18 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// `nil` for a Unix socket.
+  /// The TCP port; `nil` for a Unix socket.
   package var port: Int? {
     if case .tcp(let port) = self { port } else { nil }
   }
 
-  /// What this process gave already: tests run side by side.
+  /// The ports already returned in this process: tests run in parallel.
   private static let given = Mutex<Set<Int>>([])
 
-  /// A port that nobody listens on, and another one each time.
+  /// Returns an unused port, a different one for each call.
   ///
-  /// From below the ports that the kernel chooses itself: between this answer and the peer's bind, every connection that anybody
-  /// opens and every `bind` to port 0 may take one of those.
+  /// The port is below the range from which the kernel chooses ports: any outgoing connection or `bind` to port 0 could take
+  /// a port of that range before the peer binds it.
   package static func freePort() throws -> Int {
     let firstOfKernel = firstPortOfKernel()
     for _ in 0..<1000 {
@@ -63,7 +63,7 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns when somebody accepts here.
+  /// Waits until a listener accepts connections at this address.
   package func waitUntilReachable(by child: ChildProcess, within limit: Duration = .seconds(10)) async throws {
     let deadline = ContinuousClock.now + limit
     while !accepts() {

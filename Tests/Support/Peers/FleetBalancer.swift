@@ -1,9 +1,9 @@
 import Foundation
 package import TestTools
 
-/// HAProxy before three hubs, by the configuration of `examples/fleet`; some of them share what they know.
+/// HAProxy in front of three hubs with the configuration of `examples/fleet`. Several balancers share their tables.
 package final class FleetBalancer: Sendable {
-  /// Where a fleet's parts listen.
+  /// The addresses of a fleet's parts.
   package struct Places: Sendable {
     package let hubs: [(devices: Endpoint, users: Endpoint)]
     fileprivate let peers: [Endpoint]
@@ -46,29 +46,29 @@ package final class FleetBalancer: Sendable {
     try await users.waitUntilReachable(by: process)
   }
 
-  /// Returns when it sends to a hub; it may not have noticed that this was away.
+  /// Waits until the balancer considers a hub up. It may have missed that the hub was down.
   package func waitUntilUp(hub number: Int) async throws {
     let isUp = try await eventually {
       try await knowledge().split(separator: "\n").contains { line in
         let columns = line.split(separator: " ")
-        // The state of operation; 2 is running.
+        // The operational state; 2 is running.
         return columns.count > 5 && columns[1] == "devices" && columns[3] == "hub\(number + 1)" && columns[5] == "2"
       }
     }
     if !isUp { throw PeerFailure("hub \(number + 1) is not up: \(try await knowledge())") }
   }
 
-  /// Returns when it has learned from its peer what that knows. Until then it may be told again what has changed meanwhile.
+  /// Waits until the balancer has received its peer's table. Until then, the peer may resend entries that have changed since.
   package func waitUntilLearned() async throws {
     let isDone = try await eventually {
-      // Two bits of HAProxy's own: learned from the process before it, and from the peer.
+      // HAProxy's flags: bit 0, learned from the previous process; bit 1, learned from the peer.
       let match = try await knowledge().firstMatch(of: /id=fleet disabled=0 flags=0x([0-9a-f]+)/)
       return match.flatMap { Int($0.1, radix: 16) }.map { $0 & 3 == 3 } ?? false
     }
     if !isDone { throw PeerFailure("HAProxy has not heard from its peer: \(try await knowledge())") }
   }
 
-  /// What it knows of devices, hubs and its peer, for messages.
+  /// Returns HAProxy's tables of devices, hubs and its peer, for error messages.
   package func knowledge() async throws -> String {
     let ask = """
       import socket, sys

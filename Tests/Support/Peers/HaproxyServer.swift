@@ -1,6 +1,6 @@
 package import TestTools
 
-/// HAProxy in front of HTTP/2 upstreams, as it stands in front of a fleet of gateways.
+/// HAProxy in front of HTTP/2 upstreams, as in front of a fleet of gateways.
 package final class HaproxyServer: Sendable {
   package let endpoint: Endpoint
   private let process: ChildProcess

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A large body that costs little and still shows a lost, doubled or swapped block: zeros, each 64 KiB headed by its
-/// number. origin.py's /bytes sends the same.
+/// A large sparse file that still reveals a lost, doubled or swapped block: zeros, with each 64 KiB block beginning with its
+/// number. origin.py's /bytes sends the same bytes.
 package struct MarkedFile: Sendable {
-  /// How much of it goes somewhere.
+  /// The size of a transfer.
   package enum Bulk: String, CaseIterable, Sendable {
-    /// Enough to see memory that grows with a body.
+    /// Large enough to reveal memory use that grows with a body.
     case gibibyte = "179193c8bc5c3de72f274d727f3c07288c359d71994e480e71e1f85b58fa691b"
-    /// Enough to see bytes that are lost, and quick.
+    /// Large enough to reveal lost bytes, and fast.
     case eighth = "9db5451d19ef78f9f9c266a23df2b4a693513a3830e0167022964015f41da2d7"
 
     package var size: Int {
@@ -16,7 +16,7 @@ package struct MarkedFile: Sendable {
       case .eighth: 1 << 27
       }
     }
-    /// The SHA-256 of as much.
+    /// The SHA-256 of a file of this size.
     package var digest: String { rawValue }
   }
 
@@ -29,7 +29,7 @@ package struct MarkedFile: Sendable {
     try self.init(at: path, size: bulk.size)
   }
 
-  /// A sparse file; `size` is a multiple of 64 KiB.
+  /// Creates a sparse file; `size` is a multiple of 64 KiB.
   package init(at path: String, size: Int) throws {
     self.path = path
     self.size = size

@@ -1,16 +1,16 @@
 package import TestTools
 
-/// nginx, one worker, with a folder of files and a configuration of a few lines.
+/// An nginx with one worker that serves a folder of files.
 package final class NginxServer: Sendable {
   package let endpoint: Endpoint
   package let folder: TemporaryFolder
   private let process: ChildProcess
 
   /// - Parameters:
-  ///   - folder: served under `/`; also its configuration and temporary files.
-  ///   - http2: h2c with prior knowledge (nginx then takes nothing else on that port), or h2 by ALPN with TLS.
-  ///   - clientAuthority: the certificate of the authority that clients must have theirs from.
-  ///   - locations: more `location` blocks.
+  ///   - folder: served under `/`; also contains the configuration and temporary files.
+  ///   - http2: h2c with prior knowledge (nginx then accepts nothing else on the port), or h2 by ALPN with TLS.
+  ///   - clientAuthority: the certificate of the authority that must have issued the clients' certificates.
+  ///   - locations: additional `location` blocks.
   package init(
     in folder: TemporaryFolder, on wanted: Endpoint? = nil, http2: Bool = false, tls: Certificates.Identity? = nil,
     clientAuthority: String? = nil, locations: String = ""

@@ -1,13 +1,13 @@
 import Foundation
 package import TestTools
 
-/// The `byway` command as one runs it to whom not everything is allowed: as root, to whom it is, the tests run it as nobody.
+/// The `byway` command run without root privileges. Tests that run as root start it as the user nobody.
 package struct NobodysByway: Sendable {
-  /// The program to start, and the arguments that come before the command's own.
+  /// The program to start; ``prefix`` has the arguments before those of the command.
   package let program: String
   package let prefix: [String]
 
-  /// - Parameter folder: for a copy: where the command was built, nobody may have no access.
+  /// - Parameter folder: for a copy of the command, since the user nobody may have no access to the build folder.
   package init(in folder: TemporaryFolder) throws {
     guard geteuid() == 0 else {
       program = try BywayProcess.command()
@@ -21,7 +21,7 @@ package struct NobodysByway: Sendable {
     prefix = ["--reuid=65534", "--regid=65534", "--clear-groups", copy]
   }
 
-  /// Root may do all, and the owner of a file all that its mode lets owners do.
+  /// Removes the access of ``run(_:)`` to a path.
   package func forbid(_ path: String) {
     chmod(path, geteuid() == 0 ? 0o700 : 0o000)
   }

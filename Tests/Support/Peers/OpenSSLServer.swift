@@ -1,5 +1,5 @@
-/// `openssl s_server`, which answers every GET with a page about the connection, and refuses in TLS itself the clients that
-/// have no certificate of an authority.
+/// An `openssl s_server` that answers every GET with a page about the connection. It aborts the handshake of clients without
+/// a certificate from an authority.
 package final class OpenSSLServer: Sendable {
   package let endpoint: Endpoint
   private let process: ChildProcess

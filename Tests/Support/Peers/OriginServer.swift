@@ -1,11 +1,11 @@
-/// origin.py: an origin of many moods. What its paths do stands in that script's own files.
+/// An origin with good and bad behavior, by origin.py. That script's files describe its paths.
 package final class OriginServer: Sendable {
   package let endpoint: Endpoint
   private let process: ChildProcess
 
   /// - Parameters:
-  ///   - dropAfter: closes each connection after that many answers, unannounced; 0 for never.
-  ///   - options: others of origin.py.
+  ///   - dropAfter: the number of responses after which it closes each connection unannounced; 0 for never.
+  ///   - options: further options of origin.py.
   package init(on endpoint: Endpoint = .tcp(0), dropAfter: Int = 0, options: [String] = []) async throws {
     process = try ChildProcess(
       Program.python.path(),

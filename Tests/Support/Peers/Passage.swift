@@ -1,35 +1,35 @@
 package import TestTools
 
-/// The kinds of link that this machine can offer without hardware.
+/// The kinds of link that tests can use without hardware.
 package enum LinkKind: String, CaseIterable, Sendable {
   case unix
   case tcp
-  /// The gateway is a child of the proxy, and its standard input and output are the link.
+  /// The link is the standard input and output of a gateway that the proxy starts.
   case exec
-  /// Through a login at an SSH server of this machine: to the gateway's socket, or its port.
+  /// The link leads through a local SSH server to the gateway's socket or port.
   case sshSocket, sshPort
-  /// The SSH server starts the gateway, whose standard input and output are the link.
+  /// The link is the standard input and output of a gateway that the SSH server starts.
   case sshCommand
 
-  /// A gibibyte over one kind of link shows what grows with a body; over the others there is the same code but the transport's.
+  /// The size of large transfers. A gibibyte over one kind of link is enough: only the transport differs for the others.
   package var bulk: MarkedFile.Bulk { self == .unix ? .gibibyte : .eighth }
 }
 
-/// Origin, gateway, link and proxy, all running: what a user has in front of them.
+/// A running origin, gateway, link and proxy.
 package final class Passage: Sendable {
   package let folder: TemporaryFolder
   package let origin: OriginServer
-  /// `nil` where the proxy starts it by itself, or has it started.
+  /// The gateway; `nil` if the proxy starts it, directly or through SSH.
   package let gateway: BywayProcess?
   package let ssh: SSHServer?
   package let proxy: BywayProcess
-  /// The link's address, as the client's end writes it.
+  /// The link's address as the client specifies it.
   package let link: String
-  /// Where the proxy listens.
+  /// The address that the proxy listens on.
   package let endpoint: Endpoint
 
   /// - Parameters:
-  ///   - origin: what the gateway forwards to; where absent, the passage's own ``OriginServer``.
+  ///   - origin: the gateway's origin; by default, a new ``OriginServer``.
   package init(
     over kind: LinkKind, gateway gatewayOptions: [String] = [], proxy proxyOptions: [String] = [],
     to other: String? = nil
@@ -73,10 +73,10 @@ package final class Passage: Sendable {
     }
   }
 
-  /// The proxy's, without a slash at the end.
+  /// The proxy's URL, without a slash at the end.
   package var url: String { "http://\(endpoint)" }
 
-  /// What the proxy answers to as a host.
+  /// The proxy's host and port.
   package var host: String { "\(endpoint)" }
 
   package func stop() async {
@@ -87,12 +87,12 @@ package final class Passage: Sendable {
   }
 }
 
-/// An origin of our own and a gateway before it, for clients that speak HTTP/2 themselves.
+/// An origin with a gateway in front of it, for clients that speak HTTP/2 themselves.
 package final class BareGateway: Sendable {
   package let folder: TemporaryFolder
   package let origin: OriginServer
   package let gateway: BywayProcess
-  /// The Unix socket.
+  /// The path of the gateway's Unix socket.
   package let socket: String
 
   package init(_ options: [String] = [], to other: String? = nil, dropAfter: Int = 0) async throws {

@@ -1,4 +1,4 @@
-/// A peer that could not be started or did not do its part in time. What it said is in the message.
+/// The failure of a peer to start or to act in time. The message contains the peer's output.
 package struct PeerFailure: Error, CustomStringConvertible {
   package let description: String
 

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A failure as Byway tells it to HTTP clients (RFC 9457), with its `Proxy-Status` (RFC 9209).
+/// A failure as Byway reports it to HTTP clients (RFC 9457), with its `Proxy-Status` (RFC 9209).
 package struct Problem: Sendable {
   package let status: Int
   package let proxyStatus: String
-  /// Title and detail in one.
+  /// Title and detail.
   package let words: String
 }
 
 extension CurlAnswer {
-  /// - Throws: ``PeerFailure`` where the answer is not a problem as those two RFCs want it.
+  /// - Throws: ``PeerFailure`` if the response is not a problem according to both RFCs.
   package func problem() throws -> Problem {
     struct Body: Decodable {
       let title: String

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A process from its start to its reaping.
 ///
-/// Signals are sent under the same lock as the reaping is done, so that the id is never somebody else's.
+/// One lock guards sending signals and reaping, so that a signal never reaches another process with the same id.
 final class ProcessLife: Sendable {
   private struct State {
     var exit: ChildProcess.Exit?
@@ -27,8 +27,8 @@ final class ProcessLife: Sendable {
 
   var exit: ChildProcess.Exit? { state.withLock { $0.exit } }
 
-  /// The time from the start to the exit. A thread of its own measures it: tasks that wait for the exit may have to wait for a
-  /// thread as well, for seconds, while other tests use them all.
+  /// The time from the start to the exit. A separate thread measures it: a task that waits for the exit may resume seconds
+  /// later, while other tests occupy all threads.
   var duration: Duration? { state.withLock { $0.duration } }
 
   func send(_ signal: Int32) {

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// Resident memory of a process, from /proc. In bytes.
+/// The resident memory of a process in bytes, from /proc.
 package struct ProcessMemory: Sendable {
   package let resident: Int
   package let peak: Int
 
   package static let mebibyte = 1 << 20
 
-  /// Lets the peak of a process begin anew: that of its start counts what was let go when it was linked.
+  /// Resets the peak of a process, which until then includes memory that dynamic linking used at its start.
   package static func forgetPeak(of id: pid_t) throws {
     try "5".write(toFile: "/proc/\(id)/clear_refs", atomically: false, encoding: .utf8)
   }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A program that a test needs, and the Debian package that brings it.
+/// A program that a test needs, and the Debian package that contains it.
 package struct Program: Sendable {
   package let name: String
   let package: String
-  /// Tried before the search path.
+  /// Paths tried before the search path.
   var preferred: [String] = []
 
   package static let nginx = Program(name: "nginx", package: "nginx-light", preferred: ["/usr/sbin/nginx"])
@@ -23,10 +23,11 @@ package struct Program: Sendable {
   package static let dash = Program(name: "dash", package: "dash")
   package static let prlimit = Program(name: "prlimit", package: "util-linux")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")
-  /// Debian's own, because python3-h2 is installed for that one.
+  /// Debian's Python, for which python3-h2 is installed.
   package static let python = Program(name: "python3", package: "python3-h2", preferred: ["/usr/bin/python3"])
 
-  /// - Throws: ``PeerFailure``, which names the package to install.
+  /// Returns the program's path.
+  /// - Throws: ``PeerFailure`` with the package to install.
   package func path() throws -> String {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
     let candidates = preferred + folders.map { "\($0)/\(name)" }
@@ -36,7 +37,7 @@ package struct Program: Sendable {
     return path
   }
 
-  /// A file next to this folder's parent: the scripts in Tests/Support.
+  /// Returns the path of a script in Tests/Support.
   static func script(_ name: String) -> String {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: name).path
   }

@@ -1,12 +1,12 @@
 import Foundation
 package import TestTools
 
-/// Debian's Prometheus, which reads metrics every second.
+/// Debian's Prometheus, set to scrape every second.
 package final class PrometheusServer: Sendable {
   private let endpoint: Endpoint
   private let process: ChildProcess
 
-  /// - Parameter targets: `HOST:PORT`, at whose `/metrics` it reads.
+  /// - Parameter targets: each `HOST:PORT`, whose `/metrics` is scraped.
   package init(in folder: TemporaryFolder, targets: [String]) async throws {
     endpoint = try .tcp(Endpoint.freePort())
     let configuration = try folder.write(
@@ -28,14 +28,14 @@ package final class PrometheusServer: Sendable {
         "--log.level=warn",
       ])
     try await endpoint.waitUntilReachable(by: process)
-    // It listens before it answers.
+    // Prometheus listens before it answers.
     let isReady = try await eventually { [endpoint] in
       try await Curl.fetch("http://\(endpoint)/-/ready").status == 200
     }
     if !isReady { throw PeerFailure("Prometheus is not ready: \(process.errorText)") }
   }
 
-  /// The values of an expression, by their labels; none where nothing was read yet.
+  /// Returns the values of an expression by their labels; empty if nothing was scraped yet.
   package func values(of expression: String) async throws -> [[String: String]: Double] {
     let text = try await Curl.fetch("-G", "--data-urlencode", "query=\(expression)", "http://\(endpoint)/api/v1/query")
     let answer = try text.json(Answer.self)
@@ -52,7 +52,7 @@ package final class PrometheusServer: Sendable {
       let metric: [String: String]
       let value: Sample
     }
-    /// A time, and a number as text.
+    /// A time and a number as text.
     struct Sample: Decodable {
       let number: Double
 

@@ -1,8 +1,8 @@
 package import Foundation
 package import TestTools
 
-/// OpenSSH's server on a port of loopback, with a configuration, a host key and a user's key of its own, run by and for the
-/// user who runs the test.
+/// An OpenSSH server on a loopback port, with its own configuration, host key and user key. It runs as the user who runs the
+/// test, and accepts that user only.
 package final class SSHServer: Sendable {
   package let port: Int
   package let folder: TemporaryFolder
@@ -10,14 +10,14 @@ package final class SSHServer: Sendable {
   package let user = NSUserName()
 
   /// - Parameters:
-  ///   - configuration: lines of sshd_config, which count more than those that every test has.
-  ///   - port: where it was before, for a server that comes back.
+  ///   - configuration: lines of sshd_config, which take precedence over the common ones.
+  ///   - port: the previous port, for a server that restarts.
   package init(
     in folder: TemporaryFolder, _ configuration: String..., port wanted: Int? = nil
   ) async throws {
     self.folder = folder
     port = try wanted ?? Endpoint.freePort()
-    // For the process without privileges; as a service, something else makes it.
+    // sshd needs the folder for privilege separation; usually the service unit creates it.
     if getuid() == 0 {
       try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
     }
@@ -34,19 +34,19 @@ package final class SSHServer: Sendable {
       ]
     let path = try folder.write(text.joined(separator: "\n") + "\n", to: "sshd_config")
     process = try ChildProcess(Program.sshd.path(), ["-D", "-e", "-f", path])
-    // Its own word for it: somebody else may listen there, and be reachable.
+    // Read from the server's output: a connection attempt could reach another listener on this port.
     _ = try await process.errorLine(containing: "Server listening on", within: .seconds(10))
   }
 
-  /// How to log in, as options of an address.
+  /// The options of an address for the login.
   package var login: String { "identity=\(folder["user"])&known_hosts=\(folder["known_hosts"])&config=none" }
 
-  /// Up to the path or the question mark.
+  /// The address without path and options.
   package var base: String { "ssh://\(user)@127.0.0.1:\(port)" }
 
-  /// The address of a link.
+  /// Returns the address of a link.
   ///
-  /// - Parameter place: what follows the host: `/path`, `?tcp=…`.
+  /// - Parameter place: the part after the host: `/path`, `?tcp=…`.
   package func address(_ place: String) -> String { "\(base)\(place)\(place.contains("?") ? "&" : "?")\(login)" }
 
   package static func makeKey(at path: String, _ options: String...) async throws {
@@ -54,10 +54,10 @@ package final class SSHServer: Sendable {
     guard result.exitCode == 0 else { throw PeerFailure("ssh-keygen: \(result.errorText)") }
   }
 
-  /// The processes that serve connections.
+  /// The ids of the processes that serve connections.
   package var sessions: [pid_t] { Self.children(of: process.id) }
 
-  /// Kills those, as a crash would, and with each the one without privileges that has its connection before the login.
+  /// Kills the session processes and their unprivileged children, which hold the connections before the login.
   package func killSessions() {
     for id in sessions.flatMap({ Self.children(of: $0) + [$0] }) { kill(id, SIGKILL) }
   }
@@ -67,7 +67,7 @@ package final class SSHServer: Sendable {
     return text.split(separator: " ").compactMap { pid_t($0) }
   }
 
-  /// How many logins there were.
+  /// The number of logins so far.
   package var logins: Int { process.errorText.components(separatedBy: "Accepted ").count - 1 }
 
   package func stop() async {

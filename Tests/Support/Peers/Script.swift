@@ -1,29 +1,29 @@
 import Foundation
 
-/// The clients in Tests/Support, each of which prints what it saw as one JSON object.
+/// The scripts in Tests/Support. Each client prints its observations as one JSON object.
 package enum Script: String, Sendable {
-  /// HTTP/1.1 and WebSocket, standard library only.
+  /// An HTTP/1.1 and WebSocket client, standard library only.
   case http1 = "h1client.py"
-  /// HTTP/2 with the stock `h2` package.
+  /// An HTTP/2 client with the stock `h2` package.
   case http2 = "h2client.py"
   /// A gRPC service and its client, with the stock `grpcio` package.
   case grpc = "grpc_peer.py"
-  /// An origin that checks by which name it is asked.
+  /// An origin that checks the host name of requests.
   case strict = "strict_origin.py"
-  /// HTTP/2 frames by hand, for hostile peers.
+  /// A hostile HTTP/2 client that composes frames itself.
   case raw = "h2raw.py"
-  /// Presses the keys of a terminal.
+  /// A runner of commands on a terminal, which presses keys.
   case terminal = "terminal.py"
 
-  /// Podman's service, and the clients of it.
+  /// Podman's service and its clients.
   case containers = "containers.py"
-  /// kubectl and its server, as far as they upgrade to SPDY.
+  /// kubectl and its API server, limited to the upgrade to SPDY.
   case spdy = "spdy_peer.py"
 
-  /// A network of its own, with Avahi.
+  /// A runner of commands in a separate network with Avahi.
   case lan = "lan.py"
 
-  /// Runs it and decodes its answer.
+  /// Runs the script and decodes its output.
   package func run<Answer: Decodable>(
     _ arguments: String..., as type: Answer.Type = Answer.self, within limit: Duration = .seconds(60)
   ) async throws -> Answer {
@@ -42,7 +42,7 @@ package enum Script: String, Sendable {
     }
   }
 
-  /// Starts it without waiting.
+  /// Starts the script without waiting for its end.
   package func start(_ arguments: String...) throws -> ChildProcess {
     try ChildProcess(
       Program.python.path(), [Program.script(rawValue)] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])

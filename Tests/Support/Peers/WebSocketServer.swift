@@ -1,4 +1,4 @@
-/// websocket_server.py: echoes messages; its own head says what else.
+/// A WebSocket echo server, by websocket_server.py, whose head describes further behavior.
 package final class WebSocketServer: Sendable {
   package let endpoint: Endpoint
   private let process: ChildProcess
@@ -13,7 +13,7 @@ package final class WebSocketServer: Sendable {
     endpoint = .tcp(port)
   }
 
-  /// What it makes of the end of a connection, in words.
+  /// Returns the server's description of how a connection ended.
   package func closing() async throws -> String {
     try await process.outputLine(containing: "closed ", within: .seconds(10))
   }

@@ -1,4 +1,4 @@
-/// Whether a condition comes true within twenty seconds; no thread that other tests need is blocked meanwhile.
+/// Returns whether a condition becomes true within 20 s. Does not block a thread while it waits.
 package func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
   for _ in 0..<2000 {
     if try await condition() { return true }

@@ -1,11 +1,12 @@
 package import Primitives
 
-/// As much of JSON Schema as the schemas in docs/ use.
+/// A validator for the subset of JSON Schema that the schemas in docs/ use.
 package struct SchemaCheck {
   private let root: JSON
 
   package init(_ schema: JSON) { root = schema }
 
+  /// Returns the violations.
   /// - Parameter definition: one of the schema's `$defs`; `nil`: the schema itself.
   package func problems(of value: JSON, as definition: String? = nil) -> [String] {
     let schema = definition.map { ["$ref": .string("#/$defs/\($0)")] as JSON } ?? root

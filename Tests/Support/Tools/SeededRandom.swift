@@ -1,4 +1,4 @@
-/// SplitMix64: the same numbers from the same seed, on every machine.
+/// A SplitMix64 generator: a seed gives the same numbers on every machine.
 package struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 
@@ -18,7 +18,7 @@ package struct SeededRandom: RandomNumberGenerator {
     Int.random(in: 0..<100, using: &self) < percent
   }
 
-  /// Cuts bytes into pieces of random length; many of one byte, which is where state machines err.
+  /// Cuts bytes into pieces of random length. Many have one byte, which is hardest for state machines.
   package mutating func cut(_ bytes: [UInt8], upTo limit: Int) -> [ArraySlice<UInt8>] {
     var pieces: [ArraySlice<UInt8>] = []
     var rest = bytes[...]

@@ -2,10 +2,10 @@ import Foundation
 import Primitives
 
 extension TemporaryFolder {
-  /// The descriptors of this process that lead to files, pipes and Unix sockets in the folder.
+  /// Returns this process's descriptors of files, pipes and Unix sockets in the folder.
   package func openDescriptors() throws -> [Int32] { try open().map(\.descriptor).sorted() }
 
-  /// The files, pipes and Unix sockets in the folder that this process has open, each as often as it is.
+  /// Returns the paths of files, pipes and Unix sockets in the folder that this process has open, once per descriptor.
   package func openFiles() throws -> [String] { try open().map(\.path).sorted() }
 
   private func open() throws -> [(descriptor: Int32, path: String)] {
@@ -19,7 +19,7 @@ extension TemporaryFolder {
     }
   }
 
-  /// The paths of bound sockets, and of the connections that those have accepted, by their names in `/proc/self/fd`.
+  /// Returns the paths of bound sockets and of their accepted connections, keyed by their names in `/proc/self/fd`.
   private static func unixSockets() throws -> [String: String] {
     // Num RefCount Protocol Flags Type St Inode Path
     let lines = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n").dropFirst()

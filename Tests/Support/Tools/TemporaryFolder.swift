@@ -1,13 +1,13 @@
 import Foundation
 import Primitives
 
-/// A folder of a test's own, with a path short enough for Unix sockets in it; gone when the last user lets go of it.
+/// A temporary folder for one test, with a path short enough for Unix sockets; it is deleted with the last reference.
 package final class TemporaryFolder: Sendable {
   package let path: String
 
   package init() throws {
     path = try Folder.makeTemporary(in: "/tmp", prefix: "bw")
-    // The workers of nginx, and tests of refused access, run as another user.
+    // The workers of nginx and tests of denied access run as another user.
     chmod(path, 0o755)
   }
 
@@ -17,15 +17,15 @@ package final class TemporaryFolder: Sendable {
 
   package subscript(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// What is in it, sorted.
+  /// The names of the folder's entries, sorted.
   package var names: [String] { ((try? Folder.names(in: path)) ?? []).sorted() }
 
-  /// Who may do what with a file or folder in it, as `chmod` counts it.
+  /// Returns the permission bits of an entry.
   package func permissions(of name: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: self[name])[.posixPermissions] as? Int
   }
 
-  /// Writes a file and answers its path.
+  /// Writes a file and returns its path.
   @discardableResult
   package func write(_ text: String, to name: String) throws -> String {
     try text.write(toFile: self[name], atomically: false, encoding: .utf8)
@@ -33,7 +33,7 @@ package final class TemporaryFolder: Sendable {
   }
 }
 
-/// The same for as long as a test's body runs.
+/// Runs a test's body with a temporary folder.
 package func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
   let folder = try TemporaryFolder()
   defer { withExtendedLifetime(folder) {} }

@@ -2,9 +2,9 @@ package import Byway
 package import HTTPWire
 package import NIOCore
 
-/// Sends one request to a handler and keeps what comes back.
+/// Sends one request to a handler and records the response.
 ///
-/// `@unchecked Sendable`: what varies is touched on the event loop only.
+/// `@unchecked Sendable`: mutable state is used on the event loop only.
 package final class CollectedResponse: ResponseSink, @unchecked Sendable {
   private let watch: Watch
   private var upstream: (any RequestSink)?
@@ -16,7 +16,7 @@ package final class CollectedResponse: ResponseSink, @unchecked Sendable {
   private var failure: BywayError?
   private var credit = 0
   private var isConsuming = true
-  /// What a second sending of the request's body consists of.
+  /// The body to send if the request is repeated.
   private let replay: String?
 
   package init(_ eventLoop: any EventLoop, replay: String? = nil) {
@@ -96,7 +96,7 @@ package final class CollectedResponse: ResponseSink, @unchecked Sendable {
     try await watch.until("the response had \"\(text)\"") { String(buffer: self.body).contains(text) }
   }
 
-  /// How much of the body has come, once no more comes.
+  /// Waits until no more of the body arrives, and returns the number of bytes.
   package func settledBodyBytes() async throws -> Int {
     try await watch.settled { self.body.readableBytes }
   }
@@ -140,9 +140,9 @@ package final class CollectedResponse: ResponseSink, @unchecked Sendable {
   }
 }
 
-/// Something that lives on one event loop, on its way there.
+/// A container that carries a value to the event loop on which it is used.
 ///
-/// `@unchecked Sendable`: whoever holds it uses the value on its event loop only.
+/// `@unchecked Sendable`: the value is used on that event loop only.
 package struct Unshared<Value>: @unchecked Sendable {
   package let value: Value
 

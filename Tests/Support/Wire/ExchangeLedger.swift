@@ -1,13 +1,13 @@
 package import Byway
 import Synchronization
 
-/// Counts exchanges that begin against those that end.
+/// An observer that counts exchanges that have begun and exchanges that have ended.
 package final class ExchangeLedger: ExchangeObserver {
   package struct Counts: Sendable {
     package var begun = 0
     package var sent = 0
     package var ended = 0
-    /// The exchanges that were sent and have ended.
+    /// The number of exchanges that were sent and have ended.
     package var endedSent = 0
   }
 

@@ -1,7 +1,7 @@
 package import Byway
 import Synchronization
 
-/// Keeps what it is told of exchanges.
+/// An observer that records the events of exchanges.
 package final class RecordingObserver: ExchangeObserver {
   package struct Heard: Sendable {
     package var begun: [ExchangeRecord] = []

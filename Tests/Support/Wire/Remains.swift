@@ -3,8 +3,8 @@ package import NIOCore
 import NIOPosix
 import Testing
 
-/// The event loops and the observer of one test, and what is left on them at its end: channels, timers, and exchanges
-/// that have not ended.
+/// A check for leaks: provides a test's event loops and observer, and finds channels, timers and unfinished exchanges that
+/// are left on them at the test's end.
 ///
 ///     let remains = Remains()
 ///     configuration.observers = [remains.ledger]
@@ -15,7 +15,7 @@ import Testing
 package final class Remains: Sendable {
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
   package let ledger = ExchangeLedger()
-  /// A selector wakes up by descriptors of its own.
+  /// The number of descriptors that selectors register for their own wake-up.
   private let usualDescriptors: Int
 
   package init() {
@@ -29,7 +29,7 @@ package final class Remains: Sendable {
   /// Event loops that no other test uses.
   package var loops: any EventLoopGroup { group }
 
-  /// Fails the test where something is still there a moment after its fixture has stopped.
+  /// Fails the test if anything is left a moment after its fixture has stopped.
   package func expectNone() async {
     let deadline = ContinuousClock.now + .seconds(5)
     while !left.isEmpty, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
@@ -53,9 +53,9 @@ package final class Remains: Sendable {
     return left
   }
 
-  // MARK: Inside of event loops
+  // MARK: Event loop internals
 
-  /// The number of descriptors that the selectors watch (proc_pid_fdinfo(5)).
+  /// Returns the number of descriptors registered with the selectors (proc_pid_fdinfo(5)).
   private static func registeredDescriptors(with loops: MultiThreadedEventLoopGroup) -> Int {
     loops.makeIterator().reduce(0) { sum, loop in
       // SelectableEventLoop { selector = Selector { descriptor = 12 }, scheduledTasks = PriorityQueue(count: 0): [], …

@@ -2,13 +2,13 @@ package import Byway
 package import HTTPWire
 package import NIOCore
 
-/// A handler whose answers a test gives.
+/// A handler whose responses come from the test.
 ///
-/// `@unchecked Sendable`: what varies is touched on the event loop only.
+/// `@unchecked Sendable`: mutable state is used on the event loop only.
 package final class ScriptedHandler: ExchangeHandler, @unchecked Sendable {
   private let watch: Watch
   private var exchanges: [ScriptedExchange] = []
-  /// Answers at once, on the event loop.
+  /// Responds immediately, on the event loop.
   private let answer: (@Sendable (ScriptedExchange) -> Void)?
 
   package init(on eventLoop: any EventLoop, answer: (@Sendable (ScriptedExchange) -> Void)? = nil) {
@@ -23,7 +23,7 @@ package final class ScriptedHandler: ExchangeHandler, @unchecked Sendable {
     return exchange
   }
 
-  /// The exchange with that number, from 0, as soon as it has begun.
+  /// Waits until the exchange with that index has begun, and returns it.
   package func exchange(_ index: Int = 0) async throws -> ScriptedExchange {
     try await watch.value("exchange \(index) began") {
       self.exchanges.indices.contains(index) ? self.exchanges[index] : nil
@@ -34,13 +34,15 @@ package final class ScriptedHandler: ExchangeHandler, @unchecked Sendable {
     get async throws { try await watch.run { self.exchanges.count } }
   }
 
-  /// How many have begun, once no more do.
+  /// Waits until no more exchanges begin, and returns their number.
   package func settledCount() async throws -> Int {
     try await watch.settled { self.exchanges.count }
   }
 }
 
-/// `@unchecked Sendable`: what varies is touched on the event loop only.
+/// An exchange of a ``ScriptedHandler``.
+///
+/// `@unchecked Sendable`: mutable state is used on the event loop only.
 package final class ScriptedExchange: RequestSink, @unchecked Sendable {
   package let head: FieldSection
   package let isComplete: Bool
@@ -81,7 +83,7 @@ package final class ScriptedExchange: RequestSink, @unchecked Sendable {
     consumed += bytes
   }
 
-  /// The whole body, once it has ended.
+  /// Waits for the end of the body and returns it.
   package func requestBody() async throws -> (body: String, trailers: FieldSection?) {
     try await watch.until("the request ended") { self.isFinished }
     return try await watch.run { (String(buffer: self.body), self.trailers) }
@@ -95,7 +97,7 @@ package final class ScriptedExchange: RequestSink, @unchecked Sendable {
     try await watch.value("the exchange was cancelled") { self.cancellation }
   }
 
-  /// From now on what comes is not reported as consumed; or all of it is.
+  /// Sets whether body bytes are reported as consumed. `true` also reports those held back before.
   package func setConsuming(_ isConsuming: Bool) async throws {
     try await watch.run {
       self.isConsuming = isConsuming
@@ -106,7 +108,7 @@ package final class ScriptedExchange: RequestSink, @unchecked Sendable {
     }
   }
 
-  /// How much of the body has come, once no more comes.
+  /// Waits until no more of the body arrives, and returns the number of bytes.
   package func settledRequestBytes() async throws -> Int {
     try await watch.settled { self.body.readableBytes }
   }
@@ -117,7 +119,7 @@ package final class ScriptedExchange: RequestSink, @unchecked Sendable {
 
   // MARK: The response
 
-  /// A whole response, from within the event loop.
+  /// Sends a complete response; call it on the event loop.
   package func answerNow(_ head: FieldSection, _ body: String? = nil) {
     sink.head(head, isComplete: body == nil)
     guard let body else { return }

@@ -1,7 +1,7 @@
 package import NIOCore
 import NIOPosix
 
-/// Event loops for tests: many, so that a test with much to do does not stop the clocks of the others.
+/// Event loops for tests: many, so that a busy test does not delay the timers of others.
 package enum TestLoops {
   private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 24)
 

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Lets a test wait for something to become true on an event loop: never for ever, and looking often.
+/// Polls the state of an event loop for a test, with a time limit.
 package struct Watch: Sendable {
   package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
@@ -21,7 +21,7 @@ package struct Watch: Sendable {
   }
 
   /// Waits for a value that is not `nil`.
-  /// - Parameter what: told when it did not come in time.
+  /// - Parameter what: named in the error if the value does not come in time.
   package func value<Value: Sendable>(
     _ what: @escaping @autoclosure @Sendable () -> String, _ look: @escaping @Sendable () -> Value?
   ) async throws -> Value {
@@ -40,7 +40,7 @@ package struct Watch: Sendable {
     return try await promise.futureResult.get()
   }
 
-  /// Waits until a number no longer changes, for a hundred looks in a row.
+  /// Waits until a number is unchanged for a hundred polls in a row.
   package func settled(_ number: @escaping @Sendable () -> Int) async throws -> Int {
     nonisolated(unsafe) var last = 0
     nonisolated(unsafe) var looks = 0
@@ -52,7 +52,7 @@ package struct Watch: Sendable {
     }
   }
 
-  /// Runs on the loop.
+  /// Runs a body on the event loop.
   package func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await eventLoop.submit(body).get()
   }

@@ -1,13 +1,13 @@
 package import NIOCore
 import NIOPosix
 
-/// One end of a connection that a test speaks byte by byte.
+/// A connection on which a test sends and receives raw bytes.
 package struct WireEnd: Sendable {
   private let channel: any Channel
   private let inbox: WireInbox
   private let watch: Watch
 
-  // MARK: Making one
+  // MARK: Connecting
 
   /// Connects to a server.
   package static func connect(to address: SocketAddress, on eventLoop: any EventLoop) async throws -> WireEnd {
@@ -21,8 +21,8 @@ package struct WireEnd: Sendable {
     return WireEnd(channel: channel, inbox: inbox, watch: Watch(eventLoop))
   }
 
-  /// A TCP connection within this process.
-  /// - Parameter prepare: makes the far end what its owner expects.
+  /// Makes a TCP connection within this process.
+  /// - Parameter prepare: sets up the far end's pipeline.
   package static func pair(
     on eventLoop: any EventLoop, prepare: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
   ) async throws -> (near: WireEnd, far: any Channel) {
@@ -36,18 +36,18 @@ package struct WireEnd: Sendable {
     let near = try await connect(to: address, on: eventLoop)
     let far = try await accepted.futureResult.get()
     try await server.close()
-    // The promise was kept before the channel was registered.
+    // The promise is completed before the channel is registered.
     try await near.watch.until("the far end is active") { far.isActive }
     return (near, far)
   }
 
-  // MARK: Speaking
+  // MARK: Sending
 
   package func send(_ text: String) async throws {
     try await channel.writeAndFlush(ByteBuffer(string: text))
   }
 
-  /// Leaves when the peer takes it.
+  /// Writes bytes without waiting until the peer reads them.
   package func offer(_ bytes: ByteBuffer) {
     channel.writeAndFlush(bytes, promise: nil)
   }
@@ -60,7 +60,7 @@ package struct WireEnd: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Ends the connection the hard way.
+  /// Resets the connection.
   package func reset() async throws {
     guard let provider = channel as? any SocketOptionProvider else { throw ChannelError.operationUnsupported }
     try await provider.setSoLinger(.init(l_onoff: 1, l_linger: 0)).get()
@@ -71,9 +71,9 @@ package struct WireEnd: Sendable {
     try await channel.setOption(.autoRead, value: isReading).get()
   }
 
-  // MARK: Listening
+  // MARK: Receiving
 
-  /// Waits until this text has come, and takes everything up to its end.
+  /// Waits until this text has arrived, and removes and returns everything up to its end.
   package func receive(through text: String) async throws -> String {
     let wanted = Array(text.utf8)
     return try await watch.value("\"\(text)\" came; there was \"\(String(buffer: inbox.received))\"") {
@@ -81,35 +81,35 @@ package struct WireEnd: Sendable {
     }
   }
 
-  /// Waits for so many bytes, and takes them.
+  /// Waits for `count` bytes, and removes and returns them.
   package func receive(count: Int) async throws -> ByteBuffer {
     try await watch.value("\(count) bytes came") { [inbox] in inbox.received.readSlice(length: count) }
   }
 
-  /// Everything that comes until the peer ends its direction.
+  /// Waits until the peer ends its direction, and returns everything that has arrived.
   package func receiveToEnd() async throws -> String {
     try await watch.value("the peer ended; there was \"\(String(buffer: inbox.received))\"") {
       [inbox] in inbox.isEnded ? inbox.received.readString(length: inbox.received.readableBytes) : nil
     }
   }
 
-  /// What has come so far.
+  /// Returns the bytes that have arrived so far.
   package func peek() async throws -> String {
     try await watch.run { [inbox] in String(buffer: inbox.received) }
   }
 
-  /// Whether the other end has ended its direction by now.
+  /// Returns whether the peer has ended its direction by now.
   package func hasEnded() async throws -> Bool {
     try await watch.run { [inbox] in inbox.isEnded }
   }
 
-  /// Whether the connection ended by a reset, once it has ended.
+  /// Waits for the end of the connection, and returns whether it was a reset.
   package func wasReset() async throws -> Bool {
     try await watch.value("the connection ended") { [inbox] in inbox.isEnded ? inbox.isReset : nil }
   }
 }
 
-/// `@unchecked Sendable`: touched on the channel's event loop only.
+/// `@unchecked Sendable`: used on the channel's event loop only.
 private final class WireInbox: ChannelInboundHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
 
