@@ -15,8 +15,8 @@ import Testing
 import UnixTransport
 
 /// Many devices behind one proxy, as somebody sees them in a browser.
-@Suite("Devices in a browser", .serialized, .timeLimit(.minutes(2))) struct DevicesInBrowserTests {
-  @Test("two devices show their own pages at once, and neither reaches the other")
+@Suite("Device list in a browser", .serialized, .timeLimit(.minutes(2))) struct DevicesInBrowserTests {
+  @Test("the browser shows two devices' pages side by side, and neither page can read the other")
   func apart() async throws {
     let house = try await House(["printer", "camera"])
     let browser = try await Chromium()
@@ -55,7 +55,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("the list follows what is plugged in, unplugged and taken out, without being loaded again")
+  @Test("the device list updates without a reload when devices are plugged in, unplugged and removed")
   func list() async throws {
     let house = try await House(["printer", "camera"])
     let browser = try await Chromium()

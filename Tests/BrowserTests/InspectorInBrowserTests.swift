@@ -18,10 +18,10 @@ import UnixTransport
 @testable import Byway
 
 /// The inspector's page, as somebody sees it.
-@Suite("The inspector in a browser", .serialized, .timeLimit(.minutes(2))) struct InspectorInBrowserTests {
+@Suite("Inspector page in a browser", .serialized, .timeLimit(.minutes(2))) struct InspectorInBrowserTests {
   private static let rows = "document.querySelectorAll('.row:not([hidden])')"
 
-  @Test("exchanges appear while they run, one opens with its fields and body, and can be sent again")
+  @Test("the page lists running exchanges, and shows fields and body of one, which can be sent again")
   func tour() async throws {
     let desk = try await InspectedDesk { request in
       let body = #"{"name":"printer","pages":[1,2,3]}"#
@@ -56,7 +56,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("what a hostile device says is text: nothing of it runs, loads or is an element")
+  @Test("the page shows data from a hostile device as text: no script runs, nothing loads, no element is created")
   func hostile() async throws {
     let payloads = [
       "<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "\"><svg onload=window.pwned=1>",
@@ -103,7 +103,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("of 10,000 exchanges those in view exist, and the page answers")
+  @Test("the page stays responsive with 10,000 exchanges, and renders only the rows in view")
   func many() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     desk.fill(10_000)
@@ -124,7 +124,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("each view keeps the rules of accessibility, in wide and narrow windows, light and dark")
+  @Test("every view meets the accessibility rules in wide and narrow windows, light and dark")
   func rules() async throws {
     let desk = try await InspectedDesk { request in
       Response(
@@ -177,7 +177,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("who looks makes requests like one fail, is reminded of it, takes that back, and saves a recording")
+  @Test("the page injects a fault, shows a reminder while it is active, removes it, and saves a recording")
   func hinder() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok, body: Body("well")) }
     #expect(try await desk.get("/status?x=1") == 200)
@@ -222,7 +222,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("a secret that was redacted is neither copied nor sent as what stands for it")
+  @Test("the page neither copies nor sends the placeholder of a redacted secret")
   func secrets() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     try await desk.get("/status?token=hidden")

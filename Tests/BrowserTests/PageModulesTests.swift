@@ -5,7 +5,7 @@ import TestPeers
 import Testing
 
 /// What the page's modules make of what devices say, in the browser that runs them.
-@Suite("Modules of the inspector's page", .serialized, .timeLimit(.minutes(2))) struct PageModulesTests {
+@Suite("Modules of the inspector page", .serialized, .timeLimit(.minutes(2))) struct PageModulesTests {
   private static let awkward = [
     "it's", "a\nb", "a\n\n", "\n", "a\tb", "\r\n", "$(exit 1)", "`exit 1`", "@/etc/hostname", "--help", "-", "-\u{7}",
     "\u{1B}[31mred\u{1B}[0m", "\\x41\\n", "%s%n%d", "!x !!", "a\"b", "$HOME ${HOME}", "é😀", "\u{202E}abc", "~/x", "=ls",
@@ -13,7 +13,8 @@ import Testing
     "a;b&c|d>e<f", "{a,b}", "#x", "a\\", "\\'", "'; exit 1; '", "\u{85}x", "\u{7F}", "$'a'", "\\\n", "?x[a]",
   ]
 
-  @Test("a copied command gives the shells of Debian back each letter", arguments: [Program.dash, .bash])
+  @Test(
+    "a copied curl command passes every character correctly through dash and bash", arguments: [Program.dash, .bash])
   func commands(shell: Program) async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     let browser = try await Chromium()
@@ -34,7 +35,7 @@ import Testing
     await desk.stop()
   }
 
-  @Test("a copied command goes the way on which its request came in, without what belongs to a hop")
+  @Test("a copied curl command uses the request's original listener or proxy, without hop-by-hop fields")
   func ways() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     let browser = try await Chromium()
@@ -63,7 +64,7 @@ import Testing
     await desk.stop()
   }
 
-  @Test("JSON is set in lines as it was written, however deep it is")
+  @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     let browser = try await Chromium()

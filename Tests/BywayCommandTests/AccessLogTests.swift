@@ -49,7 +49,7 @@ import Testing
   private nonisolated(unsafe) static let combined =
     /(\S+) (\S+) (\S+) \[(\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000)\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" "([0-9a-f]{32}|-)"/
 
-  @Test("the combined form is Apache's, with the id behind it; what comes from outside is escaped")
+  @Test("the combined format is Apache's plus the exchange id, with untrusted text escaped")
   func combined() async throws {
     let log = try accessLog()
     log.exchangeEnded(record([":method": "GET", ":path": "/a", "referer": "http://x/", "user-agent": "curl/8"]))
@@ -68,7 +68,7 @@ import Testing
     #expect(found.first?.10 == "000000000000000100000000000000ab")
   }
 
-  @Test("a user who is known has their column, and blanks in a name do not make two of it")
+  @Test("the combined format has a column for the user name, with blanks in the name escaped")
   func users() async throws {
     let cases = [("alice", "alice"), ("Carol \"M\u{FC}", #"Carol\x20\"M\xc3\xbc"#)]
     for (number, (user, column)) in cases.enumerated() {
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("secrets of requests are in neither form", arguments: AccessLogFormat.allCases)
+  @Test("both formats leave out secrets of requests", arguments: AccessLogFormat.allCases)
   func secrets(_ format: AccessLogFormat) async throws {
     let log = try accessLog(format)
     log.exchangeEnded(
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(
-    "a secret that hides is in neither form",
+    "both formats leave out secrets in disguise, such as percent-encoded ones",
     arguments: [
       (":path", "/?jwt=hidden"), (":path", "/fetch/https%3A%2F%2Fme%3Ahidden%40h%2F"), (":path", "/x%3Ftoken%3Dhidden"),
       (":path", "/?https%3A%2F%2Fh%2F%3Ftoken%3Dhidden"), (":path", "/Reset-Token/hidden/next"),
@@ -122,7 +122,7 @@ import Testing
     #expect(!text.contains("hidden"), "\(text)")
   }
 
-  @Test("lines of several threads are whole, and those of one in their order")
+  @Test("lines written from several threads are complete, and those of one thread in order")
   func threads() async throws {
     let log = try accessLog()
     await withTaskGroup { group in
@@ -139,7 +139,7 @@ import Testing
     #expect(found.count == 4000 && Set(found).count == 4000)
   }
 
-  @Test("JSON has everything that is known, phases in seconds")
+  @Test("the JSON format has all known facts, with phases in seconds")
   func json() async throws {
     let log = try accessLog(.json)
     var record = record([":method": "GET", ":path": "/a", ":scheme": "http", ":authority": "here"], status: 502)
@@ -173,7 +173,7 @@ import Testing
     #expect(time <= now.timestamp && time > (now + .seconds(-60)).timestamp)
   }
 
-  @Test("a line is there within a second, without an end")
+  @Test("a line is written to the file within a second, without a flush")
   func flushed() async throws {
     let log = try accessLog()
     log.exchangeEnded(record([":method": "GET", ":path": "/"]))
@@ -181,7 +181,7 @@ import Testing
     _ = log
   }
 
-  @Test("no line is lost when the file is renamed and opened again")
+  @Test("no line is lost when the file is renamed and reopened")
   func rotation() async throws {
     let log = try accessLog()
     for index in 0..<3000 {
@@ -200,7 +200,7 @@ import Testing
     #expect(numbers == Array(0..<3000))
   }
 
-  @Test("a file that was renamed is let go of, so that its space is free once it is removed")
+  @Test("reopening closes the renamed file, so that deleting it frees its space")
   func letGo() throws {
     var file = try AccessLogFile(path)
     for round in 0..<3 {
@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test(
-    "a line that could not be written whole is ended before the next, however many are lost between", arguments: 0...2)
+    "a partly written line is terminated before the next line, even if lines are lost in between", arguments: 0...2)
   func partialLine(_ losses: Int) throws {
     var (file, reader) = try partialLine()
     defer { close(reader) }
@@ -249,7 +249,7 @@ import Testing
     #expect(Self.takeAll(reader) == "\nnext\nlast\n")
   }
 
-  @Test("half a line is ended where the same file is opened again, and a new file begins without an empty line")
+  @Test("reopening the same file terminates a partial line, and a new file does not begin with an empty line")
   func partialLineReopened() throws {
     var (file, reader) = try partialLine()
     defer { close(reader) }
@@ -263,7 +263,7 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "new\n")
   }
 
-  @Test("half a line in a file that was renamed leaves no empty line in the new one")
+  @Test("a partial line in a renamed file causes no empty line in the new file")
   func partialLineRenamed() throws {
     var (file, reader) = try partialLine()
     defer { close(reader) }
@@ -273,7 +273,7 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "new\n")
   }
 
-  @Test("a full disk loses lines, which are counted and told of")
+  @Test("a full disk loses lines, which are counted and reported")
   func fullDisk() async throws {
     let lost = Mutex(0)
     let log = try accessLog(at: "/dev/full") { count in lost.withLock { $0 += count } }
@@ -283,7 +283,7 @@ import Testing
     #expect(self.log.text.contains("The access log has lost lines count=7"), "\(self.log.text)")
   }
 
-  @Test("a reader that does not read loses lines beyond a bound, and holds nobody up")
+  @Test("a slow reader of a pipe loses lines beyond a limit, and does not block the daemon")
   func slowReader() async throws {
     let pipe = folder["pipe"]
     #expect(mkfifo(pipe, 0o600) == 0)
@@ -301,7 +301,7 @@ import Testing
     await log.finish()
   }
 
-  @Test("a gateway's exchanges are in it, whoever has failed")
+  @Test("the access log has a gateway's exchanges, with the party that caused each failure")
   func gateway() async throws {
     let log = try accessLog(.json)
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:access-\(UInt64.random(in: 0 ... .max))")

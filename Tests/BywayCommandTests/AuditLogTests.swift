@@ -7,7 +7,7 @@ import Testing
 @testable import BywayCommand
 
 @Suite struct AuditLogTests {
-  @Test("lines that the disk has no room for are counted, and the count is a line as soon as there is some")
+  @Test("the audit log counts lines lost to a full disk, and writes the count when there is room again")
   func full() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/audit"

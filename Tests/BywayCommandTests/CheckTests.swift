@@ -4,14 +4,14 @@ import TestTools
 import Testing
 
 /// What `byway check` and `--check` find before a start would.
-@Suite("Check of a configuration") struct CheckTests {
+@Suite("byway check") struct CheckTests {
   private func check(_ text: String, as name: String = "hall.conf", in folder: TemporaryFolder) async throws
     -> CommandResult
   {
     try await BywayProcess.run(["check", folder.write(text, to: name)])
   }
 
-  @Test("files of TLS are read: one that is missing, has something else in it, or does not fit is told with its line")
+  @Test("check reads TLS files, and reports a missing, invalid or mismatched one with its line")
   func tls() async throws {
     let folder = try TemporaryFolder()
     let ca = try await Certificates()
@@ -44,7 +44,7 @@ import Testing
     #expect(proxy.errorText.contains("line 2: listen: Cannot read /none (cert=)"), "\(proxy.errorText)")
   }
 
-  @Test("the time of a check grows with the number of devices, and not with its square") func many() async throws {
+  @Test("the time of a check grows linearly with the number of devices") func many() async throws {
     let folder = try TemporaryFolder()
     func time(_ count: Int) async throws -> Duration {
       var text = "listen = 127.0.0.1:0\n"
@@ -63,7 +63,7 @@ import Testing
     #expect(many < few * 24, "\(few), \(many)")
   }
 
-  @Test("a start says the same, so that a service manager does not try again")
+  @Test("a start fails with the same message and status as check, so a service manager does not retry")
   func start() async throws {
     let folder = try TemporaryFolder()
     for (line, status) in [("link = tls://127.0.0.1:0?cert=/none&key=/none", Int32(66)), ("link = unix:/none/l", 73)] {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a file is a gateway's or a proxy's by what it has, or by its name, and no pipe")
+  @Test("check tells gateway and proxy files apart by their options or file name, and refuses a pipe")
   func kinds() async throws {
     let folder = try TemporaryFolder()
     let gateway = try await check("#link = unix:l\n", as: "gateway.conf", in: folder)
@@ -95,7 +95,7 @@ import Testing
     #expect(piped.errorText.contains("it is a pipe") && piped.errorText.contains("Write its content to a file."))
   }
 
-  @Test("what the parser lists stands on one line")
+  @Test("a list of valid values from the parser is reported on one line")
   func lists() async throws {
     let folder = try TemporaryFolder()
     let result = try await check("origin = http://127.0.0.1:1\nlink = unix:l\nlog-level = loud\n", in: folder)

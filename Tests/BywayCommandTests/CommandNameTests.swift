@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CommandNameTests {
   /// To make one up from a type, the parser asks the runtime for what that type conforms to: half a millisecond of every start.
-  @Test("every command says its name") func names() {
+  @Test("every command has an explicit name") func names() {
     func check(_ commands: [any ParsableCommand.Type]) {
       for command in commands {
         #expect(command.configuration.commandName != nil, "\(command)")

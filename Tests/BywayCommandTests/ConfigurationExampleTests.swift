@@ -10,7 +10,7 @@ extension Parsing {
   /// The files that people begin with.
   @Suite("Configuration examples") struct ConfigurationExampleTests {
     @Test(
-      "every option of a daemon is there as a comment, and no other; without the # its line is one that the daemon knows"
+      "the example files list every daemon option as a comment, and each line is valid once uncommented"
     )
     func complete() async throws {
       let folder = try TemporaryFolder()
@@ -32,7 +32,7 @@ extension Parsing {
     }
 
     @Test(
-      "defaults are those of the options",
+      "the defaults in the example files match the options",
       arguments: [
         ("gateway", "drain = 10"), ("gateway", "max-connections = 1024"), ("proxy", "link-timeout = 5"),
         ("gateway", "log-level = info"),

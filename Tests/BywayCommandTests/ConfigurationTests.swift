@@ -35,7 +35,7 @@ extension Parsing {
       }
     }
 
-    @Test("each section is a proxy of its own; what stands before them holds where a section is silent")
+    @Test("each section is a separate proxy, and settings before the sections are their defaults")
     func sections() throws {
       let plan = try plan(
         """
@@ -61,7 +61,7 @@ extension Parsing {
       #expect(configurations.map(\.names) == [["all.example"], ["camera.example", "cam.example"]])
     }
 
-    @Test("a file without sections is one proxy, and the command line counts more")
+    @Test("a file without sections configures one proxy, and the command line takes precedence")
     func plain() throws {
       let plan = try plan(
         "link = loopback:a\nlisten = loopback:pa\ndrain = 1", ["--drain", "2", "--link", "loopback:c"])
@@ -70,7 +70,7 @@ extension Parsing {
       #expect(plan.drain == .seconds(2))
     }
 
-    @Test("all that is wrong is said, in the order of the lines")
+    @Test("all errors in a file are reported, in the order of lines")
     func everything() throws {
       #expect(
         try messages(
@@ -96,7 +96,7 @@ extension Parsing {
           ])
     }
 
-    @Test("what no line is to blame for is said with its section")
+    @Test("an error without a line is reported with its section")
     func whole() throws {
       #expect(
         try messages(
@@ -109,7 +109,7 @@ extension Parsing {
           .contains("/nonexistent/stub") == true)
     }
 
-    @Test("what a start would read or make is looked at, and told with its line")
+    @Test("files that a start would read or create are checked, and errors reported with their line")
     func world() throws {
       let folder = try TemporaryFolder()
       #expect(
@@ -153,7 +153,7 @@ extension Parsing {
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    @Test("two that want one place are told with both lines, metrics as well")
+    @Test("two settings with the same address, metrics included, are reported with both lines")
     func clashes() throws {
       let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
       func messages(_ text: String) throws -> [String] { try self.messages(text, in: transports) }
@@ -179,7 +179,7 @@ extension Parsing {
           ])
     }
 
-    @Test("two that would use one line are told, and a hub's place is its own")
+    @Test("two users of one serial line, or a hub on a listener's address, are reported")
     func lines() throws {
       let transports = TransportRegistry([LoopbackTransport(), TCPTransport()])
       #expect(
@@ -198,7 +198,7 @@ extension Parsing {
           ])
     }
 
-    @Test("an option on the command line cannot be meant for one of several")
+    @Test("an option on the command line is refused where it is ambiguous among several sections")
     func ambiguous() throws {
       let text = "[proxy a]\nlink = loopback:a\nlisten = loopback:p\n[proxy b]\nlink = loopback:b\nlisten = loopback:q"
       #expect(
@@ -208,7 +208,7 @@ extension Parsing {
       #expect(try messages(text, ["--drain", "3"]) == [])
     }
 
-    @Test("names of links have no sections")
+    @Test("a file of link names cannot have sections")
     func links() {
       let file = ConfigurationFile("[proxy a]\n", path: "links")
       #expect(file.failures.first?.failure.message == "links, line 1: this file has no sections: leave [proxy a] out.")

@@ -20,7 +20,7 @@ import Testing
       within: .seconds(100))
   }
 
-  @Test("a gateway that listens passes", .timeLimit(.minutes(2)))
+  @Test("a listening gateway passes the conformance test", .timeLimit(.minutes(2)))
   func gateway() async throws {
     let link = "serial:\(folder["tty"])?baud=921600"
     let gateway = try ChildProcess(
@@ -32,7 +32,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a gateway at the other end of a line passes, however slow that is", .timeLimit(.minutes(2)))
+  @Test("a gateway at the far end of a slow line passes the conformance test", .timeLimit(.minutes(2)))
   func slowLine() async throws {
     let line = try ChildProcess(BywayProcess.command(), ["line", "--baud", "57600", folder["far"], folder["tty"]])
     _ = try await line.errorLine(containing: "byway: line ready on ", within: .seconds(10))
@@ -45,7 +45,7 @@ import Testing
     await line.stop()
   }
 
-  @Test("a gateway that dials passes", .timeLimit(.minutes(2)))
+  @Test("a dialing gateway passes the conformance test", .timeLimit(.minutes(2)))
   func dialingGateway() async throws {
     let link = "serial:\(folder["tty"])?baud=921600&open=dial"
     let gateway = try ChildProcess(
@@ -55,7 +55,9 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("the minimal end passes, and leaves out what it may", .timeLimit(.minutes(2)), arguments: ["dial", "listen"])
+  @Test(
+    "a minimal implementation, without optional features, passes the conformance test",
+    .timeLimit(.minutes(2)), arguments: ["dial", "listen"])
   func minimalEnd(_ role: String) async throws {
     let end = try ChildProcess(Program.python.path(), ["-B", Self.minimal, role, folder["tty"]])
     let result = try await role == "dial" ? conform(role, "--only", "open ×") : conform(role)
@@ -63,7 +65,7 @@ import Testing
     await end.stop()
   }
 
-  @Test("what only says back what it hears does not pass, and is told why", .timeLimit(.minutes(1)))
+  @Test("a peer that only echoes bytes fails the conformance test, with an explanation", .timeLimit(.minutes(1)))
   func echo() async throws {
     let echo =
       "import os,sys,time,tty\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.05)\n"
@@ -76,7 +78,7 @@ import Testing
     await end.stop()
   }
 
-  @Test("SIGTERM ends it, and the terminal is gone", .timeLimit(.minutes(1)))
+  @Test("SIGTERM ends the conformance test and removes its terminal", .timeLimit(.minutes(1)))
   func interrupted() async throws {
     let tester = try ChildProcess(BywayProcess.command(), ["line", "--conform", "listen", folder["tty"]])
     _ = try await tester.errorLine(containing: "byway: testing the end at", within: .seconds(10))
@@ -85,7 +87,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["tty"]))
   }
 
-  @Test("one path, no faults, and no role that there is not: 64")
+  @Test("the conformance test exits with 64 for two paths, an injected fault or an unknown role")
   func usage() async throws {
     for arguments in [["dial", "a", "b"], ["dial", "--drop", "1%", "a"], ["both", "a"], ["listen"]] {
       #expect(try await BywayProcess.run(["line", "--conform"] + arguments).exitCode == 64, "\(arguments)")

@@ -42,7 +42,7 @@ import Testing
   private static let schema = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../docs/status.schema.json")
 
-  @Test("the status is what the schema says, and a request that fails is in it with its kind")
+  @Test("byway status conforms to its schema, and counts a failed request by its kind")
   func status() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -73,7 +73,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  @Test("of a device with several roads the status tells how each is")
+  @Test("byway status reports the state of each link of a device")
   func roads() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -101,7 +101,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  @Test("the socket is its owner's alone, and gone with the daemon")
+  @Test("the control socket is accessible to its owner only, and removed when the daemon stops")
   func permissions() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -113,7 +113,7 @@ import Testing
     #expect(none.errorText.hasPrefix("byway: No gateway or proxy of this user runs"))
   }
 
-  @Test("who connects and leaves at once, as whoever looks for daemons does, is not an error in its log")
+  @Test("a client that connects and closes at once causes no error in the daemon's log")
   func onlyLooking() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -130,7 +130,7 @@ import Testing
     #expect(!gateway.log.contains(" error ") && !gateway.log.contains("closed channel"), "\(gateway.log.suffix(500))")
   }
 
-  @Test("a second daemon of the same name does not start, and takes nothing from the first")
+  @Test("a second daemon with the same name does not start, and leaves the first one undisturbed")
   func names() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -143,7 +143,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  @Test("reload says what is wrong, and what came of it is in the status")
+  @Test("byway reload reports errors, and byway status has the result of the last reload")
   func reload() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -158,7 +158,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  @Test("stop lets it end with 0, log-level changes what it says, and names are needed where several run")
+  @Test("byway stop ends a daemon with 0, log-level changes its log, and a name is required if several run")
   func others() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test("stop returns when the daemon has ended, and the status says meanwhile that it is about to")
+  @Test("byway stop returns when the daemon has exited, and byway status shows it as stopping until then")
   func stopping() async throws {
     let home = try Home()
     let origin = try await OriginServer(on: .unix(home.folder["o"]))
@@ -204,7 +204,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("a daemon that is stuck is given up, by each command, and the others are shown all the same")
+  @Test("every command gives up on a stopped daemon, and byway status still shows the others")
   func stuck() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test(
-    "a RUNTIME_DIRECTORY that others can write to, or that does not exist, has no control socket",
+    "no control socket is created in a RUNTIME_DIRECTORY that is missing or writable by other users",
     arguments: [false, true])
   func foreignPlace(_ exists: Bool) async throws {
     let folder = try TemporaryFolder()
@@ -256,7 +256,7 @@ import Testing
     #expect(await trusted.process.stop() == .code(0))
   }
 
-  @Test("the token of the inspector is in the status, and not in what is written to a pipe or a file")
+  @Test("byway status has the inspector's token, and logs written to a pipe or a file do not")
   func token() async throws {
     let home = try Home()
     let gateway = try await home.gateway(["--inspect", "127.0.0.1:0"])
@@ -268,7 +268,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("a daemon without a place for its control socket says so, and what to set")
+  @Test("a daemon without a folder for its control socket says so, and how to set one")
   func homeless() async throws {
     let gateway = try await BywayProcess.gateway(
       ["--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1"],
@@ -279,7 +279,7 @@ import Testing
   }
 
   @Test(
-    "a daemon that lies cannot steer the terminal of who asks, or hold them up",
+    "a malicious daemon can neither send control sequences to the caller's terminal nor block the caller",
     arguments: [
       #"{"name":"x","kind":"\u001b]0;t\u0007","version":"\u009b31m","members":[],"requests":{}}"#,
       #"{"reload":{"result":"refused","reason":"\u001b[31m"},"requests":{"failed":{"a":9223372036854775807,"b":9223372036854775807}}}"#,
@@ -318,7 +318,7 @@ import Testing
     await liar.stop()
   }
 
-  @Test("the control socket answers what is not a request of its own with what there is")
+  @Test("the control socket answers unknown or invalid requests with a fitting status")
   func requests() async throws {
     let home = try Home()
     let gateway = try await home.gateway()

@@ -3,8 +3,8 @@ import TestPeers
 import Testing
 
 /// Options of `byway request` that people know from curl, through a gateway to a real origin.
-@Suite("byway request, as curl") struct CurlOptionsTests {
-  @Test("-I shows a head, and nothing else")
+@Suite("byway request, options of curl") struct CurlOptionsTests {
+  @Test("-I shows the response head only")
   func head() async throws {
     let gateway = try await BareGateway()
     let result = try await gateway.request("-I", "/bytes?size=5")
@@ -13,7 +13,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-L follows a redirect, -w tells how many there were, and where they led")
+  @Test("-L follows redirects, and -w reports their number and the final URL")
   func location() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("/moved").text == "over there\n")
@@ -25,7 +25,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-u, a URL and a netrc file log in where the origin asks for it, and not elsewhere")
+  @Test("-u, a URL and a netrc file log in only where the origin asks for it")
   func login() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("-u", "me:s:e", "/login").text == "me:s:e")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "-C - goes on with what an earlier request has left, whether that had it or not", arguments: [[], ["-C", "-"]])
+    "-C - resumes a download, whether or not the earlier request used -C", arguments: [[], ["-C", "-"]])
   func resume(_ options: [String]) async throws {
     let gateway = try await BareGateway()
     let path = gateway.folder["out"]
@@ -64,7 +64,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-C - tells a gateway's failure in the gateway's words")
+  @Test("-C - reports a gateway's failure with the gateway's message")
   func resumeFailure() async throws {
     let gateway = try await BareGateway(to: "unix:/nowhere/o")
     let result = try await gateway.request("-C", "-", "-o", gateway.folder["out"], "/x")
@@ -73,7 +73,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("--compress fetches over a link that compresses, byte for byte")
+  @Test("--compress fetches an identical body over a link with compression")
   func compress() async throws {
     let gateway = try await BareGateway(["--compress"])
     let plain = try await gateway.request("/large-fields")
@@ -82,7 +82,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-F arrives as a form, with its files")
+  @Test("-F sends a form with its files")
   func form() async throws {
     let gateway = try await BareGateway()
     let file = try gateway.folder.write("content", to: "f.txt")
@@ -92,7 +92,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a terminal gets no binary unless asked for")
+  @Test("binary output is not written to a terminal unless requested")
   func binary() async throws {
     let gateway = try await BareGateway()
     let link = ["request", "--link", "unix:\(gateway.socket)"]
@@ -104,7 +104,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("the progress of a download that goes on begins where it was, and -s hides it")
+  @Test("the progress of a resumed download starts at the earlier position, and -s hides it")
   func progress() async throws {
     let gateway = try await BareGateway()
     let path = gateway.folder["out"]

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "a pipe or a device in the place of a file is refused at once: reload, status, check and stop go on",
+    "a pipe or device in place of a file is refused at once, and reload, status, check and stop still work",
     arguments: ["config", "stub", "replay", "auth", "trace", "cert", "key"])
   func pipes(_ kind: String) async throws {
     let house = try House()
@@ -79,7 +79,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("where one section cannot be opened, all go on by the old file, and new ones are not there")
+  @Test("if one section cannot be opened, all sections keep the old configuration and no new one starts")
   func allOrNothing() async throws {
     let house = try House()
     let folder = house.folder
@@ -123,7 +123,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("sections can exchange some of their links; where that is refused, each has its own again")
+  @Test("sections can exchange links, and keep their own if the exchange is refused")
   func exchange() async throws {
     let house = try House()
     func sections(_ first: [String], _ second: [String]) -> String {
@@ -145,7 +145,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("a section that the new file leaves out goes on where that is refused, with the links that others wanted")
+  @Test("a refused reload keeps a section that the new file removes, with links that other sections wanted")
   func removed() async throws {
     let house = try House()
     func section(_ name: String, _ links: String...) -> String {
@@ -167,7 +167,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("renewed certificates count when the whole of the new file does")
+  @Test("renewed certificates take effect only if the whole new file is valid")
   func certificates() async throws {
     let house = try House()
     let ca = try await Certificates()
@@ -208,7 +208,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("what the file leaves alone stays: a level that was set by hand, and what is known of the origin")
+  @Test("a reload keeps a log level set by hand and the origin's state, unless the file changes them")
   func untouched() async throws {
     let house = try House()
     let origin = try await OriginServer(on: .unix(house.folder["o"]))
@@ -229,7 +229,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("a reload that is refused ends with the status of what is wrong, each thing on a line of its own")
+  @Test("byway reload exits with the status of the error, and lists each error on its own line")
   func status() async throws {
     let house = try House()
     let sound = "origin = http://127.0.0.1:1\nlink = unix:\(house.folder["l"])\n"

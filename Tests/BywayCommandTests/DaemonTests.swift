@@ -6,7 +6,7 @@ import Testing
 
 /// How gateways and proxies start and stop.
 @Suite("Daemons") struct DaemonTests {
-  @Test("say where they are ready, with the port that was chosen")
+  @Test("a daemon reports when it is ready and on which address, with the chosen port")
   func ready() async throws {
     let folder = try TemporaryFolder()
     let gateway = try await BywayProcess.gateway([
@@ -28,7 +28,7 @@ import Testing
     try text.split(separator: "\n").map { line in try #require(JSON(parsing: String(line)), "not JSON: \(line)") }
   }
 
-  @Test("with a log in JSON every line is an object: that it is ready and where, with the port of its metrics")
+  @Test("a JSON log has one object per line, including the ready message and the port of metrics")
   func readyInJSON() async throws {
     let folder = try TemporaryFolder()
     let gateway = try ChildProcess(
@@ -47,7 +47,7 @@ import Testing
     _ = try events(gateway.errorText)
   }
 
-  @Test("in the journal's format the line is as people read it, with a priority")
+  @Test("a journal log has the same text with a priority prefix")
   func readyInJournal() async throws {
     let folder = try TemporaryFolder()
     let gateway = try ChildProcess(
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "why it does not start is a line of its log's format, whether arguments or the file ask for that",
+    "a failure to start is one line in the log format of the arguments or the file",
     arguments: [
       ["--log-format", "json", "--link", "nowhere:x", "--origin", "http://127.0.0.1:1"],
       ["--log-format=json", "--nonsense"],
@@ -74,7 +74,7 @@ import Testing
     #expect(!events.isEmpty && events.allSatisfy { $0["level"]?.text == "error" }, "\(result.errorText)")
   }
 
-  @Test("stop with 0 on SIGTERM and SIGINT, and remove their socket", arguments: [SIGTERM, SIGINT])
+  @Test("a daemon exits with 0 on SIGTERM and SIGINT, and removes its socket", arguments: [SIGTERM, SIGINT])
   func stop(_ signal: Int32) async throws {
     let folder = try TemporaryFolder()
     let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"])
@@ -83,7 +83,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
   }
 
-  @Test("go on after a signal that means nothing to them, and say so", arguments: [SIGUSR2])
+  @Test("a daemon logs and ignores a signal without a meaning for it", arguments: [SIGUSR2])
   func otherSignals(_ signal: Int32) async throws {
     let folder = try TemporaryFolder()
     let gateway = try await BywayProcess.gateway(["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"])
@@ -94,7 +94,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
   }
 
-  @Test("on SIGHUP a daemon goes over to what its file says, and says why not where it is wrong")
+  @Test("a daemon reloads its file on SIGHUP, and logs why an invalid file is refused")
   func reload() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("origin = http://127.0.0.1:1\n[gateway a]\nlink = unix:\(folder["a"])\n", to: "g.conf")
@@ -122,7 +122,7 @@ import Testing
     try folder.write("link = unix:\(folder["l"])\nlink-timeout = 0\n\(sections)", to: "p.conf")
   }
 
-  @Test("sections that are renamed, or swap their places, keep what listens")
+  @Test("listeners stay open when sections are renamed or swapped")
   func renamed() async throws {
     let folder = try TemporaryFolder()
     let (first, second) = ("listen = unix:\(folder["1"])\n", "listen = unix:\(folder["2"])\n")
@@ -143,7 +143,7 @@ import Testing
     #expect(await proxy.process.stop() == .code(0))
   }
 
-  @Test("a reload that cannot be done takes nobody away, and leaves the file that it would have written")
+  @Test("a refused reload keeps existing sections, and does not overwrite the file of a new trace")
   func refused() async throws {
     let folder = try TemporaryFolder()
     let other = try await BywayProcess.proxy(["--link", "unix:\(folder["l"])", "--listen", "unix:\(folder["taken"])"])
@@ -165,7 +165,7 @@ import Testing
     await other.process.stop()
   }
 
-  @Test("one trace file holds what all sections see")
+  @Test("one trace file records the exchanges of all sections")
   func sharedTrace() async throws {
     let folder = try TemporaryFolder()
     let file = try proxies(
@@ -181,7 +181,7 @@ import Testing
     #expect(log["log"]?["entries"]?.elements.count == 3)
   }
 
-  @Test("a reload that is asked for while another runs is done as well")
+  @Test("a reload requested during another reload is performed as well")
   func again() async throws {
     let folder = try TemporaryFolder()
     let proxy = try await BywayProcess.proxy(
@@ -194,7 +194,7 @@ import Testing
     #expect(await proxy.process.stop() == .code(0))
   }
 
-  @Test("a gateway that only dials does not say that it is ready, and says which link it dials")
+  @Test("a gateway that only dials logs the link it dials instead of ready")
   func dialing() async throws {
     let folder = try TemporaryFolder()
     let hub = "unix:\(folder["hub"])?open=dial"
@@ -209,7 +209,7 @@ import Testing
     await both.process.stop()
   }
 
-  @Test("a gateway logs what its origin does wrong, and how often")
+  @Test("a gateway logs faults of its origin with their number")
   func originFailures() async throws {
     let gateway = try await BareGateway(["--allow", "127.0.0.1:1"], to: "http://127.0.0.1:1")
     for _ in 0..<3 { #expect(try await gateway.curl("http://device/").status == 503) }
@@ -221,7 +221,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("let a running request end")
+  @Test("a daemon lets a running request finish when it stops")
   func drain() async throws {
     let gateway = try await BareGateway(["--drain", "10"])
     let client = try await gateway.eventStream("ms=500&count=2")
@@ -232,7 +232,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("end with 0 when a request outlasts the drain, and log it")
+  @Test("a daemon exits with 0 and logs it when a request outlasts the drain time")
   func cut() async throws {
     let gateway = try await BareGateway(["--drain", "0.2"])
     let client = try await gateway.eventStream("ms=20000&count=2")
@@ -243,7 +243,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a second signal ends it at once")
+  @Test("a second signal ends a daemon immediately")
   func secondSignal() async throws {
     let gateway = try await BareGateway(["--drain", "60"])
     let client = try await gateway.eventStream("ms=20000&count=2")
@@ -255,7 +255,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a gateway on stdio ends with 0 when its input does")
+  @Test("a gateway on stdio exits with 0 at the end of its input")
   func stdio() async throws {
     let script = #"printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' | "$1" gateway --link stdio: --origin http://127.0.0.1:1"#
     let result = try await Program.bash.run([
@@ -265,7 +265,7 @@ import Testing
     #expect(result.errorText.contains("byway: gateway ready on stdio:"))
   }
 
-  @Test("the file's options count where the command line is silent")
+  @Test("options in the file apply where the command line has none")
   func configuration() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("link = unix:\(folder["file"])\norigin = http://127.0.0.1:1\n", to: "g.conf")
@@ -274,7 +274,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  @Test("warn about an address that others reach")
+  @Test("a daemon warns about a listener that other machines can reach")
   func anywhere() async throws {
     let proxy = try await BywayProcess.proxy([
       "--link", "unix:/nowhere/l", "--listen", "0.0.0.0:0", "--listen-anywhere",

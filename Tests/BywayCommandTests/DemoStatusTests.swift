@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayCommand
 
-@Suite("The demo's line, as it is told") struct DemoStatusTests {
+@Suite("Status line of the demo") struct DemoStatusTests {
   private let plain = TextStyle(isColourful: false)
 
   private var status: DemoStatus {
@@ -17,7 +17,7 @@ import Testing
     return status
   }
 
-  @Test("on a wide terminal all is said, on a narrow one what is least missed is left out")
+  @Test("a wide terminal shows everything, and a narrow one omits the least important parts")
   func widths() {
     let traffic = "↓ 10.7 KiB/s 95%   14 ms"
     let rest = "143 errors, 57 resent   p pull  e 1e-5  q quit"
@@ -28,7 +28,7 @@ import Testing
     for width in 0...200 { #expect(status.text(width: width, style: plain).count < max(width, 1)) }
   }
 
-  @Test("a cable that is out takes the place of what it would carry")
+  @Test("an unplugged cable is shown in place of the traffic")
   func pulled() {
     var status = status
     status.pulledFor = .milliseconds(3210)
@@ -37,7 +37,7 @@ import Testing
     #expect(status.text.hasSuffix("57 frames sent again, cable out for 3.2 s"))
   }
 
-  @Test("rates are those of the latest second, and repairs those of both ends")
+  @Test("rates cover the latest second, and repairs count both ends")
   func meter() {
     var meter = DemoMeter()
     var host = LineStatistics()
@@ -62,7 +62,7 @@ import Testing
     #expect(meter.down == 0 && meter.up == 0 && meter.repaired == 7)
   }
 
-  @Test("what has long been waited for counts, once it is more than the last answer")
+  @Test("a pending probe counts as latency once it takes longer than the last one")
   func probe() async {
     let probe = DemoProbe()
     #expect(probe.latency == nil)
@@ -72,7 +72,7 @@ import Testing
     answered.cancel()
   }
 
-  @Test("noise goes up step by step, and then away")
+  @Test("the noise level rises step by step, then turns off")
   func noise() {
     let noise = DemoNoise()
     var names: [String] = []

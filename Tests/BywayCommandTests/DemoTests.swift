@@ -3,7 +3,7 @@ import TestPeers
 import Testing
 
 @Suite("byway demo") struct DemoTests {
-  @Test("--once takes the tour, the pulled cable included, every step of which is well", .timeLimit(.minutes(2)))
+  @Test("--once runs the whole tour, pulled cable included, and every step succeeds", .timeLimit(.minutes(2)))
   func once() async throws {
     let result = try await BywayProcess.run(["demo", "--once", "--seed", "7"], within: .seconds(100))
     #expect(result.exitCode == 0, "\(result.text) \(result.errorText)")
@@ -15,7 +15,7 @@ import Testing
     #expect(result.errorText.isEmpty)
   }
 
-  @Test("shows a page and every request that passes, and stops with 0")
+  @Test("the demo serves a page, logs every request that passes, and exits with 0")
   func running() async throws {
     let demo = try ChildProcess(BywayProcess.command(), ["demo"])
     let line = try await demo.errorLine(containing: "byway: demo ready on ", within: .seconds(10))
@@ -39,7 +39,7 @@ import Testing
     #expect(!output.contains("\u{1B}"))
   }
 
-  @Test("tells a file now and then how the line does")
+  @Test("with output to a file, the demo reports the line's state now and then")
   func plain() async throws {
     let demo = try ChildProcess(BywayProcess.command(), ["demo"])
     let line = try await demo.errorLine(containing: "byway: demo ready on ", within: .seconds(10))
@@ -51,7 +51,7 @@ import Testing
     #expect(await demo.stop() == .code(0))
   }
 
-  @Test("on a terminal keys pull the cable, make more errors and quit; the terminal is left as it was")
+  @Test("on a terminal, keys pull the cable, add errors and quit, and the terminal's settings are restored")
   func keys() async throws {
     let run = try await TerminalRun.of(
       ["demo"],
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "what ends it on a terminal leaves that as it was",
+    "the terminal's settings are restored when the demo is ended by a signal",
     arguments: ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGSEGV"])
   func ended(_ signal: String) async throws {
     let run = try await TerminalRun.of(["demo"], ["q quit", "e"], ["bit errors: 1e-4", signal])

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DescriptorBudgetTests {
   private let reserve = DescriptorBudget.reserve
 
-  @Test("half of what the limit of open files leaves is for connections that come, at most 1024 unless asked for")
+  @Test("incoming connections get half of the available descriptors, at most 1024 by default")
   func shares() throws {
     let few = try DescriptorBudget(accepting: nil, within: reserve + 88)
     #expect(few.accepted == 44 && few.opened == 44)
@@ -16,7 +16,7 @@ import Testing
     #expect(try DescriptorBudget(accepting: nil, within: 8).accepted == 1)
   }
 
-  @Test("devices that dial keep a descriptor each: of few they have half, of many what is asked for")
+  @Test("dialing devices get half of a small number of descriptors, or the requested number of a large one")
   func devices() throws {
     let few = try DescriptorBudget(accepting: nil, dialing: nil, within: reserve + 88)
     #expect(few.dialing == 44 && few.accepted == 22 && few.opened == 22)
@@ -30,7 +30,7 @@ import Testing
     #expect(throws: CommandFailure.self) { try DescriptorBudget.check(devices: 0) }
   }
 
-  @Test("more than fit are refused, with what to do", arguments: [45, 0, -1])
+  @Test("more connections than the limit of open files allows are refused with advice", arguments: [45, 0, -1])
   func tooMany(_ asked: Int) throws {
     let failure = try #require(throws: CommandFailure.self) {
       try DescriptorBudget(accepting: asked, within: reserve + 88)

@@ -9,7 +9,7 @@ import UnixTransport
 
 extension Parsing {
   /// Devices as they are written on a command line and in a file.
-  @Suite("Devices by name, as options") struct DeviceOptionsTests {
+  @Suite("Options for devices") struct DeviceOptionsTests {
     private let transports = TransportRegistry([LoopbackTransport(), UnixTransport()])
 
     private func directory(_ words: String..., main: String? = nil) throws -> DeviceDirectory {
@@ -17,7 +17,7 @@ extension Parsing {
         main: main.map { try transports.link($0) }, mostDialed: 0, in: transports)
     }
 
-    @Test("links of one name are its roads, in their order; a comma may belong to an address")
+    @Test("links of the same device name are alternatives in their order, and an address may contain a comma")
     func roads() throws {
       let directory = try directory(
         "--device", "printer=unix:/run/a,b,loopback:c", "--device", "camera=loopback:d", "--device",
@@ -28,7 +28,7 @@ extension Parsing {
       #expect(directory.main.isEmpty)
     }
 
-    @Test("a title is a device's")
+    @Test("a title belongs to its device")
     func titles() throws {
       let directory = try directory(
         "--device", "printer=loopback:a", "--device-title", "printer=Printer = in the hall", main: "loopback:m")
@@ -38,7 +38,7 @@ extension Parsing {
     }
 
     @Test(
-      "what cannot be a device is told with what to write",
+      "an invalid device is reported with the valid form",
       arguments: [
         ("printer", "No link is called \"printer\""), ("=loopback:a", "write NAME=LINK"),
         ("printer=", "write NAME=LINK"),
@@ -55,7 +55,7 @@ extension Parsing {
       }
     }
 
-    @Test("a section of a file is a device of every proxy in it")
+    @Test("a device section applies to every proxy in the file")
     func sections() throws {
       let plan = try plan(
         """
@@ -73,7 +73,7 @@ extension Parsing {
       #expect(directory.devices.map { $0.roads.count } == [2, 1])
     }
 
-    @Test("what is wrong in a section is told with its line")
+    @Test("an error in a section is reported with its line")
     func wrongSections() throws {
       let error = #expect(throws: ConfigurationErrors.self) {
         try plan("listen = loopback:p\n[device printer]\nlink = nothing:a\ncolour = red\n[device empty]\n")

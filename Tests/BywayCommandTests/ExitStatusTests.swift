@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "a wrong command line is 64, and names what is near",
+    "a wrong command line exits with 64, and suggests a similar option",
     arguments: [
       (["gatway"], "Did you mean \"gateway\"?"),
       (["ping", "--lnk", "unix:/x"], "--link"),
@@ -51,13 +51,13 @@ import Testing
     #expect(line.contains(hint), "\(line)")
   }
 
-  @Test("a link that is not there is 69", arguments: [["ping", "-c", "1"], ["request", "/"]])
+  @Test("a missing link exits with 69", arguments: [["ping", "-c", "1"], ["request", "/"]])
   func noLink(_ arguments: [String]) async throws {
     let line = try await errorLine(arguments + ["--link", "unix:/nowhere/l"], status: 69)
     #expect(line.contains("/nowhere"))
   }
 
-  @Test("a gateway whose link cannot be listened on is 69")
+  @Test("a gateway that cannot listen on its link exits with 69")
   func noListener() async throws {
     let holder = try await BywayProcess.gateway(["--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1"])
     let line = try await errorLine(["gateway", "--link", holder.ready, "--origin", "http://127.0.0.1:1"], status: 69)
@@ -65,7 +65,7 @@ import Testing
     await holder.process.stop()
   }
 
-  @Test("files that cannot be read are 66, those that cannot be made are 73")
+  @Test("unreadable input files exit with 66, and output files that cannot be created with 73")
   func files() async throws {
     _ = try await errorLine(["gateway", "--config", "/nowhere/c"], status: 66)
     let line = try await errorLine(
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "help is not an error",
+    "--help exits with 0",
     arguments: [["--help"], [], ["help"], ["help", "gateway"], ["help", "trust", "add"], ["request", "--help"]])
   func help(_ arguments: [String]) async throws {
     let result = try await BywayProcess.run(arguments)

@@ -22,7 +22,7 @@ extension Parsing {
       return command
     }
 
-    @Test("every long option can stand in the file")
+    @Test("the file accepts every long option")
     func everyName() throws {
       let file = try command(
         file: """
@@ -78,7 +78,7 @@ extension Parsing {
       #expect(file.daemon.logLevel == .debug)
     }
 
-    @Test("the command line counts more than the file, option by option")
+    @Test("the command line takes precedence over the file for each option")
     func precedence() throws {
       let text = """
         link = loopback:file
@@ -117,7 +117,7 @@ extension Parsing {
     }
 
     @Test(
-      "a wrong line is named, with what may have been meant",
+      "an invalid line is reported with a suggestion",
       arguments: [
         (
           "link = loopback:x\norgin = y",
@@ -150,14 +150,14 @@ extension Parsing {
       #expect(failure.message.hasPrefix(message))
     }
 
-    @Test("no stands for a flag that is not given, and line ends of other systems do no harm")
+    @Test("the value no turns a flag off, and CR LF line ends are accepted")
     func forwardedOff() throws {
       let file = try command(file: "forwarded = no\r\ndrain = 7\r\n")
       #expect(!file.member.forwarded)
       #expect(file.daemon.drain == Seconds(7))
     }
 
-    @Test("options become the gateway's configuration")
+    @Test("options map to the gateway's configuration")
     func configuration() throws {
       let configuration = try options(
         "--link", "loopback:a", "--link", "loopback:b", "--origin", "http://127.0.0.1:80", "--allow", "printer:631",
@@ -178,7 +178,7 @@ extension Parsing {
     }
 
     @Test(
-      "what is missing or contradicts itself is a usage error",
+      "a missing or contradictory option is a usage error",
       arguments: [
         [], ["--link", "loopback:a"], ["--origin", "unix:/x"],
         ["--link", "lopback:a", "--origin", "unix:/x"], ["--link", "loopback:a?x=1", "--origin", "unix:/x"],
@@ -200,20 +200,21 @@ extension Parsing {
     }
 
     @Test(
-      "seconds are decimal numbers of a sensible size",
+      "durations are decimal seconds",
       arguments: [("10", 10_000), ("0.25", 250), ("0", 0), (".5", 500)])
     func seconds(_ text: String, _ milliseconds: Int) {
       #expect(Seconds(argument: text)?.amount == .milliseconds(Int64(milliseconds)))
     }
 
     @Test(
-      "nothing else is", arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
+      "a duration that is not a number of seconds, or is too large, is rejected",
+      arguments: ["", "-1", "1s", "1e3", "nan", "inf", "0x10", ".", "1.2.3", "99999999999999999999"])
     func noSeconds(_ text: String) {
       #expect(Seconds(argument: text) == nil)
     }
 
     @Test(
-      "a value that only its reader can judge is told with the line and the option",
+      "an invalid value is reported with its line and option",
       arguments: [
         ("drain = 3\nlink = lopback:a", "g.conf, line 2: --link: Unknown link scheme \"lopback\""),
         ("link = loopback:a?x=1", "g.conf, line 1: --link: "),
@@ -228,13 +229,15 @@ extension Parsing {
       #expect(failure.message.hasPrefix(place), "\(failure.message)")
     }
 
-    @Test("what the command line overrules in the file is not read there")
+    @Test("a value in the file is not parsed if the command line overrides it")
     func overruled() throws {
       let file = try command(file: "origin = 127.0.0.1:80", beneath: "--origin", "http://127.0.0.1:80")
       #expect(file.member.origin == "http://127.0.0.1:80")
     }
 
-    @Test("on the command line the option is named", arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
+    @Test(
+      "an invalid value on the command line is reported with its option",
+      arguments: [("--origin", "127.0.0.1:80"), ("--allow", "all")])
     func namedOption(_ option: String, _ value: String) throws {
       let rest = option == "--origin" ? [] : ["--origin", "unix:/x"]
       let options = try GatewayOptions.parse(["--link", "loopback:a", option, value] + rest)

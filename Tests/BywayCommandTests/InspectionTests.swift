@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 /// `byway proxy --inspect-tls`, with a curl that trusts the local authority.
-@Suite("Inspected https", .serialized, .timeLimit(.minutes(3))) struct InspectionTests {
+@Suite("TLS inspection", .serialized, .timeLimit(.minutes(3))) struct InspectionTests {
   private let home: BywayHome
 
   init() throws {
@@ -18,7 +18,7 @@ import Testing
     return try home.folder.write(created.text, to: "authority.pem")
   }
 
-  @Test("the authority is made once, its key is for its owner alone, and openssl accepts it")
+  @Test("the authority is created once, its key is readable by its owner only, and openssl accepts it")
   func authority() async throws {
     let file = try await createAuthority()
     #expect(try await home.byway("trust", "authority", "create").exitCode == 64)
@@ -36,7 +36,7 @@ import Testing
     #expect(try await home.byway("trust", "authority", "show").errorText.contains("trust authority create"))
   }
 
-  @Test("curl's https passes the proxy in the clear, and goes on verified; other hosts' tunnels stay closed")
+  @Test("curl's https is inspected and then verified at the origin, and tunnels to other hosts stay encrypted")
   func inspected() async throws {
     let ca = try await Certificates()
     let authority = try await createAuthority()
@@ -80,7 +80,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("what is not TLS in a tunnel to an inspected host goes on as it came, where the gateway allows it")
+  @Test("a tunnel to an inspected host without TLS is forwarded unchanged, if the gateway allows it")
   func plain() async throws {
     _ = try await createAuthority()
     let origin = try await OriginServer()
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(
-    "what was read goes on inside TLS or not at all, however its host is written",
+    "an inspected request goes on over TLS or is refused, in every spelling of its host",
     arguments: ["[::1]", "[0:0::1]", "device.example", "device.example.", "DEVICE.example"])
   func spelling(_ host: String) async throws {
     let authority = try await createAuthority()
@@ -117,7 +117,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a host that no certificate can name is refused before TLS begins")
+  @Test("a host that no certificate can contain is refused before the TLS handshake")
   func unnameable() async throws {
     let authority = try await createAuthority()
     let gateway = try await BareGateway(["--allow", "*:*"])
@@ -133,7 +133,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("without an authority there is nothing to inspect with")
+  @Test("inspection requires an authority")
   func none() async throws {
     let result = try await home.byway(
       "proxy", "--link", "unix:/nowhere", "--listen", "127.0.0.1:0", "--inspect-tls", "localhost")

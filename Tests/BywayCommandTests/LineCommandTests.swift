@@ -15,7 +15,7 @@ import Testing
     return (process, try await process.errorLine(containing: "byway: line ready on ", within: .seconds(10)))
   }
 
-  @Test("says where it is ready, and its seed; SIGTERM removes the paths and prints the statistics")
+  @Test("byway line reports its paths and seed, and on SIGTERM removes the paths and prints statistics")
   func running() async throws {
     let (process, ready) = try await line("--seed", "7", "--baud", "921600")
     #expect(ready == "byway: line ready on \(folder["a"]) \(folder["b"]) at 921600 baud, seed 7")
@@ -41,7 +41,7 @@ import Testing
     #expect(lines.last == "\(folder["b"]) → \(folder["a"]): 0 bytes sent, 0 delivered, none damaged")
   }
 
-  @Test("cuts as told beforehand, and says so")
+  @Test("byway line cuts the line on schedule and logs it")
   func cuts() async throws {
     let (process, _) = try await line("--cut", "rename@50ms+50ms", "--cut-end", "b")
     _ = try await process.errorLine(containing: "end b is back on \(folder["b"])1", within: .seconds(10))
@@ -51,7 +51,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["b"] + "1"))
   }
 
-  @Test("does what its standard input says, and goes on when that ends", .timeLimit(.minutes(1)))
+  @Test("byway line runs commands from standard input", .timeLimit(.minutes(1)))
   func console() async throws {
     let orders = "printf 'cut\\nnonsense\\nrestore\\nstatistics\\nquit\\n' | \"$1\" line \"$2\" \"$3\""
     let result = try await Program.bash.run(["-c", orders, "test", BywayProcess.command(), folder["a"], folder["b"]])
@@ -61,7 +61,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["a"]))
   }
 
-  @Test("a path that cannot be made is 73, an option that makes no sense 64")
+  @Test("byway line exits with 73 if a path cannot be created, and with 64 for an invalid option")
   func failures() async throws {
     let noFolder = try await BywayProcess.run(["line", "/nowhere/a", "/nowhere/b"])
     #expect(noFolder.exitCode == 73)

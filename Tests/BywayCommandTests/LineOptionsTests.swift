@@ -9,31 +9,31 @@ import Testing
   }
 
   @Test(
-    "times are written with their unit, or as seconds",
+    "a time has a unit or is in seconds",
     arguments: [("5ms", 5_000_000), ("1.5s", 1_500_000_000), ("200us", 200_000), ("2", 2_000_000_000), ("0", 0)])
   func times(_ text: String, _ nanoseconds: Int64) {
     #expect(Span(argument: text)?.duration == .nanoseconds(nanoseconds))
   }
 
   @Test(
-    "what is not a time is none", arguments: ["", "ms", "-1s", "1h", "1e5s", "5 ms", "1.2.3s", "99999999999999999999"])
+    "an invalid time is rejected", arguments: ["", "ms", "-1s", "1h", "1e5s", "5 ms", "1.2.3s", "99999999999999999999"])
   func noTimes(_ text: String) {
     #expect(Span(argument: text) == nil)
   }
 
   @Test(
-    "shares are written as numbers or percentages",
+    "a share is a number or a percentage",
     arguments: [("1e-5", 1e-5), ("0.1%", 0.001), ("+2%", 0.02), ("-2%", -0.02), ("0", 0)])
   func shares(_ text: String, _ value: Double) {
     #expect(Share(argument: text)?.value == value)
   }
 
-  @Test("what is not a share is none", arguments: ["", "%", "nan", "inf", "much", "1%%"])
+  @Test("an invalid share is rejected", arguments: ["", "%", "nan", "inf", "much", "1%%"])
   func noShares(_ text: String) {
     #expect(Share(argument: text) == nil)
   }
 
-  @Test("the line is what the options say")
+  @Test("the emulated line has the properties that the options set")
   func line() throws {
     let line = try configurations("--baud", "921600", "--clock", "-2%", "--queue", "20480", "--batch", "16ms").a
     #expect(line.baud == 921_600)
@@ -42,7 +42,7 @@ import Testing
     #expect(line.batch == .milliseconds(16))
   }
 
-  @Test("cuts have a kind, a time and a length, and may take one end's device")
+  @Test("a cut has a kind, a time and a length, and may remove one end's device")
   func cuts() throws {
     let both = try configurations("--cut", "stall@1s", "--cut", "hang-up@3s+500ms", "--cut-end", "b")
     #expect(both.b.cuts == [Cut(.stall, at: .seconds(1)), Cut(.hangUp, at: .seconds(3), for: .milliseconds(500))])
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "faults do what their options say",
+    "fault options set the line's faults",
     arguments: [
       ["--bit-errors", "100%"], ["--bursts", "1000000/1000001@1"], ["--drop", "1"], ["--duplicate", "100%"],
       ["--insert", "1"], ["--latency", "1s"], ["--slow-reader", "1"], ["--log-line-every", "1ms"],
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(
-    "what makes no sense is refused, and named",
+    "a meaningless option is refused by name",
     arguments: [
       (["--baud", "3"], "baud"), (["--drop", "2"], "dropped-bytes"), (["--bit-errors", "150%"], "bit-flips"),
       (["--clock", "200%"], "clock"), (["--queue", "0"], "queue"), (["--bursts", "10/5@0.1"], "bursts"),
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be read is refused",
+    "an unreadable option is refused",
     arguments: [
       ["--cut", "hang-up"], ["--cut", "explode@1s"], ["--cut", "stall@1s+2s+3s"], ["--bursts", "10@0.1"],
       ["--bursts", ""], ["--only-from", "c"], ["--latency", "soon"],
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: (any Error).self) { try LineOptions.parse(arguments) }
   }
 
-  @Test("orders are read from lines, and nothing else is taken for one")
+  @Test("commands are parsed from lines, and other text is rejected")
   func orders() {
     #expect(LineConsole.Order("cut") == .cut(.hangUp, at: nil))
     #expect(LineConsole.Order(" cut  stall ") == .cut(.stall, at: nil))

@@ -16,7 +16,7 @@ import Testing
     return DaemonStatus.Road(name: "device", state: .link(state), line: line, roads: roads)
   }
 
-  @Test("a device's line is counted once: for the link that its connection uses, and not for its other links")
+  @Test("a device's line is counted once, for the link that its connection uses")
   func once() {
     for (roads, counted) in [
       ([road("a", .up), road("b", nil)], ["a"]), ([road("a", nil), road("b", .up)], ["b"]),
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("the line of a device's only link is counted while the link is up, and not otherwise")
+  @Test("the line of a device's only link is counted only while the link is up")
   func alone() {
     #expect(DaemonObservation.LinkState.all(of: device([])).compactMap(\.line?.sentBytes) == [100])
     for state in [LinkState.down, .opening, .closed, .interrupted] {

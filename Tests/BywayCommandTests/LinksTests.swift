@@ -5,7 +5,7 @@ import Testing
 @testable import BywayCommand
 
 /// Links that have names.
-@Suite("Links with names") struct LinksTests {
+@Suite("Named links") struct LinksTests {
   private let home: BywayHome
 
   init() throws {
@@ -13,7 +13,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: home.folder["byway"], withIntermediateDirectories: true)
   }
 
-  @Test("are taken wherever a link is, options and BYWAY_LINK included")
+  @Test("a link name is accepted wherever a link address is, in options and in BYWAY_LINK")
   func names() async throws {
     let gateway = try await BareGateway()
     try home.folder.write("# mine\nprinter = unix:\(gateway.socket)\n", to: "byway/links")
@@ -30,7 +30,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("are listed with their state")
+  @Test("byway links lists each named link with its state")
   func list() async throws {
     let gateway = try await BareGateway()
     try home.folder.write(
@@ -47,7 +47,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("are devices of a proxy all at once, unless one of that name is given")
+  @Test("the pattern {name} makes a device of every named link, and an explicit device takes precedence")
   func devices() async throws {
     let gateway = try await BareGateway()
     try home.folder.write(
@@ -65,7 +65,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("an empty list says where names are written")
+  @Test("byway links without any names explains where to define them")
   func none() async throws {
     let list = try await home.byway("links")
     #expect(list.exitCode == 0)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "mistakes are told with file and line",
+    "an error in a file of link names is reported with file and line",
     arguments: [
       ("a b = unix:/x\n", "links, line 1: \"a b\" cannot be a link's name"),
       ("a = unix:/x\n\na = unix:/y\n", "links, line 3: a is already the name of a link on line 1"),
@@ -91,7 +91,7 @@ import Testing
     #expect(result.errorText.contains(message), "\(result.errorText)")
   }
 
-  @Test("a file that others can write to is not believed, as a link may be a command")
+  @Test("a file of link names that other users can write to is refused, as a link may be a command")
   func open() async throws {
     let path = try home.folder.write("a = exec:true\n", to: "byway/links")
     try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
@@ -100,7 +100,7 @@ import Testing
     #expect(result.errorText.contains("Others can write to"), "\(result.errorText)")
   }
 
-  @Test("the first file that has a name counts")
+  @Test("the first file that defines a name takes precedence")
   func precedence() throws {
     let mine = try home.folder.write("a = unix:/mine\n", to: "mine")
     let machine = try home.folder.write("a = unix:/machine\nb = unix:/b\n", to: "machine")

@@ -5,11 +5,11 @@ import UnixTransport
 
 @testable import BywayCommand
 
-@Suite("Listening addresses") struct ListenAddressTests {
+@Suite("Listen addresses") struct ListenAddressTests {
   private let transports = TransportRegistry([UnixTransport(), TCPTransport()])
 
   @Test(
-    "people write a host and a port, a path, or a link address",
+    "a listen address is a host and a port, a path, or a link address",
     arguments: [
       ("127.0.0.1:8080", "tcp://127.0.0.1:8080"), ("[::1]:0", "tcp://[::1]:0"), ("localhost:80", "tcp://localhost:80"),
       ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), ("unix:/run/p.sock", "unix:/run/p.sock"),
@@ -19,7 +19,9 @@ import UnixTransport
     #expect(try ListenAddress(text).link(in: transports).address.text == link)
   }
 
-  @Test("an address that others reach needs its flag", arguments: ["0.0.0.0:8080", "192.0.2.1:80", "[::]:80"])
+  @Test(
+    "an address that other machines can reach requires its flag",
+    arguments: ["0.0.0.0:8080", "192.0.2.1:80", "[::]:80"])
   func anywhere(_ text: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try ListenAddress(text).link(in: transports) }
     #expect(failure.status == .usage)
@@ -30,13 +32,14 @@ import UnixTransport
   }
 
   @Test(
-    "anything else is refused", arguments: ["8080", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
+    "an invalid listen address is refused",
+    arguments: ["8080", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
   func refused(_ text: String) {
     #expect(throws: (any Error).self) { try ListenAddress(text).link(in: transports) }
   }
 
   @Test(
-    "a mistake is told in the words of --listen",
+    "an error in an address is reported in terms of --listen",
     arguments: [
       (":8080", "write 127.0.0.1:8080"), ("8080", "write 127.0.0.1:8080"), ("127.0.0.1:80x", "\"80x\" is not a port"),
       ("localhost:99999", "\"99999\" is not a port"), ("proxy", "write HOST:PORT or unix:PATH"),
@@ -46,7 +49,7 @@ import UnixTransport
     #expect(failure.message.hasPrefix("--listen \(text): ") && failure.message.contains(message), "\(failure.message)")
   }
 
-  @Test("the ready line shows a URL")
+  @Test("the ready message shows a URL")
   func url() throws {
     #expect(ListenAddress.url(try LinkAddress("tcp://127.0.0.1:80?insecure=yes")) == "http://127.0.0.1:80")
     #expect(ListenAddress.url(try LinkAddress("tls://127.0.0.1:443?cert=a&key=b")) == "https://127.0.0.1:443")

@@ -30,7 +30,7 @@ final class LogLines: Sendable {
     String(decoding: line.bytes(format), as: UTF8.self)
   }
 
-  @Test("text has values in quotation marks where they are not plain words")
+  @Test("the text format quotes values that are not plain words")
   func plain() {
     #expect(
       text(.text)
@@ -38,7 +38,7 @@ final class LogLines: Sendable {
         + "\n")
   }
 
-  @Test("the journal gets a priority, no time, and no second line that looks like one of ours")
+  @Test("the journal format has a priority, no time, and escapes line breaks so that no line can be forged")
   func journal() {
     #expect(
       text(.journal) == #"<4>byway.gateway: A request failed count=2 reason="Nobody \"is\" there. <0>No""# + "\n")
@@ -50,7 +50,7 @@ final class LogLines: Sendable {
     #expect(priorities == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
   }
 
-  @Test("JSON is one object on one line")
+  @Test("the JSON format is one object on one line")
   func json() throws {
     #expect(text(.json).filter { $0 == "\n" }.count == 1)
     let object = try #require(JSONSerialization.jsonObject(with: Data(line.bytes(.json))) as? [String: Any])
@@ -60,7 +60,7 @@ final class LogLines: Sendable {
     #expect((object["metadata"] as? [String: String])?["reason"] == "Nobody \"is\" there.\n<0>No")
   }
 
-  @Test("the journal is known by its device and inode, and nothing else is taken for it")
+  @Test("the journal's stream is recognized by device and inode")
   func usual() throws {
     let folder = try TemporaryFolder()
     let descriptor = open(folder["stream"], O_CREAT | O_RDWR | O_CLOEXEC, 0o600)

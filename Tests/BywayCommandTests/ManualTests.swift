@@ -5,8 +5,8 @@ import TestTools
 import Testing
 
 /// What the program tells of itself: its version, its manual, and what shells complete.
-@Suite("Manual and completion") struct ManualTests {
-  @Test("--version is one line")
+@Suite("Manual and shell completion") struct ManualTests {
+  @Test("--version prints one line")
   func version() async throws {
     let result = try await BywayProcess.run(["--version"])
     #expect(result.exitCode == 0)
@@ -22,7 +22,7 @@ import Testing
     #expect(String(newest.1) == Release.version)
   }
 
-  @Test("there is a page for each command and each file, and man shows them without a complaint")
+  @Test("every command and file has a manual page, which man formats without warnings")
   func manual() async throws {
     let folder = try TemporaryFolder()
     let made = try await BywayProcess.run(["manual", folder["man"]])
@@ -57,7 +57,7 @@ import Testing
     return result.text.split(separator: "\n").map(String.init)
   }
 
-  @Test("bash completes files, folders and names of links")
+  @Test("bash completes files, folders and link names")
   func completion() async throws {
     let home = try BywayHome()
     try FileManager.default.createDirectory(atPath: home.folder["byway"], withIntermediateDirectories: true)
@@ -70,13 +70,13 @@ import Testing
     )
   }
 
-  @Test("zsh and fish have their scripts, too", arguments: ["zsh", "fish"])
+  @Test("the completion scripts for zsh and fish exist", arguments: ["zsh", "fish"])
   func others(_ shell: String) async throws {
     let script = try await BywayProcess.run(["--generate-completion-script", shell]).text
     #expect(script.contains("upload-file") && script.contains("---completion"), "\(script.prefix(300))")
   }
 
-  @Test("help fits a terminal of 80 columns")
+  @Test("the help text fits a terminal of 80 columns")
   func columns() async throws {
     let names = try await BywayProcess.run(["help"]).text.split(separator: "\n").drop { $0 != "SUBCOMMANDS:" }
       .compactMap {

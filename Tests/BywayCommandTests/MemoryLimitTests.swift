@@ -5,19 +5,19 @@ import Testing
 
 @Suite struct MemoryLimitTests {
   @Test(
-    "the budget is 64 MiB, a quarter of a process that has less, and never less than 1 MiB",
+    "the memory budget is 64 MiB, or a quarter of a smaller process limit, and at least 1 MiB",
     arguments: [(nil, 64 << 20), (1 << 30, 64 << 20), (128 << 20, 32 << 20), (1 << 20, 1 << 20)] as [(Int?, Int)])
   func fitting(_ memory: Int?, _ limit: Int) {
     #expect(MemoryLimit.fitting(within: memory) == limit)
   }
 
-  @Test("the control groups around a process count as well")
+  @Test("the limits of all parent control groups count")
   func groups() {
     #expect(MemoryLimit.groupFolders("/a/b.slice") == ["/a/b.slice", "/a", ""])
     #expect(MemoryLimit.groupFolders("/") == [""])
   }
 
-  @Test("a budget of less than 1 MiB is refused")
+  @Test("a memory budget of less than 1 MiB is refused")
   func small() throws {
     try MemoryLimit.check(Size(1 << 20))
     try MemoryLimit.check(nil)

@@ -8,13 +8,13 @@ import Testing
 
 @testable import BywayCommand
 
-@Suite("What is told") struct MessageTests {
+@Suite("Messages to users") struct MessageTests {
   private func response(_ code: Int, _ proxyStatus: String) throws -> HTTPResponse {
     let name = try #require(HTTPField.Name("Proxy-Status"))
     return HTTPResponse(status: .init(code: code), headerFields: [name: proxyStatus])
   }
 
-  @Test("a gateway's failure is told from an answer of the origin")
+  @Test("a gateway's failure is distinguished from an origin's response by its Proxy-Status")
   func hopFailure() throws {
     let down = try response(
       503, #"byway-gateway-1a2b; error=destination_unavailable; details="Nothing listens at \"x\".""#)
@@ -25,13 +25,15 @@ import Testing
     #expect(HopFailure.message(in: try response(502, "byway-gateway-1; received-status=502")) == nil)
   }
 
-  @Test("details that are missing or never end are replaced", arguments: ["", "; details=\"cut", "; details=\"\""])
+  @Test(
+    "missing or malformed details in Proxy-Status are replaced by the status",
+    arguments: ["", "; details=\"cut", "; details=\"\""])
   func noDetails(_ rest: String) throws {
     let message = HopFailure.message(in: try response(502, "byway-proxy-1; error=x\(rest)"))
     #expect(message == "The far end answered 502 Bad Gateway.")
   }
 
-  @Test("pings are counted, and their times summed up")
+  @Test("ping counts replies and summarizes their times")
   func pings() {
     var statistics = PingStatistics()
     for milliseconds in [2, 4, 9] { statistics.add(.milliseconds(Int64(milliseconds))) }
@@ -62,7 +64,7 @@ import Testing
     #expect(PingStatistics().summary(of: "x") == ["--- x ---", "0 sent, 0 received, 0% lost"])
   }
 
-  @Test("the demo's lines are aligned, and requests cannot write to the terminal")
+  @Test("the demo's log columns are aligned, and a request cannot send control sequences to the terminal")
   func records() {
     let plain = TextStyle(isColourful: false)
     var record = PrintedExchange(
@@ -79,7 +81,7 @@ import Testing
     #expect(record.line(plain).count == line.count + "  cut off".count)
   }
 
-  @Test("a log has its own lines only, and nothing that a terminal obeys")
+  @Test("a log message stays on one line and contains no control characters")
   func logs() {
     let lines = LogLines()
     var logger = lines.logger()
@@ -90,7 +92,7 @@ import Testing
     #expect(line.unicodeScalars.allSatisfy { !$0.isObeyed })
   }
 
-  @Test("a terminal gets colour, anything else does not")
+  @Test("output is colored on a terminal only")
   func styles() {
     #expect(TextStyle(isColourful: false).status(500) == "500")
     #expect(TextStyle(isColourful: true).status(500) == "\u{1B}[31m500\u{1B}[0m")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayCommand
 
-@Suite("Options given twice") struct OptionCountTests {
+@Suite("Repeated options") struct OptionCountTests {
   private func message(_ arguments: [String], of command: any ParsableArguments.Type) -> String? {
     do throws(CommandFailure) {
       try OptionCount.check(arguments, of: command)
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "are an error where they can be given once, however they are written",
+    "an option that takes one value cannot be given twice, in any spelling",
     arguments: [
       ["-X", "GET", "-XPOST", "/"], ["-XGET", "--request=POST", "/"], ["-vo", "a", "-iob", "/"],
       ["--max-time", "1", "--max-time", "2"],
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "are none where they may be repeated, where they are flags, and where they are somebody's value",
+    "repeatable options, flags and option-like values may occur several times",
     arguments: [
       ["-H", "a: b", "-Hc: d", "/"], ["-v", "-v", "/"], ["-d", "-o", "-o", "x", "/"], ["-o", "x", "--", "-o"],
       ["--trust", "a", "--trust", "b", "/"], ["-H", "-X", "-X", "GET", "/"],
@@ -33,7 +33,7 @@ import Testing
     #expect(message(arguments, of: RequestCommand.self) == nil)
   }
 
-  @Test("the parser's description of every command is understood")
+  @Test("the parser's description of every command can be decoded")
   func facts() throws {
     let facts = ArgumentFacts.all(of: RequestCommand.self)
     let header = try #require(facts.first { $0.names.contains("--header") })

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "-O names the file like the end of the path",
+    "-O names the file after the last part of the URL's path",
     arguments: [
       ("http://a/b/c.bin", "./c.bin"), ("http://a/c?x=/d", "./c"), ("http://a/-o", "./-o"), ("http://a/%2F", "./%2F"),
     ])
@@ -21,13 +21,14 @@ import Testing
   }
 
   @Test(
-    "or says that there is none", arguments: ["http://a", "http://a/", "http://a/b/", "http://a/..", "http://a/?b"])
+    "-O is refused if the URL's path has no last part",
+    arguments: ["http://a", "http://a/", "http://a/b/", "http://a/..", "http://a/?b"])
   func noName(_ url: String) {
     #expect(throws: CommandFailure.self) { try path(url, "-O") }
   }
 
   @Test(
-    "what does not go together is named",
+    "contradictory output options are refused",
     arguments: [["-O", "-o", "x"], ["-C", "100", "-o", "x"], ["-C", "-"], ["-C-", "-o-"]])
   func contradictions(_ arguments: [String]) throws {
     let failure = try #require(throws: CommandFailure.self) {
@@ -46,7 +47,7 @@ import Testing
     return facts
   }
 
-  @Test("-w replaces what curl replaces")
+  @Test("-w replaces the variables of curl")
   func writeOut() throws {
     let format =
       #"%{http_code} %{size_download} %{time_total} %{time_starttransfer} %{speed_download}\n%%%header{server}|%header{x}|%"#
@@ -58,7 +59,7 @@ import Testing
     #expect(try WriteOut("%{response_code}").text(none, isForTerminal: false) == "000")
   }
 
-  @Test("-w does not let a server steer a terminal")
+  @Test("-w escapes control sequences in a server's fields")
   func writeOutTerminal() throws {
     var facts = facts
     facts.response?.headerFields[.server] = "a\u{9b}31mb"
@@ -67,7 +68,7 @@ import Testing
     #expect(format.text(facts, isForTerminal: false) == "a\u{9b}31mb\n")
   }
 
-  @Test("and names what it does not know")
+  @Test("-w reports an unknown variable with a suggestion")
   func unknown() throws {
     let failure = try #require(throws: CommandFailure.self) { try WriteOut("%{http_cod}") }
     #expect(failure.message.contains("Did you mean \"http_code\"?"))

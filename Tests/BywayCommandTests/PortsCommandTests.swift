@@ -11,7 +11,7 @@ import Testing
   static let busy = LinkPort(
     address: "serial:/dev/ttyS0", device: "/dev/ttyS0", obstacle: "in use by process 1 (getty)")
 
-  @Test("columns are aligned, the address first")
+  @Test("the table of ports is aligned and begins with the address")
   func text() {
     let text = PortTable([Self.adapter, Self.busy]).text
     #expect(
@@ -24,7 +24,7 @@ import Testing
     #expect(PortTable([]).text.isEmpty)
   }
 
-  @Test("programs get JSON, without what is not known")
+  @Test("--json prints an array of ports without unknown values")
   func json() throws {
     let data = Data(PortTable([Self.adapter, Self.busy]).json.utf8)
     let ports = try #require(try JSONSerialization.jsonObject(with: data) as? [[String: String]])
@@ -36,7 +36,7 @@ import Testing
     #expect(PortTable([]).json == "[]\n")
   }
 
-  @Test("every transport that knows ports is asked, and the others are not")
+  @Test("byway ports lists the ports of every transport that can enumerate them")
   func registry() throws {
     let registry = TransportRegistry([Listing(ports: [Self.busy])])
     #expect(try registry.ports() == [Self.busy])

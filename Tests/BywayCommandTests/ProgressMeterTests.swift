@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayCommand
 
-@Suite("Progress") struct ProgressMeterTests {
+@Suite("Progress meter") struct ProgressMeterTests {
   private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
   private func line(_ bytes: Int, of total: Int?, after time: TimeAmount, width: Int = 100) -> String {
@@ -12,14 +12,14 @@ import Testing
     return meter.line(at: start + time)
   }
 
-  @Test("shows share, bytes, rate and what is left")
+  @Test("the progress meter shows share, bytes, rate and remaining time")
   func known() {
     #expect(
       line(30 << 20, of: 120 << 20, after: .seconds(10))
         == " 25% [##########------------------------------]  30.0 MiB of 120.0 MiB  3.0 MiB/s  00:30 left")
   }
 
-  @Test("goes on where an earlier transfer has ended, at the rate of this one")
+  @Test("the progress meter of a resumed transfer starts at the earlier position with the new rate")
   func resumed() {
     var meter = ProgressMeter(total: 120 << 20, from: 60 << 20, width: 100, at: start)
     _ = meter.add(30 << 20, at: start)
@@ -28,32 +28,32 @@ import Testing
         == " 75% [##############################----------]  90.0 MiB of 120.0 MiB  3.0 MiB/s  00:10 left")
   }
 
-  @Test("says nothing of the rest when there is none")
+  @Test("the progress meter shows no remaining time at the end")
   func complete() {
     #expect(
       line(1 << 20, of: 1 << 20, after: .seconds(2))
         == "100% [########################################]  1.0 MiB of 1.0 MiB  512.0 KiB/s")
   }
 
-  @Test("a body of unknown length has bytes, rate and time")
+  @Test("the progress meter shows bytes, rate and time if the length is unknown")
   func unknown() {
     #expect(line(3 << 20, of: nil, after: .seconds(75)) == "3.0 MiB  41.0 KiB/s  01:15")
     #expect(line(1, of: nil, after: .hours(2)) == "1 B  0 B/s  02:00:00")
   }
 
-  @Test("never reaches the last column", arguments: [1, 2, 10, 20, 40, 60, 80, 120])
+  @Test("the progress meter never reaches the terminal's last column", arguments: [1, 2, 10, 20, 40, 60, 80, 120])
   func narrow(_ width: Int) {
     #expect(line(30 << 20, of: 120 << 20, after: .seconds(10), width: width).count < width)
     #expect(line(30 << 20, of: nil, after: .seconds(10), width: width).count < width)
   }
 
-  @Test("a body that yields more than it said does no harm")
+  @Test("the progress meter accepts a body longer than declared")
   func excess() {
     #expect(line(4, of: 2, after: .seconds(2)).hasPrefix("100% [####"))
     #expect(line(0, of: 0, after: .zero) == "0 B  0 B/s  00:00")
   }
 
-  @Test("short transfers show nothing; a mebibyte or a second does")
+  @Test("the progress meter appears after 1 MiB or 1 s, not for shorter transfers")
   func appearance() {
     var small = ProgressMeter(total: 1000, width: 80, at: start)
     #expect(small.add(1000, at: start + .milliseconds(999)) == nil)
@@ -64,7 +64,7 @@ import Testing
     #expect(large.isShown)
   }
 
-  @Test("is drawn ten times a second at most")
+  @Test("the progress meter is drawn at most ten times a second")
   func interval() {
     var meter = ProgressMeter(total: nil, width: 80, at: start)
     let drawn = (0..<1000).filter { meter.add(1 << 20, at: start + .milliseconds(Int64($0))) != nil }
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "bytes read as people say them",
+    "byte counts are formatted with binary units",
     arguments: [
       (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_048_575, "1.0 MiB"), (1_536_000, "1.5 MiB"),
       (1 << 30, "1.0 GiB"), (Int.max, "8388608.0 TiB"),

@@ -2,7 +2,7 @@ import TestPeers
 import Testing
 
 /// A network with Avahi's daemon, which comes, goes and comes again.
-@Suite("Devices in the network") struct PublishingTests {
+@Suite("Devices in DNS-SD") struct PublishingTests {
   private struct Service: Decodable, Equatable {
     let title: String
     let kind: String
@@ -20,7 +20,8 @@ import Testing
     let log: String
   }
 
-  @Test("are published by DNS-SD with their titles, again after Avahi's daemon was restarted, and withdrawn at the end")
+  @Test(
+    "a proxy publishes devices with their titles by DNS-SD, also after Avahi restarts, and withdraws them at the end")
   func published() async throws {
     let byway = try BywayProcess.command()
     let report: Report = try await Script.lan.run(

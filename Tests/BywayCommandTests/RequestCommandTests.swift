@@ -12,7 +12,7 @@ import Testing
     ])
   }
 
-  @Test("writes the body to standard output, and nothing else anywhere")
+  @Test("byway request writes only the body to standard output, and nothing else")
   func body() async throws {
     let gateway = try await BareGateway()
     let result = try await gateway.request("/")
@@ -22,7 +22,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-i puts the head before the body")
+  @Test("-i writes the head before the body")
   func include() async throws {
     let gateway = try await BareGateway()
     let text = try await gateway.request("-i", "/cookies").text
@@ -32,7 +32,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-v tells both heads, informational ones and trailers")
+  @Test("-v shows both heads, informational responses and trailers")
   func verbose() async throws {
     let gateway = try await BareGateway()
     let hinted = try await gateway.request("-v", "/early-hints")
@@ -43,7 +43,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("--fail makes 400 and more an exit status, and shows no body")
+  @Test("--fail turns status 400 and above into an exit status, without the body")
   func fail() async throws {
     let gateway = try await BareGateway()
     let result = try await gateway.request("--fail", "/nothing")
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "-o follows no link, overwrites no file that has another name, and waits for no pipe",
+    "-o does not follow a symbolic link, overwrite a hard-linked file, or wait for a pipe",
     arguments: ["link", "hard link", "pipe", "folder"], [false, true])
   func planted(_ kind: String, _ resumes: Bool) async throws {
     let gateway = try await BareGateway()
@@ -75,7 +75,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-o makes the file when it is complete")
+  @Test("-o creates the file when it is complete")
   func output() async throws {
     let gateway = try await BareGateway()
     let path = gateway.folder["out"]
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "a body that is cut short is 69, and the old file stays", arguments: ["/truncated", "/truncated-chunks", "/reset"])
+    "a truncated body exits with 69 and keeps the old file", arguments: ["/truncated", "/truncated-chunks", "/reset"])
   func truncated(_ path: String) async throws {
     let gateway = try await BareGateway()
     let file = try gateway.folder.write("old", to: "out")
@@ -98,7 +98,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("what has come of a body stays as .part")
+  @Test("the received part of a body stays in a .part file")
   func part() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("--max-time", "1", "-o", gateway.folder["out"], "/stall").exitCode == 69)
@@ -107,7 +107,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a request that failed leaves no file at all")
+  @Test("a failed request leaves no file")
   func nothing() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("-o", gateway.folder["out"], "/hang-up").exitCode == 69)
@@ -116,7 +116,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("an origin that is down is 69, in the gateway's words")
+  @Test("an unreachable origin exits with 69 and the gateway's message")
   func originDown() async throws {
     let gateway = try await BareGateway(to: "unix:/nowhere/o")
     let result = try await gateway.request("/")
@@ -126,7 +126,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a time that runs out before the first byte leaves no file either")
+  @Test("a timeout before the first byte leaves no file")
   func nothingInTime() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("--max-time", "0.2", "-o", gateway.folder["out"], "/silent").exitCode == 69)
@@ -134,7 +134,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("an empty body makes an empty file")
+  @Test("an empty body creates an empty file")
   func empty() async throws {
     let gateway = try await BareGateway()
     #expect(try await gateway.request("-o", gateway.folder["out"], "/status?code=204").exitCode == 0)
@@ -153,7 +153,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("-T and -d send what is in the file, or comes from a pipe, whatever its size")
+  @Test("-T and -d send a file or a pipe of any size")
   func uploads() async throws {
     let gateway = try await BareGateway()
     let file = gateway.folder["in"]
@@ -168,7 +168,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a reader who has seen enough ends it quietly")
+  @Test("a closed output pipe ends byway request silently")
   func brokenPipe() async throws {
     let gateway = try await BareGateway()
     let result = try await shell(
@@ -178,7 +178,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a disk that is full is an error")
+  @Test("a full disk is an error")
   func fullDisk() async throws {
     let gateway = try await BareGateway()
     let result = try await gateway.request("-o", "/dev/full", "/bytes?size=100000")
@@ -187,7 +187,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("ping tells each round trip and sums up")
+  @Test("byway ping prints each round trip and a summary")
   func ping() async throws {
     let gateway = try await BareGateway()
     let result = try await BywayProcess.run(["ping", "--link", "unix:\(gateway.socket)", "-c", "3", "-i", "0.01"])
@@ -200,7 +200,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("ping over a line tells what that did, too")
+  @Test("byway ping over a serial line also prints the line's statistics")
   func pingOverLine() async throws {
     let folder = try TemporaryFolder()
     let line = try ChildProcess(
@@ -222,7 +222,7 @@ import Testing
     await line.stop()
   }
 
-  @Test("ping without a count goes on until it is interrupted, and sums up then")
+  @Test("byway ping without a count runs until it is interrupted, and then prints a summary")
   func pingInterrupted() async throws {
     let gateway = try await BareGateway()
     let ping = try ChildProcess(BywayProcess.command(), ["ping", "--link", "unix:\(gateway.socket)", "-i", "0.01"])

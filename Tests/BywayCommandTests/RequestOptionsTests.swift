@@ -13,14 +13,16 @@ import Testing
     try RequestOptions.parse(arguments).request()
   }
 
-  @Test("a path alone is a path of the origin, byte for byte", arguments: ["/status", "/a%2Fb/?q=1&q=%20", "/"])
+  @Test(
+    "a path without a host is sent to the link's origin byte for byte",
+    arguments: ["/status", "/a%2Fb/?q=1&q=%20", "/"])
   func barePath(_ path: String) throws {
     let head = try request(path).head
     #expect(head.path == path)
     #expect(head.scheme == "http" && head.authority == "localhost")
   }
 
-  @Test("the method follows from the body, unless it is given")
+  @Test("the method depends on the body unless it is given")
   func methods() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("x", to: "f")
@@ -33,7 +35,7 @@ import Testing
     #expect(throws: CommandFailure.self) { try request("/", "-X", "CONNECT") }
   }
 
-  @Test("fields replace defaults, may be repeated, and may leave a default out")
+  @Test("-H replaces, repeats or removes a default field")
   func fields() throws {
     let fields = try request(
       "/", "-H", "Accept: text/html", "-H", "X-A: 1", "-H", "x-a:2", "-H", "User-Agent:", "-H", "Host: device:8080"
@@ -46,14 +48,14 @@ import Testing
   }
 
   @Test(
-    "what is not a field, or not the user's, is refused",
+    "an invalid field, or one that only a connection may set, is refused",
     arguments: ["X", "a b: c", ": c", "X: a\r\nY: b", "Connection: close", "Transfer-Encoding: chunked", "upgrade: x"])
   func badFields(_ field: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try request("/", "-H", field) }
     #expect(failure.status == .usage)
   }
 
-  @Test("data is text, or a file as it is")
+  @Test("-d sends text or a file")
   func data() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("line\n\n", to: "f")
@@ -62,7 +64,7 @@ import Testing
     #expect(try await request("/", "-d", "@\(file)").body.collect(upTo: 100) == ByteBuffer(string: "line\n\n"))
   }
 
-  @Test("several -d are joined with &, files among them")
+  @Test("several -d are joined with &, files included")
   func joined() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("c=3\n", to: "f")
@@ -71,7 +73,7 @@ import Testing
     #expect(try await body.collect(upTo: 100) == ByteBuffer(string: "a=1&c=3\n&b=2"))
   }
 
-  @Test("-F makes a form of texts and files, as browsers write it")
+  @Test("-F composes a form of texts and files, as browsers do")
   func form() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("{}", to: "a;b.json")
@@ -96,13 +98,13 @@ import Testing
     }
   }
 
-  @Test("-I requests only a head")
+  @Test("-I requests the head only")
   func headAlone() throws {
     #expect(try request("/", "-I").head.method == .head)
     #expect(throws: CommandFailure.self) { try request("/", "-I", "-d", "x") }
   }
 
-  @Test("a file is sent with its length, and can be sent again")
+  @Test("-T sends a file with its length, and can send it again")
   func file() async throws {
     let folder = try TemporaryFolder()
     let text = String(repeating: "0123456789", count: 50_000)
@@ -112,7 +114,7 @@ import Testing
     for _ in 1...2 { #expect(try await body.collect(upTo: 1 << 20) == ByteBuffer(string: text)) }
   }
 
-  @Test("what is not a file to read is told before anything is sent", arguments: ["/nowhere/f", "/"])
+  @Test("an unreadable input file is reported before anything is sent", arguments: ["/nowhere/f", "/"])
   func noFile(_ path: String) throws {
     for option in [["-T", path], ["-d", "@\(path)"]] {
       let failure = try #require(throws: CommandFailure.self) { try RequestOptions.parse(["/"] + option).request() }
@@ -121,13 +123,13 @@ import Testing
     }
   }
 
-  @Test("two bodies are one too many")
+  @Test("two bodies in one request are refused")
   func twoBodies() throws {
     #expect(throws: CommandFailure.self) { try request("/", "-d", "a", "-T", "/dev/null") }
   }
 
   @Test(
-    "a URL without a host or with spaces is the caller's mistake", arguments: ["status", "http://", "http://h/a b"])
+    "a URL without a host or with spaces is a usage error", arguments: ["status", "http://", "http://h/a b"])
   func badURLs(_ url: String) throws {
     #expect(throws: BywayError.self) { try request(url) }
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import BywayCommand
 
 @Suite struct ResidentMemoryTests {
-  @Test("only what shows a file and cannot be written to is let go")
+  @Test("only read-only private file mappings are released from memory")
   func mappings() {
     #expect(
       ResidentMemory.fileMapping("55d0c0a00000-55d0c0a02000 r-xp 00017000 fe:00 254626   /usr/bin/a b\n")
@@ -16,14 +16,14 @@ import Testing
     ] { #expect(ResidentMemory.fileMapping(line) == nil, "\(line)") }
   }
 
-  @Test("a mapping with changed pages is told from one without")
+  @Test("a mapping's changed pages are counted from smaps")
   func changes() {
     #expect(ResidentMemory.anonymousPages("Anonymous:             808 kB\n") == 808)
     #expect(ResidentMemory.anonymousPages("Anonymous:               0 kB\n") == 0)
     #expect(ResidentMemory.anonymousPages("AnonHugePages:         0 kB\n") == nil)
   }
 
-  @Test("a process goes on after it")
+  @Test("the process still works after it releases its start-up memory")
   func goesOn() {
     ResidentMemory.releaseStartUp()
     #expect([3, 1, 2].sorted() == [1, 2, 3])

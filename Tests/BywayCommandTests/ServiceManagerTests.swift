@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "a daemon says when it is ready and where, that it lives, and that it stops, in this order",
+    "a daemon notifies the service manager in order: ready with its address, alive, stopping",
     arguments: [false, true])
   func life(isAbstract: Bool) async throws {
     let inbox = try NotificationInbox(isAbstract ? "@\(folder.path)" : folder["notify"])
@@ -35,7 +35,7 @@ import Testing
     #expect(try await inbox.next { $0 != "WATCHDOG=1" } == "STOPPING=1\nEXTEND_TIMEOUT_USEC=7000000")
   }
 
-  @Test("signs of life are for the process that they were asked of")
+  @Test("watchdog notifications are sent only by the process that WATCHDOG_PID names")
   func anotherProcess() async throws {
     let inbox = try NotificationInbox(folder["notify"])
     let gateway = try await BywayProcess.gateway(
@@ -46,7 +46,7 @@ import Testing
     #expect(try await inbox.next().hasPrefix("STOPPING=1"))
   }
 
-  @Test("no child of a daemon finds the service manager's variables")
+  @Test("a daemon's child processes do not inherit the service manager's variables")
   func environment() async throws {
     let inbox = try NotificationInbox(folder["notify"])
     let proxy = try await BywayProcess.proxy(
@@ -59,7 +59,7 @@ import Testing
     await proxy.process.stop()
   }
 
-  @Test("a daemon whose service manager is gone serves all the same, and says so")
+  @Test("a daemon whose notification socket is gone still serves, and logs it")
   func gone() async throws {
     let gateway = try await BywayProcess.gateway(
       ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"],
@@ -68,7 +68,7 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
-  @Test("an event loop that is stuck ends the signs of life, and the log says so")
+  @Test("a blocked event loop stops the watchdog notifications, and is logged")
   func stuck() async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
     let loops = Array(group.makeIterator())
@@ -96,7 +96,7 @@ import Testing
     try await group.shutdownGracefully()
   }
 
-  @Test("a sign comes at least twice within the service manager's limit, and a stuck loop is told of before it")
+  @Test("watchdog notifications come at least twice per timeout, and a blocked loop is logged before it")
   func period() async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let clock = RecordingClock()
@@ -132,13 +132,15 @@ import Testing
     }
   }
 
-  @Test("a text stays within its line")
+  @Test("a notification text stays on one line")
   func lines() {
     #expect(ServiceNotice.status("3 links up\nMAINPID=1").text == "STATUS=3 links up MAINPID=1")
     #expect(ServiceNotice.reloading(since: 1_234_567).text == "RELOADING=1\nMONOTONIC_USEC=1234")
   }
 
-  @Test("an address that is neither a path nor abstract is none", arguments: ["", "@", "notify", "vsock:2:1234"])
+  @Test(
+    "a notification address that is neither a path nor abstract is rejected",
+    arguments: ["", "@", "notify", "vsock:2:1234"])
   func addresses(_ name: String) {
     #expect(NotificationSocket(name) == nil)
     #expect(NotificationSocket("/" + String(repeating: "x", count: 200)) == nil)

@@ -7,7 +7,7 @@ import Testing
 /// Daemons on sockets that somebody else holds, as systemd does.
 @Suite("Socket activation") struct SocketActivationTests {
   @Test(
-    "a restart refuses nobody: who connects between two generations is served by the second",
+    "a client that connects during a restart is served by the new process",
     arguments: ["gateway", "proxy"])
   func restart(_ role: String) async throws {
     let folder = try TemporaryFolder()
@@ -46,7 +46,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("a socket that nobody hands over is an error that says what to do")
+  @Test("a missing activation socket is an error with advice")
   func missing() async throws {
     let folder = try TemporaryFolder()
     let result = try await BywayProcess.run(["proxy", "--link", "unix:\(folder["l"])", "--listen", "fd:web"])

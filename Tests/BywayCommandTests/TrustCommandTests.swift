@@ -11,7 +11,7 @@ import Testing
     home = try BywayHome()
   }
 
-  @Test("keeps certificates and keys for single hosts, shows them, and lets go of them")
+  @Test("byway trust adds, lists and removes certificates and keys per host")
   func store() async throws {
     let ca = try await Certificates()
     let added = try await home.byway("trust", "add", "Device.Example", ca.server.cert)
@@ -38,7 +38,7 @@ import Testing
     #expect(try await home.byway("trust", "list").text.isEmpty)
   }
 
-  @Test("a certificate of the time before alternative names is shown by its common name")
+  @Test("a certificate without subject alternative names is listed by its common name")
   func commonName() async throws {
     let made = try await Program.openssl.run([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
@@ -49,7 +49,7 @@ import Testing
     #expect(added.text.contains("names        printer-7\n"), "\(added.text) \(added.errorText)")
   }
 
-  @Test("takes what several processes add at once")
+  @Test("concurrent byway trust add commands all take effect")
   func concurrent() async throws {
     let ca = try await Certificates()
     let files = [ca.authority, ca.server.cert, ca.client.cert]
@@ -61,7 +61,7 @@ import Testing
     #expect(names.count == 3 && names.allSatisfy { $0.hasSuffix(".pem") }, "\(names)")
   }
 
-  @Test("refuses what is not a host or no certificate, and a folder that others can write to")
+  @Test("byway trust refuses an invalid host or certificate, and a folder that other users can write to")
   func refused() async throws {
     let ca = try await Certificates()
     #expect(try await home.byway("trust", "add", "../x", ca.authority).exitCode == 64)
@@ -82,7 +82,7 @@ import Testing
     #expect(open.errorText.contains("Others can write to"))
   }
 
-  @Test("fetches the certificate through a link, shows it, and adds it where the answer is yes")
+  @Test("byway trust fetches a certificate through a link, shows it, and adds it after confirmation")
   func fetch() async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)
@@ -112,7 +112,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("asks at a terminal, and takes anything but yes for a no")
+  @Test("byway trust asks for confirmation on a terminal, and only yes confirms")
   func asks() async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
@@ -124,7 +124,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("byway request believes what was added, for that host, until it is removed")
+  @Test("byway request trusts an added certificate for its host until it is removed")
   func request() async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)
@@ -146,7 +146,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a gateway believes it too, shows its certificate, and expects the name it is told")
+  @Test("a gateway trusts an added certificate, presents its own, and verifies --peer-name")
   func gateway() async throws {
     let ca = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:site.example")

@@ -13,7 +13,7 @@ import UnixTransport
 
 extension Parsing {
   /// Who may use what, as it is written on a command line and in a file.
-  @Suite("Users, as options") struct UserOptionsTests {
+  @Suite("Options for users") struct UserOptionsTests {
     private static let hash = "$2y$04$CukWxI5kfl3YM7m7ze/cBeVJnCwNSd951tql1FpmIRcq6B7RRrWBm"
 
     private let transports = TransportRegistry([UnixTransport(), TCPTransport(), TLSTransport()])
@@ -41,7 +41,7 @@ extension Parsing {
     }
 
     @Test(
-      "users are known by a password, a certificate or a reverse proxy",
+      "users are identified by a password, a certificate or a reverse proxy",
       arguments: [
         ("listen = 127.0.0.1:0; RIGHTS; USERS", true, false), ("listen = unix:/run/p; RIGHTS; USERS", true, false),
         ("listen = https://0.0.0.0:8443?cert=c&key=k; RIGHTS; USERS", true, false),
@@ -55,12 +55,12 @@ extension Parsing {
       #expect((users.header != nil) == hasHeader)
     }
 
-    @Test("without --rights nobody asks who comes")
+    @Test("without --rights, users are not identified")
     func none() throws {
       #expect(try plan("listen = 127.0.0.1:0").users == nil)
     }
 
-    @Test("where users log in, a client over TLS need not have a certificate; one without users must")
+    @Test("a TLS client needs a certificate unless users can log in")
     func clients() throws {
       let listen = "listen = https://0.0.0.0:8443?cert=c&key=k&ca=a; RIGHTS"
       #expect(try plan(lines(listen)).listen.address[option: "clients"] == nil)
@@ -69,7 +69,7 @@ extension Parsing {
     }
 
     @Test(
-      "what does not belong together is refused with what to do",
+      "a contradictory combination of user options is refused with advice",
       arguments: [
         ("listen = 127.0.0.1:0; USERS", "users needs rights = FILE"),
         ("listen = unix:/run/p; user-header = X-Remote-User", "user-header needs rights = FILE"),
@@ -103,7 +103,7 @@ extension Parsing {
       }
     }
 
-    @Test("passwords that others may read, and rights that others may write, are refused")
+    @Test("a password file that others can read and a rights file that others can write are refused")
     func exposed() throws {
       chmod(folder["users"], 0o644)
       let text = lines("listen = 127.0.0.1:0; RIGHTS; USERS")
@@ -115,7 +115,7 @@ extension Parsing {
       #expect(writable?.asFailure.message.contains("Others can write to") == true)
     }
 
-    @Test("a pipe in the place of a file is refused, and not waited for")
+    @Test("a pipe in place of a user file is refused without waiting")
     func pipes() throws {
       mkfifo(folder["pipe"], 0o600)
       let error = #expect(throws: (any Error).self) {
@@ -124,7 +124,7 @@ extension Parsing {
       #expect(error?.asFailure.message.contains("not a regular file") == true)
     }
 
-    @Test("a line that is wrong in a file of users or rights is told with its number")
+    @Test("an invalid line in a file of users or rights is reported with its number")
     func wrongLines() throws {
       try folder.write("alice = printer\nbob\n", to: "rights")
       let text = lines("listen = 127.0.0.1:0; RIGHTS; USERS")
@@ -142,7 +142,7 @@ extension Parsing {
 /// Whose a certificate is.
 @Suite("Users by certificate", .timeLimit(.minutes(1))) struct CertificateUserTests {
   @Test(
-    "the e-mail name counts, or the only common name where there is no other; with the name of a host it is a device's")
+    "the user is the e-mail name or else the only common name; a certificate with a host name has no user")
   func names() async throws {
     let certificates = try await Certificates()
     for (subject, names, user) in [

@@ -3,7 +3,7 @@ import Testing
 @testable import BywayDoctor
 
 /// The time that checks may take.
-@Suite("Doctor: time", .timeLimit(.minutes(1))) struct ExaminationTests {
+@Suite("Doctor: time limits", .timeLimit(.minutes(1))) struct ExaminationTests {
   /// Ends when it is cancelled.
   private struct EndlessCheck: Check {
     static let title = "endless"
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "a check is given up at its own limit, or at the one of all checks together, whichever is sooner",
+    "a check ends at its own limit or at the common limit of all checks, whichever is sooner",
     arguments: [(own: 0.1, all: 3600.0), (own: 3600.0, all: 0.1), (own: 3600.0, all: -1.0)])
   func limits(own: Double, all: Double) async throws {
     let examination = Examination(within: .seconds(all))
@@ -36,7 +36,7 @@ import Testing
     #expect(await examination.steps.map(\.title) == ["endless"])
   }
 
-  @Test("the checks before count against the limit of all")
+  @Test("the time of earlier checks counts toward the common limit")
   func together() async throws {
     let examination = Examination(within: .milliseconds(500))
     #expect(try await examination.make(QuickCheck()) == 7)

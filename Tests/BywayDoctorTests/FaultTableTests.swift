@@ -2,8 +2,8 @@ import BywayDoctor
 import Foundation
 import Testing
 
-@Suite("Doctor: the table of findings") struct FaultTableTests {
-  @Test("every fault has a row in docs/doctor.md, and every row is of one")
+@Suite("Doctor: table of findings") struct FaultTableTests {
+  @Test("docs/doctor.md has one row for every fault, and no other rows")
   func rows() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

@@ -8,7 +8,7 @@ import Testing
 @testable import BywayDoctor
 
 /// Lines with a gateway at the far end: sound, noisy, broken in one direction.
-@Suite("Doctor: lines with a gateway", .timeLimit(.minutes(2))) struct LineDoctorTests {
+@Suite("Doctor: serial lines with a gateway", .timeLimit(.minutes(2))) struct LineDoctorTests {
   private func expect(
     _ fault: Fault?, _ rig: LineRig, origin: Origin = .handler { _ in Response(status: .ok) },
     sourceLocation: SourceLocation = #_sourceLocation
@@ -22,11 +22,11 @@ import Testing
   }
 
   @Test(
-    "a sound line is called sound, also at an unusual rate and at a slow one",
+    "the doctor reports a good line as sound, also at an unusual rate and at a slow one",
     arguments: [115_200, 250_000, 9600, 1200])
   func sound(_ baud: Int) async throws { try await expect(nil, LineRig(LineConfiguration(baud: baud))) }
 
-  @Test("a boot log that came before is not held against it")
+  @Test("the doctor ignores a boot log that arrived before the examination")
   func bootLog() async throws {
     let rig = try LineRig()
     let log = (0..<60).map { "[    0.\(100_000 + $0)] Booting Linux, and saying so at length\r\n" }.joined()
@@ -35,45 +35,45 @@ import Testing
     try await expect(nil, rig)
   }
 
-  @Test("a device that boots while it is asked is heard out")
+  @Test("the doctor waits for a device that boots during the examination")
   func booting() async throws {
     let cut = ForeignLogLine(every: .milliseconds(700), text: "[    1.000] a boot log goes on for a while\r\n")
     try await expect(nil, LineRig(LineConfiguration(), back: LineConfiguration(faults: [cut])))
   }
 
-  @Test("a gateway without its origin")
+  @Test("the doctor reports a gateway whose origin is unreachable")
   func noOrigin() async throws {
     let rig = try LineRig()
     try await expect(.noOrigin, rig, origin: Origin("unix:\(rig.folder["nothing"])"))
   }
 
-  @Test("one bit in a thousand arrives wrong", arguments: [true, false])
+  @Test("the doctor reports a line that corrupts one bit in a thousand", arguments: [true, false])
   func noise(_ towardsGateway: Bool) async throws {
     let bad = LineConfiguration(faults: [BitFlips(rate: 1e-3)])
     let good = LineConfiguration()
     try await expect(.noisyLine, towardsGateway ? LineRig(bad, back: good) : LineRig(good, back: bad))
   }
 
-  @Test("one byte in a hundred is lost")
+  @Test("the doctor reports a line that loses one byte in a hundred")
   func lost() async throws {
     try await expect(.noisyLine, LineRig(LineConfiguration(faults: [DroppedBytes(rate: 0.01)])))
   }
 
-  @Test("a wire that is broken, either one", arguments: [true, false])
+  @Test("the doctor reports a broken wire in either direction", arguments: [true, false])
   func oneDirection(_ towardsGateway: Bool) async throws {
     let dead = LineConfiguration(faults: [DroppedBytes(rate: 1)])
     let good = LineConfiguration()
     try await expect(.silence, towardsGateway ? LineRig(dead, back: good) : LineRig(good, back: dead))
   }
 
-  @Test("bytes that arrive as at another rate")
+  @Test("the doctor reports a mismatched baud rate")
   func garbled() async throws {
     let bad = LineConfiguration(faults: [BitFlips(rate: 0.4)])
     let chatter = LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(100)), BitFlips(rate: 0.4)])
     try await expect(.onlyNoise, LineRig(bad, back: chatter))
   }
 
-  @Test("another client at the far end")
+  @Test("the doctor reports another client at the far end")
   func bothDial() async throws {
     let rig = try LineRig()
     let client = BywayClient(try LineRig.transports.link(rig.far))
@@ -84,7 +84,7 @@ import Testing
     await client.shutDown()
   }
 
-  @Test("the examination leaves the port as it was, and the question leaves a session at the far end alone")
+  @Test("the examination restores the port's settings, and does not disturb a session at the far end")
   func undisturbed() async throws {
     let rig = try LineRig()
     let gateway = try await rig.gateway()
@@ -97,7 +97,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("questions are lost where a later one is answered, and those that nobody has answered yet are not")
+  @Test("an unanswered query counts as lost only once a later query is answered")
   func lateAnswers() {
     func answer(_ questions: [UInt8], but left: Set<Int>) -> [UInt8] {
       var scratch: [UInt8] = []
@@ -122,7 +122,7 @@ import Testing
     #expect(fences == 3)
   }
 
-  @Test("the question is answered by a listener that has a session, and the session goes on")
+  @Test("a listener with an open session answers the query, and the session continues")
   func question() {
     var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     var output: [UInt8] = []
@@ -152,7 +152,7 @@ import Testing
     while let event = listener.nextEvent() { if case .ended = event { Issue.record("\(event)") } }
   }
 
-  @Test("it can be interrupted, and closes what it has opened")
+  @Test("an interrupted examination closes the port")
   func interrupted() async throws {
     let rig = try LineRig()
     let device = try DeviceFile(rig.folder["a"])

@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 /// Lines with somebody else at the far end, or nobody.
-@Suite("Doctor: lines without a gateway", .timeLimit(.minutes(2))) struct LineStrangerTests {
+@Suite("Doctor: serial lines without a gateway", .timeLimit(.minutes(2))) struct LineStrangerTests {
   private func expect(
     _ fault: Fault, _ device: DeviceProgram, options: String = "", words: [String] = [],
     sourceLocation: SourceLocation = #_sourceLocation
@@ -33,27 +33,27 @@ import Testing
   /// Those of frames, as they stand between zeros.
   private static func isQuestion(_ bytes: [UInt8]) -> Bool { bytes.contains(0) }
 
-  @Test("nobody: the last that is said is a carriage return and an AT")
+  @Test("the doctor reports a silent line, after it has sent a carriage return and AT")
   func silence() async throws {
     let device = try DeviceProgram()
     _ = try await expect(.silence, device, words: ["Nothing arrives"])
     #expect(device.all.suffix(5) == Array("\rAT\r\n".utf8))
   }
 
-  @Test("a loop-back plug")
+  @Test("the doctor recognizes a loop-back plug")
   func loopBack() async throws { _ = try await expect(.loopBack, DeviceProgram { bytes, _ in bytes }) }
 
-  @Test("an adapter that hears itself, and a gateway")
+  @Test("the doctor recognizes an adapter with local echo in front of a gateway")
   func localEcho() async throws {
     _ = try await expect(.localEcho, DeviceProgram { bytes, _ in bytes + (Self.isQuestion(bytes) ? Self.hello() : []) })
   }
 
-  @Test("a later version of the protocol")
+  @Test("the doctor recognizes a gateway with a later version of the protocol")
   func laterVersion() async throws {
     _ = try await expect(.foreignVersion, DeviceProgram { _, _ in Self.hello(9) }, words: ["version 9"])
   }
 
-  @Test("a login prompt, which says nothing before the Enter key")
+  @Test("the doctor recognizes a login prompt that appears only after Enter")
   func login() async throws {
     let device = try DeviceProgram { bytes, _ in
       bytes.contains(0x0D) ? Array("\r\n\u{1B}[0mDebian GNU/Linux 12 device ttyS0\r\n\r\ndevice login: ".utf8) : []
@@ -62,7 +62,7 @@ import Testing
     #expect(!String(decoding: device.all, as: UTF8.self).contains("AT\r"))
   }
 
-  @Test("a shell that echoes what is typed")
+  @Test("the doctor recognizes a shell that echoes its input")
   func shell() async throws {
     let device = try DeviceProgram { bytes, _ in
       Self.shown(bytes) + (bytes.contains(0x0D) ? Array("\r\nsh: not found\r\nroot@device:~# ".utf8) : [])
@@ -70,12 +70,12 @@ import Testing
     _ = try await expect(.login, device, words: ["root@device:~#"])
   }
 
-  @Test("a terminal that echoes, and no program")
+  @Test("the doctor recognizes a terminal that echoes without a program behind it")
   func terminalEcho() async throws {
     _ = try await expect(.terminalEcho, DeviceProgram { bytes, _ in Self.shown(bytes) })
   }
 
-  @Test("U-Boot's prompt")
+  @Test("the doctor recognizes U-Boot's prompt")
   func bootLoader() async throws {
     let device = try DeviceProgram { bytes, _ in
       bytes.contains(0x0D) ? Array("\r\n=> ".utf8) : []
@@ -83,14 +83,14 @@ import Testing
     _ = try await expect(.bootLoader, device)
   }
 
-  @Test("U-Boot, counting down")
+  @Test("the doctor recognizes U-Boot's countdown")
   func autoboot() async throws {
     let device = try DeviceProgram(
       unasked: (Array("U-Boot 2023.01\r\nHit any key to stop autoboot:  2 ".utf8), .milliseconds(400)))
     _ = try await expect(.bootLoader, device, words: ["autoboot"])
   }
 
-  @Test("a modem")
+  @Test("the doctor recognizes a modem")
   func modem() async throws {
     let device = try DeviceProgram { bytes, _ in
       String(decoding: bytes, as: UTF8.self).contains("AT\r") ? Array("AT\r\r\nOK\r\n".utf8) : []
@@ -98,7 +98,7 @@ import Testing
     _ = try await expect(.modem, device, words: ["OK"])
   }
 
-  @Test("frames of PPP, escaped or not", arguments: [true, false])
+  @Test("the doctor recognizes PPP frames, escaped or not", arguments: [true, false])
   func ppp(_ isEscaped: Bool) async throws {
     let frame: [UInt8] =
       isEscaped
@@ -107,7 +107,7 @@ import Testing
     _ = try await expect(.ppp, DeviceProgram(unasked: (frame, .seconds(3))))
   }
 
-  @Test("an HTTP/1.1 server on the bare line")
+  @Test("the doctor recognizes an HTTP/1.1 server on the unframed line")
   func webServer() async throws {
     let device = try DeviceProgram { bytes, _ in
       bytes.contains(0x0A) ? Array("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".utf8) : []
@@ -115,14 +115,14 @@ import Testing
     _ = try await expect(.webServer, device, words: ["HTTP/1.1 400 Bad Request"])
   }
 
-  @Test("a sensor that prints its values")
+  @Test("the doctor recognizes a sensor that prints its values")
   func text() async throws {
     _ = try await expect(
       .otherProgram, DeviceProgram(unasked: (Array("temperature 21.5\r\n".utf8), .milliseconds(300))),
       words: ["temperature 21.5"])
   }
 
-  @Test("a gateway at another rate: the rate is found", arguments: [9600, 921_600, 57_600])
+  @Test("the doctor finds the baud rate of a gateway at another rate", arguments: [9600, 921_600, 57_600])
   func wrongRate(_ rate: Int) async throws {
     let device = try DeviceProgram { bytes, baud in
       baud == rate && Self.isQuestion(bytes) ? Self.hello() : []
@@ -130,7 +130,7 @@ import Testing
     _ = try await expect(.wrongRate, device, words: ["baud=\(rate)", "byway doctor 'serial:"])
   }
 
-  @Test("a console at another rate: the rate is found", arguments: [true, false])
+  @Test("the doctor finds the baud rate of a console at another rate", arguments: [true, false])
   func wrongRateOfText(_ isChatty: Bool) async throws {
     let device = try DeviceProgram { bytes, baud in
       guard isChatty || bytes.contains(0x0D) else { return [] }

@@ -4,7 +4,7 @@ import Testing
 @testable import BywayDoctor
 
 /// The errors that are counted in each direction, without a line.
-@Suite("Doctor: noise") struct NoiseCheckTests {
+@Suite("Doctor: line noise") struct NoiseCheckTests {
   /// The far end's answer to each question, as it arrives here.
   private enum Answer {
     case sound
@@ -38,13 +38,13 @@ import Testing
     return NoiseCheck.conclusion(of: series, bytesPerSecond: bytesPerSecond)
   }
 
-  @Test("a line without errors is sound")
+  @Test("the noise check reports a line without errors as sound")
   func sound() {
     guard case .sound(let saw, _) = conclusion(.sound) else { Issue.record("it is not sound"); return }
     #expect(saw == "To the far end no errors in 2600 bytes, from there no errors in 2400 bytes.")
   }
 
-  @Test("errors in either direction alone make a line noisy, and are told of that direction")
+  @Test("the noise check reports the direction in which errors occur")
   func eachDirection() {
     for (answer, words) in [
       (Answer.missing, ["To the far end 17164 errors", "from there no errors"]),
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("a far end that answers nothing says nothing of errors")
+  @Test("the noise check is undecided if the far end never answers")
   func silent() {
     guard case .undecided = conclusion(.sound, rounds: 0) else { Issue.record("it is decided"); return }
   }

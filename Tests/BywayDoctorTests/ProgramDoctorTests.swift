@@ -17,7 +17,7 @@ import Testing
     await Doctor(transports).examine(try transports.link("exec:\(command)"))
   }
 
-  @Test("a gateway on its standard streams is sound")
+  @Test("the doctor reports a gateway on standard streams as sound")
   func sound() async throws {
     let origin = try await OriginServer(on: .unix(folder["o"]))
     let report = try await examine("\(BywayProcess.command()) gateway --link stdio: --origin \(origin.endpoint)")
@@ -25,7 +25,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("a program that is not there, by its name and by its path")
+  @Test("the doctor reports a missing program, given by name or by path")
   func missing() async throws {
     for command in ["no-such-program-here -x", "\(folder["none"])"] {
       let report = try await examine(command)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("a file that is not executable, a folder, a script without #!")
+  @Test("the doctor reports a file that is not executable, a folder, and a script without #!")
   func notExecutable() async throws {
     let script = try folder.write("echo hello\n", to: "script")
     let report = try await examine(script)
@@ -45,7 +45,7 @@ import Testing
     #expect(bare.expects(.notExecutable) && bare.line.contains("must begin with #!"), "\(bare.json)")
   }
 
-  @Test("a program that ends at once, and its last words; one that greets before it begins")
+  @Test("the doctor reports a program that exits at once with its last output, and one that prints a greeting")
   func ends() async throws {
     let ended = try await examine("sh -c \"echo no such device >&2; exit 3\"")
     #expect(ended.expects(.programEnded) && ended.line.contains("no such device"), "\(ended.json)")

@@ -16,7 +16,7 @@ import struct Byway.TransportRegistry
     try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
   }
 
-  @Test("JSON is as the schema has it, whatever is found")
+  @Test("the JSON report conforms to its schema for every finding")
   func schema() async throws {
     let folder = try TemporaryFolder()
     let schema = SchemaCheck(try #require(JSON(parsing: text(of: "docs/doctor.schema.json"))))
@@ -31,7 +31,7 @@ import struct Byway.TransportRegistry
     await gateway.stop(within: .zero)
   }
 
-  @Test("the last line says what is wrong, on standard output, with status 69")
+  @Test("the last line on standard output states the fault, and the status is 69")
   func lastLine() async throws {
     let folder = try TemporaryFolder()
     for arguments in [["doctor", "unix:\(folder["none"])"], ["doctor", "--link", "unix:\(folder["none"])"]] {
@@ -46,7 +46,8 @@ import struct Byway.TransportRegistry
     #expect(twice.exitCode == 64 && twice.errorText.contains("given twice"), "\(twice.errorText)")
   }
 
-  @Test("ping and request name the doctor where their link fails", arguments: [["ping", "-c1"], ["request", "/"]])
+  @Test(
+    "byway ping and request suggest byway doctor when their link fails", arguments: [["ping", "-c1"], ["request", "/"]])
   func named(_ arguments: [String]) async throws {
     let folder = try TemporaryFolder()
     let result = try await BywayProcess.run(arguments + ["--link", "unix:\(folder["none"])"])
@@ -55,7 +56,7 @@ import struct Byway.TransportRegistry
       result.errorText.hasSuffix(" To find out why: byway doctor unix:\(folder["none"])\n"), "\(result.errorText)")
   }
 
-  @Test("a signal ends it at once, and it says so")
+  @Test("a signal ends the examination immediately, with a message")
   func interrupted() async throws {
     let device = try DeviceProgram()
     let process = try ChildProcess(BywayProcess.command(), ["doctor", "serial:\(device.path)"])
@@ -69,7 +70,7 @@ import struct Byway.TransportRegistry
     device.stop()
   }
 
-  @Test("what a device says reaches no terminal but as text")
+  @Test("the report contains no control characters from a device")
   func hostileWords() async throws {
     let device = try DeviceProgram(
       unasked: (Array("\u{1B}]0;title\u{07}\u{1B}[2J login: \u{1B}[31m\u{08}\u{9B}5n\r\n".utf8), .milliseconds(200)))
@@ -81,7 +82,7 @@ import struct Byway.TransportRegistry
     device.stop()
   }
 
-  @Test("--fix stops nothing where there is no terminal to ask at")
+  @Test("--fix ends no process unless a terminal is available for confirmation")
   func fix() async throws {
     let folder = try TemporaryFolder()
     let device = try DeviceProgram()

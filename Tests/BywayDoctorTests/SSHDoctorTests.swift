@@ -35,7 +35,7 @@ import UnixTransport
 
   private func known(_ server: SSHServer) -> String { "known_hosts=\(server.folder["known_hosts"])" }
 
-  @Test("a gateway behind a login is sound, and the host that was new stays so")
+  @Test("the doctor reports a gateway behind a login as sound, and does not store an unknown host key")
   func sound() async throws {
     try await withServer { server in
       let path = server.folder["s"]
@@ -55,7 +55,7 @@ import UnixTransport
     }
   }
 
-  @Test("a gateway without its origin, behind a login")
+  @Test("the doctor reports a gateway behind a login whose origin is unreachable")
   func noOrigin() async throws {
     try await withServer { server in
       let path = server.folder["s"]
@@ -70,7 +70,7 @@ import UnixTransport
 
   // MARK: The way to the server
 
-  @Test("a name that nobody has, and the one that was meant")
+  @Test("the doctor reports an unknown host name and suggests a similar one")
   func unknownName() async throws {
     let folder = try TemporaryFolder()
     // Longer than a name can be, so that no name server is asked.
@@ -80,7 +80,7 @@ import UnixTransport
     #expect(report.expects(.unknownName) && report.line.contains("Did you mean \"device\"?"), "\(report.json)")
   }
 
-  @Test("nobody listens on the port")
+  @Test("the doctor reports an SSH port without a listener")
   func refused() async throws {
     let port = try UnusedPort()
     let report = try await examine("ssh://me@127.0.0.1:\(port.port)/s?config=none")
@@ -88,7 +88,7 @@ import UnixTransport
     withExtendedLifetime(port) {}
   }
 
-  @Test("nobody answers at all")
+  @Test("the doctor reports a host that does not respond")
   func silence() async throws {
     let port = try SilentPort()
     let report = try await examine("ssh://me@127.0.0.1:\(port.port)/s?config=none")
@@ -96,7 +96,7 @@ import UnixTransport
     withExtendedLifetime(port) {}
   }
 
-  @Test("a line of ssh_config that cannot be understood")
+  @Test("the doctor reports an invalid line of ssh_config")
   func badSettings() async throws {
     let folder = try TemporaryFolder()
     try folder.write("Host *\n  Port many\n", to: "c")
@@ -104,7 +104,7 @@ import UnixTransport
     #expect(report.expects(.badSettings) && report.line.contains("\(folder["c"]):2"), "\(report.json)")
   }
 
-  @Test("something else answers on the port: a web server, TLS, mail, nobody knows who, nobody at all")
+  @Test("the doctor reports that an SSH port has another server: web, TLS, mail or unknown")
   func strangers() async throws {
     for (words, fault) in [
       ("HTTP/1.1 400 Bad Request\r\n\r\n", Fault.wrongScheme), ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", .wrongScheme),
@@ -117,7 +117,7 @@ import UnixTransport
     }
   }
 
-  @Test("a server that takes nobody in at present is not taken for something else")
+  @Test("the doctor tells a busy SSH server from another kind of server")
   func busy() async throws {
     for words in ["Exceeded MaxStartups\r\n", "Not allowed at this time\r\n"] {
       let server = try await WordyServer(words)
@@ -127,7 +127,7 @@ import UnixTransport
     }
   }
 
-  @Test("no cipher in common: both sides' are named")
+  @Test("the doctor lists both sides' ciphers if they have none in common")
   func noCipher() async throws {
     try await withServer("Ciphers chacha20-poly1305@openssh.com") { server in
       let report = try await examine(server.address("/s"))
@@ -138,7 +138,7 @@ import UnixTransport
 
   // MARK: The host key
 
-  @Test("a host that is not known, and the command that adds it; nothing is written")
+  @Test("the doctor reports an unknown host key with the command that adds it, and writes nothing")
   func unknownHost() async throws {
     try await withServer { server in
       let file = server.folder["new"]
@@ -150,7 +150,7 @@ import UnixTransport
     }
   }
 
-  @Test("a host whose key has changed, and one whose key is revoked")
+  @Test("the doctor reports a changed host key and a revoked one")
   func otherKey() async throws {
     try await withServer { server in
       let (file, key) = (server.folder["known_hosts"], server.folder["host.pub"])
@@ -171,7 +171,7 @@ import UnixTransport
 
   // MARK: The login
 
-  @Test("a key that others may read, one that is missing, one that is locked, one that the server does not know")
+  @Test("the doctor reports a private key that is readable by others, missing, encrypted or unknown to the server")
   func keys() async throws {
     try await withServer { server in
       let folder = server.folder
@@ -197,7 +197,7 @@ import UnixTransport
     }
   }
 
-  @Test("a passphrase that is wrong is not printed, nor is the key offered to anybody else")
+  @Test("the doctor neither prints a wrong passphrase nor offers other keys")
   func secret() async throws {
     try await withServer { server in
       let key = server.folder["locked"]
@@ -213,7 +213,7 @@ import UnixTransport
     }
   }
 
-  @Test("a server that loses patience with so many keys")
+  @Test("the doctor reports a server that disconnects after too many keys")
   func tooManyKeys() async throws {
     try await withServer("MaxAuthTries 2") { server in
       let names = ["one", "two", "three", "four"].map { server.folder[$0] }
@@ -224,7 +224,7 @@ import UnixTransport
     }
   }
 
-  @Test("a server that wants a password, where nobody can be asked")
+  @Test("the doctor reports a server that requires a password")
   func password() async throws {
     try await withServer("PubkeyAuthentication no", "PasswordAuthentication yes") { server in
       let report = try await examine(server.address("/s"))
@@ -232,7 +232,7 @@ import UnixTransport
     }
   }
 
-  @Test("an agent that is gone, where no key is to be had but from it")
+  @Test("the doctor reports a missing SSH agent if it would be the only source of keys")
   func noAgent() async throws {
     try await withServer { server in
       let config = try server.folder.write("IdentityAgent \(server.folder["agent"])\nIdentityFile none\n", to: "c")
@@ -243,7 +243,7 @@ import UnixTransport
 
   // MARK: The far machine
 
-  @Test("no socket at the path, one that nobody has any more, something else")
+  @Test("the doctor reports a remote socket that is missing or stale, or another kind of file")
   func farSockets() async throws {
     try await withServer { server in
       let folder = server.folder
@@ -257,7 +257,7 @@ import UnixTransport
     }
   }
 
-  @Test("a server that forwards nothing")
+  @Test("the doctor reports a server that prohibits forwarding")
   func noForwarding() async throws {
     try await withServer("AllowTcpForwarding no", "AllowStreamLocalForwarding no") { server in
       let path = server.folder["s"]
@@ -274,7 +274,7 @@ import UnixTransport
     }
   }
 
-  @Test("nobody listens on the port of the far machine")
+  @Test("the doctor reports a remote port without a listener")
   func farPort() async throws {
     try await withServer { server in
       let port = try UnusedPort()
@@ -285,7 +285,7 @@ import UnixTransport
   }
 
   @Test(
-    "a command that is not there, one that fails and says why, one that greets",
+    "the doctor reports a remote command that is missing, fails with a message or prints a greeting",
     arguments: [
       ("no-such-command-here", Fault.noProgram, "no-such-command-here"),
       ("echo so sad >%262; exit 3", .programEnded, "so sad"),
@@ -298,7 +298,7 @@ import UnixTransport
     }
   }
 
-  @Test("a gateway behind two logins is sound; a second server that is not there is the one to blame")
+  @Test("the doctor reports a gateway behind a jump host as sound, and names the second server if that is down")
   func soundJump() async throws {
     try await withServer { near in
       try await withServer { far in
@@ -341,7 +341,7 @@ import UnixTransport
     }
   }
 
-  @Test("a stop on the way that nobody listens at")
+  @Test("the doctor reports a jump host without a listener")
   func firstStop() async throws {
     let port = try UnusedPort()
     let folder = try TemporaryFolder()
@@ -352,7 +352,7 @@ import UnixTransport
     withExtendedLifetime(port) {}
   }
 
-  @Test("of two servers, the one behind the other that is not known, and the first that lets nobody through")
+  @Test("the doctor names the server at fault: unknown key behind the jump host, or forwarding prohibited on it")
   func jumps() async throws {
     for (configuration, fault, blamed) in [
       ("", Fault.unknownHost, 1), ("AllowTcpForwarding no", .forwardingProhibited, 0),

@@ -19,22 +19,23 @@ import Testing
     for word in words { #expect(report.line.contains(word), "\(report.line)", sourceLocation: sourceLocation) }
   }
 
-  @Test("no such device") func missing() async throws {
+  @Test("the doctor reports a missing serial device") func missing() async throws {
     try await expect(.noFile, at: "/dev/ttyNowhere0", words: ["byway ports"])
   }
 
-  @Test("a regular file, a folder, a device that is not a terminal") func notADevice() async throws {
+  @Test(
+    "the doctor reports a regular file, a folder, and a device that is not a terminal") func notADevice() async throws {
     try await expect(.notADevice, at: folder.write("x", to: "file"), words: ["regular file"])
     try await expect(.notADevice, at: folder.path, words: ["a folder"])
     try await expect(.notADevice, at: "/dev/null")
   }
 
-  @Test("no such USB adapter") func adapter() async throws {
+  @Test("the doctor reports a missing USB adapter") func adapter() async throws {
     let report = try await LineRig.examine("serial:usb:1d50:ffff")
     #expect(report.expects(.noFile), "\(report.json)")
   }
 
-  @Test("a login, ModemManager or another program has the port")
+  @Test("the doctor reports a port in use by a login, ModemManager or another program")
   func held() async throws {
     let cases: [(String, Fault, String)] = [
       ("agetty", .loginHere, "systemctl disable --now serial-getty@"),
@@ -49,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("a proxy that has the line is asked instead, and not disturbed")
+  @Test("the doctor queries a proxy that has the line, without disturbing it")
   func proxy() async throws {
     let rig = try LineRig()
     let gateway = try await rig.gateway()
@@ -64,7 +65,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("a proxy that has the line and hears nothing on it")
+  @Test("the doctor reports a proxy that receives nothing on its line")
   func proxyOnDeadLine() async throws {
     let rig = try LineRig()
     let proxy = try await BywayProcess.proxy(["--link", rig.near, "--listen", "127.0.0.1:0"])
@@ -77,7 +78,7 @@ import Testing
     await proxy.process.stop()
   }
 
-  @Test("this user may not open it: the command that mends it is named")
+  @Test("the doctor reports missing permission for a port with the command that grants it")
   func permission() async throws {
     let device = try DeviceProgram()
     chmod(device.path, geteuid() == 0 ? 0o660 : 0o000)

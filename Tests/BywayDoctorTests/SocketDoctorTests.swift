@@ -9,7 +9,7 @@ import TransportTestSupport
 import UnixTransport
 
 /// What is wrong with the file of a socket.
-@Suite("Doctor: files of sockets", .timeLimit(.minutes(2))) struct SocketDoctorTests {
+@Suite("Doctor: socket files", .timeLimit(.minutes(2))) struct SocketDoctorTests {
   private let folder: TemporaryFolder
   private let transports = TransportRegistry([UnixTransport()])
 
@@ -19,7 +19,7 @@ import UnixTransport
     await Doctor(transports).examine(try transports.link(link))
   }
 
-  @Test("a socket whose owner has ended, and the one that was meant instead of one that is missing")
+  @Test("the doctor reports a stale socket, and for a missing one suggests a similar name")
   func stale() async throws {
     try StaleSocket.make(at: folder["byway.sock"])
     let stale = try await examine("unix:\(folder["byway.sock"])")
@@ -32,7 +32,7 @@ import UnixTransport
       elsewhere.expects(.noFile) && elsewhere.line.contains("no directory \(folder["no/folder"])"), "\(elsewhere.json)")
   }
 
-  @Test("an abstract socket, which no link leads to")
+  @Test("the doctor reports an abstract socket, which no link can use")
   func abstract() async throws {
     let name = folder["s"].replacingOccurrences(of: "/", with: "-").dropFirst()
     let socket = try AbstractSocket(named: String(name))
@@ -41,7 +41,7 @@ import UnixTransport
     socket.close()
   }
 
-  @Test("this user may not connect, or not look into a folder above")
+  @Test("the doctor reports missing permission for a socket or for a folder above it")
   func permission() async throws {
     let nobody = try NobodysByway(in: folder)
     let closed = folder["closed"]

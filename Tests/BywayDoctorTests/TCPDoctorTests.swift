@@ -18,7 +18,7 @@ import TransportTestSupport
     await Doctor(transports).examine(try transports.link("tcp://\(place)"))
   }
 
-  @Test("a gateway is sound")
+  @Test("the doctor reports a gateway on a TCP port as sound")
   func sound() async throws {
     let gateway = try await Gateway.start(
       GatewayConfiguration(
@@ -29,7 +29,7 @@ import TransportTestSupport
     await gateway.stop(within: .zero)
   }
 
-  @Test("a gateway is not blamed for a link that says HTTP/1.1")
+  @Test("the doctor blames the link's option http=1.1, not the gateway")
   func wrongFraming() async throws {
     let gateway = try await Gateway.start(
       GatewayConfiguration(
@@ -40,7 +40,7 @@ import TransportTestSupport
     await gateway.stop(within: .zero)
   }
 
-  @Test("where the far end dials, nothing is opened, and nobody is blamed")
+  @Test("the doctor skips a link on which the far end dials")
   func farEndDials() async throws {
     let port = try UnusedPort()
     let report = try await examine("127.0.0.1:\(port.port)?open=listen")
@@ -48,7 +48,7 @@ import TransportTestSupport
     withExtendedLifetime(port) {}
   }
 
-  @Test("nobody listens; somebody does and says nothing")
+  @Test("the doctor reports a port without a listener, and a listener that sends nothing")
   func nobody() async throws {
     let port = try UnusedPort()
     let refused = try await examine("127.0.0.1:\(port.port)")
@@ -60,7 +60,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("a machine that is on no network of this one's")
+  @Test("the doctor reports a network that is unreachable from this machine")
   func noRoute() {
     for code in [ENETUNREACH, EHOSTUNREACH] {
       let error = IOError(errnoCode: code, reason: "connect")
@@ -69,7 +69,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a web server, and the link that reaches it")
+  @Test("the doctor reports a web server with the link address that reaches it")
   func webServer() async throws {
     let nginx = try await NginxServer(in: TemporaryFolder())
     let report = try await examine("\(nginx.endpoint)")
@@ -80,7 +80,7 @@ import TransportTestSupport
     await nginx.stop()
   }
 
-  @Test("a server of TLS, of SSH, of mail, of something else")
+  @Test("the doctor reports a server of TLS, SSH, mail or an unknown protocol on a TCP link")
   func strangers() async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)

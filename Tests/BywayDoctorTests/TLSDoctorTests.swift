@@ -32,7 +32,7 @@ import TransportTestSupport
 
   private var trust: String { "ca=\(ca.authority)" }
 
-  @Test("two ends that know each other are sound; one that shows no certificate, or a stranger's, is told so")
+  @Test("the doctor accepts mutual TLS, and reports a client without a certificate or with an untrusted one")
   func clients() async throws {
     try await withGateway("tls://127.0.0.1:0?\(ca.server.options)&\(trust)") { place in
       let report = try await examine(place, "\(trust)&\(ca.client.options)")
@@ -54,7 +54,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a certificate that has expired, one that is not valid yet, one for another name, one of another authority")
+  @Test("the doctor reports a certificate that is expired, not yet valid, for another name or from another authority")
   func certificates() async throws {
     let other = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
@@ -75,7 +75,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a server of another HTTP, and one that is too old")
+  @Test("the doctor reports a server without a common HTTP version or TLS version")
   func servers() async throws {
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
     let report = try await examine("\(nginx.endpoint)", trust)
@@ -95,7 +95,7 @@ import TransportTestSupport
     await openssl.stop()
   }
 
-  @Test("what answers without TLS: a gateway, a web server, a mail server, an SSH server")
+  @Test("the doctor reports a server without TLS: a gateway, a web server, a mail server, an SSH server")
   func plain() async throws {
     try await withGateway("tcp://127.0.0.1:0") { place in
       let report = try await examine(place, trust)
@@ -113,7 +113,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("nobody listens, or the key is everybody's, before anything is sent")
+  @Test("the doctor reports a port without a listener, and checks key and CA files before it connects")
   func before() async throws {
     let port = try UnusedPort()
     let report = try await examine("127.0.0.1:\(port.port)", trust)

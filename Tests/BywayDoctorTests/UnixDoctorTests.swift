@@ -23,7 +23,7 @@ import UnixTransport
       GatewayConfiguration(links: [try transports.link("unix:\(folder["s"])")], origin: origin))
   }
 
-  @Test("a gateway whose origin answers is sound")
+  @Test("the doctor reports a gateway on a Unix socket as sound")
   func sound() async throws {
     let gateway = try await gateway(.handler { _ in Response(status: .ok) })
     let report = try await examine("unix:\(folder["s"])")
@@ -31,14 +31,14 @@ import UnixTransport
     await gateway.stop(within: .zero)
   }
 
-  @Test("a missing file, a regular file, a socket that nobody has")
+  @Test("the doctor reports a missing file, a regular file and a stale socket")
   func files() async throws {
     #expect(try await examine("unix:\(folder["missing"])").expects(.noFile))
     try folder.write("x", to: "regular")
     #expect(try await examine("unix:\(folder["regular"])").expects(.notASocket))
   }
 
-  @Test("a gateway without its origin")
+  @Test("the doctor reports a gateway on a Unix socket whose origin is unreachable")
   func noOrigin() async throws {
     let gateway = try await gateway(Origin("unix:\(folder["o"])"))
     #expect(try await examine("unix:\(folder["s"])").expects(.noOrigin))

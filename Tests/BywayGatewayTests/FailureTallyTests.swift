@@ -7,7 +7,7 @@ import Testing
 @Suite struct FailureTallyTests {
   private let start = NIODeadline.now()
 
-  @Test("tells the first of a kind at once, and then one in ten seconds with the number of all")
+  @Test("the first failure of a kind is logged at once, and then one in ten seconds with the number of all")
   func one() {
     var tally = FailureTally()
     let down = BywayError(.originUnavailable, "Nothing listens.")
@@ -19,7 +19,7 @@ import Testing
     #expect(!tally.isWaiting)
   }
 
-  @Test("what was left out is told when its time has come, though nothing fails any more")
+  @Test("the suppressed failures are logged after ten seconds, even without another failure")
   func due() {
     var tally = FailureTally()
     let error = BywayError(.originLost, "It hung up.")

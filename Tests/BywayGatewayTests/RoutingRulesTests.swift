@@ -11,14 +11,14 @@ import Testing
 
   private func target(_ fields: FieldSection) throws -> Target { try rules.target(of: fields) }
 
-  @Test("sends a request to the origin whatever host it names")
+  @Test("a request is sent to the origin for any host in origin form")
   func origin() throws {
     #expect(try target([":method": "GET", ":scheme": "http", ":authority": "device", ":path": "/"]) == .origin)
     #expect(try target([":method": "GET", ":path": "/"]) == .origin)
     #expect(try target([":method": "GET", ":scheme": "http", ":authority": "a.dev.local", ":path": "/"]) == .origin)
   }
 
-  @Test("sends a request where an exact rule names its host and port")
+  @Test("a request is sent to the destination of the exact rule for its host and port")
   func exact() throws {
     #expect(
       try target([":method": "GET", ":scheme": "http", ":authority": "API.local:81", ":path": "/"])
@@ -29,7 +29,7 @@ import Testing
         == .server(scheme: .https, host: .ipv6(.loopback), port: 443))
   }
 
-  @Test("lets a forwarded request reach only what is allowed, and the origin by its own name")
+  @Test("a request in absolute form reaches only allowed hosts and the origin by its own name")
   func forwarded() throws {
     func forwarded(_ authority: String) throws -> Target {
       try target([
@@ -47,7 +47,7 @@ import Testing
     #expect(throws: BywayError.self) { try forwarded("") }
   }
 
-  @Test("opens tunnels to the origin and to what is allowed, to nothing else")
+  @Test("a tunnel reaches only the origin and allowed hosts")
   func tunnels() throws {
     func connect(_ authority: String) throws -> Target {
       try target([":method": "CONNECT", ":authority": authority])
@@ -63,7 +63,9 @@ import Testing
     }
   }
 
-  @Test("a URL of another scheme leads to the origin of a link, and nowhere else", arguments: ["ftp", "key", "ws", ""])
+  @Test(
+    "a request with another URL scheme goes to the origin in origin form, and is refused in absolute form",
+    arguments: ["ftp", "key", "ws", ""])
   func otherSchemes(_ scheme: String) throws {
     let fields: FieldSection = [":method": "GET", ":scheme": scheme, ":authority": "api.local:81", ":path": "/"]
     var forwarded = fields
@@ -74,7 +76,7 @@ import Testing
     #expect(try target(fields) == .origin)
   }
 
-  @Test("an extended CONNECT is a request for the origin")
+  @Test("an extended CONNECT is sent to the origin")
   func extended() throws {
     #expect(
       try target([
@@ -83,7 +85,7 @@ import Testing
   }
 
   @Test(
-    "refuses rules that would allow something else than they seem to",
+    "misleading rules are refused",
     arguments: [
       "", "host", "host:", "host:0", "host:65536", ":80", "*.:80", "a*b:80", "*.*:80", "host:http",
       "::1:443", "host:+1", "user@host:80", "b\u{FC}cher.example:80", "127.1:80",

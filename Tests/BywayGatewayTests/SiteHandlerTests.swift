@@ -6,7 +6,7 @@ import Testing
 @testable import BywayGateway
 
 /// What stands before an origin that is addressed by its own name.
-@Suite("Exchanges under two names") struct SiteHandlerTests {
+@Suite("Exchanges of an origin with its own name") struct SiteHandlerTests {
   private let origin = RecordingHandler()
   private let client = RecordingSink()
   private let handler: SiteHandler
@@ -20,7 +20,7 @@ import Testing
     return try #require(origin.sink)
   }
 
-  @Test("everything of a response reaches the client, and each of its heads is translated")
+  @Test("a response reaches the client complete, with every head translated")
   func forwards() throws {
     let sink = try begin([":method": "GET", ":scheme": "http", ":authority": "printer.localhost"])
     #expect(origin.fields?.value(of: .authority) == "127.0.0.1:631")
@@ -41,14 +41,14 @@ import Testing
       ])
   }
 
-  @Test("a head that ends its response is passed on as one")
+  @Test("a response head that ends the response stays marked as complete")
   func completeHead() throws {
     try begin([":method": "GET", ":scheme": "http", ":authority": "printer.localhost"]).head(
       [":status": "204"], isComplete: true)
     #expect(client.calls == ["head :status: 204 true"])
   }
 
-  @Test("a request that names no host, and one by the origin's own name, have responses as they are")
+  @Test("a response is not translated if the request has no host or the origin's own name")
   func untranslated() throws {
     for fields: FieldSection in [
       [":method": "GET", ":scheme": "http"], [":method": "GET", ":scheme": "http", ":authority": "127.0.0.1:631"],

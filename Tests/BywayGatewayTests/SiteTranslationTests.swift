@@ -31,7 +31,7 @@ import Testing
     return fields.value(of: fields.lines[2])
   }
 
-  @Test("a request has the origin's own scheme and authority")
+  @Test("a request to the origin has the origin's own scheme and authority")
   func target() {
     var fields: FieldSection = [":method": "GET", ":scheme": "https", ":authority": "printer.localhost:8443", "a": "b"]
     translation.translateRequest(&fields)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "names of the same site in a request become the origin's, and no others",
+    "names of the client's site in a request become the origin's, and other names stay",
     arguments: [
       ("origin", "https://printer.localhost:8443", "http://printer.lan.example:631"),
       ("origin", "HTTPS://PRINTER.localhost.:8443", "http://printer.lan.example:631"),
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "names of the origin in a response become the client's, and no others",
+    "names of the origin in a response become the client's, and other names stay",
     arguments: [
       ("location", "http://printer.lan.example:631/a#b", "https://printer.localhost:8443/a#b"),
       ("location", "http://printer.lan.example:631", "https://printer.localhost:8443"),
@@ -94,7 +94,7 @@ import Testing
     #expect(response(name, value) == expected ?? value)
   }
 
-  @Test("each of several cookies is translated, and what must not be compressed stays so")
+  @Test("every cookie's domain is translated, and a sensitive field stays sensitive")
   func cookies() {
     var fields: FieldSection = [":status": "200", "set-cookie": "a=1; Domain=printer.lan.example", "set-cookie": "b=2"]
     let secret = "c=3; Domain=lan.example"
@@ -109,7 +109,7 @@ import Testing
     #expect(fields.lines.map(\.isSensitive) == [false, false, false, true])
   }
 
-  @Test("an address has no subdomains, so that a cookie for its domain is the host's")
+  @Test("a cookie for an IP address loses its domain, since an address has no subdomains")
   func addresses() throws {
     let translation = SiteTranslation(
       client: SiteName(scheme: "http", try Authority("127.0.0.1:8080")),
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(
-    "the name that an origin is addressed by",
+    "the origin's own name comes from its address or the option",
     arguments: [
       ("origin", "http://printer:631", "http printer:631"), ("origin", "http://printer:80", "http printer"),
       ("origin", "https://[fd00::1]", "https [fd00::1]"), ("origin", "h2c://printer:443", "http printer:443"),
@@ -135,7 +135,7 @@ import Testing
     #expect(name.map { "\($0.scheme) \($0.authorityText)" } == expected)
   }
 
-  @Test("what is no host is refused", arguments: ["", "a b", "u@host", "host:port", "Origin "])
+  @Test("an invalid host is refused", arguments: ["", "a b", "u@host", "host:port", "Origin "])
   func noHost(_ text: String) {
     #expect(throws: BywayError.self) { try HostField(text) }
   }

@@ -125,7 +125,7 @@ import Testing
     },
   ]
 
-  @Test("a place is itself in every spelling", arguments: users)
+  @Test("every component accepts each spelling of the same authority", arguments: users)
   func same(_ user: User) throws {
     for spellings in Self.places {
       let place = try Authority(#require(spellings.last))
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("a place is not an other", arguments: users.filter(\.decides))
+  @Test("every component distinguishes different authorities", arguments: users.filter(\.decides))
   func different(_ user: User) throws {
     for spellings in Self.places {
       let place = try Authority(#require(spellings.last))
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("what is not a place is taken for none", arguments: users)
+  @Test("no component accepts an invalid authority", arguments: users)
   func none(_ user: User) throws {
     for (text, place) in Self.others { #expect(try !user.takes(text, Authority(place)), "\(text)") }
   }

@@ -39,7 +39,7 @@ import X509
   private static let longest = String(repeating: String(repeating: "a", count: 62) + ".", count: 4) + "b"
 
   @Test(
-    "a name of one host is certified, and no other",
+    "openssl accepts a generated certificate for its host name and no other",
     arguments: ["localhost", "xn--bcher-kva.example", "printer_2.internal.example", "3com.example", longest])
   func name(_ host: String) async throws {
     let authority = try LocalAuthority(name: "A test's")
@@ -50,7 +50,7 @@ import X509
     #expect(try await verify(leaf, with: LocalAuthority(name: "Another's")).exitCode != 0)
   }
 
-  @Test("so is an address, as an address", arguments: ["127.0.0.1", "::1", "2001:db8::7"])
+  @Test("openssl accepts a generated certificate for an IP address", arguments: ["127.0.0.1", "::1", "2001:db8::7"])
   func address(_ host: String) async throws {
     let authority = try LocalAuthority(name: "A test's")
     let leaf = try mint(by: authority, for: host)
@@ -60,7 +60,7 @@ import X509
     #expect(try await verify(leaf, with: authority, "-verify_ip", "127.0.0.2").exitCode != 0)
   }
 
-  @Test("a certificate is good for a server and for nothing else, an authority for signing those")
+  @Test("a generated certificate is restricted to servers, and the authority to signing them")
   func purposes() async throws {
     let authority = try LocalAuthority(name: "A test's")
     let leaf = try await text(of: mint(by: authority, for: "localhost"))
@@ -80,7 +80,7 @@ import X509
     #expect(leaf.contains("X509v3 Authority Key Identifier: \n\(identifier)"), "\(identifier) in \(leaf)")
   }
 
-  @Test("the numbers of certificates differ, are positive, and no longer than RFC 5280 allows")
+  @Test("serial numbers are unique, positive, and as short as RFC 5280 requires")
   func numbers() async throws {
     let authority = try LocalAuthority(name: "A test's")
     let key = P256.Signing.PrivateKey().publicKey
@@ -95,7 +95,7 @@ import X509
     #expect(serial.text.hasPrefix("serial=") && !serial.text.hasPrefix("serial=-"), "\(serial.text)")
   }
 
-  @Test("an authority that was kept is the same; half of one, or two halves of different ones, is none")
+  @Test("a stored authority loads unchanged, and a missing or mismatched half is rejected")
   func kept() throws {
     let one = try LocalAuthority(name: "one")
     let two = try LocalAuthority(name: "two")
@@ -105,7 +105,7 @@ import X509
     #expect(throws: BywayError.self) { try LocalAuthority(certificatePEM: "", keyPEM: one.keyPEM) }
   }
 
-  @Test("an authority that others made signs under its own name and key identifier")
+  @Test("an imported authority signs with its own name and key identifier")
   func foreign() async throws {
     let key = P256.Signing.PrivateKey()
     let keyFile = try folder.write(key.pemRepresentation, to: "foreign.key")

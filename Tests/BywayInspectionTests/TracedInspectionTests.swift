@@ -27,7 +27,8 @@ import Testing
     var exchanges: [TracedExchange] { recorded.withLock { $0 } }
   }
 
-  @Test("an interceptor in the proxy sees https as it is, and may change it", arguments: ["--http2", "--http1.1"])
+  @Test(
+    "an interceptor in the proxy reads and changes https requests in plain text", arguments: ["--http2", "--http1.1"])
   func traced(_ version: String) async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), http2: true, tls: ca.server)

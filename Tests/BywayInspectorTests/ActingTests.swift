@@ -10,7 +10,7 @@ import Testing
 @testable import BywayInspector
 
 /// What who has the token makes of requests.
-@Suite("Hindrances and recordings of an inspector", .timeLimit(.minutes(1))) struct ActingTests {
+@Suite("Injected faults and recordings of the inspector", .timeLimit(.minutes(1))) struct ActingTests {
   private static let page = String(repeating: "0123456789", count: 20)
 
   private func house() async throws -> InspectedProxy {
@@ -27,7 +27,7 @@ import Testing
     return (answer.status, answer.text)
   }
 
-  @Test("a request is answered here, in its scope and until the hindrance is removed")
+  @Test("a fault rule answers requests in its scope until it is removed")
   func answered() async throws {
     let house = try await house()
     #expect(try await house.json("/api/exchanges")["can"] == ["resend", "hinder"])
@@ -52,7 +52,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a response breaks off after so many bytes, and says why")
+  @Test("a fault rule cuts a response after a number of bytes, and the error says so")
   func cut() async throws {
     let house = try await house()
     #expect(try await hinder(house, #"{"cut":50}"#).status == 200)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(
-    "what is not a hindrance is refused with what to write",
+    "an invalid fault rule is refused with the valid form",
     arguments: [
       ("", "object"), ("[]", "object"), ("{}", "one of"), (#"{"delay":1,"cut":1}"#, "one of"),
       (#"{"delay":-1}"#, "1 to 3600000"), (#"{"delay":"1"}"#, "number"), (#"{"rate":0}"#, "1 to"),
@@ -88,7 +88,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("one has at most 64 KiB, and all have at most 1 MiB: more is refused with what to do")
+  @Test("a fault rule has at most 64 KiB and all have at most 1 MiB, and more is refused with advice")
   func sizes() async throws {
     let house = try await house()
     func path(_ count: Int) -> String { #"{"delay":1,"path":"/\#(String(repeating: "a", count: count))"}"# }
@@ -104,7 +104,8 @@ import Testing
   }
 
   @Test(
-    "an answer of a status that has no content has none", arguments: [(204, nil), (205, "0"), (304, nil), (503, "51")])
+    "a fault rule's response with a status without content has no body",
+    arguments: [(204, nil), (205, "0"), (304, nil), (503, "51")])
   func bodiless(_ status: Int, _ length: String?) async throws {
     let house = try await house()
     #expect(try await hinder(house, #"{"status":\#(status)}"#).status == 200)
@@ -117,7 +118,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("there are at most 50")
+  @Test("the inspector accepts at most 50 fault rules")
   func limit() async throws {
     let house = try await house()
     for _ in 0..<50 { #expect(try await hinder(house, #"{"delay":1}"#).status == 200) }
@@ -126,7 +127,7 @@ import Testing
   }
 
   @Test(
-    "what has passed is a file from which --replay answers the same, without secrets, and without what was not kept whole"
+    "a recording works with --replay, and has neither secrets nor exchanges with incomplete bodies"
   )
   func recording() async throws {
     let house = try await InspectedProxy(bodyLimit: 300) { request in

@@ -6,7 +6,7 @@ import Testing
 @testable import BywayInspector
 
 /// Messages in bodies.
-@Suite("Conversations") struct ConversationTests {
+@Suite("Messages within an exchange") struct ConversationTests {
   private func messages(
     _ head: FieldSection, _ status: Int, _ given: FieldSection, up: [[UInt8]] = [], down: [[UInt8]] = []
   ) -> [String] {
@@ -29,7 +29,7 @@ import Testing
     } ?? []
   }
 
-  @Test("server-sent events, however their lines end, when their last byte came")
+  @Test("server-sent events are parsed with any line ends, each with the arrival time of its last byte")
   func events() {
     let pieces = ["data: a\n", "\nevent: tick\r\ndata: b\r\ndata:c\r\n\r\n", ": comment\n\ndata: unfinished"]
     #expect(
@@ -38,7 +38,7 @@ import Testing
         down: pieces.map { Array($0.utf8) }) == ["3 server message 1 a", "3 server tick 3 b\nc"])
   }
 
-  @Test("frames of a WebSocket, those of the client without their mask")
+  @Test("WebSocket frames are parsed, and those of the client unmasked")
   func frames() {
     let masked: [UInt8] = [0x81, 0x82, 1, 2, 3, 4, UInt8(ascii: "h") ^ 1, UInt8(ascii: "i") ^ 2]
     let long = [0x82, 126, 1, 0] + [UInt8](repeating: 7, count: 256)
@@ -50,7 +50,7 @@ import Testing
         ])
   }
 
-  @Test("a WebSocket of HTTP/1.1 is one by what is sent on, as its client asked by GET and Upgrade")
+  @Test("a WebSocket upgraded from HTTP/1.1 is recognized by the forwarded extended CONNECT")
   func upgraded() {
     var sightings = Sightings()
     var record = ExchangeRecord(
@@ -63,7 +63,7 @@ import Testing
     #expect(sightings[id].map(Conversation.messages)?.map(\.text) == ["ok"])
   }
 
-  @Test("messages of gRPC; a length that lies is the end")
+  @Test("gRPC messages are parsed up to an impossible length")
   func calls() {
     #expect(
       messages(
@@ -98,7 +98,8 @@ import Testing
   }
 
   @Test(
-    "of a long one the latest are kept, whole, in whatever pieces they came", arguments: [1, 7, 64, 999, 1000, 5000])
+    "of a long conversation the latest messages are kept whole, however the bytes were split",
+    arguments: [1, 7, 64, 999, 1000, 5000])
   func latest(_ size: Int) throws {
     let frames = (0..<500).map { [0x81, 3] + Array("\(100 + $0)".utf8) }
     let socket: FieldSection = [":method": "CONNECT", ":protocol": "websocket"]
@@ -117,7 +118,7 @@ import Testing
     #expect(called.count >= 10 && called == (200 - called.count..<200).map { "message \($0 % 50)" })
   }
 
-  @Test("a message that is longer than what is kept is left out, and those behind it are there")
+  @Test("a message longer than the kept bytes is left out, and later messages are parsed")
   func tooLong() throws {
     let long = [0x82, 126, 0x1F, 0x40] + [UInt8](repeating: 7, count: 8000)
     let (_, told) = try latest(
@@ -132,7 +133,7 @@ import Testing
     #expect(nothing == [])
   }
 
-  @Test("what is none of these has no messages, and any bytes are read without harm")
+  @Test("other content has no messages, and arbitrary bytes cause no crash")
   func others() {
     #expect(messages([":method": "GET"], 200, [":status": "200"], down: [[1, 2, 3]]).isEmpty)
     var generator = SystemRandomNumberGenerator()

@@ -4,12 +4,12 @@ import Testing
 @testable import BywayInspector
 
 /// What a hop has done to fields.
-@Suite("Fields at both sides") struct FieldComparisonTests {
+@Suite("Comparison of fields before and after a hop") struct FieldComparisonTests {
   private func lines(_ before: FieldSection?, _ after: FieldSection) -> [String] {
     FieldComparison(from: before, to: after).lines.map { "\($0.name): \($0.value) \($0.mark)" }
   }
 
-  @Test("are the same, added, changed or removed; what stands for the first line is not among them")
+  @Test("fields are marked as the same, added, changed or removed, and pseudo-header fields are left out")
   func marks() {
     #expect(
       lines(
@@ -19,7 +19,7 @@ import Testing
         ])
   }
 
-  @Test("several of one name are told apart by their values")
+  @Test("several fields of one name are compared by their values")
   func several() {
     #expect(
       lines(["set-cookie": "a", "set-cookie": "b"], ["set-cookie": "b", "set-cookie": "c"]) == [
@@ -27,7 +27,7 @@ import Testing
       ])
   }
 
-  @Test("where one side is not known nothing is marked")
+  @Test("nothing is marked if one side is unknown")
   func unknown() {
     #expect(lines(nil, [":status": "200", "server": "x"]) == ["server: x same"])
   }

@@ -10,8 +10,8 @@ import Testing
 @testable import BywayInspector
 
 /// What programs and the page get of an inspector.
-@Suite("The inspector's feed", .timeLimit(.minutes(1))) struct InspectorFeedTests {
-  @Test("an exchange is told with its fields at both sides of the proxy, its bodies, and no secrets")
+@Suite("API of the inspector", .timeLimit(.minutes(1))) struct InspectorFeedTests {
+  @Test("an exchange has its fields at both sides of the proxy and its bodies, without secrets")
   func detail() async throws {
     let house = try await InspectedProxy { request in
       let body = try await request.body.collect(upTo: 1000)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("what the client has sent is told as it was, without what this hop adds")
+  @Test("the client's fields are shown as received, with the proxy's additions marked")
   func asked() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     var request = try Request(url: "http://localhost/")
@@ -65,7 +65,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a long path is cut in the list, and whole where somebody asks for the exchange")
+  @Test("a long path is shortened in the list, and complete in the exchange itself")
   func longPath() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     let path = "/" + String(repeating: "a", count: 5000)
@@ -76,7 +76,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("many exchanges are told in pieces, whole and in their order")
+  @Test("a long list of exchanges arrives in several parts, complete and in order")
   func pieces() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     for _ in 0..<450 { _ = try await house.client.get("http://localhost/").body.collect(upTo: 10) }
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(
-    "answers that are not read are few, whatever their size; the token has places of its own; they are free again when readers go",
+    "unread responses are limited to 8, plus 4 with the token, and a released one frees its slot",
     arguments: [
       "/api/exchanges", "/api/links", "/api/hindrances", "/api/exchanges/1", "/api/exchanges/1/response-body",
       "/api/events",
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(
-    "no response of the inspector is for another page",
+    "responses of the inspector cannot be read by other web pages",
     arguments: ["/", "/main.js", "/api/exchanges", "/api/nothing", "/api/har", "/none"])
   func isolated(_ path: String) async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
@@ -132,7 +132,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("links are told with what their lines did, as the schema has it")
+  @Test("links are listed with statistics of their lines, according to the schema")
   func links() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     var line = LineStatistics()
@@ -152,7 +152,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("the page is there with all its parts, and its policy allows nothing from elsewhere")
+  @Test("the page is served with all its parts, and its policy allows no external resources")
   func page() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     let page = try await house.ask(.get, "/")
@@ -176,7 +176,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a reader is told what changes, and goes on where it was; the id of another process is told to be none")
+  @Test("the event stream has changes, resumes at a position, and resets the position of another process")
   func events() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok, body: Body("x")) }
     _ = try await house.client.get("http://localhost/1").body.collect(upTo: 10)
@@ -193,7 +193,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a failure is told with its cause and what to try")
+  @Test("a failure has its cause and advice")
   func failure() async throws {
     let house = try await InspectedProxy { _ in throw BywayError(.originUnavailable, "Nobody is there.") }
     let status = try await house.client.get("http://localhost/").status
@@ -205,7 +205,7 @@ import Testing
     _ = try? await house.client.get("http://localhost/")
   }
 
-  @Test("who acts needs the token")
+  @Test("an action requires the token")
   func token() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     _ = try await house.client.get("http://localhost/").body.collect(upTo: 10)
@@ -222,7 +222,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("an exchange is sent again, as it was or changed, and shows as one of its own")
+  @Test("an exchange is sent again, unchanged or edited, and the repetition is an exchange of its own")
   func resend() async throws {
     let house = try await InspectedProxy { request in
       let body = String(buffer: try await request.body.collect(upTo: 1000))
@@ -261,7 +261,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("an exchange becomes a rule that answers the same, where text can say it")
+  @Test("an exchange becomes a stub rule with the same response, if text can express it")
   func stub() async throws {
     let house = try await InspectedProxy(bodyLimit: 8) { request in
       switch request.head.path {
@@ -282,7 +282,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("all of it as an HTTP archive, with what only this knows")
+  @Test("the HTTP archive has all exchanges, with additional data in _byway and without secrets")
   func archive() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok, body: Body("x")) }
     _ = try await house.client.get("http://localhost/1?key=secret").body.collect(upTo: 10)

@@ -4,7 +4,7 @@ import Testing
 @testable import BywayInspector
 
 /// What became of links.
-@Suite("The history of links") struct LinkHistoryTests {
+@Suite("History of links") struct LinkHistoryTests {
   private var history = LinkHistory()
 
   private func sight(_ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l") -> LinkSight {
@@ -18,7 +18,7 @@ import Testing
       losses: nil, line: line)
   }
 
-  @Test("samples are what was counted in between, and a new connection counts from the beginning")
+  @Test("samples are differences of counters, and start from zero for a new connection")
   mutating func samples() {
     for (time, sent) in [(1.0, 100), (2, 150), (3, 150), (4, 20)] as [(Double, UInt64)] {
       history.look([sight("up", sent: sent)], at: time)
@@ -27,7 +27,7 @@ import Testing
     #expect(history.entries.first?.samples.map(\.time) == [2, 4])
   }
 
-  @Test("a link that is another way is an event, and one that is as it was is no news")
+  @Test("a change of a link's state is an event, and an unchanged state is not")
   mutating func events() {
     for state in ["idle", "opening", "up", "up", "interrupted", "up", "down", "down", "opening", "down"] {
       history.look([sight(state)], at: 1)
@@ -40,7 +40,7 @@ import Testing
     #expect(history.version > version)
   }
 
-  @Test("what others say on the line is told once, in pieces of one look each, and the last of it where it was much")
+  @Test("unframed output on a line is recorded once per poll, truncated to its end")
   mutating func sayings() {
     var line = LineStatistics()
     for (time, text) in [
@@ -57,7 +57,7 @@ import Testing
     #expect(sayings.last?.text.utf8.count == 2048)
   }
 
-  @Test("five minutes are kept, and links that are gone are not")
+  @Test("the history keeps five minutes, and drops removed links")
   mutating func bounded() {
     for second in 0..<400 { history.look([sight("up", sent: UInt64(second))], at: Double(second)) }
     #expect(history.entries.first?.samples.count == 300 && history.entries.first?.samples.last?.time == 399)

@@ -7,7 +7,7 @@ import Testing
 @testable import BywayInspector
 
 /// The exchanges that a reader of the inspector gets to see.
-@Suite("An exchange, as the inspector shows it") struct SightingViewTests {
+@Suite("Details of an exchange in the inspector") struct SightingViewTests {
   private func sighting(_ head: FieldSection) -> Sighting {
     Sighting(
       id: 1, version: 1, begun: 0,
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "a secret in a field that this hop has changed is shown neither before nor after the change",
+    "a secret in a changed field is hidden before and after the change",
     arguments: [
       ("referer", "http://me:hidden@x/", "http://x/"), ("referer", "http://x/", "http://me:hidden@x/"),
       ("referer", "http://me:hidden@x/", "http://you:hidden@x/"), ("authorization", "Basic hidden", "Basic hidden2"),
@@ -39,7 +39,7 @@ import Testing
     #expect(!text(response).contains("hidden") && text(response).contains("changed"), "\(text(response))")
   }
 
-  @Test("a secret in a field that this hop has added or removed, or in a trailer, is not shown")
+  @Test("a secret in an added or removed field or in a trailer is hidden")
   func addedAndRemoved() {
     let (plain, secret): (FieldSection, FieldSection) = ([":method": "GET"], [":method": "GET", "cookie": "hidden"])
     for (before, after) in [(plain, secret), (secret, plain)] {
@@ -53,7 +53,7 @@ import Testing
     #expect(!text(response).contains("hidden"))
   }
 
-  @Test("a request whose body was not kept whole is not sent again, unless it gets another body")
+  @Test("a request with an incomplete stored body is not sent again, unless it gets another body")
   func truncated() throws {
     for (kept, count, isWhole) in [("", 0, true), ("12345", 5, true), ("1234", 5, false), ("", 5, false)] {
       var request = sighting([":method": "POST", ":path": "/", ":scheme": "http", ":authority": "x"])

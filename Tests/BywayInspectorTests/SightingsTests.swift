@@ -6,7 +6,7 @@ import Testing
 @testable import BywayInspector
 
 /// What is kept of exchanges, and what a reader is told of them.
-@Suite("Sightings") struct SightingsTests {
+@Suite("Records of exchanges") struct SightingsTests {
   private var sightings = Sightings(limits: .init(exchanges: 3, body: 10, bodies: 25))
 
   private static func record(_ path: String = "/") -> ExchangeRecord {
@@ -29,7 +29,7 @@ import Testing
     sightings.sent(id, [:], record)
   }
 
-  @Test("an exchange is behind those that are under way on its link, and on no other")
+  @Test("an exchange lists the exchanges in progress on the same link when it was sent")
   mutating func behind() {
     let ids = [begin(), begin(), begin()]
     send(ids[0], to: "a")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "who waited long for an answer is told whose bytes the link carried meanwhile, the most first, before and after it")
+    "an exchange that waited lists the exchanges whose bytes the link carried meanwhile, the most bytes first")
   mutating func meanwhile() {
     let (before, waiting, other) = (begin(), begin(), begin())
     let sent = NIODeadline.uptimeNanoseconds(1_000_000_000)
@@ -68,7 +68,7 @@ import Testing
     #expect(sightings[waiting]?.meanwhile.map(\.bytes) == [40, 30])
   }
 
-  @Test("a reader is told what has changed since, in the order of the changes, and no more at once than it takes")
+  @Test("changes since a version are returned in order, up to the reader's limit")
   mutating func news() {
     let (first, second) = (begin("/1"), begin("/2"))
     let all = sightings.news(after: 0, limit: 10)
@@ -83,7 +83,7 @@ import Testing
     #expect(sightings.news(after: rest.version, limit: 1).changed.isEmpty)
   }
 
-  @Test("the oldest that have ended go first; those that run stay")
+  @Test("the oldest ended exchanges are dropped first, and running ones are kept")
   mutating func bounded() {
     let ids = [begin(), begin(), begin()]
     end(ids[1])
@@ -99,7 +99,7 @@ import Testing
     #expect(sightings.news(after: 0, limit: 10).first > ids[2])
   }
 
-  @Test("one that runs on for long costs the later ones nothing, and goes once it has ended")
+  @Test("a long-running exchange does not slow down later ones, and is dropped once it has ended")
   mutating func longRunning() {
     let long = begin()
     for _ in 0..<10 { end(begin()) }
@@ -112,7 +112,7 @@ import Testing
     #expect(sightings[long] == nil && sightings.count == 3)
   }
 
-  @Test("heads have a bound as well: where they are large, fewer exchanges are kept")
+  @Test("heads are limited in total, so fewer exchanges are kept if heads are large")
   mutating func heads() {
     sightings = Sightings(limits: .init(exchanges: 100, heads: 1000))
     let large: FieldSection = [":method": "GET", "x": String(repeating: "a", count: 300)]
@@ -124,7 +124,7 @@ import Testing
     #expect((1...3).contains(sightings.count))
   }
 
-  @Test("what a conversation has said stays while it goes on; others' bodies give way to it")
+  @Test("the messages of a running conversation are kept, and other bodies are dropped first")
   mutating func conversation() {
     let (events, other) = (begin(), begin())
     sightings.update(events) { $0.given = [":status": "200", "content-type": "text/event-stream"] }
@@ -136,7 +136,7 @@ import Testing
     )
   }
 
-  @Test("where bodies were forgotten is remembered for those that are there only")
+  @Test("the index of bodies covers kept exchanges only")
   mutating func manyBodies() {
     for _ in 0..<1000 {
       let id = begin()
@@ -147,7 +147,7 @@ import Testing
     #expect(sightings.bodiedCount <= 70)
   }
 
-  @Test("of bodies the beginning is kept, all bytes are counted, and the oldest give way")
+  @Test("the beginning of each body is kept, all bytes are counted, and the oldest bodies are dropped")
   mutating func bodies() {
     let ids = [begin(), begin(), begin()]
     for id in ids {
@@ -160,7 +160,7 @@ import Testing
     #expect(sightings[ids[2]].map { String(buffer: $0.responseBody.kept) } == "0123456789")
   }
 
-  @Test("when pieces came is kept of conversations only, and counts as what is kept")
+  @Test("arrival times are recorded for conversations only, and count toward the limit")
   mutating func arrivals() {
     let (plain, events) = (begin(), begin())
     sightings.update(events) { $0.given = [":status": "200", "content-type": "text/event-stream"] }
@@ -173,7 +173,7 @@ import Testing
     #expect(sightings.count == 0)
   }
 
-  @Test("clearing forgets what has ended, and a change to what is forgotten is none")
+  @Test("clearing drops ended exchanges, and later changes to them are ignored")
   mutating func clear() {
     let (gone, runs) = (begin(), begin())
     end(gone)
