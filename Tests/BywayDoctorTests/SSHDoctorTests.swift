@@ -197,7 +197,7 @@ import UnixTransport
     }
   }
 
-  @Test("the doctor neither prints a wrong passphrase nor offers other keys")
+  @Test("the doctor reports a wrong passphrase without printing it")
   func secret() async throws {
     try await withServer { server in
       let key = server.folder["locked"]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CanonicalizeTests {
   @Test(
-    "spellings that mean the same become one (RFC 3986 §6.2)",
+    "equivalent URLs become one spelling (RFC 3986 §6.2)",
     arguments: [
       ("HTTP", "Example.COM", "", "http", "example.com", "/"),
       ("http", "example.com:80", "/", "http", "example.com", "/"),
@@ -43,7 +43,7 @@ import Testing
     #expect(Canonicalize().canonical(canonical) == canonical)
   }
 
-  @Test("a tunnel keeps its port and has no path; the asterisk stays")
+  @Test("a CONNECT target keeps its port and has no path, and the asterisk form stays")
   func exceptions() {
     let tunnel = HTTPRequest(method: .connect, scheme: nil, authority: "Host:443", path: nil)
     #expect(Canonicalize().canonical(tunnel).authority == "host:443")
@@ -52,7 +52,7 @@ import Testing
     #expect(Canonicalize().canonical(options).path == "*")
   }
 
-  @Test("fields that are missing are filled in, others stay")
+  @Test("missing fields get defaults, and others stay")
   func defaults() async throws {
     let origin = TestOrigin()
     let chain = origin.behind(Canonicalize(defaults: [.accept: "*/*", .userAgent: "byway"]))

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("the same interceptors work in the proxy and in the gateway, for a curl that knows nothing of them")
+  @Test("interceptors in proxy and gateway work together for an unmodified curl")
   func everywhere() async throws {
     let folder = try TemporaryFolder()
     try folder.write("0123456789", to: "local.txt")

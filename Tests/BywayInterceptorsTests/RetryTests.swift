@@ -26,7 +26,7 @@ import Testing
   private static let unseen = BywayError(.linkUnavailable, "down", processing: .none)
 
   @Test(
-    "what may be sent twice (RFC 9110 §9.2.2)",
+    "only requests that may be repeated are retried (RFC 9110 §9.2.2)",
     arguments: [
       (.get, lost, true), (.put, lost, true), (.delete, lost, true), (.post, lost, false), (.patch, lost, false),
       (.post, unseen, true), (.patch, unseen, true), (.get, BywayError(.originLost, ""), true),
@@ -46,7 +46,7 @@ import Testing
     #expect(origin.heads.count == (repeats ? 2 : 1))
   }
 
-  @Test("pauses grow, and the last failure is the caller's")
+  @Test("pauses between retries grow, and the last failure is returned to the caller")
   func givesUp() async throws {
     let origin = Self.origin(failing: 4, Self.lost)
     let chain = origin.behind(retry)
@@ -56,7 +56,7 @@ import Testing
     #expect(clock.elapsed == .milliseconds(100 + 200 + 400))
   }
 
-  @Test("a body that can be sent only once is sent once, an error that is not the link's is not for retries")
+  @Test("a one-time body and an error that is not the link's are not retried")
   func once() async throws {
     let origin = Self.origin(failing: 1, Self.unseen)
     let chain = origin.behind(retry)
@@ -69,14 +69,14 @@ import Testing
     #expect(broken.heads.count == 1)
   }
 
-  @Test("an answer is never cause for another try")
+  @Test("a response of any status is not retried")
   func answers() async throws {
     let origin = TestOrigin { _ in Response(status: .serviceUnavailable) }
     #expect(try await origin.behind(retry).get("http://a/").status == .serviceUnavailable)
     #expect(origin.heads.count == 1)
   }
 
-  @Test("no pause goes beyond the deadline")
+  @Test("no pause extends beyond the deadline")
   func deadline() async throws {
     let origin = Self.origin(failing: 4, Self.lost)
     let chain = origin.behind(retry)

@@ -6,7 +6,7 @@ import LoopbackTransport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SchemeHandlerTests {
-  @Test("a function answers the URLs of its scheme, and no others")
+  @Test("a function answers the URLs of its scheme and no others")
   func function() async throws {
     let origin = TestOrigin()
     let chain = origin.behind(
@@ -17,7 +17,7 @@ import Testing
     #expect(origin.heads.map(\.scheme) == ["http"])
   }
 
-  @Test("a scheme can stand for a link, also in what the answers refer to")
+  @Test("a custom scheme maps to a link, also in the Location of responses")
   func link() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:scheme-\(UInt64.random(in: 0 ... .max))")
     let gateway = try await Gateway.start(
@@ -38,7 +38,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("what is not a scheme is refused", arguments: ["", "1a", "key:", "a b"])
+  @Test("an invalid scheme is refused", arguments: ["", "1a", "key:", "a b"])
   func refused(_ scheme: String) {
     let error = #expect(throws: BywayError.self) { try SchemeHandler(scheme) { _ in Response(status: .ok) } }
     #expect(error?.code == .unknownScheme)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SemanticsTests {
   @Test(
-    "HTTP's dates in all three forms (RFC 9110 §5.6.7)",
+    "all three date formats of HTTP are parsed (RFC 9110 §5.6.7)",
     arguments: [
       ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
       ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "what is not a date",
+    "an invalid date is rejected",
     arguments: [
       "", "0", "-1", "Thu, 31 Jun 2024 00:00:00 GMT", "Fri, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
       "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT", "1994-11-06T08:49:37Z",
@@ -35,7 +35,7 @@ import Testing
     #expect(WallTime(httpDate: text) == nil)
   }
 
-  @Test("days of four centuries come back as they went")
+  @Test("dates of four centuries survive formatting and parsing")
   func days() {
     for day in stride(from: -70_000, through: 80_000, by: 11) {
       let time = WallTime(sinceEpoch: .seconds(day * 86_400))
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("lists: commas in quotes do not separate (RFC 9110 §5.6.1)")
+  @Test("commas in quoted strings do not separate list members (RFC 9110 §5.6.1)")
   func lists() {
     #expect(Array(ListMembers(#" a , "b,\",c" ,, d="x,y";z,"#)) == ["a", #""b,\",c""#, #"d="x,y";z"#])
     #expect(Array(ListMembers(#""unclosed, a"#)) == [#""unclosed, a"#])

@@ -17,7 +17,7 @@ import Testing
       Authenticate(hosts: ["a"], user: "u", password: "p"), Transform { _ in Untouched() })
   }
 
-  @Test("down")
+  @Test("all interceptors stream a response chunk by chunk, at most one ahead of the reader")
   func down() async throws {
     let made = Mutex(0)
     let origin = TestOrigin { _ in
@@ -42,7 +42,7 @@ import Testing
     #expect(lines.exchanges.first?.responseBody.kept.readableBytes == 1000)
   }
 
-  @Test("up")
+  @Test("all interceptors stream a request body chunk by chunk, at most one ahead of the reader")
   func up() async throws {
     let made = Mutex(0)
     let origin = TestOrigin { request in

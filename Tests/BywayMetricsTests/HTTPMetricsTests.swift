@@ -35,7 +35,7 @@ import Testing
     await remains.expectNone()
   }
 
-  @Test("exchanges are counted by method and outcome, with their bytes and the time that they took")
+  @Test("exchanges are counted by method and outcome, with their bytes and durations")
   func exchanges() async throws {
     let respond: @Sendable (Request) async throws -> Response = { request in
       // What comes after the answer is not of the exchange any more.
@@ -62,7 +62,7 @@ import Testing
       lines("byway_http_re") == ["byway_http_request_body_bytes_total 10", "byway_http_response_body_bytes_total 8"])
   }
 
-  @Test("an exchange is active no more when it has failed before its answer or within it, or its client has left")
+  @Test("an exchange that fails before or within its response, or whose client leaves, is no longer active")
   func failed() async throws {
     let (endless, more) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
     more.yield(ByteBuffer(string: "begun"))
@@ -90,7 +90,7 @@ import Testing
     more.finish()
   }
 
-  @Test("an exchange is not active at an upstream any more when its response has broken off")
+  @Test("an exchange is no longer active at an upstream when its response has broken off")
   func brokenOff() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
     let gateway = try await Gateway.start(
@@ -114,7 +114,7 @@ import Testing
     #expect(lines("http_client_active").map { $0.hasSuffix(" 0") } == [true])
   }
 
-  @Test("a request that cannot be sent is not active at an upstream when it has failed")
+  @Test("a request that cannot be sent is no longer active at an upstream when it has failed")
   func unsent() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
     var configuration = BywayClient.Configuration.defaults
@@ -126,7 +126,7 @@ import Testing
     #expect(lines("http_client_active").allSatisfy { $0.hasSuffix(" 0") })
   }
 
-  @Test("where a client alone is observed, what it asks is counted as a client's, and nothing as a server's")
+  @Test("a client without a server counts client requests only")
   func client() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
     let gateway = try await Gateway.start(
@@ -155,7 +155,7 @@ import Testing
     #expect(lines("http_server_").isEmpty)
   }
 
-  @Test("what clients and origins make up is counted as other, and takes no memory")
+  @Test("arbitrary methods and status values of peers are counted as other, and take no memory")
   func bounded() async throws {
     try await withGateway({ _ in Response(status: .init(code: 799)) }) { client in
       for index in 0..<20 {
@@ -170,7 +170,7 @@ import Testing
       counts.first?.contains(#"http_response_status_code="_OTHER""#) == true && counts.first?.hasSuffix(" 20") == true)
   }
 
-  @Test("a stream is active, and its bytes are counted, while it runs")
+  @Test("a stream is active and its bytes are counted while it runs")
   func running() async throws {
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
     try await withGateway({ _ in Response(status: .ok, body: Body(stream, length: nil)) }) { client in

@@ -6,7 +6,7 @@ import Testing
 
 /// What is shown of links and lines.
 @Suite struct LinkMetricsTests {
-  @Test("counters grow by what a line has counted since, and go on when it begins again")
+  @Test("counters of a line grow by the difference to the last reading, also after the line starts again")
   func counters() {
     let registry = PrometheusRegistry.of(MetricName.all)
     let metrics = LinkMetrics(factory: registry)
@@ -35,7 +35,7 @@ import Testing
     #expect(shown("byway_link_up")?.hasSuffix(" 1") == true)
   }
 
-  @Test("a link that this end opens tells how often that went well, ended, or came to nothing")
+  @Test("dialed links are counted by outcome: opened, lost or failed")
   func openings() {
     let registry = PrometheusRegistry.of(MetricName.all)
     let metrics = LinkMetrics(factory: registry)
@@ -52,7 +52,7 @@ import Testing
       ])
   }
 
-  @Test("open connections are shown by their state, down to the last")
+  @Test("open connections are shown by state, and a state without any is shown as zero")
   func connections() {
     let registry = PrometheusRegistry.of(MetricName.all)
     let metrics = LinkMetrics(factory: registry)

@@ -26,7 +26,7 @@ import Testing
     return text.firstMatch(of: #/# TYPE (\S+) /#).map { String($0.1) } ?? ""
   }
 
-  @Test("the documentation has each metric in its table, with its attributes and its meaning, and no other")
+  @Test("the documentation lists every metric with its attributes and meaning, and no others")
   func documented() throws {
     let expected = MetricName.all.map { metric in
       let attributes = metric.attributes.map { "`\($0)`" }.joined(separator: ", ")
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "dashboard and alerts name only metrics that exist",
+    "dashboard and alerts use existing metrics only",
     arguments: ["packaging/prometheus/dashboard.json", "packaging/prometheus/alerts.yml"])
   func named(path: String) throws {
     var known: Set<String> = []
@@ -55,7 +55,7 @@ import Testing
     #expect(names.count > 5 && names.subtracting(known).subtracting(attributes).isEmpty, "\(names.subtracting(known))")
   }
 
-  @Test("names and labels are OpenTelemetry's, as Prometheus spells them")
+  @Test("names and labels follow OpenTelemetry in Prometheus's spelling")
   func spelled() {
     #expect(Self.name(of: .serverDuration) == "http_server_request_duration_seconds")
     #expect(Self.name(of: .serverActive) == "http_server_active_requests")

@@ -8,7 +8,7 @@ import Testing
     String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  @Test("counters end in _total, after their unit, and have help and type")
+  @Test("counters end in _total after their unit, and have help and type")
   func counter() {
     let registry = PrometheusRegistry(["a.sent": MetricDescription(unit: .bytes, help: "What\nwas \\sent.")])
     let counter = Counter(label: "a.sent", dimensions: [("link", "unix:/run/\"a\"\\\n")], factory: registry)
@@ -21,7 +21,7 @@ import Testing
       ])
   }
 
-  @Test("a timer is a histogram in seconds, whose buckets hold what is in those before")
+  @Test("a timer is a histogram in seconds with cumulative buckets")
   func timer() {
     let registry = PrometheusRegistry(["t": MetricDescription(unit: .seconds, help: "T.", buckets: [0.25, 0.5])])
     let timer = Timer(label: "t", dimensions: [("k", "v")], factory: registry)
@@ -34,7 +34,7 @@ import Testing
       ])
   }
 
-  @Test("gauges go up and down, and what is destroyed is gone")
+  @Test("gauges rise and fall, and destroyed metrics disappear")
   func gauge() {
     let registry = PrometheusRegistry([:])
     let meter = Meter(label: "running", factory: registry)

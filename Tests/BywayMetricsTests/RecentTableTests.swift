@@ -3,7 +3,7 @@ import Testing
 @testable import BywayMetrics
 
 @Suite struct RecentTableTests {
-  @Test("a value is made once for each key, and with too many keys no more are kept")
+  @Test("a value is created once for each key, and the number of keys is limited")
   func bounded() {
     var table = RecentTable<Int, String>()
     var made = 0

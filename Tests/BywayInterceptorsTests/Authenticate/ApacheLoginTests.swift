@@ -26,7 +26,7 @@ import Testing
     await apache.stop()
   }
 
-  @Test("Digest: one challenge, then every request at once")
+  @Test("a Digest login at Apache takes one challenge, and later requests log in at once")
   func digest() async throws {
     try await withApache { client, lines in
       for _ in 0..<3 {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("Digest: a stale nonce is replaced without asking anybody")
+  @Test("a stale Digest nonce of Apache is replaced without asking for the password again")
   func stale() async throws {
     try await withApache(nonceLifetime: 3) { client, lines in
       #expect(try await client.get("http://device/digest").text == "behind digest\n")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("Digest: the next nonce that Apache names keeps the login from going stale")
+  @Test("Apache's next nonce is used before the current one becomes stale")
   func nextNonce() async throws {
     try await withApache(nonceLifetime: 20) { client, lines in
       for _ in 0..<3 { _ = try await client.get("http://device/digest").text }
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("Basic")
+  @Test("a Basic login at Apache succeeds")
   func basic() async throws {
     try await withApache { client, _ in
       let response = try await client.get("http://device/basic")
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("a wrong password is a 401, after one try", arguments: ["/digest", "/basic"])
+  @Test("a wrong password at Apache results in 401 after one attempt", arguments: ["/digest", "/basic"])
   func wrong(_ path: String) async throws {
     try await withApache(password: "Circle of Death") { client, lines in
       let response = try await client.get("http://device" + path)

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "Basic, with the examples of RFC 7617 §2 and §2.1",
+    "Basic credentials match the examples of RFC 7617 §2 and §2.1",
     arguments: [
       ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
       ("", "", "Basic Og=="),
@@ -34,7 +34,7 @@ import Testing
     #expect(origin.heads.last?.headerFields[fields: .authorization].first?.indexingStrategy == .disallow)
   }
 
-  @Test("a wrong answer is given once, and the caller gets the 401")
+  @Test("wrong credentials are sent once, and the caller gets the 401")
   func rejected() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "never")
     let asked = Mutex(0)
@@ -53,7 +53,7 @@ import Testing
     #expect(asked.withLock { $0 } == 2)
   }
 
-  @Test("the strongest challenge is answered; one that is not known is the caller's")
+  @Test("the strongest known challenge is answered, and an unknown one is passed to the caller")
   func strongest() async throws {
     let origin = TestOrigin { request in
       if request.head.headerFields[.authorization] != nil { return Response(status: .ok) }
@@ -80,7 +80,7 @@ import Testing
     #expect(bearer.heads.count == 1)
   }
 
-  @Test("a request with a login of its own, another host, and no credentials pass by")
+  @Test("a request with its own login, for another host, or without credentials is not changed")
   func passesBy() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "never")
     let chain = origin.behind(Authenticate(hosts: ["a"], user: "u", password: "p"))
@@ -91,7 +91,7 @@ import Testing
     #expect(origin.heads.count == 4)
   }
 
-  @Test("where many are challenged, one asks and all go in")
+  @Test("concurrent challenges cause one request for credentials, and all requests succeed")
   func together() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
     let asked = Mutex(0)
@@ -115,7 +115,7 @@ import Testing
     #expect(asked.withLock { $0 } == 1)
   }
 
-  @Test("a realm's login serves its other paths too, but what was given for Digest is not shown to a Basic challenge")
+  @Test("a login is used for other paths of its realm, and a Digest password is not sent to a Basic challenge")
   func realms() async throws {
     let origin = TestOrigin { request in
       let field = request.head.headerFields[.authorization] ?? ""
@@ -140,7 +140,7 @@ import Testing
         == .init(origin: "http://a", host: "a", name: "b", hidesPassword: false, isDigest: false))
   }
 
-  @Test("a deadline ends the asking before it ends the request, and the next one asks anew")
+  @Test("a deadline ends the request for credentials, and the next request asks again")
   func deadline() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "Basic dTpw")
     let cancelled = Mutex(false)
@@ -163,7 +163,7 @@ import Testing
     #expect(try await chain.get("http://a/").status == .ok)
   }
 
-  @Test("auth-int has the body's hash in the head, and sends the body whole")
+  @Test("auth-int puts the body's hash into the head and sends the whole body")
   func authInt() async throws {
     let bodies = Mutex<[String]>([])
     let origin = TestOrigin { request in
@@ -185,7 +185,7 @@ import Testing
     #expect(seen.last?.contains("response=\"\(expected)\"") == true)
   }
 
-  @Test("who answers in the server's place without the password is found out")
+  @Test("a server that does not prove knowledge of the password is reported as untrusted")
   func impostor() async throws {
     let origin = TestOrigin { request in
       guard request.head.headerFields.contains(.authorization) else {
@@ -198,7 +198,7 @@ import Testing
     #expect(error?.code == .originUntrusted)
   }
 
-  @Test("the next nonce is used when the server names one (RFC 7616 §3.5)")
+  @Test("the server's next nonce is used (RFC 7616 §3.5)")
   func nextNonce() async throws {
     let origin = TestOrigin { request in
       guard request.head.headerFields.contains(.authorization) else {
@@ -213,7 +213,7 @@ import Testing
     #expect(last.contains(#"nonce="second", nc=00000001"#))
   }
 
-  @Test("a password is in no description of anything")
+  @Test("no description of an object contains a password")
   func hidden() async throws {
     let credentials = Authenticate.Credentials(user: "u", password: "hunter2")
     var dumped = ""

@@ -3,7 +3,7 @@ import Testing
 @testable import BywayInterceptors
 
 @Suite struct ChallengeTests {
-  @Test("several challenges in one field, and in several (RFC 9110 §11.6.1)")
+  @Test("several challenges are parsed from one field and from several (RFC 9110 §11.6.1)")
   func several() {
     let challenges = Challenge.all(in: [
       #"Newauth realm="apps", type=1 , title="Login to \"apps\", now", Basic realm="simple""#, "Negotiate",
@@ -15,7 +15,7 @@ import Testing
     #expect(challenges[4].parameters == ["nonce": "abc==", "realm": "a"])
   }
 
-  @Test("of a parameter that comes twice the first counts, and rubbish does no harm")
+  @Test("the first of a repeated parameter counts, and malformed challenges are ignored")
   func hostile() {
     #expect(Challenge.all(in: ["Basic realm=\"a\", realm=\"b\""]).first?["realm"] == "a")
     for text in ["", ",", "=", "\"", "Basic realm=\"", "realm=\"x\"", "Basic =", "Digest nonce", "\u{0}"] {

@@ -51,7 +51,7 @@ import UnixTransport
     return (try await Gateway.start(configuration), link)
   }
 
-  @Test("a client of a gateway cannot have another host's password sent to the origin by naming that host")
+  @Test("a gateway does not send another host's password to the origin when a client's request names that host")
   func gateway() async throws {
     let origin = Greedy()
     let (gateway, link) = try await gateway([try logins()], .handler { origin.respond($0) })
@@ -64,7 +64,7 @@ import UnixTransport
     #expect(origin.received == [Self.basic("b:own")])
   }
 
-  @Test("hosts given in a program count for where a request goes too")
+  @Test("hosts set in code are compared with the request's destination, not with the host it names")
   func hosts() async throws {
     let origin = Greedy()
     let interceptor = Authenticate(hosts: ["bank.example"], user: "a", password: "bank")
@@ -76,7 +76,7 @@ import UnixTransport
     #expect(origin.received == [])
   }
 
-  @Test("nor can an origin have it by a redirect to that host, which the link leads back to itself")
+  @Test("an origin cannot get another host's password by a redirect that the link leads back to the origin")
   func redirect() async throws {
     let origin = Greedy()
     let (gateway, link) = try await gateway(
@@ -95,7 +95,7 @@ import UnixTransport
     await gateway.stop(within: .zero)
   }
 
-  @Test("nor can a client of a proxy, whose link leads to one origin under any name")
+  @Test("a proxy does not send another host's password over a link that leads to one origin for any host")
   func proxy() async throws {
     let origin = Greedy()
     try await withProxy([try logins()], .handler { origin.respond($0) }) { curl in
@@ -110,7 +110,7 @@ import UnixTransport
     #expect(origin.received == [Self.basic("b:own")])
   }
 
-  @Test("an answer of the link's origin is not kept for the host that a request claims to ask")
+  @Test("the cache does not store the link origin's response for another host that a request names")
   func poisoning() async throws {
     let fresh: @Sendable (Request) -> Response = { _ in
       Response(status: .ok, fields: [.cacheControl: "max-age=1000"], body: Body("planted"))

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "the RFC's own answers",
+    "Digest responses match the examples of the RFC",
     arguments: [
       ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
       ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -39,7 +39,7 @@ import Testing
         """)
   }
 
-  @Test("without qop, as the oldest servers want it (RFC 2069 §2.4)")
+  @Test("Digest without qop matches RFC 2069 §2.4")
   func legacy() throws {
     var session = try session(
       #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f017""#
@@ -52,7 +52,7 @@ import Testing
     #expect(proof == nil)
   }
 
-  @Test("each answer counts up; a session's key stays, other nonces change")
+  @Test("the nonce count rises with each request, and the session key stays for its nonce")
   func counts() throws {
     var session = try session(#"Digest realm="r", nonce="n", algorithm=MD5-sess, qop=auth"#)
     func next(_ own: String) -> String {
@@ -68,7 +68,7 @@ import Testing
     #expect(response(in: second) == "ec1bb947f8f703cb7cf4e5a7b2040bd9")
   }
 
-  @Test("names beyond ASCII are escaped or hashed (RFC 7616 §3.4)")
+  @Test("a user name beyond ASCII is escaped or hashed (RFC 7616 §3.4)")
   func names() throws {
     var plain = try session(#"Digest realm="r", nonce="n", qop=auth"#)
     let user = Authenticate.Credentials(user: "Jäsøn Doe", password: "p")
@@ -84,7 +84,7 @@ import Testing
     #expect(!other.contains("Doe"))
   }
 
-  @Test("what cannot be answered is not tried")
+  @Test("an unsupported Digest challenge is not answered")
   func unknown() throws {
     for text in [
       "Digest realm=x, nonce=n, algorithm=SHA-512-256", "Digest realm=x", "Digest nonce=n, qop=other", "Basic realm=x",

@@ -8,7 +8,7 @@ import Testing
     try LoginFile(parsing: text, path: "logins")
   }
 
-  @Test("the first machine that fits counts, and default fits everything")
+  @Test("the first matching machine entry of a netrc file counts, and default matches every host")
   func entries() throws {
     let file = try logins(
       """
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "what means nothing is told by its line, and never itself",
+    "an invalid entry is reported by its line number, without its content",
     arguments: ["machine a login b\nSesame", "\nlogin Sesame", "machine a password Sesame x y", "\nmachine"])
   func mistakes(_ text: String) {
     let error = #expect(throws: BywayError.self) { try logins(text) }

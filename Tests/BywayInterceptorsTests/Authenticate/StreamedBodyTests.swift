@@ -26,7 +26,7 @@ import Testing
 
   private let login = Authenticate(hosts: ["a"], user: "u", password: "p")
 
-  @Test("a short one goes twice, each time whole")
+  @Test("a short streamed body is sent again complete after a 401")
   func short() async throws {
     let lock = Lock()
     let response = try await lock.origin().behind(login)(
@@ -35,7 +35,7 @@ import Testing
     #expect(lock.bodies == ["one two three", "one two three"])
   }
 
-  @Test("64 KiB go twice; of one byte more the caller gets the 401, and its next request has the login")
+  @Test("a streamed body of up to 64 KiB is sent again, and a longer one returns the 401 to the caller")
   func long() async throws {
     let most = String(repeating: "x", count: 64 * 1024)
     let kept = Lock()
@@ -54,7 +54,7 @@ import Testing
     #expect(origin.heads.map { $0.headerFields.contains(.authorization) } == [false, true])
   }
 
-  @Test("of a long one that was refused before any of it had come nothing is missing")
+  @Test("a long body that was refused before any of it was read is sent complete after the login")
   func untouched() async throws {
     let content = String(repeating: "x", count: 100_000)
     let origin = TestOrigin { request in
@@ -69,7 +69,7 @@ import Testing
     #expect(origin.requests.map(\.body.length) == [100_000, 100_000])
   }
 
-  @Test("one that is still coming passes at once, is left when its reader gives up, and goes on behind the login")
+  @Test("a body in progress streams at once, survives its cancelled reader, and continues after the login")
   func underWay() async throws {
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
     sender.yield(ByteBuffer(string: "first "))
@@ -98,7 +98,7 @@ import Testing
     #expect(await origin.requests.last?.body.trailers() == [.eTag: "trailer"])
   }
 
-  @Test("what fails on its way fails each time, and is not asked for again")
+  @Test("a body that fails returns the 401 to the caller, and the request is not repeated")
   func failing() async throws {
     let (chunks, sender) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
     sender.yield(ByteBuffer(string: "x"))
@@ -112,7 +112,7 @@ import Testing
     #expect(origin.heads.count == 1)
   }
 
-  @Test("a reader that is cancelled leaves the source alone; with the last one it is let go of")
+  @Test("a cancelled reader does not cancel the source, and the last released reader does")
   func released() async throws {
     let asked = Mutex(false)
     let left = Mutex(false)
@@ -135,7 +135,7 @@ import Testing
     #expect(try await eventually { left.withLock { $0 } })
   }
 
-  @Test("auth-int: hashed first, then sent whole; beyond 64 KiB an error that says what to do")
+  @Test("auth-int hashes a body before it sends it, and reports an error with advice beyond 64 KiB")
   func authInt() async throws {
     let lock = Lock()
     let chain = lock.origin(#"Digest realm="r", nonce="n", qop="auth-int""#).behind(login)

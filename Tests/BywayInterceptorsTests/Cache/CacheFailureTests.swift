@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("stale-if-error: a failing origin is covered for as long as the response says (RFC 5861 §4)")
+  @Test("stale-if-error: the cache serves a stale response while the origin fails, as long as allowed (RFC 5861 §4)")
   func staleIfError() async throws {
     for status in [500, 502, 503, 504] {
       let rig = try Self.rig("max-age=10, stale-if-error=100") { Response(status: .init(code: status)) }
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("a lost link is covered too, an error of the caller's is not")
+  @Test("stale-if-error covers a lost link and an unreachable origin, and not an invalid request")
   func lostLink() async throws {
     let codes: [(BywayError.Code, Bool)] = [
       (.linkUnavailable, true), (.linkLost, true), (.originUnavailable, true), (.timedOut, true),
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "must-revalidate and no-cache are not served without asking, come what may (§5.2.2.2)",
+    "must-revalidate and no-cache responses are never served without validation (§5.2.2.2)",
     arguments: ["max-age=10, must-revalidate, stale-if-error=100", "no-cache, stale-if-error=100"])
   func mustRevalidate(_ control: String) async throws {
     let rig = try Self.rig(control, grace: .seconds(1000)) { Response(status: .badGateway) }
@@ -66,7 +66,7 @@ import Testing
     #expect(try await rig.get().status == 502)
   }
 
-  @Test("stale-while-revalidate: served at once, and fresh for the next (RFC 5861 §3)")
+  @Test("stale-while-revalidate: a stale response is served at once and refreshed for the next (RFC 5861 §3)")
   func staleWhileRevalidate() async throws {
     let counter = Counter()
     let rig = try CacheRig { _ in
@@ -84,7 +84,7 @@ import Testing
     #expect(try await rig.get().isHit == false)
   }
 
-  @Test("offline, what is stored is served however old, and the rest is a 504; the origin hears nothing")
+  @Test("offline, the cache serves stored responses of any age, and 504 otherwise, without contacting the origin")
   func offline() async throws {
     let rig = try CacheRig { request in
       let control = request.head.path == "/strict" ? "max-age=10, must-revalidate" : "max-age=10"
@@ -104,7 +104,7 @@ import Testing
   // MARK: Invalidation
 
   @Test(
-    "an unsafe request that succeeds makes what is stored doubtful (§4.4)",
+    "a successful unsafe request invalidates the stored response (§4.4)",
     arguments: [
       (.post, 200, true), (.put, 204, true), (.delete, 200, true), (.patch, 302, true),
       (.init("PROPPATCH")!, 200, true), (.post, 400, false), (.put, 500, false), (.options, 200, false),
@@ -120,7 +120,7 @@ import Testing
     #expect(try await rig.get("/x?a").isHit == !isDoubtful)
   }
 
-  @Test("so are the URLs that its answer names, on the same origin only")
+  @Test("a successful unsafe request invalidates URLs named in its response, on the same origin only")
   func named() async throws {
     let rig = try CacheRig { request in
       if request.head.method == .get { return Response(status: .ok, fields: [.cacheControl: "max-age=100"]) }
@@ -136,7 +136,7 @@ import Testing
     #expect(try await isHit("http://a/kept"))
   }
 
-  @Test("a response that was under way while its URL became doubtful is not stored")
+  @Test("a response in progress is not stored if its URL is invalidated meanwhile")
   func overtaken() async throws {
     let rig = try CacheRig { request in
       request.head.method == .get
@@ -151,7 +151,7 @@ import Testing
 
   // MARK: Bodies
 
-  @Test("a body is stored when it has come whole, and only then")
+  @Test("the cache stores a body only when it is complete")
   func incomplete() async throws {
     struct Oops: Error {}
     let counter = Counter()
@@ -173,7 +173,7 @@ import Testing
     #expect(try await rig.get().isHit)
   }
 
-  @Test("a body streams while it is stored")
+  @Test("the cache streams a body while it stores it")
   func streams() async throws {
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
     let rig = try CacheRig { _ in Response(status: .ok, fields: [.cacheControl: "max-age=100"], body: Body(chunks)) }
@@ -187,7 +187,7 @@ import Testing
     #expect(try await rig.get().text == "onetwo")
   }
 
-  @Test("a body that is too large passes by, with or without a length")
+  @Test("the cache does not store a body that is too large, with or without a length")
   func large() async throws {
     let rig = try CacheRig {
       $0.bodyLimit = 100
@@ -203,7 +203,7 @@ import Testing
     #expect(rig.cache.size == 0)
   }
 
-  @Test("what was of no use for longest goes when there is too much")
+  @Test("the least recently used responses are evicted when the cache is full")
   func eviction() async throws {
     let rig = try CacheRig {
       $0.limit = 20_000

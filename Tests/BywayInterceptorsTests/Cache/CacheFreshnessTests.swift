@@ -12,7 +12,7 @@ import Testing
     return try CacheRig { _ in Response(status: .init(code: status), fields: fields, body: Body("\(counter.next)")) }
   }
 
-  @Test("what is fresh is served with its age, and asked for again when it is not (§4.2)")
+  @Test("a fresh response is served with its age, and a stale one is requested again (§4.2)")
   func fresh() async throws {
     let rig = try Self.rig([.cacheControl: "max-age=10"])
     #expect(try await rig.get().text == "1")
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "the lifetime (§4.2.1, §4.2.2): this many seconds, and not one more",
+    "the freshness lifetime is exact to the second (§4.2.1, §4.2.2)",
     arguments: [
       ([.cacheControl: "max-age=100"], 100), ([.cacheControl: "MAX-AGE=\"100\""], 100),
       ([.cacheControl: "s-maxage=5, max-age=100"], 100), ([.cacheControl: "max-age=100, max-age=50"], 50),
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "what has no lifetime, or an unreadable one, is asked for each time",
+    "a response without a valid lifetime is requested each time",
     arguments: [
       [:], [.cacheControl: "max-age=0"], [.cacheControl: "max-age=abc"], [.cacheControl: "max-age=-5"],
       [.cacheControl: "max-age"], [.expires: "0"], [.expires: "never"], [.expires: CacheRig.date(-1)],
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "what is not stored (§3)",
+    "a response that must not be stored is requested again (§3)",
     arguments: [
       (200, [.cacheControl: "no-store, max-age=100"]), (200, [.cacheControl: "max-age=100", .vary: "*"]),
       (206, [.cacheControl: "max-age=100", .contentRange: "bytes 0-0/2"]), (302, [.lastModified: CacheRig.date(-1000)]),
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "what is stored, whatever its status, where it says so or the status does",
+    "a response of any status is stored if its fields or its status allow it",
     arguments: [
       (404, [.cacheControl: "max-age=100"]), (302, [.cacheControl: "max-age=100"]),
       (299, [.cacheControl: "max-age=100"]),
@@ -92,7 +92,7 @@ import Testing
     #expect(hit.status == status)
   }
 
-  @Test("requests with credentials are served too: the cache is private")
+  @Test("the private cache serves requests with credentials")
   func credentials() async throws {
     let rig = try Self.rig([.cacheControl: "private, max-age=100"])
     _ = try await rig.get("/", [.authorization: "Basic x"])
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(
-    "what a request may ask for (§5.2.1), ten seconds after a response that is fresh for a hundred",
+    "directives of a request apply 10 s after a response that is fresh for 100 s (§5.2.1)",
     arguments: [
       ("max-age=10", true), ("max-age=9", false), ("min-fresh=90", true), ("min-fresh=91", false), ("no-cache", false),
       ("only-if-cached", true), ("max-stale", true), ("no-store", true),
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "what is stale for ten seconds is served where the request allows it and the response does not forbid it",
+    "a response that is stale for 10 s is served if the request allows it and the response does not forbid it",
     arguments: [
       ("max-stale", "max-age=100", true), ("max-stale=10", "max-age=100", true), ("max-stale=9", "max-age=100", false),
       ("max-stale", "max-age=100, must-revalidate", false), ("max-stale, max-age=50", "max-age=100", false),
@@ -126,7 +126,7 @@ import Testing
     #expect(try await rig.get("/", [.cacheControl: wanted]).isHit == isHit)
   }
 
-  @Test("no-store in a request keeps its response out; pragma counts where there is no cache-control")
+  @Test("no-store in a request keeps its response out, and Pragma counts if there is no Cache-Control")
   func requestNoStore() async throws {
     let rig = try Self.rig([.cacheControl: "max-age=100"])
     _ = try await rig.get("/", [.cacheControl: "no-store"])
@@ -136,7 +136,7 @@ import Testing
     #expect(try await rig.get("/", [.pragma: "no-cache", .cacheControl: "max-age=5"]).isHit)
   }
 
-  @Test("only-if-cached without a stored response is a 504, and the origin hears nothing (§5.2.1.7)")
+  @Test("only-if-cached without a stored response results in 504, without contacting the origin (§5.2.1.7)")
   func onlyIfCached() async throws {
     let rig = try Self.rig([.cacheControl: "max-age=1"])
     #expect(try await rig.get("/", [.cacheControl: "only-if-cached"]).status == 504)
@@ -146,7 +146,7 @@ import Testing
     #expect(rig.count == 1)
   }
 
-  @Test("spellings of one URL that mean the same share what is stored; a query is part of it")
+  @Test("equivalent spellings of a URL share a stored response, and different queries do not")
   func keys() async throws {
     let rig = try Self.rig([.cacheControl: "max-age=100"])
     _ = try await rig.get("/a/../x?q")
@@ -154,7 +154,7 @@ import Testing
     #expect(try await rig.get("/x").text == "2")
   }
 
-  @Test("a head of one connection is not stored (§3.1), and the rest comes back as it was")
+  @Test("hop-by-hop fields are not stored (§3.1), and other fields are served unchanged")
   func fields() async throws {
     let rig = try Self.rig([
       .cacheControl: "max-age=100", .connection: "x-hop", .init("x-hop")!: "1", .proxyAuthenticate: "Basic realm=p",

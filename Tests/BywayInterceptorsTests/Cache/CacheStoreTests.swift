@@ -8,7 +8,7 @@ import Testing
 @testable import BywayInterceptors
 
 /// What becomes of a response that the cache forgets while the disk still has work with it.
-@Suite("Responses that are being saved", .timeLimit(.minutes(1))) struct CacheStoreTests {
+@Suite("Responses during a save to disk", .timeLimit(.minutes(1))) struct CacheStoreTests {
   private let storage = GatedStorage()
   private let log = LogLines()
   private let store: CacheStore
@@ -34,7 +34,7 @@ import Testing
     return reservation.id
   }
 
-  @Test("a newer response waits with deleting the older one until that is saved, and stays itself")
+  @Test("a newer response is kept, and the older one deleted only after its save has ended")
   func replaced() async throws {
     async let first = read()
     await storage.saves.entered(1)
@@ -49,7 +49,7 @@ import Testing
     #expect(log.messages.isEmpty, "\(log.messages)")
   }
 
-  @Test("what a URL had is deleted when its save ends", arguments: [false, true])
+  @Test("the stored response of a removed URL is deleted when its save has ended", arguments: [false, true])
   func removed(_ all: Bool) async throws {
     async let first = read()
     await storage.saves.entered(1)
@@ -60,7 +60,7 @@ import Testing
     #expect(storage.files.isEmpty && storage.heads.isEmpty && log.messages.isEmpty)
   }
 
-  @Test("a head that changes during a save is saved after it, by the same owner")
+  @Test("a head that changes during a save is written again after it")
   func updated() async throws {
     async let first = read()
     await storage.saves.entered(1)
@@ -74,7 +74,7 @@ import Testing
     #expect(storage.heads[1]?[.server] == "later" && storage.saveCount == 3)
   }
 
-  @Test("what is removed after its head has changed during a save is not saved again")
+  @Test("a response removed after its head changed during a save is not written again")
   func removedAfterUpdate() async throws {
     async let first = read()
     await storage.saves.entered(1)
@@ -85,7 +85,7 @@ import Testing
     #expect(storage.files.isEmpty && storage.heads.isEmpty && storage.saveCount == 1)
   }
 
-  @Test("a save that fails costs its own response, and none of the same URL")
+  @Test("a failed save drops its own response, and keeps others of the same URL")
   func failed() async throws {
     await storage.saves.open()
     try await read(accept: "x")
@@ -99,7 +99,7 @@ import Testing
     #expect(storage.files == [1, 3])
   }
 
-  @Test("a reader that comes too late for a replaced body leaves the newer response")
+  @Test("a late reader of a replaced body does not remove the newer response")
   func late() async throws {
     await storage.saves.open()
     try await read()

@@ -34,7 +34,7 @@ import Testing
     get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
   }
 
-  @Test("what is stored is there after a restart, with what a 304 has changed")
+  @Test("stored responses survive a restart, with the changes of a 304")
   func restart() async throws {
     do {
       let rig = try rig()
@@ -53,7 +53,7 @@ import Testing
     #expect(try await rig.get("/a", [.accept: "x", .cacheControl: "max-stale"]).isHit)
   }
 
-  @Test("who has the last byte may go: the response is stored")
+  @Test("a response is stored even if its reader is cancelled after the last byte")
   func gone() async throws {
     let rig = try rig()
     let chain = rig.chain
@@ -68,7 +68,7 @@ import Testing
     #expect(try await rig.get("/a").isHit)
   }
 
-  @Test("a reader that has the last byte finds the response in the cache, before it has asked for the end")
+  @Test("a response is in the cache as soon as its reader has the last byte")
   func lastByte() async throws {
     let rig = try rig()
     var body = try await rig.chain(Request(.get, url: "http://a/a")).body.makeAsyncIterator()
@@ -79,7 +79,7 @@ import Testing
     #expect(try await body.next() == nil)
   }
 
-  @Test("twelve clients of three URLs that never agree cost no response, and leave nothing else on the disk")
+  @Test("twelve clients that refresh three URLs get every response, and leave no other files on disk")
   func replacements() async throws {
     let log = LogLines()
     let rig = try CacheRig(folder: path) {
@@ -101,7 +101,7 @@ import Testing
     for path in ["/0", "/1", "/2"] { #expect(try await rig.get(path).isHit) }
   }
 
-  @Test("only its owner can look into it")
+  @Test("only its owner can access the cache folder")
   func permissions() async throws {
     let rig = try rig()
     _ = try await rig.get("/a")
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test("two processes do not share a folder")
+  @Test("two processes cannot share a cache folder")
   func exclusive() throws {
     let first = try rig()
     let error = #expect(throws: BywayError.self) { try rig() }
@@ -119,7 +119,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test("a child that is being started does not keep the folder for itself")
+  @Test("a forked child that has not yet called exec does not keep the cache folder locked")
   func fork() async throws {
     // What a fork does: each descriptor has a copy until the child's exec.
     var copies: [CInt] = []
@@ -136,7 +136,7 @@ import Testing
     #expect(try await rig().get("/a").isHit)
   }
 
-  @Test("after a crash at any moment whole responses are left, and the remains are removed")
+  @Test("after a crash at any moment, complete responses remain and partial ones are removed")
   func crash() async throws {
     do {
       let rig = try rig()
@@ -166,7 +166,7 @@ import Testing
     #expect(try await rig.get("/e").isHit)
   }
 
-  @Test("it keeps to its limit, also on the disk, also when that has become smaller")
+  @Test("the cache keeps to its size limit on disk, also to a reduced one")
   func limit() async throws {
     func bytes() throws -> Int {
       try files.reduce(0) { sum, name in
@@ -186,7 +186,7 @@ import Testing
     #expect(try bytes() <= 10_000)
   }
 
-  @Test("a body that goes away costs another request, not an error")
+  @Test("a lost body file causes another request, and no error")
   func vanished() async throws {
     let rig = try rig()
     _ = try await rig.get("/a")
@@ -198,7 +198,7 @@ import Testing
     #expect(rig.count == 2)
   }
 
-  @Test("a disk that cannot be written costs what is stored, not the exchange")
+  @Test("an unwritable disk loses the stored response, not the exchange")
   func unwritable() async throws {
     let rig = try rig()
     try FileManager.default.removeItem(atPath: path)
@@ -206,13 +206,13 @@ import Testing
     #expect(try await rig.get("/a").isHit == false)
   }
 
-  @Test("a folder that cannot be made is an error that names it")
+  @Test("a cache folder that cannot be created is an error with its path")
   func noFolder() throws {
     let error = #expect(throws: BywayError.self) { try Cache(folder: folder["none/cache"]) }
     #expect(error?.message.contains("Cannot use \(folder["none/cache"]): \(folder["none"]): No such file") == true)
   }
 
-  @Test("a stored head comes back as it was, and damaged bytes are none")
+  @Test("a stored head is read back unchanged, and damaged bytes are rejected")
   func encoding() throws {
     let response = StoredResponse(
       id: 7, key: "http://a/ä", status: 404, fields: [.contentType: "x", .setCookie: "a", .vary: "accept"],

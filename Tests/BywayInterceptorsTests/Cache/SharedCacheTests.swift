@@ -112,7 +112,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the requirements of RFC 9111 for shared caches", arguments: questions)
+  @Test("a shared cache meets the requirements of RFC 9111", arguments: questions)
   func requirement(_ question: Question) async throws {
     let rig = try Self.rig { _ in
       Response(status: .init(code: question.status), fields: question.answered, body: Body("one user's"))
@@ -122,7 +122,7 @@ import TransportTestSupport
     #expect(try await rig.get("/", question.askedAgain).isHit == question.isHit)
   }
 
-  @Test("a page behind a login is served to nobody else, also while the origin is down")
+  @Test("a page behind a login is not served to other users, even while the origin is down")
   func outage() async throws {
     let counter = Counter()
     let rig = try Self.rig { request in
@@ -136,7 +136,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the fields that private and no-cache name are not kept, nor those that a 304 names", arguments: [1, 20])
+  @Test("fields listed in private and no-cache are not stored, including those of a 304", arguments: [1, 20])
   func named(_ later: Int) async throws {
     let rig = try Self.rig { request in
       if request.head.headerFields.contains(.ifNoneMatch) {
@@ -160,7 +160,7 @@ import TransportTestSupport
     #expect(["x-a", "x-b", "x-c", "x-d"].map { hit.fields[.init($0)!] } == [nil, nil, nil, "d"])
   }
 
-  @Test("what a 304 makes private is not served to the next user")
+  @Test("a response that a 304 makes private is not served to the next user")
   func madePrivate() async throws {
     let rig = try Self.rig { request in
       request.head.headerFields.contains(.ifNoneMatch)
@@ -174,7 +174,7 @@ import TransportTestSupport
     #expect(try await rig.get().isHit == false)
   }
 
-  @Test("what a private cache has left in a folder is not served by a shared one")
+  @Test("a shared cache does not serve what a private cache left in its folder")
   func folder() async throws {
     let folder = try TemporaryFolder()
     func rig(_ kind: Cache.Kind) throws -> CacheRig {

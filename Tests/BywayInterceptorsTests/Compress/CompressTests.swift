@@ -74,7 +74,7 @@ import Testing
     #expect(origin.heads.first?.headerFields == [.acceptEncoding: "br"])
   }
 
-  @Test("a part stays that part", arguments: [0..<1000, 5000..<9000])
+  @Test("a partial response stays the same part", arguments: [0..<1000, 5000..<9000])
   func ranges(_ range: Range<Int>) async throws {
     let part = String(decoding: Array(Self.json.utf8)[range], as: UTF8.self)
     let fields: HTTPFields = [
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "what is compressed already, or too short, passes untouched",
+    "a compressed or short body passes unchanged",
     arguments: [
       ("image/png", nil, 10_000), ("application/zip", nil, 10_000), ("video/mp4", nil, 10_000),
       ("font/woff2", nil, 10_000), ("text/plain", "br", 10_000), ("text/plain", nil, 255), (nil, nil, 10_000),
@@ -109,7 +109,7 @@ import Testing
     #expect(spy.responseBytes == count)
   }
 
-  @Test("a text that does not shrink costs next to nothing")
+  @Test("an incompressible text grows only slightly")
   func incompressible() async throws {
     let body = Self.random(1 << 20)
     let origin = TestOrigin { _ in Response(status: .ok, fields: [.contentType: "text/plain"], body: Body(body)) }
@@ -119,7 +119,7 @@ import Testing
     #expect(spy.responseBytes < (1 << 20) + (1 << 20) / 500)
   }
 
-  @Test("each chunk can be read before the next is made, and trailers arrive")
+  @Test("each chunk can be read before the next is produced, and trailers arrive")
   func streams() async throws {
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
     let origin = TestOrigin { _ in
@@ -141,7 +141,7 @@ import Testing
     #expect(await response.body.trailers() == [.init("x-sum")!: "1"])
   }
 
-  @Test("requests are compressed once the gateway has shown that it restores them")
+  @Test("requests are compressed once the gateway has announced that it decompresses them")
   func requests() async throws {
     let origin = TestOrigin { request in
       Response(
@@ -161,7 +161,7 @@ import Testing
     #expect(origin.requests.last?.body.length == Self.json.utf8.count)
   }
 
-  @Test("with one end alone nothing changes", arguments: [Compress.End.client, .gateway])
+  @Test("a single end without a compressing peer changes nothing", arguments: [Compress.End.client, .gateway])
   func alone(_ end: Compress.End) async throws {
     let origin = TestOrigin { _ in Response(status: .ok, fields: [.contentType: "text/plain"], body: Body(Self.json)) }
     let chain = origin.behind(Compress(at: end))
@@ -175,7 +175,7 @@ import Testing
     #expect(origin.heads.allSatisfy { $0.headerFields[.contentEncoding] == nil })
   }
 
-  @Test("heads without bodies and tunnels pass", arguments: [HTTPRequest.Method.head, .connect])
+  @Test("heads without bodies and tunnels pass unchanged", arguments: [HTTPRequest.Method.head, .connect])
   func heads(_ method: HTTPRequest.Method) async throws {
     let fields: HTTPFields = [.contentType: "text/plain", .contentLength: "100000"]
     let origin = TestOrigin { _ in Response(status: .ok, fields: fields) }
@@ -185,7 +185,7 @@ import Testing
     #expect(try await Self.chain(confirmed, LinkSpy()).get("http://a/").fields == fields)
   }
 
-  @Test("an origin cannot pretend to be the link")
+  @Test("an origin cannot forge the link's compression fields")
   func pretender() async throws {
     let origin = TestOrigin { _ in
       Response(
@@ -214,7 +214,7 @@ import Testing
     return try await far.behind(Compress(at: .client)).get("http://a/").text
   }
 
-  @Test("cut short, prolonged, damaged or of another length: an error, never another body")
+  @Test("a truncated, extended or damaged compressed body is an error, never another body")
   func damaged() async throws {
     let whole = try await Self.gzipped(Self.json)
     #expect(try await Self.restoring(whole, length: "\(Self.json.utf8.count)") == Self.json)
@@ -241,7 +241,7 @@ import Testing
     #expect(error?.message.contains("both ends of the same version") == true)
   }
 
-  @Test("a little that becomes very much is made as it is read")
+  @Test("a highly compressed body is decompressed in small pieces as it is read")
   func bomb() async throws {
     let size = 1 << 24
     let gateway = TestOrigin { _ in

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "one that others can write to is refused, and the message says which and what to do", arguments: [0o777, 0o775])
+    "a folder that others can write to is refused with its path and advice", arguments: [0o777, 0o775])
   func writable(_ mode: mode_t) {
     chmod(path, mode)
     #expect(refusal()?.hasPrefix("Others can write to \(path) (mode \(String(mode, radix: 8)))") == true)
@@ -41,7 +41,7 @@ import Testing
     #expect(refusal()?.contains("Others can write to \(path)") == true)
   }
 
-  @Test("so is one whose parent others can write to, unless that is sticky")
+  @Test("a folder whose parent others can write to is refused, unless the parent is sticky")
   func parentWritable() {
     chmod(parent, 0o777)
     #expect(refusal()?.contains("Others can write to \(parent) (mode 777), and so change what is in \(path)") == true)
@@ -50,7 +50,7 @@ import Testing
   }
 
   // Only root can give things to others.
-  @Test("folders, parents and links of another user are refused", .enabled(if: geteuid() == 0))
+  @Test("folders, parents and symbolic links of another user are refused", .enabled(if: geteuid() == 0))
   func foreign() throws {
     chown(path, 12_345, 12_345)
     #expect(refusal()?.contains("\(path) belongs to another user (12345)") == true)
@@ -64,7 +64,7 @@ import Testing
     #expect(refusal(files["link"])?.contains("is a symbolic link of another user (12345)") == true)
   }
 
-  @Test("links of this user are followed, and what they lead to must be as good")
+  @Test("the user's own symbolic links are followed, and their targets must be trusted too")
   func links() {
     symlink("parent/own", files["link"])
     #expect(refusal(files["link"]) == nil)
@@ -75,7 +75,7 @@ import Testing
     #expect(refusal(files["loop"])?.contains("symbolic links") == true)
   }
 
-  @Test("a file in it that others could write to is refused, and a link is not followed")
+  @Test("a file in a trusted folder is refused if others can write to it, and a symbolic link is not followed")
   func foreignFiles() throws {
     let folder = try #require(try TrustedFolder.existing(path))
     try files.write("good", to: "parent/own/good")
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("what it was opened as it stays, whatever takes its place")
+  @Test("an open trusted folder stays the same if another folder takes its path")
   func descriptor() throws {
     let folder = try #require(try TrustedFolder.existing(path))
     try files.write("own", to: "parent/own/a")
@@ -105,7 +105,7 @@ import Testing
     #expect(try folder.file("a").map { String(buffer: try $0.readAll()) } == "own")
   }
 
-  @Test("it is made for its owner alone, its parents where that is asked for")
+  @Test("a new folder is accessible to its owner only, and parents are created on request")
   func making() throws {
     let error = #expect(throws: BywayError.self) { try TrustedFolder(files["a/b"], making: .folder) }
     #expect(error?.message.contains("\(files["a"]): No such file") == true)
@@ -120,7 +120,7 @@ import Testing
     #expect(throws: BywayError.self) { try TrustedFolder(parent + "/none", making: .folder) }
   }
 
-  @Test("caches, recorders and replays keep to it")
+  @Test("caches, recorders and replays refuse an untrusted folder")
   func users() throws {
     chmod(path, 0o777)
     for use in [

@@ -8,10 +8,10 @@ import Testing
 @testable import BywayInterceptors
 
 /// What somebody makes harder on purpose.
-@Suite("Hindrances") struct HindrancesTests {
+@Suite("Fault rules") struct HindrancesTests {
   private let page = String(repeating: "0123456789", count: 20)
 
-  @Test("requests and bodies come later by as much as was asked, measured by a clock of its own")
+  @Test("fault rules delay requests and slow down bodies by the given amount, measured with a virtual clock")
   func slower() async throws {
     let clock = VirtualClock()
     let hindrances = Hindrances(clock: clock)
@@ -27,7 +27,7 @@ import Testing
     #expect(hindrances.all.entries.map(\.hits) == [2, 1])
   }
 
-  @Test("what is cut is not longer than that; what is shorter stays whole")
+  @Test("a cut rule truncates a longer body, and leaves a shorter one whole")
   func cut() async throws {
     let hindrances = Hindrances()
     _ = try hindrances.add(Hindrance(.cut(200)))
@@ -45,7 +45,7 @@ import Testing
     #expect(came == 200 && error?.code == .incompleteResponse)
   }
 
-  @Test("tunnels are not slowed down or cut")
+  @Test("tunnels are neither slowed down nor cut")
   func tunnel() async throws {
     let hindrances = Hindrances()
     _ = try hindrances.add(Hindrance(.cut(0)))
@@ -56,7 +56,7 @@ import Testing
     #expect(String(buffer: try await response.body.collect(upTo: 1000)) == page)
   }
 
-  @Test("are needed only while there are some")
+  @Test("the interceptor is active only while there are fault rules")
   func needed() throws {
     let hindrances = Hindrances()
     #expect(!hindrances.isNeeded)

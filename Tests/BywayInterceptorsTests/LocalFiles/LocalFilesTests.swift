@@ -22,7 +22,7 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: folder["outside"], withDestinationPath: "/etc")
   }
 
-  @Test("a file is answered with its type and length, decoded names included")
+  @Test("a local file is served with its type and length, also for a percent-encoded name")
   func answers() async throws {
     let response = try await chain.get("http://a/files/ten.txt?v=1")
     #expect(response.fields[.contentType] == "text/plain; charset=utf-8")
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "what is not a file of the folder goes on to the origin",
+    "a path outside the folder's files is forwarded to the origin",
     arguments: [
       "/files/none", "/files/../etc/passwd", "/files/%2e%2e/%2e%2e/etc/passwd", "/files/..%2f..%2fetc%2fpasswd",
       "/files/.hidden", "/files/link", "/files/outside/passwd", "/files/ten.txt/", "/files/ten.txt/x",
@@ -47,7 +47,7 @@ import Testing
     #expect(try await chain.get("http://a" + path).text == "origin")
   }
 
-  @Test("other methods go on")
+  @Test("methods other than GET and HEAD are forwarded to the origin")
   func methods() async throws {
     #expect(try await chain.post("http://a/files/ten.txt", "x").text == "origin")
     let head = try await chain(Request(.head, url: "http://a/files/ten.txt"))
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "ranges (RFC 9110 §14)",
+    "ranges of a local file are served (RFC 9110 §14)",
     arguments: [
       ("bytes=0-3", 206, "0123", "bytes 0-3/10"), ("bytes=8-", 206, "89", "bytes 8-9/10"),
       ("bytes=-3", 206, "789", "bytes 7-9/10"), ("bytes=5-100", 206, "56789", "bytes 5-9/10"),
@@ -74,7 +74,7 @@ import Testing
     #expect(try await response.text == text)
   }
 
-  @Test("conditions (RFC 9110 §13.2.2)")
+  @Test("conditions on a local file are evaluated (RFC 9110 §13.2.2)")
   func conditions() async throws {
     let first = try await chain.get("http://a/files/ten.txt")
     let tag = try #require(first.fields[.eTag])
@@ -100,7 +100,7 @@ import Testing
     #expect(try await status([.ifNoneMatch: tag]) == 200)
   }
 
-  @Test("a folder that is not there is an error that names it")
+  @Test("a missing folder of local files is an error with its path")
   func missingFolder() async throws {
     let chain = origin.behind(LocalFiles(folder["nowhere"]))
     let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/x") }

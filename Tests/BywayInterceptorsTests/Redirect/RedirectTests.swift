@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "the method that follows (RFC 9110 §15.4)",
+    "a redirect changes the method as in RFC 9110 §15.4",
     arguments: [
       (301, .get, .get), (301, .post, .get), (301, .put, .put), (301, .head, .head),
       (302, .post, .get), (302, .delete, .delete), (303, .post, .get), (303, .put, .get), (303, .head, .head),
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "references are resolved against the request's URL (RFC 3986 §5.4)",
+    "a Location is resolved against the request's URL (RFC 3986 §5.4)",
     arguments: [
       ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
       ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "credentials stay with their origin",
+    "credentials are not sent to another origin",
     arguments: [
       ("/to", true), ("http://a:80/to", true), ("http://A/to", true), ("http://a:8080/to", false),
       ("http://b/to", false),
@@ -74,7 +74,7 @@ import Testing
     #expect(names == (kept ? ["authorization", "cookie", "proxy-authorization", "user-agent"] : ["user-agent"]))
   }
 
-  @Test("a part is asked for elsewhere, too, only where the content is still the same")
+  @Test("a range request is redirected with its If-Range")
   func part() async throws {
     let origin = Self.origin(302, to: "http://b/to")
     _ = try await origin.behind(Redirect()).get("http://a/from", [.range: "bytes=4-", .ifRange: "\"v1\""])
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be followed is handed to the caller",
+    "a redirect that cannot be followed is returned to the caller",
     arguments: [
       (302, "ftp://a/"), (302, "javascript:alert(1)"), (302, "http:///x"), (304, "/to"), (300, "/to"), (305, "/to"),
       (200, "/to"), (201, "/to"),
@@ -93,13 +93,13 @@ import Testing
     #expect(origin.heads.count == 1)
   }
 
-  @Test("nothing goes from https into the clear")
+  @Test("a redirect from https to http is not followed")
   func downgrade() async throws {
     let origin = Self.origin(302, to: "http://a/to")
     #expect(try await origin.behind(Redirect()).get("https://a/from").status == .found)
   }
 
-  @Test("a circle ends with an error that says so, without the query's secrets")
+  @Test("a redirect loop is an error without the query's secrets")
   func circle() async throws {
     let origin = TestOrigin { _ in Response(status: .found, fields: [.location: "/round?token=hidden"]) }
     let chain = origin.behind(Redirect(limit: 3))
@@ -108,7 +108,7 @@ import Testing
     #expect(origin.heads.count == 4)
   }
 
-  @Test("a body that can be sent only once is not sent twice: the redirect is the caller's")
+  @Test("a redirect of a request with a one-time body is returned to the caller")
   func notReplayable() async throws {
     let origin = Self.origin(307, to: "/to")
     let answer = try await origin.behind(Redirect())(Request(.post, url: "http://a/from", body: .once("x")))
@@ -122,7 +122,7 @@ import Testing
     #expect(response.status == .ok)
   }
 
-  @Test("the caller decides, sees the redirect, and may change what follows")
+  @Test("the caller can inspect a redirect, refuse it or change the next request")
   func decides() async throws {
     let origin = Self.origin(302, to: "/to")
     let refuses = Redirect { _, _ in nil }

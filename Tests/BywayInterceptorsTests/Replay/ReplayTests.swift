@@ -23,7 +23,7 @@ import Testing
     Self.nowhere.behind(try Replay(from: path, keepsTime: keepsTime, clock: clock))
   }
 
-  @Test("bytes of any kind, chunk by chunk, with their pauses, head and trailers")
+  @Test("a recording replays arbitrary bytes in the same chunks, with pauses, head and trailers")
   func streaming() async throws {
     let clock = VirtualClock()
     let chunks = [ByteBuffer(bytes: 0...255), ByteBuffer(string: "\n.\n"), ByteBuffer(repeating: 10, count: 100_000)]
@@ -65,7 +65,7 @@ import Testing
     for _ in 0..<2 { #expect(try await again.body.collect(upTo: 1 << 20).readableBytes == 100_259) }
   }
 
-  @Test("requests are told apart by method, path, query and body, and answered in their order")
+  @Test("requests are matched by method, path, query and body, and answered in recorded order")
   func subjects() async throws {
     let counter = Counter()
     let origin = TestOrigin { request in
@@ -92,7 +92,7 @@ import Testing
     #expect(try await goesOn.get("http://a/other").status == .ok)
   }
 
-  @Test("what was recorded under one name and port answers under any other")
+  @Test("a recording of an origin answers under any name and port")
   func anyHost() async throws {
     let origin = TestOrigin { Response(status: .ok, body: Body("\($0.head.path ?? "")")) }
     let recording = origin.behind(try Recorder(into: path))
@@ -103,7 +103,7 @@ import Testing
     await #expect(throws: BywayError.self) { try await replay().get("http://127.0.0.1:8080/status?a=2") }
   }
 
-  @Test("a request for another server, in absolute form or over https, gets that server's answer only")
+  @Test("a request for another server, in absolute form or over https, gets only that server's response")
   func namedServers() async throws {
     let absolute: HTTPFields = [.init("byway-target-form")!: "absolute"]
     let origin = TestOrigin { Response(status: .ok, body: Body("\($0.head.scheme ?? "") \($0.head.authority ?? "")")) }
@@ -119,7 +119,7 @@ import Testing
     await #expect(throws: BywayError.self) { try await replay().get("https://two.example/") }
   }
 
-  @Test("failures are replayed: before a head, and in the middle of a body")
+  @Test("recorded failures are replayed, before the head and within a body")
   func failures() async throws {
     let origin = TestOrigin { request in
       if request.head.path == "/down" { throw BywayError(.linkUnavailable, "The link\nis down.", processing: .none) }
@@ -143,7 +143,7 @@ import Testing
     #expect(cut?.code == .linkLost)
   }
 
-  @Test("a dropped exchange leaves nothing, a whole one a file for its owner without secrets")
+  @Test("a dropped exchange leaves no file, and a complete one a file for its owner without secrets")
   func files() async throws {
     let origin = TestOrigin { _ in
       Response(
@@ -161,7 +161,7 @@ import Testing
     #expect(try await replay().get("http://a/?q=1&password=other").status == .ok)
   }
 
-  @Test("who has the last byte may go: the exchange is recorded", arguments: [true, false])
+  @Test("an exchange is recorded even if its reader is cancelled after the last byte", arguments: [true, false])
   func gone(_ asksForTheEnd: Bool) async throws {
     let body = Body(ByteBuffer(repeating: 1, count: 10))
     let origin = TestOrigin { _ in
@@ -180,7 +180,7 @@ import Testing
     #expect(try await replay().get("http://a/").text.utf8.count == 10)
   }
 
-  @Test("HEAD and bodiless answers")
+  @Test("responses to HEAD and responses without a body are replayed")
   func bodiless() async throws {
     let origin = TestOrigin { Response(status: .noContent).answering($0.head) }
     let recording = origin.behind(try Recorder(into: path))
@@ -188,7 +188,7 @@ import Testing
     #expect(try await replay()(Request(.head, url: "http://a/")).status == .noContent)
   }
 
-  @Test("a damaged recording is an error that names the file, wherever the damage is")
+  @Test("a damaged recording is an error with the file's name, wherever the damage is")
   func damage() async throws {
     let origin = TestOrigin { _ in Response(status: .ok, body: Body(ByteBuffer(string: "content"))) }
     _ = try await origin.behind(try Recorder(into: path)).get("http://a/").text
@@ -214,7 +214,7 @@ import Testing
       + RecordingFormat.end(trailers)
   }
 
-  @Test("a head and a trailer are read as far as their bounds, whatever the file goes on to say")
+  @Test("a recording with an oversized head or trailer is rejected")
   func bounds() async throws {
     _ = try await TestOrigin().behind(try Recorder(into: path)).get("http://a/").text
     let file = URL(filePath: path + "/000001.exchange")
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test("a folder that is not there is an error that names it")
+  @Test("a missing folder of recordings is an error with its path")
   func noFolder() {
     #expect(throws: BywayError.self) { try replay() }
     #expect(throws: BywayError.self) { try Recorder(into: folder["none/recordings"]) }

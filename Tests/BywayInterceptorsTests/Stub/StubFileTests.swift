@@ -17,7 +17,7 @@ import Testing
       StubFile(folder.write(text, to: "stubs.http")))
   }
 
-  @Test("the first rule that fits answers, and what none fits goes on")
+  @Test("the first matching stub rule answers, and other requests are forwarded")
   func rules() async throws {
     try folder.write("firmware", to: "firmware.bin")
     let chain = try chain(
@@ -62,7 +62,7 @@ import Testing
     #expect(try await chain.get("http://a/~user").text == "origin")
   }
 
-  @Test("what curl -i printed is answered byte for byte", arguments: ["", "Content-Length: 13\r\n"])
+  @Test("a stub returns the output of curl -i byte for byte", arguments: ["", "Content-Length: 13\r\n"])
   func copied(_ field: String) async throws {
     let answer = "HTTP/1.1 200 OK\r\nServer: nginx\r\n\(field)\r\nhello\r\nworld\n"
     let chain = try chain("### GET /first\n\(answer)\n\n### GET /last\n\(answer)")
@@ -70,7 +70,7 @@ import Testing
     #expect(try await chain.get("http://a/last").text == "hello\r\nworld\n")
   }
 
-  @Test("a declared length counts where the body fits it, and not where the text was edited")
+  @Test("a declared length is used if the body matches it, and ignored if the text was edited")
   func declared() async throws {
     let chain = try chain(
       "### GET /whole\nHTTP/1.1 200\nContent-Length: 5\n\nab\n\n\n### GET /edited\nHTTP/1.1 200\nContent-Length: 5\n\nabcdef\n"
@@ -80,27 +80,27 @@ import Testing
   }
 
   @Test(
-    "an answer of somebody's that looks like the name of a file is that text, as its length says", arguments: [15, 16])
+    "a body that looks like a file reference is sent as text if the declared length matches it", arguments: [15, 16])
   func text(_ length: Int) async throws {
     let chain = try chain("### GET /\nHTTP/1.1 200\nContent-Length: \(length)\n\n< /etc/hostname\n")
     #expect(try await chain.get("http://a/").text == (length == 15 ? "< /etc/hostname" : "< /etc/hostname\n"))
   }
 
-  @Test("a rule can fail")
+  @Test("a stub rule can fail a request")
   func fails() async throws {
     let chain = try chain("### GET /gone fail=linkLost\n")
     let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/gone") }
     #expect(error?.code == .linkLost)
   }
 
-  @Test("an empty file has no rules; carriage returns do no harm")
+  @Test("an empty stub file has no rules, and CR LF line ends are accepted")
   func small() async throws {
     #expect(try await chain("").get("http://a/").text == "origin")
     #expect(try await chain("### GET /\r\nHTTP/1.1 200\r\nA: b\r\n\r\nx\r\n").get("http://a/").text == "x")
   }
 
   @Test(
-    "a mistake is named with its line",
+    "an error in a stub file is reported with its line",
     arguments: [
       ("hello", "line 1: a rule begins with"), ("###", "line 1: write ### METHOD PATH"),
       ("\n### GET status\nHTTP/1.1 200", "line 2: \"status\" has no path"),

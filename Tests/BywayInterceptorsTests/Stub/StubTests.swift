@@ -7,7 +7,7 @@ import TestTools
 import Testing
 
 @Suite struct StubTests {
-  @Test("a fixed answer comes again and again, in the form that an origin's has")
+  @Test("a fixed stub response is returned each time, in the form of an origin's response")
   func fixed() async throws {
     let chain = TestOrigin().behind(Stub(answer: .fixed(.created, fields: [.eTag: "\"1\""], body: Body("made"))))
     for _ in 0..<2 {
@@ -21,7 +21,7 @@ import Testing
     #expect(try await head.text == "")
   }
 
-  @Test("what is out of scope reaches the origin")
+  @Test("a request out of a stub's scope reaches the origin")
   func scope() async throws {
     let origin = TestOrigin()
     let chain = origin.behind(Stub(Scope(paths: ["/stub"]), answer: .fixed(.imATeapot)))
@@ -30,7 +30,7 @@ import Testing
     #expect(origin.heads.map(\.path) == ["/other"])
   }
 
-  @Test("an answer is computed from the request and its body")
+  @Test("a stub can compute a response from the request and its body")
   func computed() async throws {
     let answer = Stub.Answer.computed { request in
       let body = try await request.body.collect(upTo: 100)
@@ -39,14 +39,14 @@ import Testing
     #expect(try await TestOrigin().behind(Stub(answer: answer)).post("http://a/", "x").text == "POST x")
   }
 
-  @Test("a failure is the error given")
+  @Test("a stub can throw a given error")
   func failing() async throws {
     let chain = TestOrigin().behind(Stub(answer: .failing(BywayError(.linkLost, "pulled"))))
     let error = await #expect(throws: BywayError.self) { try await chain.get("http://a/") }
     #expect(error?.code == .linkLost)
   }
 
-  @Test("answers take turns, and the last one stays")
+  @Test("a list of stub responses is used in order, and the last one stays")
   func inTurn() async throws {
     let chain = TestOrigin().behind(
       Stub(answer: .inTurn(.fixed(.serviceUnavailable), .failing(BywayError(.linkLost, "")), .fixed(.ok))))
@@ -56,7 +56,7 @@ import Testing
     #expect(try await chain.get("http://a/").status == .ok)
   }
 
-  @Test("a delay passes before the answer, and a deadline before that ends it")
+  @Test("a stub's delay precedes the response, and an earlier deadline ends it")
   func delayed() async throws {
     let clock = VirtualClock()
     let chain = TestOrigin().behind(Stub(answer: .fixed().delayed(by: .seconds(3600), clock: clock)))
@@ -68,7 +68,7 @@ import Testing
     #expect(clock.elapsed <= .seconds(3660))
   }
 
-  @Test("a throttled body takes its time and arrives whole")
+  @Test("a throttled stub body takes its time and arrives complete")
   func throttled() async throws {
     let clock = VirtualClock()
     let text = String(repeating: "0123456789", count: 1000)
@@ -86,7 +86,7 @@ import Testing
     #expect(clock.elapsed == .seconds(10))
   }
 
-  @Test("a file is answered with its type, and as it is at the time; a missing one is an error that names it")
+  @Test("a stub serves a file's current content with its type, and a missing file is an error with its path")
   func file() async throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("{}", to: "x.json")

@@ -16,7 +16,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  @Test("an exchange becomes an entry with everything that the format requires")
+  @Test("an exchange becomes a HAR entry with all required fields")
   func entry() async throws {
     let clock = VirtualClock()
     let har = try HARFile(path)
@@ -61,7 +61,7 @@ import Testing
     #expect(entry.response._transferSize == entry.response.bodySize)
   }
 
-  @Test("the host, the version and what the status means stand in it, as a browser would write them")
+  @Test("a HAR entry has host, version and status text as a browser writes them")
   func complete() async throws {
     let har = try HARFile(path, framing: .http1)
     let origin = TestOrigin { _ in Response(status: .init(code: 404), body: Body("x")) }
@@ -73,7 +73,7 @@ import Testing
     #expect(entry.response.statusText == "Not Found")
   }
 
-  @Test("a WebSocket is the GET that its page has sent, and the 101 that it got")
+  @Test("a WebSocket is a GET with a 101 in the HAR file")
   func webSocket() async throws {
     let har = try HARFile(path)
     let chain = TestOrigin().behind(Trace(to: har))
@@ -87,7 +87,7 @@ import Testing
     #expect(entry.request.httpVersion == "HTTP/2")
   }
 
-  @Test("what a proxy refused has the status that its client got, unless the client has gone")
+  @Test("a refused request has the status that the client received in the HAR file, or 0 if the client left")
   func refused() async throws {
     let har = try HARFile(path, at: .hop)
     let origin = TestOrigin { request in
@@ -101,7 +101,7 @@ import Testing
     #expect(entries.first?.response.statusText == "Forbidden")
   }
 
-  @Test("entries stand in the order in which their exchanges ended")
+  @Test("HAR entries are in the order in which exchanges ended")
   func order() async throws {
     let har = try HARFile(path)
     let chain = TestOrigin().behind(Trace(to: har))
@@ -111,7 +111,7 @@ import Testing
     #expect(try HARArchive.read(path).entries.map(\.request.url) == paths)
   }
 
-  @Test("whatever passes, the file fits the format's schema")
+  @Test("the HAR file conforms to the format's schema for any exchange")
   func schema() async throws {
     let har = try HARFile(path)
     let origin = TestOrigin { request in
@@ -155,7 +155,7 @@ import Testing
     #expect(try await HARCheck.problems(in: path) == "")
   }
 
-  @Test("the check of the schema finds what is missing, of another kind, too much, or does not add up")
+  @Test("the schema check finds missing, mistyped, additional and inconsistent values")
   func check() async throws {
     let har = try HARFile(path)
     _ = try await TestOrigin().behind(Trace(to: har)).get("http://a/")
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("the file can be opened at any moment, by its owner only")
+  @Test("the HAR file is complete at any moment, and readable by its owner only")
   func growing() async throws {
     try folder.write("something longer that was there before, and that others could read", to: "trace.har")
     let har = try HARFile(path)
@@ -194,7 +194,7 @@ import Testing
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("many at once end up as whole entries")
+  @Test("concurrent exchanges become complete HAR entries")
   func many() async throws {
     let har = try HARFile(path)
     let chain = TestOrigin { _ in Response(status: .ok, body: Body("x")) }.behind(Trace(bodyLimit: 10, to: har))
@@ -206,13 +206,13 @@ import Testing
     #expect(Set(urls) == Set((0..<300).map { "http://a/\($0)" }))
   }
 
-  @Test("a file that cannot be made is an error that names it")
+  @Test("a HAR file that cannot be created is an error with its path")
   func unwritable() {
     let error = #expect(throws: BywayError.self) { try HARFile(folder["none/trace.har"]) }
     #expect(error?.message.contains("none/trace.har: No such file or directory") == true)
   }
 
-  @Test("a full disk is an error that says so")
+  @Test("a full disk is reported as an error of the HAR file")
   func fullDisk() {
     let error = #expect(throws: BywayError.self) { try HARFile("/dev/full") }
     #expect(error?.message.contains("No space left") == true)

@@ -3,7 +3,7 @@ import Testing
 @testable import BywayInterceptors
 
 /// Secrets in XML, and in text that is wrapped in strings of JSON.
-@Suite("Redacted XML and JSON") struct RedactedTextTests {
+@Suite("Redaction of XML and JSON") struct RedactedTextTests {
   private static func isSecret(_ name: String) -> Bool {
     ["password", "token", "secret", "key"].contains { name.lowercased().contains($0) }
   }
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "a secret in XML is the content of an element, or the value of an attribute, whatever is in it",
+    "the whole content of a secret XML element or attribute is redacted",
     arguments: [
       ("<a><token>x</token><b>shown</b></a>", "<a><token>[redacted]</token><b>shown</b></a>"),
       ("<w:Password T=\"t\">x<i>y</i>z</w:Password>s", "<w:Password T=\"t\">[redacted]</w:Password>s"),
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(
-    "what has none stays as it is",
+    "a text without secrets stays unchanged",
     arguments: [
       "", "<", "</", "<>", "a < b > c", "<a/>", "<token/>", "<token></token>", "<!-- <token>x</token> -->",
       "<![CDATA[<token>x</token>]]>", "<?token x?>", "<a xmlns:token=\"urn:x\"/>", "</token>x", "<key>photos/1</key>",
@@ -64,7 +64,7 @@ import Testing
     #expect(Self.xml(text) == nil)
   }
 
-  @Test("JSON is looked at in strings in strings, and what is wrapped more often is not shown")
+  @Test("JSON inside JSON strings is redacted, and deeper nesting is hidden completely")
   func nesting() {
     var text = #"{"password":"hidden"}"#
     for depth in 1...10 {
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "escapes are read as they were written",
+    "redaction decodes escapes of names, and keeps them in the text",
     arguments: [
       (#"a\"b\\c\/d"#, #"a"b\c/d"#), (#"\n\t\r\b\f"#, "\n\t\r\u{8}\u{C}"), (#"\u00e9\ud83d\ude00x"#, "é😀x"),
       (#"\ud83dx"#, "\u{FFFD}x"), (#"\u12"#, #"\u12"#), (#"\uzzzz"#, #"\uzzzz"#), (#"\x\"#, #"\x\"#),
@@ -85,7 +85,7 @@ import Testing
     #expect(String(decoding: JSONEscapes.decoded(Array(text.utf8)[...]), as: UTF8.self) == plain)
   }
 
-  @Test("hostile text takes no longer than its length allows")
+  @Test("redaction of hostile text takes linear time")
   func linear() {
     let count = 300_000
     func repeated(_ text: String) -> [UInt8] { Array(String(repeating: text, count: count).utf8) }

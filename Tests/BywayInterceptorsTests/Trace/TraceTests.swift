@@ -9,7 +9,7 @@ import TransportTestSupport
 @testable import BywayInterceptors
 
 @Suite struct TraceTests {
-  @Test("bodies stream through, and of each no more than the limit is kept")
+  @Test("a traced body streams through, and at most the limit of it is kept")
   func streams() async throws {
     let lines = TraceLines()
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
@@ -33,7 +33,7 @@ import TransportTestSupport
     #expect(exchange.failure == nil)
   }
 
-  @Test("a request's URL is one that others can read, a tunnel's as well")
+  @Test("a traced request's URL is readable, including a tunnel's")
   func urls() {
     func url(_ method: HTTPRequest.Method, _ scheme: String?, _ authority: String, _ path: String?) -> String {
       let request = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
@@ -75,7 +75,7 @@ import TransportTestSupport
     #expect(lines.exchanges.map { $0.response?.status.code } == [nil, 200, 204, 200, 200, 200])
   }
 
-  @Test("a body that is sent again is recorded as the one that arrived")
+  @Test("a repeated request body is recorded once")
   func replays() async throws {
     let lines = TraceLines()
     let origin = TestOrigin { request in
@@ -89,7 +89,7 @@ import TransportTestSupport
     #expect(lines.exchanges.first.map { String(buffer: $0.requestBody.kept) } == "content")
   }
 
-  @Test("secrets do not reach a recorder: fields, queries, forms, JSON, and what redirects name")
+  @Test("secrets in fields, queries, forms, JSON and redirects do not reach a recorder")
   func redaction() async throws {
     let lines = TraceLines()
     let origin = TestOrigin { request in
@@ -135,7 +135,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "secrets where they are easily overlooked",
+    "secrets in unusual fields and positions are redacted",
     arguments: [
       ("authorization", "lonehidden", "[redacted]"), ("x-api-key", "hidden", "[redacted]"),
       ("location", "//me:hidden@b/x@y", "//b/x@y"),
@@ -177,7 +177,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "a secret in JSON is the whole value, however deep",
+    "a secret JSON value is redacted as a whole, at any depth",
     arguments: [
       (#"{"tokens":["hidden",{"a":"]hidden"}],"b":1}"#, #"{"tokens":"[redacted]","b":1}"#),
       (#"{"session":{"id":"hidden"},"b":[{"pin":12}]}"#, #"{"session":"[redacted]","b":[{"pin":"[redacted]"}]}"#),
@@ -206,7 +206,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "a body that has JSON without saying so, or in lines, or compressed, shows no secret either",
+    "secrets in JSON without a content type, in lines, or compressed are redacted",
     arguments: [
       ("text/plain", #"{"token":"hidden"}"#, #"{"token":"[redacted]"}"#),
       ("", #" [{"token":"hidden"}]"#, #" [{"token":"[redacted]"}]"#),
@@ -249,7 +249,7 @@ import TransportTestSupport
     return output
   }
 
-  @Test("a body in a coding that cannot be read here is not kept where it might have secrets")
+  @Test("a body in an unsupported coding is not recorded if it may contain secrets")
   func otherCoding() async throws {
     for (type, count) in [("application/json", 0), ("image/png", 4)] {
       let lines = TraceLines()
@@ -261,7 +261,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("JSON that is cut off anywhere shows no secret either")
+  @Test("secrets in truncated JSON are redacted")
   func cutJSON() async throws {
     let text = #"{"password":"hidden","b":{"secret" :"hidden"}}"#
     for limit in 1...text.utf8.count {
@@ -275,7 +275,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the log has one line for each exchange, a warning where it failed")
+  @Test("the log has one line for each exchange, and a warning for a failed one")
   func log() async throws {
     let lines = LogRecord()
     let origin = TestOrigin { request in

@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 @Suite struct TransformTests {
-  @Test("a text is replaced wherever it stands, however the body is cut")
+  @Test("a text is replaced everywhere, however the body is split")
   func replacement() throws {
     let text = "aab aaab ab aabaab aa"
     for size in 1...text.utf8.count {
@@ -42,7 +42,7 @@ import Testing
     #expect(await response.body.trailers() == [.init("x-sum")!: "1"])
   }
 
-  @Test("the head says that it is another representation")
+  @Test("a rewritten response has no length and ranges, and a weak ETag")
   func head() async throws {
     let fields: HTTPFields = [
       .contentType: "text/plain", .contentLength: "3", .eTag: "\"v1\"", .acceptRanges: "bytes", .lastModified: "x",
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "what must not or cannot be rewritten passes as it is",
+    "a response that must not or cannot be rewritten passes unchanged",
     arguments: [
       (200, [.contentType: "image/png"]), (200, [.contentType: "text/html", .contentEncoding: "gzip"]), (200, [:]),
       (200, [.contentType: "text/html", .cacheControl: "max-age=1, No-Transform"]),
