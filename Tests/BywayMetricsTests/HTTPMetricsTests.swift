@@ -126,7 +126,7 @@ import Testing
     #expect(lines("http_client_active").allSatisfy { $0.hasSuffix(" 0") })
   }
 
-  @Test("a client without a server counts client requests only")
+  @Test("an observed client counts its requests as client requests only")
   func client() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
     let gateway = try await Gateway.start(

@@ -6,7 +6,7 @@ import Testing
 @testable import BywayProxy
 
 /// What the network is told of devices.
-@Suite("Announcements") struct AnnouncementTests {
+@Suite("DNS-SD announcements") struct AnnouncementTests {
   private func rules(_ suffixes: [String], _ listen: String) throws -> AnnouncementRules {
     try AnnouncementRules(suffixes: suffixes, listen: TransportRegistry([TCPTransport()]).link(listen))
   }
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("need a suffix beneath local, and an address that others reach")
+  @Test("announcements require a suffix below local and an address that other machines reach")
   func refused() throws {
     #expect(throws: BywayError.self) { try rules(["devices.example"], "tcp://0.0.0.0:80?insecure=yes") }
     #expect(throws: BywayError.self) { try rules([], "tcp://0.0.0.0:80?insecure=yes") }
@@ -36,7 +36,7 @@ import Testing
     #expect(try rules(["a.example", "Hall.Local"], "tcp://0.0.0.0:80?insecure=yes").domain == "hall.local")
   }
 
-  @Test("have the addresses that are listened on, and never loopback's")
+  @Test("announcements contain the listening addresses, and no loopback address")
   func addresses() throws {
     func told(_ listen: String) throws -> [[UInt8]] {
       let rules = try rules(["local"], listen)
@@ -51,7 +51,7 @@ import Testing
     #expect(try told("tcp://192.0.2.8:80?insecure=yes") == [])
   }
 
-  @Test("tell of devices that are there, each by a title of its own that a label has room for")
+  @Test("announcements contain the reachable devices, each with a unique title short enough for a DNS label")
   func titles() throws {
     let long = String(repeating: "ü", count: 40)
     let entries = try [

@@ -14,9 +14,9 @@ import UnixTransport
 @testable import BywayProxy
 
 /// A printer and a camera, each with a gateway and a link of its own, behind one proxy.
-@Suite("Many devices behind one proxy", .timeLimit(.minutes(1))) struct DevicesTests {
+@Suite("Several devices behind a proxy", .timeLimit(.minutes(1))) struct DevicesTests {
   @Test(
-    "the host says which device is meant, in each form that a request has",
+    "the host selects the device in every form of request",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: printer.localhost", "printer"),
       ("GET / HTTP/1.1\r\nHost: CAMERA.LocalHost.", "camera"),
@@ -31,7 +31,7 @@ import UnixTransport
   }
 
   @Test(
-    "a name that no device has is misdirected, with the nearest that there is",
+    "a request for an unknown device name gets 421 with the most similar name",
     arguments: [
       ("primter.localhost", "Did you mean \"printer\"?"), ("x.printer.localhost", "x.printer"),
       ("-printer.localhost", "-printer"),
@@ -46,7 +46,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a tunnel to a device's name is a connection to that device, and to no other")
+  @Test("a tunnel to a device's name reaches that device only")
   func tunnel() async throws {
     let house = try await House()
     let client = try await house.wire()
@@ -59,7 +59,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a tunnel goes by the configuration in force, as a connection does")
+  @Test("a request in a tunnel follows the current configuration, also after a reload")
   func tunnelAfterReload() async throws {
     let house = try await House()
     let client = try await house.wire()
@@ -73,7 +73,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a suffix that a reload brings keeps cookies of links apart that stay open")
+  @Test("a suffix added by a reload separates cookies of devices, also on links that stay open")
   func cookiesAfterReload() async throws {
     let house = try await House()
     _ = try await house.exchange("GET / HTTP/1.1\r\nHost: printer.localhost")
@@ -86,7 +86,7 @@ import UnixTransport
   }
 
   @Test(
-    "without a default device, what names none gets the list or is misdirected",
+    "without a default device, a request without a device name gets the list or 421",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: localhost", "HTTP/1.1 200"),
       ("GET http://other.example/ HTTP/1.1\r\nHost: other.example", "HTTP/1.1 421"),
@@ -98,7 +98,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("with a default device, localhost is that one, and the list is at byway.localhost")
+  @Test("with a default device, localhost reaches it, and byway.localhost the list of devices")
   func defaultDevice() async throws {
     let house = try await House(hasMain: true)
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("this is the printer"))
@@ -109,7 +109,7 @@ import UnixTransport
   }
 
   @Test(
-    "on a Unix socket a name that no device has means the default device, as programs send any name there",
+    "on a Unix socket an unknown name reaches the default device, as programs send any name there",
     arguments: [
       ("api.moby.localhost", "this is the printer"), ("d", "this is the printer"),
       ("nothing.localhost", "this is the printer"),
@@ -126,7 +126,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("the only device is the default one there; of several none is, and the answer says so")
+  @Test("on a Unix socket an unknown name reaches the only device, and gets 421 if there are several")
   func onlyDevice() async throws {
     let folder = try TemporaryFolder()
     let several = try await House(socket: folder["s"])
@@ -146,7 +146,7 @@ import UnixTransport
     await several.stop()
   }
 
-  @Test("a name that the user gave is the proxy's, also where it could be a device's, and no other name is on TCP")
+  @Test("a name set with --name reaches the default device over TCP, and takes precedence over a device's name")
   func ownName() async throws {
     let house = try await House(hasMain: true, names: ["api.moby.localhost", "camera.localhost:9", "x.localhost:80"])
     for (host, text) in [
@@ -166,7 +166,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a page of one device is foreign to another")
+  @Test("a page of one device is a foreign page for another")
   func pages() async throws {
     let house = try await House()
     func asks(from origin: String) async throws -> String {
@@ -178,7 +178,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a cookie for all devices becomes one for the device that set it")
+  @Test("a cookie for all devices is restricted to the device that set it")
   func cookies() async throws {
     let house = try await House()
     let answer = try await house.exchange("GET /cookies HTTP/1.1\r\nHost: printer.localhost")
@@ -193,7 +193,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a device that clears its site's data keeps the cookies of the others")
+  @Test("a device that clears its site data does not clear cookies of other devices")
   func clearing() async throws {
     let house = try await House()
     let answer = try await house.exchange("GET /clear HTTP/1.1\r\nHost: printer.devices.example").lowercased()
@@ -207,7 +207,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("the page lists what there is, and what a title says is text")
+  @Test("the page lists all devices, and escapes their titles")
   func page() async throws {
     let house = try await House(title: "<script>alert(1)</script>\"&")
     let page = try await house.exchange("GET / HTTP/1.1\r\nHost: localhost:\(house.port)")
@@ -224,7 +224,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("the list names each link of a device without its options, also where it gives the reason for a failure")
+  @Test("the device list shows each link without its options, also in the reason for a failure")
   func roads() async throws {
     let transports = TransportRegistry([TCPTransport()])
     let ports = try [Endpoint.freePort(), Endpoint.freePort()]
@@ -243,7 +243,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("who follows the list is told when a device comes up, and not before")
+  @Test("the event stream of the device list reports a device when it comes up, and not before")
   func events() async throws {
     let house = try await House()
     let client = try await house.wire()
@@ -261,7 +261,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("any name of a pattern is a device, as long as there is a link for it")
+  @Test("any name that matches a pattern is a device if its link exists")
   func pattern() async throws {
     let house = try await House()
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-printer.localhost").contains("this is the printer"))
@@ -270,7 +270,7 @@ import UnixTransport
     await house.stop()
   }
 
-  @Test("a reload takes a device away, and leaves the link of another as it is")
+  @Test("a reload removes a device, and keeps the link of another one")
   func reload() async throws {
     let house = try await House()
     _ = try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost")

@@ -10,7 +10,7 @@ import Testing
 
 /// What belongs to one hop, and must not pass it.
 @Suite(.timeLimit(.minutes(1))) struct HopTests {
-  @Test("an origin cannot ask a proxy's users for a password")
+  @Test("an origin's 407 becomes 502, so it cannot ask a proxy's users for a password")
   func proxyLoginOfOrigin() async throws {
     let origin = try await OtherServer(
       answer:
@@ -23,7 +23,7 @@ import Testing
     try await origin.stop()
   }
 
-  @Test("nor with a status that is none, over HTTP/1.1 and HTTP/2")
+  @Test("an origin's Proxy-Authenticate is removed from a response with another status, over HTTP/1.1 and HTTP/2")
   func challengeBesideStatus() async throws {
     let origin = try await OtherServer(
       answer: "HTTP/1.1 401 Unauthorized\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n")
@@ -38,7 +38,7 @@ import Testing
     try await origin.stop()
   }
 
-  @Test("nor can the server of a link that has no gateway")
+  @Test("a 407 from the server of a link without a gateway becomes 502")
   func proxyLoginOfServer() async throws {
     let server = try await OtherServer(
       answer:
@@ -57,7 +57,7 @@ import Testing
     try await server.stop()
   }
 
-  @Test("an origin that speaks HTTP/2 does not get a user's login for the proxy")
+  @Test("an HTTP/2 origin does not receive a user's login for the proxy")
   func loginForProxy() async throws {
     // A gateway is a server of HTTP/2.
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -79,7 +79,7 @@ import Testing
     await origin.stop(within: .zero)
   }
 
-  @Test("an origin cannot speak as a hop of ours")
+  @Test("an origin cannot forge the Proxy-Status of a gateway or proxy")
   func forgedStatus() async throws {
     let origin = try await OtherServer(
       answer: "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
@@ -97,7 +97,7 @@ import Testing
     await down.stop()
   }
 
-  @Test("no other protocol than WebSocket is opened by CONNECT", arguments: ["raw", "connect-udp", "websocket2"])
+  @Test("extended CONNECT is refused for any protocol but WebSocket", arguments: ["raw", "connect-udp", "websocket2"])
   func otherProtocols(_ name: String) async throws {
     let origin = try await OtherServer(
       answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: \(name)\r\nConnection: upgrade\r\n\r\n")
@@ -111,7 +111,7 @@ import Testing
     try await origin.stop()
   }
 
-  @Test("a URL of another scheme is refused, and the answer says which are served")
+  @Test("a URL with another scheme is refused, and the response lists the supported ones")
   func otherScheme() async throws {
     let fixture = try await ProxyFixture(allowed: ["*:*"])
     let response = try await fixture.exchange("GET ftp://device.example/file HTTP/1.1\r\nHost: device.example")

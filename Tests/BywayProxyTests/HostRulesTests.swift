@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("a name with HTTP's own port is the same without it")
+  @Test("the default port of HTTP may be omitted from a host")
   func defaultPort() throws {
     let rules = try HostRules(names: ["device.example:80"])
     for (host, isOwn) in [("device.example", true), ("device.example:80", true), ("device.example:81", false)] {
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "loopback names and addresses are always its own, whatever the port",
+    "loopback names and addresses are accepted as hosts with any port",
     arguments: [
       "localhost", "LOCALHOST", "localhost.", "localhost:", "localhost:8080", "localhost.:8080", "localhost:1",
       "127.0.0.1", "127.0.0.1:8080", "127.1.2.3:80", "127.0.0.1.", "[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]:8080",
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "names that the user gave are its own",
+    "names set by the user are accepted as hosts",
     arguments: [
       "device.example", "Device.Example:8080", "device.example.", "other.example:9000", "192.168.7.1:8080",
       "[fd00:0::1]:8080",
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "any other host is misdirected, also one that looks nearly right",
+    "any other host gets 421, including similar ones",
     arguments: [
       "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "evil.localhost",
       "127.0.0.1.evil.example:8080", "localhost@evil.example", "evil.example@localhost", "localhost:8080@evil.example",
@@ -69,26 +69,26 @@ import Testing
     #expect(refusal([":authority": host]) == .misdirected)
   }
 
-  @Test("a request without a host is misdirected")
+  @Test("a request without a host gets 421")
   func absent() {
     #expect(refusal([":method": "GET", ":path": "/"]) == .misdirected)
   }
 
-  @Test("the refusal says what to do")
+  @Test("the 421 response has advice")
   func message() throws {
     let error = #expect(throws: BywayError.self) { try admit([":authority": "evil.example"]) }
     #expect(error?.message.contains("\"evil.example\"") == true)
     #expect(error?.message.contains("--name evil.example") == true)
   }
 
-  @Test("absolute form passes with its mark, for the gateway to judge")
+  @Test("a request in absolute form passes with its mark, so that the gateway decides")
   func absoluteForm() throws {
     let request: FieldSection = [":scheme": "http", ":authority": "evil.example", "byway-target-form": "absolute"]
     #expect(try admit(request).contains(.targetForm))
   }
 
   @Test(
-    "by its own name and port in absolute form, the proxy means what stands behind it",
+    "absolute form with the proxy's own name and port addresses the device behind it",
     arguments: [
       ("http", "localhost:8080", 8080), ("HTTP", "127.0.0.1:8080", 8080), ("http", "localhost", 80),
       ("http", "device.example:8080", 8080),
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(
-    "another port or scheme in absolute form is another server's",
+    "absolute form with another port or scheme addresses another server",
     arguments: [
       ("http", "localhost:3000"), ("http", "localhost"), ("https", "localhost:8080"),
     ])
@@ -108,21 +108,22 @@ import Testing
     #expect(try admit(request).contains(.targetForm))
   }
 
-  @Test("where it listens on a port that it does not know, absolute form is another server's")
+  @Test("absolute form addresses another server if the proxy's port is unknown")
   func unknownPort() throws {
     let request: FieldSection = [":scheme": "http", ":authority": "localhost:80", "byway-target-form": "absolute"]
     #expect(try admit(request, port: nil).contains(.targetForm))
     #expect(refusal([":authority": "evil.example"]) == .misdirected)
   }
 
-  @Test("CONNECT names a target, not this proxy; a WebSocket does not")
+  @Test("the host rules do not apply to the target of CONNECT, but do apply to a WebSocket")
   func tunnels() {
     #expect(refusal([":method": "CONNECT", ":authority": "evil.example:443"]) == nil)
     #expect(
       refusal([":method": "CONNECT", ":protocol": "websocket", ":authority": "evil.example"]) == .misdirected)
   }
 
-  @Test("what is not a name is told when the proxy starts", arguments: ["", "a b", "user@host", "host:port", "[::1"])
+  @Test(
+    "an invalid name is reported at the start of the proxy", arguments: ["", "a b", "user@host", "host:port", "[::1"])
   func badNames(name: String) {
     let error = #expect(throws: BywayError.self) { try HostRules(names: [name]) }
     #expect(error?.code == .invalidAddress)

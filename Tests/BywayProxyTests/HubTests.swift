@@ -14,7 +14,7 @@ import Testing
 @testable import BywayProxy
 
 /// Gateways that dial a proxy, which is told nothing of them.
-@Suite("A hub that devices dial", .timeLimit(.minutes(1))) struct HubTests {
+@Suite("Hub for dialing devices", .timeLimit(.minutes(1))) struct HubTests {
   private let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), TLSTransport()])
   private let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
@@ -52,7 +52,7 @@ import Testing
     return text
   }
 
-  @Test("who dials is a device by the name that it says, with its title, for as long as it is there")
+  @Test("a gateway that dials the hub is a device under the name and title it reports, while connected")
   func comingAndGoing() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"]))
@@ -80,7 +80,7 @@ import Testing
     for gateway in [printer, again] { await gateway.stop(within: .zero) }
   }
 
-  @Test("a name that the configuration gives to another is not taken")
+  @Test("a dialing gateway cannot take a name reserved in the configuration")
   func configured() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let own = try await gateway("printer", at: "\(hub)-own")
@@ -96,7 +96,7 @@ import Testing
     for gateway in [own, thief, camera] { await gateway.stop(within: .zero) }
   }
 
-  @Test("a reload may take a hub away, and then its devices are gone")
+  @Test("a reload can remove a hub together with its devices")
   func reload() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"]))
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("what is kept of a device goes by who serves it: another one, and the first again, are each a new one")
+  @Test("every new connection under a device's name has its own identity for stored data")
   func identity() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     var configuration = try proxy(hubs: ["\(hub)?open=listen"])
@@ -152,7 +152,7 @@ import Testing
     try Device(#require(DeviceName(name)), roads: [transports.link("loopback:nobody-\(name)")])
   }
 
-  @Test("a name that nobody has any more gives way to who is there; one that somebody has does not")
+  @Test("a new device gets the slot of a disconnected one if the hub is full, and not that of a connected one")
   func full() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"], mostDialed: 2))
@@ -171,7 +171,7 @@ import Testing
     for gateway in [printer, scanner] { await gateway.stop(within: .zero) }
   }
 
-  @Test("the gateways of one address have as many names as one may have, and leave the others to others")
+  @Test("the gateways of one address are limited in their number of names, and leave slots to other addresses")
   func perPeer() async throws {
     let port = try Endpoint.freePort()
     let hub = "tcp://127.0.0.1:\(port)"
@@ -199,7 +199,7 @@ import Testing
     for gateway in gateways.dropFirst() { await gateway.stop(within: .zero) }
   }
 
-  @Test("when a hub goes by a reload its devices do, and what is told to the others holds for those who are there")
+  @Test("a reload that removes one hub removes its devices, and applies new settings to those of other hubs")
   func oneOfTwo() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let hubs = ["\(hub)-1?open=listen", "\(hub)-2?open=listen"]
@@ -219,7 +219,7 @@ import Testing
     await printer.stop(within: .zero)
   }
 
-  @Test("a reload reads a hub's files anew: whom its authority does not know any more does not come in")
+  @Test("a reload reads the hub's files again, and an authority that is no longer trusted admits no device")
   func renewed() async throws {
     let (old, new) = try await (Certificates(), Certificates())
     let folder = try TemporaryFolder()
@@ -247,7 +247,7 @@ import Testing
     for gateway in [printer, camera, scanner] { await gateway.stop(within: .zero) }
   }
 
-  @Test("over TLS a name must be in the certificate of who says it")
+  @Test("over TLS, a device's name must be in its certificate")
   func certificates() async throws {
     let certificates = try await Certificates()
     let port = try Endpoint.freePort()
@@ -269,7 +269,7 @@ import Testing
     for gateway in [liar, printer, scanner] { await gateway.stop(within: .zero) }
   }
 
-  @Test("a name that a certificate has is not taken by one who only says it at another hub; the other way round it is")
+  @Test("a certified device takes precedence over an uncertified one of the same name at another hub")
   func mixedHubs() async throws {
     let certificates = try await Certificates()
     let (secret, plain) = (try Endpoint.freePort(), "loopback:hub-\(UInt64.random(in: 0 ... .max))")
@@ -296,7 +296,7 @@ import Testing
   }
 
   @Test(
-    "a certificate for a name that only begins or ends like a device's is not the device's",
+    "a certificate for a name with the same prefix or suffix does not match the device's name",
     arguments: [
       "camera.elsewhere", "camera.devices.example.elsewhere", "xcamera.devices.example", "x.camera.devices.example",
       "devices.example",

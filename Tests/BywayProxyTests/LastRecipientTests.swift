@@ -9,12 +9,12 @@ import Testing
 @testable import BywayProxy
 
 /// Max-Forwards (RFC 9110 §7.6.2).
-@Suite("How far OPTIONS and TRACE go") struct LastRecipientTests {
+@Suite("Max-Forwards of OPTIONS and TRACE") struct LastRecipientTests {
   private func head(_ method: String, _ fields: String, _ proxy: ProxyFixture) async throws -> String {
     try await proxy.exchange("\(method) /x HTTP/1.1\r\nHost: localhost\r\n\(fields)")
   }
 
-  @Test("at 0 the proxy answers OPTIONS itself, with a round trip over its link")
+  @Test("with Max-Forwards 0, the proxy answers OPTIONS itself after a round trip over its link")
   func last() async throws {
     let fixture = try await ProxyFixture()
     let answer = try await head("OPTIONS", "Max-Forwards: 0", fixture)
@@ -25,7 +25,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("above it takes one off, and leaves other methods alone")
+  @Test("a larger Max-Forwards is decremented for OPTIONS, and unchanged for other methods")
   func counts() async throws {
     let fixture = try await ProxyFixture(respond: { request in
       let name = try #require(HTTPField.Name("Max-Forwards"))
@@ -38,7 +38,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a far end that hangs is given up after 10 s, for all who asked meanwhile, and asked again by the next")
+  @Test("concurrent OPTIONS requests share one PING, which times out after 10 s")
   func silent() throws {
     let loop = EmbeddedEventLoop()
     let link = SilentLink(on: loop)
@@ -64,7 +64,7 @@ import Testing
     #expect(third.status == "200" && first.status == nil)
   }
 
-  @Test("a link that is down is told, and a stranger's host still refused")
+  @Test("OPTIONS with Max-Forwards 0 gets 503 if the link is down, and 421 for a foreign host")
   func refused() async throws {
     let fixture = try await ProxyFixture(respond: nil)
     #expect(try await head("OPTIONS", "Max-Forwards: 0", fixture).hasPrefix("HTTP/1.1 503 "))

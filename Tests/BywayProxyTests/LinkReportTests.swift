@@ -14,8 +14,8 @@ import Testing
 @testable import BywayProxy
 
 /// Links as programs are told of them.
-@Suite("Reports of links", .timeLimit(.minutes(1))) struct LinkReportTests {
-  @Test("a client and a proxy tell how their links are, and what the line has done, while the cable goes and comes")
+@Suite("Link status of client and proxy", .timeLimit(.minutes(1))) struct LinkReportTests {
+  @Test("client and proxy report link states and line statistics while the cable is pulled and plugged")
   func cable() async throws {
     try await withTemporaryFolder { folder in
       let transports = TransportRegistry([SerialTransport(), TCPTransport()])

@@ -10,7 +10,7 @@ import Testing
 
 /// A daemon's metrics, and its control socket where that is a port.
 @Suite(.timeLimit(.minutes(1))) struct LocalServerTests {
-  @Test("who asks by a foreign name is told by which to ask, and what else helps")
+  @Test("a request with a foreign host gets 421 with the valid names and further advice")
   func names() async throws {
     let transports = TransportRegistry([TCPTransport()])
     let server = try await LocalServer.start(
@@ -27,7 +27,7 @@ import Testing
     await server.stop()
   }
 
-  @Test("a response that its client does not read is ended, and one that is read slowly is not")
+  @Test("a response is aborted if its client stops reading, and not if the client reads slowly")
   func unread() async throws {
     let transports = TransportRegistry([TCPTransport()])
     let made = MadeBytes()

@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("over which link an exchange went, and how long it waited for that", arguments: [false, true])
+  @Test("the record of an exchange has its link and the time it waited for the link", arguments: [false, true])
   func upstream(isIntercepted: Bool) async throws {
     let fixture = try await fixture(isIntercepted: isIntercepted)
     _ = try await fixture.exchange("GET /x HTTP/1.1\r\nHost: localhost")
@@ -41,7 +41,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a link that is down has failed, a host that is not served here is the client's mistake")
+  @Test("a lost link is recorded as the link's failure, and an unknown host as the client's")
   func failures() async throws {
     let fixture = try await fixture(respond: nil)
     _ = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
@@ -54,7 +54,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("the gateway gets the id that the proxy has noted, whoever made it")
+  @Test("the gateway receives the exchange id that the proxy has recorded, whoever created it")
   func trace() async throws {
     let name = try #require(HTTPField.Name("traceparent"))
     let fixture = try await fixture(respond: { Response(status: .ok, body: Body($0.head.headerFields[name] ?? "none")) }
@@ -68,7 +68,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("where nobody wants ids, none is added, and one that is there is noted")
+  @Test("with ids disabled, the proxy adds none, and records one that is present")
   func unwanted() async throws {
     let name = try #require(HTTPField.Name("traceparent"))
     let observer = RecordingObserver(wantsID: false)

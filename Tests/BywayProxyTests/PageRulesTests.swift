@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "a page from elsewhere is refused, by whichever field the browser tells it",
+    "a request from another site's page is refused by any of the fields that identify it",
     arguments: [
       ["origin": "http://evil.example"], ["origin": "null"], ["origin": "http://localhost:8080@evil.example"],
       ["origin": "http://localhost.evil.example:8080"], ["origin": ""], ["origin": "localhost:8080"],
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "the device's own pages, other programs and the user's own navigation pass",
+    "requests of the device's own pages, other programs and the user's own navigation pass",
     arguments: [
       [:], ["origin": "http://localhost:8080"], ["origin": "HTTP://LOCALHOST.:8080"],
       ["sec-fetch-site": "same-origin"], ["sec-fetch-site": "none", "sec-fetch-dest": "document"],
@@ -55,7 +55,7 @@ import Testing
     for method in ["GET", "POST", "CONNECT"] { #expect(try Self.refusal(fields, method: method) == nil) }
   }
 
-  @Test("a link that is followed may ask, and may not change anything", arguments: ["cross-site", "same-site"])
+  @Test("navigation from another site may use GET and HEAD only", arguments: ["cross-site", "same-site"])
   func navigation(_ site: String) throws {
     let fields = ["sec-fetch-site": site, "sec-fetch-dest": "document"]
     for method in ["GET", "HEAD"] { #expect(try Self.refusal(fields, method: method) == nil) }
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("default ports are the scheme's, in Origin and in the target")
+  @Test("a default port is optional in Origin and in the target")
   func defaultPorts() throws {
     for (page, target, isOwn) in [
       ("http://device", "http://device:80", true), ("http://device:80", "http://device", true),
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("a page whose origin is allowed may use any, by Origin or, where there is none, by Referer")
+  @Test("an allowed origin may use every method, identified by Origin or else by Referer")
   func allowed() throws {
     let allowed = ["https://app.example", "http://localhost:3000"]
     for fields in [
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("the refusal says how to allow the page")
+  @Test("the refusal explains how to allow the page")
   func message() throws {
     let error = try Self.refusal(["origin": "https://app.example:443"])
     #expect(error?.message.contains("--allow-page https://app.example if") == true)
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(
-    "what is not an origin is told when the proxy starts",
+    "an invalid allowed origin is reported at the start of the proxy",
     arguments: [
       "", "null", "app.example", "http://", "https://app.example/", "http://u@app.example", "http://*.example", "*",
     ])

@@ -9,7 +9,7 @@ import Testing
 /// Who is kept from using a proxy, seen from outside.
 @Suite(.timeLimit(.minutes(1))) struct ProxyGuardTests {
   @Test(
-    "another host is misdirected over HTTP/1.1, and the origin never hears of it",
+    "a foreign host gets 421 over HTTP/1.1, and the origin receives nothing",
     arguments: [
       "GET / HTTP/1.1\r\nHost: evil.example", "GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example:80", "GET / HTTP/1.0",
       "OPTIONS * HTTP/1.1\r\nHost: evil.example", "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0",
@@ -26,7 +26,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("another host is misdirected over HTTP/2, and so is a mark of absolute form that the client made itself")
+  @Test("a foreign host gets 421 over HTTP/2, and a client's own mark of absolute form is ignored")
   func misdirectedHTTP2() async throws {
     let calls = Calls()
     let fixture = try await ProxyFixture(respond: calls.respond)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "a page from elsewhere is refused, whatever it sends",
+    "a request from another site's page is refused, with any method and body",
     arguments: [
       "POST / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 0",
       "GET /reboot HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: image",
@@ -63,7 +63,7 @@ import Testing
     + "Sec-WebSocket-Version: 13"
 
   @Test(
-    "in absolute form a page from elsewhere is refused as well",
+    "a request in absolute form from another site's page is refused",
     arguments: [
       "POST http://device.example/ HTTP/1.1\r\nHost: device.example\r\nOrigin: http://evil.example\r\nContent-Length: 0",
       "POST http://device.example/ HTTP/1.1\r\nHost: device.example\r\nOrigin: null\r\nContent-Length: 0",
@@ -85,7 +85,7 @@ import Testing
     try await other.stop()
   }
 
-  @Test("in absolute form a page reaches its own origin, and one that is allowed any")
+  @Test("a request in absolute form from a page reaches its own origin, and any from an allowed page")
   func ownPageInAbsoluteForm() async throws {
     let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
     let fixture = try await ProxyFixture(
@@ -99,7 +99,7 @@ import Testing
     try await other.stop()
   }
 
-  @Test("over HTTP/2 a page from elsewhere is refused, by a request and by an extended CONNECT")
+  @Test("over HTTP/2, requests and extended CONNECT from another site's page are refused")
   func foreignPageOverHTTP2() async throws {
     let calls = Calls()
     let fixture = try await ProxyFixture(respond: calls.respond)
@@ -115,7 +115,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a WebSocket in a tunnel, which is how browsers send it through a proxy, is a page's like any other")
+  @Test("a browser's WebSocket in a tunnel is subject to the page rules")
   func webSocketInTunnel() async throws {
     let answer = "HTTP/1.1 101 Switching Protocols\r\n\r\n"
     let other = try await OtherServer(answer: answer)
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "what is not a GET in the clear passes a tunnel as it is",
+    "tunneled bytes pass unchanged unless they are a plain GET",
     arguments: ["\u{16}\u{3}\u{1}", "SSH-2.0-x\r\n", "G", "GE!", "POST / HTTP/1.1\r\n"])
   func opaqueTunnel(_ text: String) async throws {
     let other = try await OtherServer()
@@ -165,7 +165,7 @@ import Testing
     try await other.stop()
   }
 
-  @Test("a GET that is too long to be read is not passed unread")
+  @Test("a tunneled GET with an oversized head is refused")
   func longTunnelledRequest() async throws {
     let other = try await OtherServer()
     let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
@@ -178,7 +178,7 @@ import Testing
     try await other.stop()
   }
 
-  @Test("a listener without a port of its own asks the same, because a port may lead to it")
+  @Test("a listener without a TCP port applies the same rules, because a port may lead to it")
   func otherListener() async throws {
     let calls = Calls()
     let fixture = try await ProxyFixture(
@@ -194,14 +194,14 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a name that the user gave is answered for")
+  @Test("a name set by the user is accepted")
   func named() async throws {
     let fixture = try await ProxyFixture(change: { $0.names = ["device.example"] })
     #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: device.example").hasPrefix("HTTP/1.1 200 OK\r\n"))
     await fixture.stop()
   }
 
-  @Test("on a Unix socket every host is fine, because no page can reach it")
+  @Test("on a Unix socket every host is accepted, because no page can reach it")
   func unixSocket() async throws {
     let path = "/tmp/byway-\(UInt32.random(in: 0 ... .max)).sock"
     let fixture = try await ProxyFixture(listen: "unix:\(path)")
@@ -214,7 +214,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("over a link to an ordinary server nothing else can be reached")
+  @Test("over a link to an ordinary server, other servers cannot be reached")
   func ordinaryServer() async throws {
     let fixture = try await ProxyFixture(options: "?http=1.1", respond: nil)
     let absolute = try await fixture.exchange("GET http://elsewhere.example/ HTTP/1.1\r\nHost: localhost")
@@ -226,7 +226,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a name that is none, and an address that is taken, are told at the start")
+  @Test("an invalid name and an address in use are reported at the start")
   func badConfiguration() async throws {
     let error = await #expect(throws: BywayError.self) {
       _ = try await ProxyFixture(change: { $0.names = ["not a name"] })

@@ -18,7 +18,7 @@ import Testing
     return ProxyConfiguration(link: try transports.link(link ?? own), listen: try transports.link(listen))
   }
 
-  @Test("a connection that stays open goes by the new names, over the link that was open")
+  @Test("after a reload an open connection uses the new names and the same link")
   func rules() async throws {
     let fixture = try await ProxyFixture()
     let open = try await fixture.wire()
@@ -44,7 +44,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("over another link: what has begun ends on the old one, which is closed after that")
+  @Test("after a reload with another link, running exchanges finish on the old link, which then closes")
   func link() async throws {
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
     let fixture = try await ProxyFixture(respond: { _ in Response(status: .ok, body: Body(chunks)) })
@@ -64,7 +64,7 @@ import Testing
     await other.stop()
   }
 
-  @Test("an address that cannot be listened on changes nothing")
+  @Test("an address that cannot be listened on leaves the proxy unchanged")
   func refused() async throws {
     let fixture = try await ProxyFixture()
     let other = try await ProxyFixture(respond: nil)

@@ -32,7 +32,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("which HTTP it is, is told from the first bytes, however they are cut")
+  @Test("the HTTP version is detected from the first bytes, however they are split")
   func drippingPreface() async throws {
     let fixture = try await ProxyFixture()
     let http2 = try await fixture.wire()
@@ -50,7 +50,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("what is neither gets one clear answer")
+  @Test("a connection that is neither HTTP/1.1 nor HTTP/2 gets one explanation")
   func neither() async throws {
     let fixture = try await ProxyFixture()
     let client = try await fixture.wire()
@@ -59,7 +59,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a client that leaves before it has said which, is let go", arguments: ["", "PRI", "GE"])
+  @Test("a client that leaves before its HTTP version is known is closed", arguments: ["", "PRI", "GE"])
   func leaves(beginning: String) async throws {
     let fixture = try await ProxyFixture()
     let client = try await fixture.wire()
@@ -70,7 +70,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a request in absolute form goes where the gateway allows, and nowhere else")
+  @Test("a request in absolute form reaches only what the gateway allows")
   func absoluteForm() async throws {
     let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
     let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
@@ -85,7 +85,7 @@ import Testing
     try await other.stop()
   }
 
-  @Test("CONNECT opens a tunnel where the gateway allows, and nowhere else")
+  @Test("CONNECT opens a tunnel only to what the gateway allows")
   func connect() async throws {
     let echo = try await OtherServer()
     let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(echo.port)"])
@@ -127,7 +127,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("interceptors see what passes the proxy, and may answer")
+  @Test("interceptors see the proxy's requests, and can answer them")
   func interceptors() async throws {
     struct Teapot: Interceptor {
       var scope: Scope { Scope(paths: ["/tea"]) }
@@ -139,7 +139,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("many clients at once share the link")
+  @Test("many concurrent clients share the link")
   func many() async throws {
     let fixture = try await ProxyFixture()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -154,7 +154,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a request waits for a link that is down as long as the patience lasts, then gets 503 with the cause")
+  @Test("a request waits for a link that is down up to the link timeout, then gets 503 with the cause")
   func linkDown() async throws {
     let fixture = try await ProxyFixture(respond: nil, change: { $0.patience = .milliseconds(100) })
     let response = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
@@ -165,7 +165,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("stopping lets running requests end, then closes everything")
+  @Test("stopping the proxy lets running requests finish, then closes all connections")
   func stop() async throws {
     let arrived = AsyncStream.makeStream(of: Void.self)
     let leave = AsyncStream.makeStream(of: Void.self)
@@ -187,7 +187,7 @@ import Testing
     await fixture.gateway?.stop(within: .zero)
   }
 
-  @Test("what does not end in time is cut off")
+  @Test("requests that do not finish in time are aborted")
   func stopCutsOff() async throws {
     let arrived = AsyncStream.makeStream(of: Void.self)
     let fixture = try await ProxyFixture(respond: { request in

@@ -7,7 +7,7 @@ import Testing
 
 /// Connections that end where they should not.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct CutTests {
-  @Test("a handshake that is cut is told as that, at once", arguments: [1, 5, 100, 600])
+  @Test("an aborted handshake is reported immediately as such", arguments: [1, 5, 100, 600])
   func handshake(_ bytes: Int) async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
@@ -21,7 +21,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a body that is cut is an error, never a short success", arguments: [true, false])
+  @Test("a truncated body is an error, never a short success", arguments: [true, false])
   func body(_ isHTTP2: Bool) async throws {
     let ca = try await Certificates()
     let folder = try TemporaryFolder()

@@ -19,7 +19,7 @@ import Testing
     return failure
   }
 
-  @Test("an expired certificate, one for another name, and one of a foreign authority are refused for what they are")
+  @Test("an expired certificate, one for another name and one of an unknown authority are refused with the reason")
   func refused() async throws {
     let ca = try await Certificates()
     let trusting = try TLSPolicy.trusting(ca.authority)
@@ -32,7 +32,7 @@ import Testing
     for error in [expired, other, foreign] { #expect(error?.code == .originUntrusted) }
   }
 
-  @Test("a self-signed certificate is accepted for its host once it is given, whatever its name and dates")
+  @Test("a trusted self-signed certificate is accepted for its host with any name and dates")
   func itself() async throws {
     let ca = try await Certificates()
     let selfSigned = try await ca.selfSigned("device", names: "DNS:device-0815")
@@ -43,7 +43,7 @@ import Testing
     #expect(try await failure(another, .trusting(selfSigned.cert))?.code == .originUntrusted)
   }
 
-  @Test("a certificate of an unknown authority is accepted when it is itself what was given")
+  @Test("a certificate of an unknown authority is accepted if the certificate itself is trusted")
   func leaf() async throws {
     let ca = try await Certificates()
     #expect(try await failure(ca.server, .trusting(ca.server.cert)) == nil)
@@ -51,7 +51,7 @@ import Testing
     #expect(try await failure(sibling, .trusting(ca.server.cert))?.code == .originUntrusted)
   }
 
-  @Test("a pinned key is accepted in any certificate, and no other key in a good one")
+  @Test("a pinned key is accepted in any certificate, and another key is refused in a valid one")
   func pins() async throws {
     let ca = try await Certificates()
     let selfSigned = try await ca.selfSigned("device", names: "DNS:device-0815")
@@ -69,7 +69,7 @@ import Testing
     #expect(wrong?.message.contains("a different key from the one pinned") == true, "\(wrong as Any)")
   }
 
-  @Test("what is not a pin, and what is not a certificate, is said to be none")
+  @Test("an invalid pin and an invalid certificate are reported")
   func malformed() throws {
     for text in ["", "sha256//", "sha256//AAAA", "md5//AAAAAAAAAAAAAAAAAAAAAA=="] {
       #expect(throws: BywayError.self) { try KeyPin(text) }
@@ -79,7 +79,7 @@ import Testing
     #expect(throws: BywayError.self) { try TLSPolicy.trusting("/nowhere") }
   }
 
-  @Test("an address is dialed and a name is verified; Host stays what the URL says")
+  @Test("the dialed address and the verified name can differ from the URL's host, and Host is the URL's")
   func peerName() async throws {
     let ca = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:site.example")
@@ -100,7 +100,7 @@ import Testing
     #expect(throws: BywayError.self) { try PeerName(host: "a", name: "192.168.7.2") }
   }
 
-  @Test("a client certificate goes to its host alone; none, or a wrong one, is told")
+  @Test("a client certificate is sent to its host only, and a missing or wrong one is reported")
   func identity() async throws {
     let ca = try await Certificates()
     let server = try await OpenSSLServer(ca.server, clientAuthority: ca.authority)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("a server that hangs up in the handshake, and one that does not speak TLS")
+  @Test("a server that closes during the handshake and one without TLS are reported")
   func noTLS() async throws {
     let nginx = try await NginxServer(in: TemporaryFolder())
     let origin = try await OriginServer()

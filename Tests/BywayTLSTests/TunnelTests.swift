@@ -9,7 +9,8 @@ import Testing
 
 /// https from a client to an nginx with a private authority, through the link.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TunnelTests {
-  @Test("a site of a private authority is refused until that is trusted for its host", arguments: [true, false])
+  @Test(
+    "a site of a private authority is refused until the authority is trusted for its host", arguments: [true, false])
   func trust(_ isHTTP2: Bool) async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), http2: isHTTP2, tls: ca.server)
@@ -32,7 +33,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("what the gateway does not allow is told in its words, and http goes as before")
+  @Test("a forbidden target is reported with the gateway's message, and plain http is not affected")
   func forbidden() async throws {
     let rig = try await TunnelRig(allowing: [])
     let failure = await rig.failure("https://elsewhere.example/")
@@ -42,7 +43,7 @@ import Testing
     await rig.stop()
   }
 
-  @Test("connections are kept for each origin: a hundred requests, one handshake or few", arguments: [true, false])
+  @Test("a hundred requests to one https origin share connections, with few handshakes", arguments: [true, false])
   func pooled(_ isHTTP2: Bool) async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(
@@ -62,7 +63,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("bodies stream both ways, each byte as it was", arguments: [true, false])
+  @Test("bodies stream byte for byte in both directions over TLS", arguments: [true, false])
   func bodies(_ isHTTP2: Bool) async throws {
     let ca = try await Certificates()
     let folder = try TemporaryFolder()
@@ -84,7 +85,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a caller who gives up leaves the connection to the others, and a deadline ends a wait")
+  @Test("a cancelled caller leaves the connection to others, and a deadline ends the wait")
   func givingUp() async throws {
     let ca = try await Certificates()
     let folder = try TemporaryFolder()
@@ -99,7 +100,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a server that answers nothing costs the request's time and no more")
+  @Test("a silent TLS server costs only the request's own time")
   func silent() async throws {
     let mute = try MuteListener()
     let rig = try await TunnelRig(allowing: ["127.0.0.1:\(mute.port)"])

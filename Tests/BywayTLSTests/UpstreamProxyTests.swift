@@ -25,7 +25,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("http goes in absolute form, with the login", arguments: [true, false])
+  @Test("an http request through an upstream proxy has absolute form and the login", arguments: [true, false])
   func absoluteForm(_ asksForLogin: Bool) async throws {
     let proxy = try await ApacheProxy(asksForLogin: asksForLogin)
     let origin = try await OriginServer()
@@ -43,7 +43,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("https goes by CONNECT") func tunnel() async throws {
+  @Test("an https request through an upstream proxy uses CONNECT") func tunnel() async throws {
     let ca = try await Certificates()
     let proxy = try await ApacheProxy(asksForLogin: true)
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
@@ -58,7 +58,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a login that is missing or wrong is said to be so, without the password", arguments: [true, false])
+  @Test("a missing or wrong login of the upstream proxy is reported without the password", arguments: [true, false])
   func refused(_ isHTTPS: Bool) async throws {
     let proxy = try await ApacheProxy(asksForLogin: true)
     let origin = "\(isHTTPS ? "https" : "http")://127.0.0.1:9"
@@ -74,7 +74,7 @@ import Testing
     await proxy.stop()
   }
 
-  @Test("a proxy that is down, or none at all, is told by its name")
+  @Test("an upstream proxy that is down, or another kind of server, is reported by name")
   func down() async throws {
     let port = try Endpoint.freePort()
     try await withGateway(to: "http://127.0.0.1:9", through: "http://a:secret@127.0.0.1:\(port)") { client in

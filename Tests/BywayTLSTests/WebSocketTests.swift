@@ -22,7 +22,8 @@ import Testing
   }
 
   @Test(
-    "messages of any length both ways, in their order, then a close that both ends agree on", arguments: [true, false])
+    "WebSocket messages of any length pass over TLS in both directions in order, and both ends close",
+    arguments: [true, false])
   func echo(_ isSecure: Bool) async throws {
     try await withServer(isSecure) { rig, server, head in
       let socket = try await ClientWebSocket(rig.client, head)
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("the server speaks when it likes, and leaves when it likes", arguments: [true, false])
+  @Test("a WebSocket server may send and close at any time", arguments: [true, false])
   func serverFirst(_ isSecure: Bool) async throws {
     try await withServer(isSecure) { rig, server, head in
       let socket = try await ClientWebSocket(rig.client, head)
@@ -61,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("a client that goes away without a word ends the server's connection", arguments: [true, false])
+  @Test("a client that disconnects without a close frame ends the server's connection", arguments: [true, false])
   func dropped(_ isSecure: Bool) async throws {
     try await withServer(isSecure) { rig, server, head in
       var socket: ClientWebSocket? = try await ClientWebSocket(rig.client, head)
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("a subprotocol is agreed on; a refusal arrives as it is", arguments: [true, false])
+  @Test("a WebSocket subprotocol is negotiated, and a refusal arrives unchanged", arguments: [true, false])
   func handshake(_ isSecure: Bool) async throws {
     try await withServer(isSecure) { rig, server, head in
       var head = head
@@ -88,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("twenty at once, and requests beside them")
+  @Test("twenty WebSockets work at once with requests in between")
   func many() async throws {
     try await withServer(true) { rig, _, head in
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 
 @Suite struct BackoffTests {
-  @Test("does not wait before the first failure, then doubles up to its limit, half of it at random")
+  @Test("the first attempt has no delay, and later delays double up to a limit, half of each at random")
   func doubles() {
     var backoff = Backoff()
     #expect(backoff.pause(fraction: 1) == .zero)
@@ -18,7 +18,7 @@ import Testing
     #expect(backoff.pause(fraction: 0.5) == .zero)
   }
 
-  @Test("stays within its limit after any number of failures")
+  @Test("the delay stays within its limit after any number of failures")
   func stays() {
     var backoff = Backoff()
     for _ in 0..<10_000 { backoff.fail() }

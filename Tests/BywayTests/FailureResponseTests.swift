@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 @Suite struct FailureResponseTests {
-  @Test("says what failed as Proxy-Status and as a problem document that parses, whatever the message holds")
+  @Test("a failure response has Proxy-Status and a valid problem document, with any message")
   func renders() throws {
     let message = "Nothing \"listens\" at unix:/x\\y\u{1}é\n."
     let response = FailureResponse(BywayError(.originUnavailable, message), hop: "byway-gateway-1")
@@ -20,7 +20,7 @@ import Testing
     #expect(response.head.value(of: .contentLength) == "\(response.body.readableBytes)")
   }
 
-  @Test("a reason of TLS is told in its words, without the names of files and functions")
+  @Test("a TLS failure is reported with its reason, without names of files and functions")
   func reasonOfTLS() {
     struct Opaque: Error, CustomStringConvertible {
       let description =
@@ -32,7 +32,7 @@ import Testing
     #expect(closed.description == "Gone. (linkLost: the connection was closed)")
   }
 
-  @Test("the cause is what the system says, and no name of a function of ours or NIO's")
+  @Test("a failure's cause is the system's text, without names of functions")
   func cause() throws {
     let cause = IOError(errnoCode: ECONNREFUSED, reason: "connect(descriptor:addr:size:)")
     let error = BywayError(.originUnavailable, "Nothing listens.", cause: cause)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "gives each failure the status that tells whose fault it is",
+    "each failure has a status that shows which party failed",
     arguments: [
       (BywayError.Code.linkUnavailable, 503), (.linkLost, 502), (.protocolViolation, 502), (.originUnavailable, 503),
       (.originUntrusted, 502), (.originLost, 502), (.incompleteResponse, 502), (.timedOut, 504), (.forbidden, 403),
@@ -52,7 +52,7 @@ import Testing
     #expect(FailureResponse(BywayError(code, "x"), hop: "h").head.status == status)
   }
 
-  @Test("a browser gets a page that says it, asks again where that may help, and shows a message as text")
+  @Test("a browser gets an error page, which reloads where that may help and escapes the message")
   func page() throws {
     let accept = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
     let form = FailureResponse.Form(answering: [":method": "GET", "accept": accept])
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("a client of gRPC is told in a status of gRPC's, in the head because nothing else comes")
+  @Test("a gRPC client gets a gRPC status in the head")
   func grpc() throws {
     let request: FieldSection = [":method": "POST", "content-type": "application/grpc+proto"]
     let error = BywayError(.linkUnavailable, "100% \u{e9}\n down.")

@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "redaction decodes escapes of names, and keeps them in the text",
+    "JSON escapes are decoded, and invalid ones kept as text",
     arguments: [
       (#"a\"b\\c\/d"#, #"a"b\c/d"#), (#"\n\t\r\b\f"#, "\n\t\r\u{8}\u{C}"), (#"\u00e9\ud83d\ude00x"#, "é😀x"),
       (#"\ud83dx"#, "\u{FFFD}x"), (#"\u12"#, #"\u12"#), (#"\uzzzz"#, #"\uzzzz"#), (#"\x\"#, #"\x\"#),

@@ -68,7 +68,7 @@ import Testing
     LinkPort(address: "serial:usb:0403:6001:\(number)", device: "/dev/ttyUSB\(number)", name: name, obstacle: obstacle)
   }
 
-  @Test("a device has the name and the title that it says")
+  @Test("a discovered device has the name and title that it reports")
   func claimed() {
     var bench = Bench()
     bench.plug(port(0), "printer", title: "In the hall")
@@ -80,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test("it is not on the list before it has had the time to say who it is")
+  @Test("a port is not listed until its device had time to answer")
   func unanswered() throws {
     var ports = DiscoveredPorts(reserved: [])
     ports.list([port(0)], from: 0, at: Self.start)
@@ -90,7 +90,7 @@ import Testing
     #expect(ports.devices.map(\.name.text) == ["ftdi-ft232r"] && ports.devices.first?.title?.text == "FTDI FT232R")
   }
 
-  @Test("who does not answer is asked twice more, and then left alone")
+  @Test("a port without an answer is queried twice more, and then no longer")
   func retries() {
     var bench = Bench()
     bench.plug(port(0))
@@ -102,7 +102,7 @@ import Testing
     #expect(bench.asked.count == 4)
   }
 
-  @Test("a gateway that starts after its device gives it its name")
+  @Test("a gateway that starts after its port appears is named once it answers")
   func late() {
     var bench = Bench()
     bench.plug(port(0))
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "without a name of its own it has that of its adapter",
+    "a device without a name is named after its adapter",
     arguments: [
       ("FTDI FT232R USB UART", "ftdi-ft232r-usb-uart"), ("../../\u{1B}[2J\u{202E}<b>", "2j-b"), ("设备", "ttyusb0"),
       (nil, "ttyusb0"),
@@ -129,7 +129,7 @@ import Testing
     #expect(bench.names == [name] && bench.ports.devices.first?.title?.text == "T")
   }
 
-  @Test("of two of the same name the second has a number; the first one's going changes nothing for it")
+  @Test("the second of two devices with one name gets a number, and keeps it when the first leaves")
   func same() {
     var bench = Bench()
     for number in 0..<3 { bench.plug(port(number), "printer") }
@@ -143,7 +143,7 @@ import Testing
     #expect(bench.names == ["printer", "printer-2", "printer-3", "printer-4"])
   }
 
-  @Test("a name that the configuration gives to another is not taken, from now on or from a reload on")
+  @Test("a name reserved in the configuration is not given to a discovered device, also after a reload")
   func reserved() {
     var bench = Bench(reserved: ["printer", "ftdi-ft232r"])
     bench.plug(port(0), "printer")
@@ -155,7 +155,7 @@ import Testing
     #expect(bench.names == ["printer", "printer-3"])
   }
 
-  @Test("who is unplugged is away for a minute, and then gone; who comes back within it is the same")
+  @Test("an unplugged device is away for a minute and then removed, and is the same device if it returns before")
   func away() {
     var bench = Bench()
     bench.plug(port(0), "printer")
@@ -173,7 +173,7 @@ import Testing
     #expect(bench.names == [] && bench.ports.deadline == nil)
   }
 
-  @Test("who comes back under another name of the system is asked again, and is the same device")
+  @Test("an adapter that returns under another system name is queried again, and is the same device")
   func otherFile() {
     var bench = Bench()
     bench.plug(port(0), "printer")
@@ -183,7 +183,8 @@ import Testing
     #expect(bench.names == ["printer"] && bench.asked.count == 2)
   }
 
-  @Test("another adapter in the same place does not inherit the name of the one before", arguments: [true, false])
+  @Test(
+    "a different adapter in the same USB port does not inherit the name of the one before", arguments: [true, false])
   func otherAdapter(_ wasAway: Bool) {
     var bench = Bench()
     bench.plug(LinkPort(address: "serial:/dev/ttyUSB0", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
@@ -199,7 +200,7 @@ import Testing
     #expect(bench.names == ["cp2102"])
   }
 
-  @Test("another adapter at the same address, under another name of the system, does not inherit the name either")
+  @Test("a different adapter at the same address with another system name does not inherit the old name")
   func otherAdapterElsewhere() {
     var bench = Bench()
     bench.plug(LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
@@ -210,7 +211,7 @@ import Testing
     #expect(bench.names == ["ftdi"])
   }
 
-  @Test("a port whose address changes because another of its kind has come stays the same device")
+  @Test("a port whose address changes because a similar adapter appears stays the same device")
   func otherAddress() {
     var bench = Bench()
     bench.plug(LinkPort(address: "serial:usb:0403:6001", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
@@ -220,7 +221,7 @@ import Testing
     #expect(bench.names == ["camera", "printer"] && bench.asked.count == 2)
   }
 
-  @Test("a plug that has a loose contact is asked no more than every two seconds")
+  @Test("a port with a loose contact is queried at most every two seconds")
   func flapping() {
     var bench = Bench()
     for _ in 0..<100 {
@@ -235,7 +236,7 @@ import Testing
     #expect(bench.ports.devices.map(\.state) == [.present] && bench.ports.deadline == nil)
   }
 
-  @Test("an answer that comes when the port has gone is nobody's")
+  @Test("an answer that arrives after its port has disappeared is ignored")
   func lateAnswer() throws {
     var ports = DiscoveredPorts(reserved: [])
     ports.list([port(0)], from: 0, at: Self.start)
@@ -251,7 +252,7 @@ import Testing
     #expect(ports.devices.map(\.name.text) == ["printer"])
   }
 
-  @Test("a port that another program has is left alone until that lets it go")
+  @Test("a port in use by another program is not queried until it is free")
   func obstructed() {
     var bench = Bench()
     bench.plug(port(0, obstacle: "in use by process 4711 (picocom)"))
@@ -267,7 +268,7 @@ import Testing
     #expect(bench.names == ["printer"] && bench.asked.count == 1)
   }
 
-  @Test("a hundred ports at once are asked eight at a time, and all have names")
+  @Test("a hundred ports are queried eight at a time, and all get names")
   func hundred() {
     var ports = DiscoveredPorts(reserved: [])
     ports.list((0..<100).map { port($0) }, from: 0, at: Self.start)
@@ -282,14 +283,14 @@ import Testing
     #expect(Set(ports.devices.map(\.name)).count == 100 && ports.devices.allSatisfy { $0.name.text.hasPrefix("board") })
   }
 
-  @Test("what floods the list of ports is cut off")
+  @Test("the number of listed ports is limited")
   func bounded() {
     var ports = DiscoveredPorts(reserved: [])
     ports.list((0..<10_000).map { port($0, obstacle: "busy") }, from: 0, at: Self.start)
     #expect(ports.devices.count == 256)
   }
 
-  @Test("a device that two sources list is one")
+  @Test("a device listed by two sources appears once")
   func twoSources() {
     var ports = DiscoveredPorts(reserved: [])
     ports.list([port(0, obstacle: "busy")], from: 0, at: Self.start)
@@ -301,7 +302,7 @@ import Testing
     #expect(ports.devices.count == 2)
   }
 
-  @Test("whatever happens, names are different, nothing traps, and all comes to rest")
+  @Test("random events keep names unique, cause no crash, and end in a stable state")
   func anything() {
     var generator = SystemRandomNumberGenerator()
     let names = ["printer", "printer-2", "byway", "", "設", "xn--a", "FTDI  x"]

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BywayProxy
 
-@Suite("Discovery", .timeLimit(.minutes(1))) struct DiscoveryTests {
+@Suite("Discovery of devices", .timeLimit(.minutes(1))) struct DiscoveryTests {
   private let transports = TransportRegistry([LoopbackTransport()])
   private let address = "loopback:discovery-\(UInt64.random(in: 0 ... .max))"
 
@@ -28,7 +28,7 @@ import Testing
 
   private var reader: ClaimReader { ClaimReader(transports, logger: Logger(label: "test")) }
 
-  @Test("a gateway that is plugged in is on the list under its own name, and away when it is unplugged")
+  @Test("a plugged-in gateway is listed under its own name, and is away when unplugged")
   func comesAndGoes() async throws {
     let gateway = try await gateway(DeviceClaim(name: DeviceName("printer"), title: DeviceText("In the hall")))
     let discovery = Discovery(reserved: []) { [reader] in await reader.claim(over: $0) }
@@ -56,7 +56,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("a far end without a name is known by its adapter, and a name that is configured is not taken")
+  @Test("a peer without a name is named after its adapter, and a configured name is not reused")
   func adapter() async throws {
     let gateway = try await gateway(DeviceClaim(name: DeviceName("printer")))
     let discovery = Discovery(reserved: Set([DeviceName("printer")].compactMap { $0 })) { [reader] in
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "what is no claim names nobody",
+    "an invalid answer to the name query gives no name",
     arguments: [
       (200, "<!doctype html>"), (404, #"{"name":"printer"}"#), (302, #"{"name":"printer"}"#),
       (200, String(repeating: " ", count: 17 << 10)), (500, ""),
@@ -87,7 +87,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("an answer that does not end is given up after five seconds")
+  @Test("an endless answer to the name query is abandoned after five seconds")
   func endless() async throws {
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
     let gateway = try await gateway(nil, .handler { _ in Response(status: .ok, body: Body(chunks)) })
@@ -100,12 +100,12 @@ import Testing
   }
 
   @Test(
-    "a link that nothing is behind, or that is none, names nobody", arguments: ["loopback:nobody", "serial", "x:y"])
+    "a link without a peer, or an invalid link, gives no name", arguments: ["loopback:nobody", "serial", "x:y"])
   func nobody(_ link: String) async {
     #expect(await reader.claim(over: link) == nil)
   }
 
-  @Test("who stops it waits for those who are being asked, and hears of nothing any more")
+  @Test("stopping the discovery waits for running queries, and reports nothing afterwards")
   func stops() async throws {
     let asked = AsyncStream.makeStream(of: Void.self)
     let ended = Mutex(0)

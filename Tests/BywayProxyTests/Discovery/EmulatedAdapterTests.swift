@@ -13,8 +13,8 @@ import Testing
 @testable import BywayProxy
 
 /// What happens at a desk: a device's cable is plugged in, pulled out, and plugged in again.
-@Suite("Adapters on emulated lines", .timeLimit(.minutes(1))) struct EmulatedAdapterTests {
-  @Test("a device is found when its line comes, away when that goes, and back with it")
+@Suite("Discovery on emulated serial lines", .timeLimit(.minutes(1))) struct EmulatedAdapterTests {
+  @Test("a device is found when its line appears, is away when it disappears, and returns with it")
   func plugging() async throws {
     try await withTemporaryFolder { folder in
       let ports = "\(folder)/ports"
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("a proxy lists what is plugged in and serves it by its name, unless it is configured under another")
+  @Test("a proxy lists plugged-in devices and serves them by name, except those configured under another name")
   func proxy() async throws {
     try await withTemporaryFolder { folder in
       let ports = "\(folder)/ports"
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test("what is under way goes on when the cable is back: nobody who asks for its name takes the line away")
+  @Test("a running transfer continues when the cable returns, because name queries do not use its line")
   func underWay() async throws {
     try await withTemporaryFolder { folder in
       let ports = "\(folder)/ports"

@@ -5,14 +5,14 @@ import Testing
 @testable import BywayProxy
 
 /// What an audit log is told, in virtual time.
-@Suite("The audit book") struct AuditBookTests {
+@Suite("Aggregation of audit events") struct AuditBookTests {
   private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
   private func use(_ name: String, _ device: String = "printer") throws -> AuditBook.Use {
     AuditBook.Use(name: try #require(UserName(name)), resource: .device(try #require(DeviceName(device))))
   }
 
-  @Test("many requests are one line at the beginning and one at the end, after five minutes of silence")
+  @Test("many requests are logged as one begin and one end, after five minutes without another")
   func usage() throws {
     var book = AuditBook()
     let use = try use("alice")
@@ -33,7 +33,7 @@ import Testing
     #expect(book.take().count == 1)
   }
 
-  @Test("what runs for hours is in use")
+  @Test("a request that runs for hours counts as use")
   func running() throws {
     var book = AuditBook()
     let use = try use("alice")
@@ -46,7 +46,7 @@ import Testing
     #expect(book.take().count == 1)
   }
 
-  @Test("refusals that repeat themselves are counted, and told once a minute")
+  @Test("repeated refusals are counted, and logged once a minute")
   func refusals() throws {
     var book = AuditBook()
     let resource = try use("alice").resource
@@ -59,7 +59,7 @@ import Testing
     #expect(book.take() == [] && book.isEmpty)
   }
 
-  @Test("a flood of different ones is bounded as well, and hides neither another reason nor another place")
+  @Test("a flood of different refusals is limited, and hides neither other reasons nor other addresses")
   func flood() throws {
     var book = AuditBook()
     for number in 0..<100_000 {
@@ -80,7 +80,7 @@ import Testing
     #expect(counts.count < 150 && counts.reduce(0, +) > 109_000)
   }
 
-  @Test("a user who begins to use any number of devices is told of one by one up to a bound")
+  @Test("the first devices that a user begins to use are logged one by one, and the others as a number")
   func manyDevices() throws {
     var book = AuditBook()
     for number in 0..<3000 { book.began(try use("erin", "n\(number)"), by: .password, from: "unix", at: Self.start) }
@@ -90,7 +90,7 @@ import Testing
     #expect(book.take() == [.beganMore(name: "erin", times: 3000 - 64)])
   }
 
-  @Test("a name that was tried stays on one line and is not longer than a name may be")
+  @Test("an attempted user name stays on one line and is limited in length")
   func names() {
     var book = AuditBook()
     book.refused(
@@ -102,7 +102,7 @@ import Testing
     #expect(name.hasPrefix("a?[2J b?xxx") && name.utf8.count == UserName.maximumLength)
   }
 
-  @Test("users at once are bounded: the one that was quiet for longest ends")
+  @Test("the number of active users is limited, and the one idle for longest ends")
   func bounds() throws {
     var limits = AuditBook.Limits()
     limits.uses = 2

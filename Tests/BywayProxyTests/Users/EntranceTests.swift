@@ -3,9 +3,9 @@ import Testing
 
 @testable import BywayProxy
 
-@Suite("Where clients are") struct EntranceTests {
+@Suite("Addresses of clients") struct EntranceTests {
   @Test(
-    "addresses of one network of IPv6 are one place, those of IPv4 one each",
+    "IPv6 addresses of one network count as one client address, and every IPv4 address as its own",
     arguments: [
       ("192.0.2.7", nil), ("2001:db8:1:2::7", "20010db800010002/64"), ("2001:db8:1:2:ffff::1", "20010db800010002/64"),
       ("2001:db8:1:3::7", "20010db800010003/64"), ("::ffff:192.0.2.7", "192.0.2.7"), ("::1", "0000000000000000/64"),

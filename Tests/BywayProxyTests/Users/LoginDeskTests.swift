@@ -5,7 +5,7 @@ import Testing
 @testable import BywayProxy
 
 /// Logins by password, in virtual time.
-@Suite("The desk for logins") struct LoginDeskTests {
+@Suite("Login authenticator") struct LoginDeskTests {
   private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
   private static let right: [UInt8] = [1]
 
@@ -33,7 +33,7 @@ import Testing
     return answer
   }
 
-  @Test("a login that was right is known for ten minutes, and then checked again")
+  @Test("a successful login is remembered for ten minutes, and then checked again")
   func memory() throws {
     var desk = desk()
     let alice = try #require(UserName("alice"))
@@ -43,7 +43,7 @@ import Testing
     #expect(desk.ask(Self.right, name: "alice", from: "there", at: Self.start + .minutes(10)) == .wait(3, isNew: true))
   }
 
-  @Test("requests with the same login wait for one check, and not any number of them")
+  @Test("concurrent requests with the same login wait for one password check")
   func shared() {
     var desk = desk { $0.waiters = 3 }
     #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .wait(1, isNew: true))
@@ -53,7 +53,7 @@ import Testing
     #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .busy)
   }
 
-  @Test("after three wrong passwords each further one costs a pause, twice as long as the last, up to a minute")
+  @Test("after three wrong passwords each further one causes a pause, doubling up to a minute")
   func pauses() {
     var desk = desk()
     var now = Self.start
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("a pause is for one name from one place: others, and who is known, notice nothing")
+  @Test("a pause applies to one name from one address, and not to other clients or remembered logins")
   func pausesApart() throws {
     var desk = desk()
     check(Self.right, "alice", at: Self.start, with: &desk)
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("a right password ends the count of wrong ones")
+  @Test("a correct password resets the count of wrong ones")
   func forgiven() {
     var desk = desk()
     for attempt in 0..<2 { check([UInt8(attempt)], nil, at: Self.start, with: &desk) }
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test("whoever sends much waits for themselves: the next check is of the place that has had the fewest")
+  @Test("the next password check is for the address that has had the fewest")
   func fair() {
     var desk = desk { $0.running = 1 }
     var flood: [LoginDesk.Ticket] = []
@@ -119,7 +119,7 @@ import Testing
     #expect(third == flood[1])
   }
 
-  @Test("of many wrong passwords that come at once for one name, the first few are checked, and the rest has to wait")
+  @Test("of many concurrent wrong passwords for one name, three are checked and the others get a pause")
   func pausedInQueue() {
     var desk = desk { $0.running = 1 }
     for number in 0..<50 { _ = desk.ask([UInt8(number)], name: "alice", from: "here", at: Self.start) }
@@ -138,7 +138,7 @@ import Testing
     #expect(checked == 3 && refused == 47)
   }
 
-  @Test("a place that has had its turns is not behind every new one")
+  @Test("an address that has had checks is not starved by new addresses")
   func noStarvation() {
     var desk = desk { $0.running = 1 }
     func ask(_ number: UInt8, _ peer: String) -> LoginDesk.Ticket? {
@@ -166,7 +166,7 @@ import Testing
     #expect(order.prefix(4).contains(second), "\(order)")
   }
 
-  @Test("what waits is bounded, for each place and for all")
+  @Test("the queue of password checks is limited, per address and in total")
   func bounds() {
     var desk = desk()
     func fill(_ peer: String, _ first: Int) -> Int {
@@ -178,7 +178,7 @@ import Testing
     #expect((0..<18).map { fill("peer\($0)", $0) } == Array(repeating: 64, count: 16) + [0, 0])
   }
 
-  @Test("what is remembered and counted is bounded: the oldest goes")
+  @Test("remembered logins and counted failures are limited, and the oldest are dropped")
   func forgetting() {
     var desk = desk {
       $0.remembered = 2
@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test("a check that nobody waits for any more leaves no trace")
+  @Test("a check without a waiting request is removed without a trace")
   func skipped() {
     var desk = desk { $0.running = 1 }
     guard case .wait(let first, _) = desk.ask([1], name: "a", from: "here", at: Self.start),

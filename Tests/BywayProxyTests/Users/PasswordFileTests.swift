@@ -4,11 +4,11 @@ import Testing
 @testable import BywayProxy
 
 /// Passwords as `htpasswd` writes them. All of these are "secret".
-@Suite("A file of passwords") struct PasswordFileTests {
+@Suite("Password file") struct PasswordFileTests {
   static let bcrypt = "$2y$04$CukWxI5kfl3YM7m7ze/cBeVJnCwNSd951tql1FpmIRcq6B7RRrWBm"
 
   @Test(
-    "a password is checked against each kind of hash that is slow to guess",
+    "a password is verified against each supported slow hash",
     arguments: [
       bcrypt, "$y$j75$saltsalt$0gBD67sgmJgRX3RZ6wHHO7sHimQEWGCWN85o4Twogh2",
       "$5$rounds=1000$saltsalt$eKLZU9t9OoPWrqOQsoTIKG0aYkZ5rGOoOQhiIvoSWX2",
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("a hash that only looks like one matches nothing")
+  @Test("a malformed hash matches no password")
   func damaged() throws {
     let library = try CryptLibrary()
     let rest = Self.bcrypt.dropFirst(7)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "what is guessed too fast, or is nothing, is refused with what to type, and is not shown",
+    "a fast or unknown hash is refused with advice, and is not shown",
     arguments: [
       (
         "alice:secret", "a password in plain text, or a hash of an unknown kind: make one with: htpasswd -B -C 10 alice"

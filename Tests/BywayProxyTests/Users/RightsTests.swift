@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "a user has the devices of their line and those of everybody's",
+    "a user has the devices of their own line and those of the line for all users",
     arguments: [
       ("alice", "printer", true), ("alice", "CAMERA", true), ("alice", "lobby", true), ("alice", "board-1", false),
       ("alice", "-", false), ("Alice", "printer", false), ("bob@example.org", "anything", true),
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "what is no right is refused with its line, and what to write",
+    "an invalid right is refused with its line and the valid form",
     arguments: [
       ("alice printer", "rights, line 1: \"alice printer\" is not a right: write USER = DEVICE"),
       ("\n\nalice = printer_2", "rights, line 3: \"printer_2\" is not a device"),
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "what some take for the end of a line does not hide a right in a comment",
+    "a control character that some programs take for a line end is refused, also in a comment",
     arguments: ["\u{B}", "\u{C}", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
   func hiddenLines(separator: String) {
     #expect {
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "a name that cannot be seen, or be taken for another, is none",
+    "an invisible or ambiguous user name is refused",
     arguments: [
       "", " alice", "alice ", "al  ice", "a\u{0}b", "a\nb", "a\u{200B}b", "a\u{AD}b", "a\u{A0}b", "a\u{202E}b", "a,b",
       "a:b",
@@ -82,7 +82,7 @@ import Testing
     #expect(UserName(text) == nil)
   }
 
-  @Test("a name may be an address, or have blanks and letters of any language")
+  @Test("a user name may be an address, and contain blanks and letters of any language")
   func names() {
     for name in [
       "alice", "bob@example.org", "Carol Müller", "Ōe Kenzaburō", "DOMAIN\\eve", String(repeating: "x", count: 128),

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BywayProxy
 
-@Suite("An exchange of a user") struct UserExchangeTests {
-  @Test("what comes byte by byte while a login is checked goes on in one piece")
+@Suite("Exchange of a user") struct UserExchangeTests {
+  @Test("body bytes that arrive during the login check are forwarded in one piece")
   func held() {
     let answer = Answer()
     let exchange = UserExchange(hiding: nil, within: HeldContent(), respondingTo: answer)
@@ -20,7 +20,7 @@ import Testing
     #expect(upstream.writes == [100_000] && upstream.isWhole)
   }
 
-  @Test("more than any sender may be ahead is not held")
+  @Test("a body beyond the limit during the login check ends the exchange")
   func bounded() {
     let answer = Answer()
     let exchange = UserExchange(hiding: nil, within: HeldContent(), respondingTo: answer)
@@ -28,7 +28,7 @@ import Testing
     #expect(answer.failure == .tooLarge && exchange.isOver)
   }
 
-  @Test("what all of them hold is bounded, and there is room again when one of them ends")
+  @Test("the bytes held by all exchanges are limited, and freed when one of them ends")
   func boundedTogether() {
     let (room, answer) = (HeldContent(), Answer())
     let exchanges = (0..<5).map { _ in UserExchange(hiding: nil, within: room, respondingTo: answer) }
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "trailers name no user and have no login, whether they come while a login is checked or later",
+    "user and login fields are removed from trailers, during the login check and after it",
     arguments: [true, false])
   func trailers(_ isEarly: Bool) throws {
     let exchange = UserExchange(

@@ -11,7 +11,7 @@ import Testing
 
 /// Users of a proxy, by password and by what a reverse proxy says.
 @Suite("Users of a proxy", .timeLimit(.minutes(1))) struct UsersTests {
-  @Test("a user reaches the devices that are theirs, and no other")
+  @Test("a user reaches the devices they have rights for, and no others")
   func rights() async throws {
     let house = try await UserHouse()
     #expect(try await house.get(of: "printer", as: "alice").contains("this is the printer"))
@@ -24,7 +24,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a device that is not one's own is answered as one that is not there")
+  @Test("a forbidden device gets the same response as an unknown one")
   func hidden() async throws {
     let house = try await UserHouse()
     var answers: [String] = []
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "who does not log in, or not well, is asked to in each form that a request has",
+    "a missing or wrong login is challenged in every form of request",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: printer.localhost", "401", "WWW-Authenticate"),
       ("GET / HTTP/1.1\r\nHost: nothing.localhost", "401", "WWW-Authenticate"),
@@ -77,7 +77,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a login does not get to the device, whatever it is spelt like; what is the device's does")
+  @Test("the proxy's login is not forwarded to the device in any spelling, and the device's own login is")
   func takenOff() async throws {
     let house = try await UserHouse()
     let login = UserHouse.basic("alice").replacing("Basic", with: "bAsIc")
@@ -97,7 +97,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("two logins in one request are none")
+  @Test("two logins in one request are refused")
   func twice() async throws {
     let house = try await UserHouse()
     let (alice, bob) = (UserHouse.basic("alice"), UserHouse.basic("bob"))
@@ -107,7 +107,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a login behind the body is no login, and does not get to the device")
+  @Test("a login in trailers is ignored and not forwarded")
   func trailers() async throws {
     let house = try await UserHouse()
     let chunks = "3\r\nabc\r\n0\r\nAuthorization: \(UserHouse.basic("alice"))\r\nX-Note: kept\r\n\r\n"
@@ -122,7 +122,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("what comes while the password is checked is not lost")
+  @Test("a body that arrives during the password check is not lost")
   func bodyBeforeLogin() async throws {
     let house = try await UserHouse()
     let client = try await house.wire()
@@ -134,7 +134,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a tunnel is its user's, and its device's: nothing in it is asked again, and no other is reached")
+  @Test("a tunnel is authorized once, for its user and its device only")
   func tunnel() async throws {
     let house = try await UserHouse()
     let client = try await house.wire()
@@ -154,7 +154,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("the default device and what its gateway reaches need a right of their own")
+  @Test("the default device and the gateway's other destinations need separate rights")
   func defaultDevice() async throws {
     let house = try await UserHouse(hasMain: true)
     func ask(_ head: String, as user: String) async throws -> String {
@@ -176,7 +176,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("the list of devices shows each user theirs, as a page, as JSON and as events")
+  @Test("the device list contains the user's own devices, as a page, as JSON and as events")
   func lists() async throws {
     let house = try await UserHouse()
     for (user, mine, others) in [
@@ -198,7 +198,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("what a cache keeps for one user is not given to another")
+  @Test("a response cached for one user is not served to another")
   func cache() async throws {
     for kind in [Cache.Kind.shared, .private] {
       var configuration = Cache.Configuration.defaults
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test("an interceptor that sends a request to another device does not bring its user there")
+  @Test("a request that an interceptor sends to another device is not authorized as the user")
   func sentElsewhere() async throws {
     let house = try await UserHouse(interceptors: [Detour()])
     let answer = try await house.get("/detour", of: "printer", as: "alice")
@@ -237,7 +237,7 @@ import Testing
 
   // MARK: A reverse proxy
 
-  @Test("on a Unix socket the field of a reverse proxy says who it is, and gets no further")
+  @Test("on a Unix socket the reverse proxy's field identifies the user, and is not forwarded")
   func header() async throws {
     let house = try await UserHouse(header: "X-Remote-User", passwords: false)
     func ask(_ fields: String, of device: String = "printer") async throws -> String {
@@ -263,7 +263,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("where users are told apart, an unknown name on a Unix socket does not lead to the default device")
+  @Test("with user rights, an unknown name on a Unix socket does not reach the default device")
   func unknownNameOnUnix() async throws {
     let house = try await UserHouse(header: "X-Remote-User", passwords: false, hasMain: true)
     for (name, status) in [("nothing.localhost", "403"), ("a.b.localhost", "421"), ("localhost", "200")] {
@@ -273,7 +273,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("elsewhere the field is anybody's: it is taken off, and says nothing")
+  @Test("on other listeners the reverse proxy's field is removed and ignored")
   func headerElsewhere() async throws {
     let house = try await UserHouse()
     var rules = try UserHouse.rules(rights: UserHouse.rights)
@@ -288,7 +288,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("behind a reverse proxy a foreign page is foreign, by the scheme that it says it has been asked by")
+  @Test("behind a reverse proxy, foreign pages are detected by the forwarded scheme")
   func pages() async throws {
     let house = try await UserHouse(header: "X-Remote-User", passwords: false)
     func post(from origin: String, _ more: String = "") async throws -> String {
@@ -305,7 +305,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a login of this proxy does not get to the device, whoever says who the user is")
+  @Test("a login of this proxy is not forwarded to the device, even if a field identifies the user")
   func ownLogin() async throws {
     let house = try await UserHouse(header: "X-Remote-User")
     func ask(_ user: String, _ password: String) async throws -> String {
@@ -321,7 +321,7 @@ import Testing
 
   // MARK: Reloads
 
-  @Test("a reload takes a right away: from the next request, and from what runs")
+  @Test("a reload that removes a right affects the next request and running ones")
   func rightGone() async throws {
     let house = try await UserHouse()
     let tunnel = try await house.wire()
@@ -348,7 +348,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("a password that a reload changes is asked for again, and ends what runs by the old one")
+  @Test("a reload that changes a password requires a new login, and ends exchanges of the old one")
   func passwordGone() async throws {
     let house = try await UserHouse()
     let held = try await house.wire()
@@ -365,7 +365,7 @@ import Testing
     await house.stop()
   }
 
-  @Test("where users are told apart from now on, what was opened before by nobody reaches nothing")
+  @Test("when a reload introduces user rights, tunnels opened before are refused")
   func rulesComing() async throws {
     let house = try await UserHouse()
     try await house.reload(nil)
@@ -380,7 +380,7 @@ import Testing
 
   // MARK: The audit log
 
-  @Test("the audit log tells who used what, and who was refused")
+  @Test("the audit log records each user's use of devices, and refusals")
   func audit() async throws {
     let house = try await UserHouse()
     for _ in 0..<3 { _ = try await house.get(of: "printer", as: "alice") }
@@ -404,7 +404,7 @@ import Testing
     }
   }
 
-  @Test("the audit log does not tell of the use of a device that is not there")
+  @Test("the audit log does not record use of a device that is not connected")
   func auditOfNothing() async throws {
     let house = try await UserHouse()
     for number in 0..<20 { _ = try await house.get(of: "n\(number)", as: "carol") }
@@ -412,7 +412,7 @@ import Testing
     #expect(house.audit.events.isEmpty, "\(house.audit.events)")
   }
 
-  @Test("who sends wrong passwords has to wait; others notice nothing")
+  @Test("a client that sends wrong passwords must wait, and others are not delayed")
   func paused() async throws {
     let house = try await UserHouse()
     #expect(try await house.get(of: "printer", as: "alice").contains("this is"))

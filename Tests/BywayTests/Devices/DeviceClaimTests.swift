@@ -4,7 +4,7 @@ import Testing
 @Suite struct DeviceClaimTests {
   private func read(_ text: String) -> DeviceClaim? { DeviceClaim(reading: Array(text.utf8)) }
 
-  @Test("what a device says of itself is read as it was written")
+  @Test("a device's name and title are read from its JSON")
   func roundTrip() throws {
     let claim = DeviceClaim(name: DeviceName("printer"), title: DeviceText("Printer in the \"hall\" – Büro"))
     #expect(read("\(claim.json)") == claim)
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "a name that is not a device's is not taken; what else is said, is",
+    "an invalid device name is ignored, and the rest is used",
     arguments: [
       #""a.b""#, #""-v""#, #""../x""#, #""""#, "7", "null", #"["printer"]"#, #"{"name":"printer"}"#, #""xn--pple-43d""#,
       #""a\u0000b""#, #""\ud800""#, #""printer\u202e""#,
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "nothing of a title is obeyed, and it stays on one line and short",
+    "a device's title is cut to one short line without control characters",
     arguments: [
       (#"a\u001b[31mb"#, "a[31mb"), (#"\u202egnp.exe"#, "gnp.exe"), (#" a\r\n\tb "#, "a b"),
       (#"\u0085\u2028x\u2029"#, "x"),
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "a configured title is refused where it would not be shown as it is",
+    "a configured title is refused if it has control characters or is too long",
     arguments: ["", " ", "a\nb", "\u{202E}a", "a\u{7}"])
   func refusedTitles(_ text: String) {
     #expect(DeviceText(text) == nil)
@@ -50,13 +50,13 @@ import Testing
   }
 
   @Test(
-    "what is no JSON object is no claim",
+    "a device description must be a JSON object",
     arguments: ["", "printer", "[]", "\"printer\"", "{", "<!doctype html>", "{}x"])
   func noClaim(_ text: String) {
     #expect(read(text) == nil)
   }
 
-  @Test("more than 16 KiB, bytes that are no text, and deep nesting are no claim")
+  @Test("a description of more than 16 KiB, with invalid UTF-8 or deep nesting is ignored")
   func bounds() {
     let padding = String(repeating: " ", count: DeviceClaim.maximumBytes - 2)
     #expect(read("{}" + padding) != nil && read("{}" + padding + " ") == nil)
@@ -64,7 +64,7 @@ import Testing
     #expect(read(#"{"a":"# + String(repeating: "[", count: 16_000)) == nil)
   }
 
-  @Test("whatever bytes come, what is read of them can be shown")
+  @Test("names and titles read from arbitrary bytes are printable")
   func anyBytes() throws {
     var generator = SystemRandomNumberGenerator()
     let whole = Array(#"{"name":"printer-2","title":"A\u0041 é\n","version":"1","serves":["http"]}"#.utf8)

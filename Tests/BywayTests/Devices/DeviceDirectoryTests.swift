@@ -5,14 +5,14 @@ import Testing
 @testable import Byway
 
 /// Names, suffixes and patterns of devices, before anything is opened.
-@Suite("Who is meant by a device's name") struct DeviceDirectoryTests {
+@Suite("Device names in hosts") struct DeviceDirectoryTests {
   private let transports = TransportRegistry([LoopbackTransport()])
 
   private func device(_ name: String) throws -> Device {
     try Device(#require(DeviceName(name)), roads: [transports.link("loopback:\(name)")])
   }
 
-  @Test("a name stands directly before localhost or a suffix")
+  @Test("a device name directly precedes localhost or a suffix")
   func hosts() throws {
     let hosts = try DeviceHosts(suffixes: ["devices.example", ".other"])
     func meaning(_ host: String) throws -> DeviceHosts.Meaning? { hosts.meaning(of: try Host(host)) }
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("of two suffixes that fit the longer is meant")
+  @Test("the longer of two matching suffixes is used")
   func longest() throws {
     let hosts = try DeviceHosts(suffixes: ["example", "devices.example"])
     #expect(try hosts.meaning(of: Host("printer.devices.example")) == .device(#require(DeviceName("printer"))))
@@ -37,7 +37,7 @@ import Testing
     #expect(try hosts.meaning(of: Host("byway.devices.example")) == .frontPage)
   }
 
-  @Test("what the configuration gives to somebody nobody else can claim")
+  @Test("a name reserved in the configuration cannot be claimed by a discovered device")
   func given() throws {
     let pattern = try DevicePattern("pi-{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
     let directory = try DeviceDirectory([device("printer")], patterns: [pattern])
@@ -50,12 +50,12 @@ import Testing
     }
   }
 
-  @Test("a suffix is a domain", arguments: ["", "127.0.0.1", "a b", "http://x", "x:80", "*"])
+  @Test("an invalid domain suffix is refused", arguments: ["", "127.0.0.1", "a b", "http://x", "x:80", "*"])
   func badSuffix(text: String) {
     #expect(throws: BywayError.self) { try DeviceHosts(suffixes: [text]) }
   }
 
-  @Test("two of one name, and the list's own name, are refused")
+  @Test("duplicate device names and the name of the device list are refused")
   func clashes() throws {
     #expect(throws: BywayError.self) { try DeviceDirectory([device("a"), device("A")]) }
     #expect(throws: BywayError.self) { try DeviceDirectory([device("byway")]) }
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "what stands for {name} is a name, and can be nothing else",
+    "the placeholder {name} matches device names only",
     arguments: [
       ("pi-kitchen", "loopback:kitchen/x"), ("PI-Kitchen", "loopback:kitchen/x"), ("pi-1", "loopback:1/x"),
       ("pi-a-b", "loopback:a-b/x"), ("pi-", nil), ("pi", nil), ("kitchen", nil), ("pi--oProxyCommand", nil),
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "a pattern that cannot be is told at the start",
+    "an invalid pattern is reported at the start",
     arguments: [
       ("name", "loopback:{name}"), ("{name}", "loopback:x"), ("a.{name}", "loopback:{name}"),
       ("-{name}", "loopback:{name}"),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct DeviceNameTests {
   @Test(
-    "takes one label of DNS, in lower case",
+    "a device name is one DNS label in lower case",
     arguments: [
       ("printer", "printer"), ("Board-7", "board-7"), ("7", "7"), ("xn--mller-kva", "xn--mller-kva"),
       (String(repeating: "a", count: 63), String(repeating: "a", count: 63)),
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "takes nothing that could be an option, a path, an address or another host",
+    "a device name cannot be an option, a path, an address or another host",
     arguments: [
       "", "-", "-v", "printer-", "a.b", "a/b", "..", "a:1", "a b", "a\n", "a\0", "[::1]", "{name}", "a_b", "müller",
       "\u{212A}",
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "makes a name of what a device calls itself",
+    "a device name is derived from the name that a device reports",
     arguments: [
       ("FTDI FT232R USB UART", "ftdi-ft232r-usb-uart"), ("  Silicon Labs: CP2102N  ", "silicon-labs-cp2102n"),
       ("--help", "help"), ("../../etc/passwd", "etc-passwd"), ("xn--pple-43d", "xn-pple-43d"),
@@ -38,12 +38,13 @@ import Testing
   }
 
   @Test(
-    "makes none of what has nothing that may stand in a name", arguments: ["", "---", "设备", "\u{1B}[\u{202E}", "/"])
+    "no device name is derived from text without valid characters",
+    arguments: ["", "---", "设备", "\u{1B}[\u{202E}", "/"])
   func none(_ text: String) {
     #expect(DeviceName(claimed: text) == nil)
   }
 
-  @Test("numbers another of the same name, and stays short enough")
+  @Test("a repeated device name gets a number, within the length limit")
   func numbers() throws {
     #expect(try #require(DeviceName("printer")).numbered(2).text == "printer-2")
     let long = try #require(DeviceName(String(repeating: "a", count: 63))).numbered(100)
@@ -52,13 +53,13 @@ import Testing
     #expect(hyphenated.text == String(repeating: "a", count: 60) + "-2")
   }
 
-  @Test("knows names that browsers show as something else")
+  @Test("names that browsers display differently are recognized")
   func encoded() throws {
     #expect(try #require(DeviceName("xn--pple-43d")).isEncoded)
     #expect(try !#require(DeviceName("board--7")).isEncoded)
   }
 
-  @Test("any bytes make a name or none")
+  @Test("arbitrary bytes give a valid device name or none")
   func anyBytes() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<2_000 {

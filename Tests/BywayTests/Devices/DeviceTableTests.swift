@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// Which devices are open, in virtual time.
-@Suite("Devices as far as somebody asks for them") struct DeviceTableTests {
+@Suite("Devices opened on demand") struct DeviceTableTests {
   private let loop = EmbeddedEventLoop()
   private let transports = TransportRegistry([LoopbackTransport()])
 
@@ -25,7 +25,7 @@ import Testing
 
   private func name(_ text: String) throws -> DeviceName { try #require(DeviceName(text)) }
 
-  @Test("of a pattern's devices at most 32 are open, and the one that was not used longest goes")
+  @Test("at most 32 devices of a pattern are open, and the least recently used is closed")
   func bound() throws {
     let table = table(try patterns())
     let first = try table.device(named: name("first"))
@@ -38,7 +38,7 @@ import Testing
     #expect(try table.openNames.contains(name("first")) && !table.openNames.contains(name("d0")))
   }
 
-  @Test("one that nobody has used for five minutes is closed, and opens again")
+  @Test("a device of a pattern closes after five minutes without use, and opens again")
   func idle() throws {
     let table = table(try patterns())
     let old = try table.device(named: name("old"))
@@ -51,7 +51,7 @@ import Testing
     #expect(table.openNames.isEmpty)
   }
 
-  @Test("one stays over a reload that leaves its pattern as it is")
+  @Test("a reload that keeps a pattern keeps its open devices")
   func reload() throws {
     let table = table(try patterns())
     let device = try table.device(named: name("pi"))
@@ -61,7 +61,7 @@ import Testing
     #expect(table.openNames.isEmpty)
   }
 
-  @Test("a device that was found gets no login, and what is kept of it is not the next one's")
+  @Test("a discovered device gets no login, and its stored data is not used for the next one")
   func claims() throws {
     let directory = try DeviceDirectory([Device(name("own"), roads: [transports.link("loopback:own")])])
     let table = table(directory)
@@ -80,7 +80,7 @@ import Testing
     #expect(try table.destination(of: name("own")) == .device(name("own"), roads: ["loopback:own"], isClaimed: false))
   }
 
-  @Test("one link is one device, whatever it is called")
+  @Test("devices that share a link are one destination, under every name")
   func identity() throws {
     let link = try transports.link("loopback:x")
     let directory = try DeviceDirectory(
@@ -90,7 +90,7 @@ import Testing
     #expect(try table.device(for: [":authority": "anything.example"]) === table.device(named: name("a")))
   }
 
-  @Test("the authority decides, and without one it is the default device")
+  @Test("the authority selects the device, and an unknown name gets 421")
   func authority() throws {
     let directory = try DeviceDirectory([Device(name("a"), roads: [transports.link("loopback:a")])])
     let table = table(directory)
