@@ -6,7 +6,7 @@ import Testing
 
 /// What an origin of HTTP/1.1 is sent, and what becomes of its answers.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ClientTests {
-  @Test("a request and its answer pass, with trailers both ways and hints in between")
+  @Test("a request and its response pass, with trailers in both directions and informational responses")
   func exchange() async throws {
     let client = try await HTTP1ClientFixture()
     var request = FieldSection.post
@@ -27,7 +27,7 @@ import Testing
     #expect(try await response.informationalResponses.map { $0.text() } == [[":status: 103", "link: </a>"]])
   }
 
-  @Test("a connection is used again, and the credit of one exchange is not another's")
+  @Test("a connection is reused, and credit of one exchange does not count for the next")
   func reuse() async throws {
     let client = try await HTTP1ClientFixture()
     try await client.warmUp()
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "a connection that is not good for more is not used again",
+    "a connection that must close is not reused",
     arguments: [
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
       "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "a request that was answered before it was sent whole leaves nothing for the next one to land in",
+    "a connection is not reused after a response that precedes the end of its request",
     arguments: [nil, "100"])
   func answeredEarly(length: String?) async throws {
     let client = try await HTTP1ClientFixture()
@@ -77,7 +77,7 @@ import Testing
     #expect(try await !first.receiveToEnd().contains("GET"))
   }
 
-  @Test("each answer may bring as many hints as the first, however many its connection has carried")
+  @Test("every response may have the same number of informational responses, however often its connection was used")
   func hints() async throws {
     let client = try await HTTP1ClientFixture()
     for _ in 0..<20 {
@@ -91,7 +91,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("an idle connection that the origin has closed is replaced without anybody noticing")
+  @Test("an idle connection that the origin has closed is replaced, and the request succeeds")
   func closedWhileIdle() async throws {
     let client = try await HTTP1ClientFixture()
     try await client.warmUp()
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(
-    "an answer that is none, or cut short, is a failure that says so",
+    "an invalid or truncated response is reported as such",
     arguments: [
       ("SSH-2.0-OpenSSH\r\n", BywayError.Code.protocolViolation),
       ("HTTP/1.1 200 OK\r\nContent-Le", .incompleteResponse),
@@ -145,7 +145,7 @@ import Testing
     #expect(try await origin.receiveToEnd() == "")
   }
 
-  @Test("a request that cannot be written fails before a byte of it is sent, and its connection serves the next one")
+  @Test("an invalid request fails before anything is written, and its connection serves the next one")
   func unwritable() async throws {
     let client = try await HTTP1ClientFixture()
     var request = FieldSection.get
@@ -158,7 +158,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("a reader that does not consume stops the origin, and nothing piles up")
+  @Test("a reader that stops consuming stops the origin, and memory use stays limited")
   func slowReader() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin()

@@ -19,7 +19,7 @@ import Testing
       + "Sec-WebSocket-Accept: \(proof)\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
   }
 
-  @Test("an extended CONNECT becomes a handshake, whose proof is checked and stays here")
+  @Test("an extended CONNECT becomes a WebSocket handshake, whose proof is verified and not forwarded")
   func webSocket() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.webSocketClosing = .zero
@@ -48,7 +48,7 @@ import Testing
     #expect(try await response.response().body == "welcomelast")
   }
 
-  @Test("who ends a WebSocket hears its server out, which is not told half of it")
+  @Test("a client that ends a WebSocket still receives the server's data, and its own end is not forwarded at once")
   func closing() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.webSocketClosing = .hours(1)
@@ -70,7 +70,7 @@ import Testing
     #expect(try await response.response().body == "waitclosed")
   }
 
-  @Test("no key is used twice")
+  @Test("every WebSocket handshake has a new key")
   func freshKeys() async throws {
     let client = try await HTTP1ClientFixture()
     var keys: Set<String> = []
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "a handshake that the origin confirms wrongly fails",
+    "a WebSocket handshake with a wrong proof fails",
     arguments: [
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -100,7 +100,7 @@ import Testing
     #expect(try await origin.receiveToEnd() == "")
   }
 
-  @Test("a switch to another protocol than asked for fails, whatever its proof")
+  @Test("a switch to another protocol than requested fails, with any proof")
   func wrongProtocol() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin(.webSocket, isComplete: false)
@@ -111,7 +111,7 @@ import Testing
     #expect(error?.code == .protocolViolation)
   }
 
-  @Test("a refusal passes, and what the client sent early does not; the connection serves on")
+  @Test("a refused upgrade passes without the client's early bytes, and the connection stays in use")
   func refused() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin(.webSocket, isComplete: false)
@@ -125,7 +125,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("CONNECT through another proxy is a tunnel, ended by either side")
+  @Test("CONNECT through another proxy opens a tunnel, which either side can end")
   func connect() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin([":method": "CONNECT", ":authority": "there:443"], isComplete: false)

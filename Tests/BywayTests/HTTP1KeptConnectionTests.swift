@@ -6,7 +6,7 @@ import Testing
 
 /// What becomes of requests when the origin closes a connection that was kept, at the moment when one could leave on it.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1KeptConnectionTests {
-  @Test("a request that meets the close of its connection is sent again, on a new one")
+  @Test("a request that meets the close of its kept connection is sent again on a new one")
   func closedJustThen() async throws {
     let client = try await HTTP1ClientFixture()
     try await client.warmUp()
@@ -17,7 +17,7 @@ import Testing
     try await client.answer(response, on: 1)
   }
 
-  @Test("when all kept connections end at the same moment, each request is lost with one of them at most")
+  @Test("when all kept connections close at once, each request fails on at most one of them")
   func allClosed() async throws {
     let client = try await HTTP1ClientFixture()
     var running: [(origin: WireEnd, response: CollectedResponse)] = []
@@ -39,7 +39,7 @@ import Testing
     try await client.answer(response, on: 6)
   }
 
-  @Test("a connection that was opened and not needed is a kept one, too")
+  @Test("a connection opened but not used counts as a kept connection")
   func neverUsed() async throws {
     let client = try await HTTP1ClientFixture(holdsFirstDial: true)
     try await client.begin().cancel()
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be sent again leaves on a new connection, which takes the place of a kept one",
+    "a request that cannot be repeated uses a new connection, which replaces a kept one",
     arguments: [("POST", true), ("PATCH", true), ("PUT", false)])
   func notRepeatable(_ method: String, _ isComplete: Bool) async throws {
     let client = try await HTTP1ClientFixture()
@@ -68,7 +68,7 @@ import Testing
     #expect(client.connectionCount == 2)
   }
 
-  @Test("a request that was lost with a new connection is not sent again", arguments: ["GET", "POST"])
+  @Test("a request lost with a new connection is not sent again", arguments: ["GET", "POST"])
   func lost(_ method: String) async throws {
     let client = try await HTTP1ClientFixture()
     var request = FieldSection.get
@@ -82,7 +82,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("at the limit a kept connection makes room for the first who waits, though others behind it could use it")
+  @Test("at the limit a kept connection is replaced for the first waiting request, even if later ones could use it")
   func order() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -97,7 +97,7 @@ import Testing
     #expect(client.connectionCount == 2)
   }
 
-  @Test("at the limit an idle connection makes room")
+  @Test("at the limit an idle connection is closed to make room for a new one")
   func limit() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -108,7 +108,7 @@ import Testing
     try await client.answer(response, on: 1)
   }
 
-  @Test("on a line, where another session would cost time, everything goes over the one that is open")
+  @Test("on a serial line all requests use the open connection")
   func line() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.reuse = .forAll

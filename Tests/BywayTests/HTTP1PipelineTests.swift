@@ -49,7 +49,7 @@ import Testing
     try channel.writeInbound(ByteBuffer(string: text))
   }
 
-  @Test("what is pipelined behind a request that runs is held back, until that one is answered")
+  @Test("a pipelined request is held back until the previous one is answered")
   func heldBack() throws {
     try receive("GET /0 HTTP/1.1\r\nHost: here\r\n\r\nGET /1 HTTP/1.1\r\nHost: h")
     #expect(handler.sinks.count == 1)
@@ -62,7 +62,7 @@ import Testing
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
-  @Test("while nothing is pipelined a connection goes on reading: it must see its client leave")
+  @Test("a connection without pipelined requests keeps reading, so that it detects the client's close")
   func notHeldBack() throws {
     try receive("GET /0 HTTP/1.1\r\nHost: here\r\n\r\n")
     #expect(handler.sinks.count == 1)
@@ -77,7 +77,7 @@ import Testing
     sink.finish(trailers: nil)
   }
 
-  @Test("the next request begins when the client has taken what was written before")
+  @Test("the next request begins only when the client has read the previous response")
   func unread() throws {
     try receive(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 3))
     channel.isWritable = false
@@ -94,7 +94,7 @@ import Testing
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
-  @Test("a client that has ended its direction still gets its answers, in its own time")
+  @Test("a client that has ended its direction still gets its responses")
   func unreadToTheEnd() throws {
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
     try receive(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 2))
@@ -112,7 +112,7 @@ import Testing
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
-  @Test("a body that its handler does not consume is held back at a limit, and read on from half of it")
+  @Test("reading of an unconsumed body stops at a limit, and resumes at half of it")
   func unconsumed() throws {
     try receive("PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n")
     let chunk = String(repeating: "a", count: 128 * 1024)

@@ -6,7 +6,7 @@ import Testing
 
 /// How an upstream of HTTP/1.1 shares its connections, and how long it waits.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1PoolTests {
-  @Test("beyond the limit requests wait for a connection, in their order")
+  @Test("requests beyond the connection limit wait in order")
   func limit() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -26,7 +26,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("waiting for a connection has an end, and the request was not acted on")
+  @Test("a request that waits too long for a connection fails as not processed")
   func waitEnds() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -39,7 +39,7 @@ import Testing
     #expect(error?.processing == BywayError.Processing.none)
   }
 
-  @Test("no more may wait than the limit says")
+  @Test("the number of waiting requests is limited")
   func waitingLimit() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -50,7 +50,7 @@ import Testing
     #expect(error?.code == .refused)
   }
 
-  @Test("an origin that does not answer is given up, and its connection with it")
+  @Test("an origin that does not respond is abandoned together with its connection")
   func responseTimeout() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.responseTimeout = .milliseconds(50)
@@ -61,7 +61,7 @@ import Testing
     _ = try await client.origin().receiveToEnd()
   }
 
-  @Test("an origin that pauses for too long within a body of declared length is given up")
+  @Test("an origin that pauses too long within a body of declared length is abandoned")
   func bodyTimeout() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.bodyTimeout = .milliseconds(50)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "one whose end nobody knows may pause as it likes: events, a log that is followed",
+    "a body of unknown length may pause for any time, as events and followed logs do",
     arguments: [
       ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", "1\r\nb\r\n0\r\n\r\n"),
       ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\na", "b"),
@@ -96,7 +96,7 @@ import Testing
     #expect(try await response.response().body == "ab")
   }
 
-  @Test("a client that does not read is not a pause of the origin's")
+  @Test("a pause by a slow client is not attributed to the origin")
   func slowReader() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.bodyTimeout = .seconds(2)
@@ -113,7 +113,7 @@ import Testing
     #expect(try await response.response().body.utf8.count == 4 << 20)
   }
 
-  @Test("an origin that stops reading an upload is given up, and its connection with it")
+  @Test("an origin that stops reading an upload is abandoned together with its connection")
   func unreadUpload() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.responseTimeout = .milliseconds(200)
@@ -130,7 +130,7 @@ import Testing
     _ = try await origin.receiveToEnd()
   }
 
-  @Test("an upload may pause for longer than an origin may take to answer")
+  @Test("an upload may pause for longer than the response timeout")
   func slowUpload() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.responseTimeout = .milliseconds(100)
@@ -147,7 +147,7 @@ import Testing
     #expect(try await response.response().head.status == 204)
   }
 
-  @Test("a request's own deadline counts, whatever the configuration allows")
+  @Test("a request's own deadline applies in addition to the configured timeouts")
   func deadline() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin(deadline: .now() + .milliseconds(200))
@@ -155,7 +155,7 @@ import Testing
     #expect(error?.code == .timedOut)
   }
 
-  @Test("a connection that nobody uses is closed, also one that nobody has used yet")
+  @Test("an idle connection closes after a while, also one that was never used")
   func idleTimeout() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.idleTimeout = .milliseconds(50)
@@ -164,7 +164,7 @@ import Testing
     #expect(try await client.origin().receiveToEnd() == "")
   }
 
-  @Test("after the shutdown a running exchange ends in peace, and its connection closes")
+  @Test("after shutdown a running exchange finishes, and its connection closes")
   func shutDown() async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin()

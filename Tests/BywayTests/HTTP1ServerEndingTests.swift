@@ -6,7 +6,7 @@ import Testing
 
 /// How connections of HTTP/1.1 end: by their clients, by failures, by the clock.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerEndingTests {
-  @Test("a client that has said all still gets its response")
+  @Test("a client that has ended its direction still gets its response")
   func halfClose() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\nhi")
@@ -20,7 +20,7 @@ import Testing
     #expect(response.hasSuffix("\r\n\r\n" + String(repeating: "a", count: 3_000_000)))
   }
 
-  @Test("a client may end its direction while the last response is still on its way")
+  @Test("a client may end its direction while the last response is being sent")
   func lateHalfClose() async throws {
     let server = try await HTTP1ServerFixture("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
     try await server.client.setReading(false)
@@ -36,14 +36,14 @@ import Testing
     #expect(response.utf8.count > size)
   }
 
-  @Test("a client that leaves without a word is let go at once")
+  @Test("a client that disconnects while idle is closed at once")
   func silentLeave() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.endOutput()
     #expect(try await server.client.receiveToEnd() == "")
   }
 
-  @Test("a client that ends within its request gets an answer that says so, and the handler is told")
+  @Test("a client that ends within its request gets an error response, and the handler is notified")
   func halfRequest() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
@@ -53,7 +53,7 @@ import Testing
     #expect(try await server.client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
   }
 
-  @Test("a client over TCP that goes away while it waits cancels its exchange, without a word from the handler")
+  @Test("a TCP client that disconnects while it waits cancels its exchange, even if the handler writes nothing")
   func leaving() async throws {
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.probe = .milliseconds(10)
@@ -63,7 +63,7 @@ import Testing
     #expect(try await exchange.cancelled().code == .cancelled)
   }
 
-  @Test("a client that goes away cancels its exchange", arguments: ["", "HTTP/1.1 200 OK"])
+  @Test("a client that disconnects cancels its exchange", arguments: ["", "HTTP/1.1 200 OK"])
   func abort(after response: String) async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(
-    "a body that fails never ends like a whole one",
+    "a failed body never ends like a complete one",
     arguments: [
       [":status": "200"] as FieldSection, [":status": "200", "content-length": "100"],
     ])
@@ -94,7 +94,7 @@ import Testing
     #expect(rest == (head.contains(.contentLength) ? "" : "\r\n"))
   }
 
-  @Test("a failed body that only the end of the connection would end is reset")
+  @Test("a failed body that only a close would end is reset instead")
   func failedUntilClose() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET / HTTP/1.0\r\nHost: here\r\n\r\n")
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(
-    "a response that is shorter or longer than it said is cut off, and its handler told", arguments: ["123", "12345"])
+    "a response shorter or longer than declared is aborted, and its handler notified", arguments: ["123", "12345"])
   func wrongLength(body: String) async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(
-    "a response head that cannot be written becomes a failure",
+    "an invalid response head becomes an error response",
     arguments: [
       [":status": "200", "x": "a\r\nb: c"] as FieldSection, [":status": "99"], [":status": "101"],
       [":status": "200", "content-length": "x"],
@@ -130,7 +130,7 @@ import Testing
     #expect(try await server.client.receive(through: "}\n").hasPrefix("HTTP/1.1 502 Bad Gateway\r\n"))
   }
 
-  @Test("an answer before the end of the request ends the connection, and is read whole")
+  @Test("a response before the end of its request ends the connection, and can be read completely")
   func earlyAnswer() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 99999999\r\n\r\nfirst")
@@ -142,7 +142,7 @@ import Testing
     #expect(try await !server.client.wasReset())
   }
 
-  @Test("a connection on which nothing happens is closed without a word")
+  @Test("a connection without any request closes after a while")
   func idle() async throws {
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.idle = .milliseconds(30)
@@ -150,7 +150,7 @@ import Testing
     #expect(try await server.client.receiveToEnd() == "")
   }
 
-  @Test("between two requests it is closed as well")
+  @Test("a connection that is idle between two requests closes after a while")
   func idleAgain() async throws {
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.idle = .milliseconds(100)
@@ -159,7 +159,7 @@ import Testing
     #expect(try await server.client.receiveToEnd() == "HTTP/1.1 204 No Content\r\n\r\n")
   }
 
-  @Test("a head that does not arrive in time is answered with 408, however it drips")
+  @Test("a slow request head is answered with 408 after the timeout, even if bytes keep arriving")
   func slowHead() async throws {
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.head = .milliseconds(30)
@@ -168,7 +168,7 @@ import Testing
     #expect(try await server.client.receiveToEnd().hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
   }
 
-  @Test("a handler and a body may take longer than the timeouts of heads")
+  @Test("a handler and a body may take longer than the timeout for heads")
   func slowBody() async throws {
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.head = .milliseconds(10)
@@ -188,7 +188,7 @@ import Testing
     #expect(try await server.client.receiveToEnd() == "")
   }
 
-  @Test("draining lets the running exchange end, and begins no other")
+  @Test("draining lets the running exchange finish, and begins no other")
   func drainRunning() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n")

@@ -10,7 +10,7 @@ import Testing
   private static let bound = (256 + 4 * 256) * 1024
 
   @Test(
-    "what two readers could frame differently is refused, and nothing after it is a request",
+    "a request with ambiguous framing is refused, and nothing after it is parsed",
     arguments: [
       "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd",
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "chunks that are none end the exchange, and nothing after them is a request",
+    "an invalid chunk ends the exchange, and nothing after it is parsed",
     arguments: [
       "0x4\r\nabcd\r\n0\r\n\r\n", "-4\r\nabcd\r\n", "4 \r\nabcd\r\n", "FFFFFFFFFFFFFFFFF\r\nabcd\r\n", "4\nabcd\n0\n\n",
       "4\r\nabcdX\r\n0\r\n\r\n",
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "every refusal has its status",
+    "every kind of invalid request has its own status",
     arguments: [
       ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505), ("\u{16}\u{3}\u{1}\u{2}", 400),
       ("GET /\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
@@ -72,7 +72,7 @@ import Testing
     #expect(response.contains("\"status\":\(status)"))
   }
 
-  @Test("a body that violates its framing after the response began cuts that off")
+  @Test("a body that violates its framing after the response began aborts the response")
   func violationWithinExchange() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
@@ -84,7 +84,7 @@ import Testing
     #expect(try await server.client.receiveToEnd() == "")
   }
 
-  @Test("a client that does not read stops its own response, and nothing piles up")
+  @Test("a client that stops reading stops its own response, and memory use stays limited")
   func slowReader() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.setReading(false)
@@ -106,7 +106,7 @@ import Testing
     #expect(try await server.client.receive(through: "\r\n0\r\n\r\n").utf8.count < 64 * 1024)
   }
 
-  @Test("a handler that does not consume stops its own request, and nothing piles up")
+  @Test("a handler that stops consuming stops its own request, and memory use stays limited")
   func slowHandler() async throws {
     let server = try await HTTP1ServerFixture()
     let size = 64 << 20
@@ -122,7 +122,7 @@ import Testing
     try await exchange.requestBody(count: size)
   }
 
-  @Test("answers that nobody reads are not added to by the requests pipelined behind them", arguments: [true, false])
+  @Test("while a client reads no responses, no further pipelined requests are answered", arguments: [true, false])
   func unreadPipeline(isRefused: Bool) async throws {
     let body = String(repeating: "a", count: 64 * 1024)
     let server = try await HTTP1ServerFixture { exchange in
@@ -140,7 +140,7 @@ import Testing
     _ = try await server.handler.exchange(399)
   }
 
-  @Test("a pipeline without end waits in the socket, not in memory")
+  @Test("an endless pipeline waits in the socket buffer, not in memory")
   func endlessPipeline() async throws {
     let server = try await HTTP1ServerFixture()
     let requests = String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 100_000)

@@ -6,7 +6,7 @@ import Testing
 
 /// What a client of HTTP/1.1 sees: one request after another, and their answers.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTests {
-  @Test("a request reaches the handler as HTTP/2 would have it, and the answer the client")
+  @Test("a request reaches the handler in the form of HTTP/2, and the response reaches the client")
   func exchange() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -22,7 +22,7 @@ import Testing
     #expect(response == "HTTP/1.1 200 OK\r\nx: z\r\nContent-Length: 5\r\n\r\nhello")
   }
 
-  @Test("an absolute target is marked as one, and its host is the one that counts")
+  @Test("a target in absolute form is marked, and its host takes precedence")
   func absoluteForm() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -34,7 +34,7 @@ import Testing
       ])
   }
 
-  @Test("a mark that the client made itself is removed")
+  @Test("a client's own mark of absolute form is removed")
   func forgedMark() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET /p HTTP/1.1\r\nHost: here\r\nByway-Target-Form: absolute\r\n\r\n")
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(
-    "the connection ends after the response where the client asks so, and with HTTP/1.0",
+    "the connection closes after the response if the client asks for it, or uses HTTP/1.0",
     arguments: [
       "GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\nHost: here\r\n\r\n",
     ])
@@ -66,7 +66,7 @@ import Testing
     #expect(response.hasSuffix("\r\n\r\nok"))
   }
 
-  @Test("pipelined requests are answered in their order, one at a time")
+  @Test("pipelined requests are answered in order, one at a time")
   func pipelining() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -81,7 +81,7 @@ import Testing
     for index in 0...3 { _ = try await server.client.receive(through: "\r\n\r\n\(index)") }
   }
 
-  @Test("three thousand pipelined requests that are answered at once need no deeper stack than one")
+  @Test("three thousand pipelined requests with immediate responses need no deeper stack than one")
   func deepPipeline() async throws {
     let server = try await HTTP1ServerFixture { $0.answerNow([":status": "204"]) }
     let request = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -91,7 +91,7 @@ import Testing
     #expect(String(buffer: received) == String(repeating: answer, count: 3_000))
   }
 
-  @Test("a body and its trailers reach the handler, and trailers come back")
+  @Test("a body and its trailers reach the handler, and trailers of the response reach the client")
   func trailers() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -109,7 +109,7 @@ import Testing
     _ = try await server.client.receive(through: "3\r\ndef\r\n0\r\nx-sum: 2\r\n\r\n")
   }
 
-  @Test("the answer to HEAD keeps its length and has no body")
+  @Test("the response to HEAD keeps its length and has no body")
   func headRequest() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -120,7 +120,7 @@ import Testing
     #expect(responses == "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")
   }
 
-  @Test("informational responses pass, 100 among them, before the body is sent")
+  @Test("informational responses pass, and a 100 precedes the body")
   func informational() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("PUT / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
@@ -136,7 +136,7 @@ import Testing
     #expect(try await server.client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 201 Created\r\n"))
   }
 
-  @Test("a refused expectation ends the connection, because the body may come or not")
+  @Test("a refused expectation ends the connection, because the body may or may not follow")
   func refusedExpectation() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("PUT / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
@@ -146,7 +146,7 @@ import Testing
     #expect(response.contains("Connection: close\r\n"))
   }
 
-  @Test("a failure before the head is an answer with a problem document, and the connection goes on")
+  @Test("a failure before the head becomes a problem document, and the connection stays open")
   func failure() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -159,7 +159,7 @@ import Testing
     _ = try await server.client.receive(through: "204 No Content\r\n\r\n")
   }
 
-  @Test("a request that comes back to the hop it has passed is stopped")
+  @Test("a request that returns to a hop it has already passed is stopped")
   func loop() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\nVia: 1.1 elsewhere, 2.0 hop\r\n\r\n")

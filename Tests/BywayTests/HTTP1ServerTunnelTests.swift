@@ -11,7 +11,7 @@ import Testing
     + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
     + "Sec-WebSocket-Protocol: chat\r\n\r\n"
 
-  @Test("CONNECT opens a tunnel, also for what was sent before the answer")
+  @Test("CONNECT opens a tunnel, including bytes sent before the response")
   func connect() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\nearly")
@@ -27,7 +27,7 @@ import Testing
     try await exchange.requestBody(until: "earlyGET / HTTP/1.1\r\n")
   }
 
-  @Test("each direction of a tunnel ends by itself")
+  @Test("each direction of a tunnel ends separately")
   func halfClose() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
@@ -63,7 +63,7 @@ import Testing
     #expect(try await exchange.cancelled().code == .cancelled)
   }
 
-  @Test("what follows a refused CONNECT is never taken for a request")
+  @Test("bytes after a refused CONNECT are never parsed as a request")
   func refusedConnect() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -75,7 +75,7 @@ import Testing
     #expect(try await server.handler.count == 1)
   }
 
-  @Test("a WebSocket handshake becomes an extended CONNECT, and its answer the proof of RFC 6455 §1.3")
+  @Test("a WebSocket handshake becomes an extended CONNECT, and its response has the proof of RFC 6455 §1.3")
   func webSocket() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(Self.handshake)
@@ -97,7 +97,7 @@ import Testing
     _ = try await server.client.receive(through: "emarf")
   }
 
-  @Test("a handshake with a length of zero is one too, as java.net.http sends it")
+  @Test("a WebSocket handshake with Content-Length: 0, as from java.net.http, is accepted")
   func javaWebSocket() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -113,7 +113,7 @@ import Testing
     try await exchange.requestBody(until: "frame")
   }
 
-  @Test("a refused handshake leaves an ordinary connection")
+  @Test("a refused WebSocket handshake leaves an ordinary connection")
   func refusedWebSocket() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(Self.handshake)
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(
-    "a handshake without a key of sixteen bytes is refused",
+    "a WebSocket handshake without a 16-byte key is refused",
     arguments: [
       "", "Sec-WebSocket-Key: short==\r\n", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=!\r\n",
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25j!Q==\r\n",
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(
-    "another protocol, another method, or no Connection: upgrade is an ordinary request",
+    "a request with another protocol or method, or without Connection: upgrade, is an ordinary request",
     arguments: [
       "GET / HTTP/1.1\r\nHost: here\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AA\r\n\r\n",
       "POST / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",

@@ -13,7 +13,7 @@ import Testing
     "POST /attach?x=1 HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n\(fields)\r\n\r\n\(rest)"
   }
 
-  @Test("a request to upgrade becomes an extended CONNECT, its method and length go along, and its answer is 101")
+  @Test("an upgrade request becomes an extended CONNECT with its method and length, and is answered with 101")
   func asked() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -39,7 +39,7 @@ import Testing
     #expect(try await server.client.receiveToEnd() == "answer")
   }
 
-  @Test("an answer other than 101 is an ordinary one, a marked success above all, and the mark stays here")
+  @Test("a response other than 101 is an ordinary one for the client, without the internal mark")
   func declined() async throws {
     for (head, status) in [
       ([":status": "200", "byway-upgrade-status": "200", "content-length": "2"], "200 OK"),
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "the first protocol that is allowed is asked for",
+    "the first allowed protocol of an Upgrade field is requested",
     arguments: [
       ("Upgrade: foo, TCP", "TCP"), ("Upgrade: foo\r\nUpgrade: spdy/3.1, tcp", "spdy/3.1"),
       ("Upgrade: h2c, websocket, tcp", "tcp"),
@@ -68,7 +68,9 @@ import Testing
     #expect(try await server.handler.exchange().head.value(of: .protocol) == name)
   }
 
-  @Test("any other protocol is refused at once with an explanation", arguments: ["foo", "tcp/1", "SPDY/3", "a b"])
+  @Test(
+    "an upgrade to any other protocol is refused at once with an explanation",
+    arguments: ["foo", "tcp/1", "SPDY/3", "a b"])
   func forbidden(_ name: String) async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(Self.request("Upgrade: \(name)"))
@@ -78,14 +80,14 @@ import Testing
     #expect(try await server.handler.count == 0)
   }
 
-  @Test("a further protocol can be allowed, in any spelling")
+  @Test("a further protocol can be allowed, in any case of letters")
   func allowed() async throws {
     let server = try await HTTP1ServerFixture(upgrades: [UpgradeProtocol("Foo/2")])
     try await server.client.send(Self.request("Upgrade: fOO/2"))
     #expect(try await server.handler.exchange().head.value(of: .protocol) == "fOO/2")
   }
 
-  @Test("h2c is ignored unless it is allowed, as BuildKit needs it", arguments: [false, true])
+  @Test("h2c in Upgrade is ignored unless allowed, as BuildKit requires", arguments: [false, true])
   func h2c(_ isAllowed: Bool) async throws {
     let server = try await HTTP1ServerFixture(upgrades: isAllowed ? [UpgradeProtocol("h2c")] : [])
     try await server.client.send(Self.request("Upgrade: h2c\r\nContent-Length: 0"))
@@ -95,12 +97,12 @@ import Testing
   }
 
   @Test(
-    "what cannot be the name of a protocol cannot be allowed", arguments: ["", "a b", "a/b/c", "HTTP/2.0", "TLS/1.2"])
+    "an invalid protocol name cannot be allowed", arguments: ["", "a b", "a/b/c", "HTTP/2.0", "TLS/1.2"])
   func badName(_ name: String) {
     #expect(throws: BywayError.self) { try UpgradeProtocol(name) }
   }
 
-  @Test("a client that is not trusted cannot say what only a hop may say")
+  @Test("an untrusted client cannot set the internal fields of an upgrade")
   func hostileFields() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.send(
@@ -112,7 +114,7 @@ import Testing
   // MARK: At both ends of a link
 
   @Test(
-    "an extended CONNECT may ask for what is allowed",
+    "an extended CONNECT may request an allowed protocol",
     arguments: [("tcp", true), ("SPDY/3.1", true), ("WebSocket", true), ("foo", false), ("connect-udp", false)])
   func judged(_ name: String, _ isAllowed: Bool) {
     var fields: FieldSection = [":method": "CONNECT", ":protocol": "\(name)", ":authority": "h", ":path": "/"]
@@ -120,7 +122,7 @@ import Testing
     #expect(refusal?.code == (isAllowed ? nil : .unsupported))
   }
 
-  @Test("only a hop of the same kind may say how a request was upgraded", arguments: [true, false])
+  @Test("only a trusted hop may describe the original request of an upgrade", arguments: [true, false])
   func trust(_ isTrusted: Bool) {
     var configuration = ServerConfiguration.test
     configuration.trustsTargetForm = isTrusted
@@ -140,7 +142,7 @@ import Testing
     "byway-upgrade-method": "POST", "byway-upgrade-length": "4",
   ]
 
-  @Test("the origin gets the request that the client sent, and its agreement opens the tunnel")
+  @Test("the origin gets the client's original request, and its 101 opens the tunnel")
   func origin() async throws {
     let client = try await HTTP1ClientFixture(hop: nil)
     let response = try await client.begin(Self.post, isComplete: false)
@@ -163,7 +165,7 @@ import Testing
     #expect(try await response.response().body == "welcomelast")
   }
 
-  @Test("a success other than 101 is marked, so that nothing takes it for an open tunnel")
+  @Test("a success other than 101 is marked, so that no hop treats it as an open tunnel")
   func marked() async throws {
     let client = try await HTTP1ClientFixture(hop: nil)
     let response = try await client.begin(Self.post, isComplete: false)
@@ -181,7 +183,7 @@ import Testing
     #expect(try await next.response().head.text() == [":status: 200", "content-length: 0"])
   }
 
-  @Test("a refusal needs no mark")
+  @Test("a refused upgrade has no mark")
   func refused() async throws {
     let client = try await HTTP1ClientFixture(hop: nil)
     let response = try await client.begin(Self.post, isComplete: false)
@@ -192,7 +194,9 @@ import Testing
     #expect(try await response.response().head.text() == [":status: 426", "content-length: 0"])
   }
 
-  @Test("an origin that switches to another protocol than was asked for, or to none, fails", arguments: ["foo", nil])
+  @Test(
+    "an origin that switches to another protocol than requested, or to none, fails the request",
+    arguments: ["foo", nil])
   func wrongProtocol(_ name: String?) async throws {
     let client = try await HTTP1ClientFixture()
     let response = try await client.begin(Self.post, isComplete: false)
@@ -207,7 +211,7 @@ import Testing
 
   // MARK: Towards an origin of HTTP/2
 
-  @Test("only a GET without content can become a tunnel at an origin of HTTP/2, and only at one that knows how")
+  @Test("at an HTTP/2 origin only a GET without content can be upgraded, if the origin supports extended CONNECT")
   func http2Origin() {
     let origin = UpstreamRules(farEnd: .origin, via: "2.0 here")
     var get = Self.post
@@ -223,7 +227,7 @@ import Testing
     #expect(origin.judgeUpgrade(.post, isKnown: false) == nil)
   }
 
-  @Test("a gateway gets what it needs to know")
+  @Test("a gateway receives the internal fields of an upgrade")
   func gateway() {
     let gateway = UpstreamRules(farEnd: .gateway, via: "2.0 here")
     #expect(gateway.judgeUpgrade(Self.post, isKnown: true) == nil)
@@ -231,7 +235,7 @@ import Testing
     #expect(gateway.prepared(Self.post).contains(.upgradeLength))
   }
 
-  @Test("the mark of a success on any other response is removed")
+  @Test("the internal mark is removed from any other response")
   func strayMark() {
     let origin = UpstreamRules(farEnd: .origin, via: nil)
     var head: FieldSection = [":status": "200", "byway-upgrade-status": "200"]

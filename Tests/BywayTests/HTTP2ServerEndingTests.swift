@@ -6,7 +6,7 @@ import TestWire
 import Testing
 
 /// How exchanges over a link end when the link does; the client's end is spoken frame by frame (RFC 9113).
-@Suite("HTTP/2 server endings") struct HTTP2ServerEndingTests {
+@Suite("HTTP/2 server: end of connections") struct HTTP2ServerEndingTests {
   /// Preface, SETTINGS, and a request whose body is still to come: CONNECT, or POST.
   private static func request(_ method: String, path: Bool) -> [UInt8] {
     func literal(_ name: UInt8, _ value: String) -> [UInt8] { [name, UInt8(value.utf8.count)] + Array(value.utf8) }
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "a link that ends in the middle of a request cancels its exchange, whatever was answered before",
+    "a link that is lost within a request cancels its exchange, with or without a response so far",
     arguments: ["CONNECT", "POST"], [true, false])
   func ends(_ method: String, isAnswered: Bool) async throws {
     let eventLoop = TestLoops.next()
@@ -36,7 +36,7 @@ import Testing
     withExtendedLifetime(connection) {}
   }
 
-  @Test("asked to stop, it serves a request that its client had sent before it could know")
+  @Test("a draining server still serves a request that the client sent before it could know")
   func lastCall() async throws {
     let eventLoop = TestLoops.next()
     let handler = ScriptedHandler(on: eventLoop)

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "Host beside :authority says the same, and is dropped",
+    "a Host field equal to :authority is dropped",
     arguments: [("device", "device"), ("Device.:80", "device"), ("[::1]", "[0::1]:80"), ("a:8", "A.:8")])
   func agreeing(_ authority: String, _ host: String) throws {
     let fields = try admitted([":method": "GET", ":scheme": "http", ":authority": authority, "host": host])
@@ -22,7 +22,7 @@ import Testing
     #expect(!fields.contains(.host))
   }
 
-  @Test("Host without :authority is the authority") func onlyHost() throws {
+  @Test("a Host field without :authority becomes the authority") func onlyHost() throws {
     let fields = try admitted([":method": "GET", ":scheme": "http", "host": "device:8"])
     #expect(fields.value(of: .authority) == "device:8")
     #expect(!fields.contains(.host))
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "two hosts, and what is none, are refused",
+    "two different hosts and an invalid host are refused",
     arguments: [
       ("device", "evil"), ("device", "device:81"), ("device", "u@device"), ("u@device", "device"), ("device", ""),
       ("b\u{FC}cher", nil), ("%64evice", nil), ("", nil), ("device:999999", nil), (nil, "u@device"),
@@ -44,7 +44,7 @@ import Testing
     #expect(error?.message.contains("u@") == false)
   }
 
-  @Test("a request that leaves over HTTP/2 has one host, and no login for a proxy") func prepared() {
+  @Test("a request that leaves over HTTP/2 has one host and no login for a proxy") func prepared() {
     let head: FieldSection = [
       ":method": "GET", ":authority": "device", "host": "evil", "proxy-authorization": "Basic x", "accept": "*/*",
     ]
@@ -54,7 +54,7 @@ import Testing
     #expect(asClient.contains(.proxyAuthorization) && !asClient.contains(.host))
   }
 
-  @Test("Via is one line, whose last member is this hop's") func via() throws {
+  @Test("Via is one line that ends with this hop") func via() throws {
     let fields = try admitted([
       ":method": "GET", ":scheme": "http", ":authority": "device", "via": "1.1 a", "x": "y", "via": "1.0 b, 2.0 c",
     ])
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "a head of gRPC that is the whole response stays as it is, because its fields are trailing metadata",
+    "a gRPC response that consists of a head stays unchanged, because its fields are trailers",
     arguments: [
       ("application/grpc", true, false), ("Application/gRPC+proto", true, false), ("application/grpc", false, true),
       ("application/json", true, true), ("application/grp", true, true),
@@ -79,7 +79,7 @@ import Testing
     #expect(head.contains(.via) == hasVia)
   }
 
-  @Test("a cookie for several devices is one for its own, wherever in a response it stands") func cookies() throws {
+  @Test("a cookie for several devices is restricted to its own, anywhere in a response") func cookies() throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
     let rules = UpstreamRules(farEnd: .gateway, via: "2.0 hop", siblings: siblings)
     let request: FieldSection = [":authority": "evil.devices.example:80"]
@@ -94,7 +94,7 @@ import Testing
         == "a=1")
   }
 
-  @Test("each of several cookies stays with the device that set it, wherever it stands among them")
+  @Test("each of several cookies is restricted to the device that set it, in any position")
   func severalCookies() throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
     let rules = UpstreamRules(farEnd: .gateway, via: nil, siblings: siblings)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test("whose word on the way counts") func farEnds() {
+  @Test("Proxy-Status and Proxy-Authenticate are kept only from a trusted far end") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
     for (farEnd, via, keeps) in [
       (FarEnd.gateway, "2.0 hop", true), (.origin, "2.0 hop", false), (.proxy, "2.0 hop", false), (.proxy, nil, true),

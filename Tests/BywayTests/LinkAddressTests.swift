@@ -2,7 +2,7 @@ import Byway
 import Testing
 
 @Suite struct LinkAddressTests {
-  @Test("splits an address into scheme, authority, path and options")
+  @Test("an address is split into scheme, authority, path and options")
   func splits() throws {
     let address = try LinkAddress("TLS://user@host:7000/a/b?ca=/etc/ca.pem&name=x%20y")
     #expect(address.scheme == "tls")
@@ -13,7 +13,7 @@ import Testing
     #expect(address.description == "TLS://user@host:7000/a/b?ca=/etc/ca.pem&name=x%20y")
   }
 
-  @Test("leaves a path without authority as it is")
+  @Test("a path without an authority is kept unchanged")
   func path() throws {
     let address = try LinkAddress("unix:/run/by%20way.sock?mode=0660")
     #expect(address.authority == nil)
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "takes a command's question marks for its own, unless only options follow",
+    "a question mark belongs to a command unless only options follow it",
     arguments: [
       ("exec:curl http://x/?a=b", "curl http://x/?a=b", nil),
       ("exec:ls /tmp?http=1.1", "ls /tmp", "1.1"),
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "refuses what is not an address, and says what to write",
+    "an invalid address is refused with the valid form",
     arguments: ["", "/run/x.sock", ":x", "un ix:/x", "unix:/x?mode", "unix:/x?=1", "unix:/x?a=%zz"])
   func refuses(_ text: String) {
     let error = #expect(throws: BywayError.self) { try LinkAddress(text) }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "reads hosts and ports",
+    "hosts and ports are parsed",
     arguments: [
       ("tcp://127.0.0.1:80", "127.0.0.1", 80, nil), ("tcp://[::1]:80", "::1", 80, nil), ("tcp://h", "h", nil, nil),
       ("tcp://u@h:0", "h", 0, "u"), ("tcp://[::1]", "::1", nil, nil), ("tcp://h:", "h", nil, nil),
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "refuses hosts and ports that are none",
+    "invalid hosts and ports are refused",
     arguments: [
       "tcp:", "tcp://", "tcp://:80", "tcp://h:x", "tcp://[fe80::1%]:80", "tcp://h:65536", "tcp://[::1:80", "tcp://h:+1",
     ])

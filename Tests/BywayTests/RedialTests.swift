@@ -27,7 +27,7 @@ import Testing
     Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
   }
 
-  @Test("over a network all who have lost their hub in one moment come back over a second, and not at once")
+  @Test("after the loss of a hub, dialers over a network spread their attempts over a second")
   func spread() {
     var random = SeededRandom(seed: 7)
     for life in [TimeAmount.minutes(5), .seconds(3)] {
@@ -39,7 +39,7 @@ import Testing
     #expect(peak(later) < 30, "\(later)")
   }
 
-  @Test("as long as the address says, which may be no time")
+  @Test("the jitter option sets the spread of attempts, and may be zero")
   func told() throws {
     var random = SeededRandom(seed: 8)
     let address = try LinkAddress("tls://hub:7000?open=dial&jitter=30")
@@ -49,7 +49,7 @@ import Testing
     #expect(arrivals(of: 10, after: .minutes(5), quick, &random) == Array(repeating: 0, count: 10))
   }
 
-  @Test("a local socket is dialed at once when a good link was lost")
+  @Test("a local socket is dialed at once after the loss of a good link")
   func local() {
     var redial = Redial(crossesNetwork: false)
     redial.lost(after: .minutes(1))
@@ -58,7 +58,7 @@ import Testing
     #expect(redial.pause(fraction: 1) == .milliseconds(100))
   }
 
-  @Test("however long the hub was away, who dials over a network tries again within ten seconds")
+  @Test("after an outage of any length, a network address is tried again within ten seconds")
   func bounded() {
     var redial = Redial(crossesNetwork: true)
     redial.lost(after: .minutes(1))

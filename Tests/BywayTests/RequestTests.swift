@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RequestTests {
   @Test(
-    "reads URLs, keeping the query byte for byte",
+    "a URL is parsed with its query byte for byte",
     arguments: [
       ("http://device", "http", "device", "/"),
       ("HTTP://device:8080/a%2Fb?c=%20&d=//e#f", "http", "device:8080", "/a%2Fb?c=%20&d=//e"),
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "refuses what cannot be a request's target",
+    "an invalid request target is refused",
     arguments: [
       "", "/path", "http:///x", "https://u:p@[::1]/x", "http://b\u{FC}cher.example/", "http://a:99999/", "http://a/b c",
       "http://a/\r\nX: y", "device/x",
@@ -30,7 +30,7 @@ import Testing
     #expect(throws: BywayError.self) { try Request(url: url) }
   }
 
-  @Test("a body of known length is collected up to the limit given, no further")
+  @Test("a body of known length is collected up to the given limit")
   func collects() async throws {
     let body = Body("four")
     #expect(String(buffer: try await body.collect(upTo: 4)) == "four")

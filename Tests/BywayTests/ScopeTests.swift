@@ -11,7 +11,7 @@ import Testing
   ]
 
   @Test(
-    "takes part in what matches every condition",
+    "a scope matches requests that meet all its conditions",
     arguments: [
       (Scope.everything, [0, 1, 2, 3, 4, 5]),
       (Scope(hosts: ["device"]), [0, 1, 4]),
@@ -30,7 +30,7 @@ import Testing
     #expect(requests.indices.filter { scope.contains(FieldSection(requests[$0])) } == expected)
   }
 
-  @Test("finds the host of a request that names it in its Host field")
+  @Test("a scope finds the host in the Host field if there is no authority")
   func hostField() {
     let head: FieldSection = [":method": "GET", ":path": "/", "host": "device:80"]
     #expect(Scope(hosts: ["device"]).contains(head))

@@ -20,7 +20,7 @@ import Testing
 
   private let registry = TransportRegistry([Pigeon(scheme: "unix"), Pigeon(scheme: "serial")])
 
-  @Test("finds a transport by scheme, and reads the options of every link")
+  @Test("a transport is found by scheme, and the common link options are parsed")
   func finds() throws {
     #expect(try registry.link("unix:/x").framing == .http2)
     #expect(try registry.link("SERIAL:/x?http=1.1&mode=1").framing == .http1)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "names the nearest scheme or option when one is misspelt, and all that are known",
+    "a misspelled scheme or option is reported with the nearest one and all known ones",
     arguments: [
       ("unx:/x", "Did you mean \"unix\"? Known: serial, unix."),
       ("seriall:/x", "Did you mean \"serial\"?"),
@@ -42,7 +42,7 @@ import Testing
     #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
   }
 
-  @Test("lets the transport judge its address")
+  @Test("the transport validates its own address")
   func judges() {
     #expect(throws: BywayError.self) { try registry.link("unix:") }
     for options in ["http=3", "open=both", "open=listen&http=1.1"] {

@@ -19,7 +19,7 @@ import Testing
     data.text.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }.sorted()
   }
 
-  @Test("cookies that come are stored and sent back")
+  @Test("received cookies are stored and sent back")
   func stored() async throws {
     try await withRig(Self.site) { rig in
       let session = rig.session()
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("a cookie set by a redirect goes with the request that follows")
+  @Test("a cookie set by a redirect is sent with the next request")
   func redirected() async throws {
     try await withRig(Self.site) { rig in
       let (data, _) = try await rig.session().data(from: .device("/redirect"))
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("a device sets no cookies for the hosts of others, and its own go where they belong")
+  @Test("a device cannot set cookies for other hosts, and its own follow domain, path and expiry")
   func foreign() async throws {
     try await withRig { request in
       var fields: HTTPFields = [:]
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a cookie for a path goes with what lies below it, not with what only begins alike; a secure one not in the clear")
+    "a cookie with a path is sent for that path and below, and a secure one only over https")
   func paths() async throws {
     try await withRig { request in
       var fields: HTTPFields = [:]
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("a host that has filled its jar gets no more cookies in, and can still change those that it has")
+  @Test("a host with the maximum number of cookies can change its cookies, and set no new ones")
   func full() async throws {
     try await withRig { request in
       var fields: HTTPFields = [:]
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("policies are kept: never accept, never send, and requests that want no cookies")
+  @Test("the cookie policies never accept and never send apply, also to single requests")
   func policies() async throws {
     try await withRig(Self.site) { rig in
       let never = rig.session { $0.httpCookieAcceptPolicy = .never }

@@ -14,7 +14,7 @@ import Testing
     return body
   }
 
-  @Test("an async call reaches the device over the link")
+  @Test("an async data call reaches the device over the link")
   func asyncData() async throws {
     try await withRig { request in
       Response(
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("a completion handler gets the body of many chunks in one piece")
+  @Test("a completion handler receives a body of many chunks as one")
   func completionHandler() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Self.bodyOf100Chunks)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("a delegate hears of the response, then of the data, then of the end, once each")
+  @Test("a delegate receives the response, the data and the end, once each")
   func order() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Body("hello"))
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("a delegate sees each event of a stream when it is sent, not at the end")
+  @Test("a delegate receives each event of a stream when it is sent, not at the end")
   func streams() async throws {
     let (body, chunks) = streamedBody()
     try await withRig { _ in
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("with a delegate and a completion handler, the handler gets the body and the delegate nothing")
+  @Test("with a delegate and a completion handler, only the handler receives the body")
   func handlerBesideDelegate() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Body("hello"))
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("the delegate of an async call sees the response and its data, before the call returns")
+  @Test("the delegate of an async call receives response and data before the call returns")
   func delegateOfCall() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Self.bodyOf100Chunks)
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test("a port that cannot be is a bad URL", arguments: ["http://device:999999/", "device://panel:65536/x"])
+  @Test("an invalid port is a bad URL", arguments: ["http://device:999999/", "device://panel:65536/x"])
   func badPort(_ text: String) async throws {
     try await withRig { _ in
       Response(status: .ok)
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("a task that nobody listens to ends")
+  @Test("a task without a delegate or a handler completes")
   func nobody() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Body("hello"))
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("methods, fields of the request and additional headers of the configuration arrive, the request's own first")
+  @Test("method, the request's fields and the configuration's fields are sent, the request's taking precedence")
   func fields() async throws {
     try await withRig { request in
       let fields = ["x-own", "x-both", "x-session", "host", "content-length"].map { request.field($0) ?? "-" }
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("the names of a response's fields have their usual capitalization")
+  @Test("field names of a response have their usual capitalization")
   func capitalization() async throws {
     try await withRig { _ in
       var response = Response(status: .ok, fields: [.contentType: "text/plain", .eTag: "tag"])
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test("a scheme of one's own goes over the link")
+  @Test("a custom scheme is sent over the link")
   func ownScheme() async throws {
     try await withRig { request in
       Response(status: .ok, body: Body(request.path))
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test("answers without content end well")
+  @Test("responses without content complete")
   func empty() async throws {
     try await withRig { request in
       Response(status: .init(code: Int(request.path.dropFirst()) ?? 200))
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test("a response that is cut short is an error, never a short success")
+  @Test("a truncated response is an error, never a short success")
   func cut() async throws {
     try await withRig { _ in
       let (body, chunks) = streamedBody()
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("what is too long to be collected is an error that names what to use instead")
+  @Test("a body too long to collect is an error that names an alternative")
   func collectionLimit() async throws {
     try await withRig(collectionLimit: 1000) { _ in
       Response(status: .ok, body: Body(ByteBuffer(repeating: 1, count: 1001)))

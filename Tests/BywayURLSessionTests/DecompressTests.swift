@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("a compressed body is asked for and restored", arguments: samples)
+  @Test("a compressed body is requested and decompressed", arguments: samples)
   func restored(_ sample: Sample) async throws {
     try await withRig(Self.origin(sample)) { rig in
       let (data, response) = try await rig.session().data(from: .device())
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("a download task's file has the restored body")
+  @Test("a download task's file has the decompressed body")
   func download() async throws {
     try await withRig(Self.origin(Self.gzip)) { rig in
       let (file, _) = try await rig.session().download(from: .device())
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("an app that accepts codings itself gets what the origin sends")
+  @Test("an app that sets Accept-Encoding itself gets the origin's bytes")
   func ownWish() async throws {
     try await withRig(Self.origin(Self.gzip)) { rig in
       for wish in ["gzip", "identity"] {
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("a part of a body is neither asked for in a coding nor restored")
+  @Test("a range request is neither compressed nor decompressed")
   func part() async throws {
     try await withRig(Self.origin(Self.gzip, status: .partialContent)) { rig in
       var request = URLRequest(url: .device())
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(
-    "a body in an unknown coding, in too many, or in none arrives as it is",
+    "a body in an unknown coding, in too many, or in none is returned unchanged",
     arguments: ["zstd", "gzip, zstd", "identity", "gzip, gzip, gzip, gzip, gzip, gzip"])
   func unknown(_ coding: String) async throws {
     try await withRig { _ in
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("a damaged body, one that ends too early and one that goes on are errors", arguments: [gzip, brotli])
+  @Test("a damaged, truncated or extended compressed body is an error", arguments: [gzip, brotli])
   func damaged(_ sample: Sample) async throws {
     var damaged = sample.bytes
     damaged.setBytes([0xFF, 0xFF, 0xFF], at: 11)
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test("a link that is lost in the middle of a compressed body is that, and not a damaged body")
+  @Test("a link lost within a compressed body is reported as such, and not as a damaged body")
   func lost() async throws {
     try await withRig { _ in
       let (body, chunks) = streamedBody()
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test(
-    "each event of a compressed stream is seen when it is sent",
+    "each event of a compressed stream is received when it is sent",
     arguments: [
       ("gzip", ["H4sIAAAAAAAAA8rPSwUAAAD//w==", "KinPBwAAAP//", "KskoSk0FAAAA//8=", "AwCSwOEJCwAAAA=="]),
       ("br", ["CwGAb25l", "EAAIdHdv", "IACAXwIgBolKGA==", "Aw=="]),
@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test("a few bytes that become millions arrive in small pieces, as fast as they are taken")
+  @Test("a highly compressed body is decompressed in small pieces, as fast as it is read")
   func bomb() async throws {
     let bomb = try await Program.run(
       try Program.python.path(),
@@ -229,7 +229,7 @@ import Testing
     }
   }
 
-  @Test("what nginx compresses for curl it compresses for the bridge, which restores it")
+  @Test("a body that nginx compresses for curl is compressed for the bridge too, which decompresses it")
   func nginx() async throws {
     let folder = try TemporaryFolder()
     _ = try folder.write(Self.text, to: "text.txt")

@@ -9,7 +9,7 @@ import Testing
 
 /// Several devices by their names, from a program of one's own.
 @Suite("Devices by name, for a client and for URLSession", .timeLimit(.minutes(1))) struct DevicesTests {
-  @Test("the host of each URL says which device is meant")
+  @Test("the host of each URL selects the device")
   func names() async throws {
     let transports = TransportRegistry([LoopbackTransport()])
     var gateways: [Gateway] = []

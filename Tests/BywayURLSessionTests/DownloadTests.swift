@@ -44,7 +44,7 @@ import Testing
     try await until { Downloads.files.isEmpty && Downloads.openCount == 0 }
   }
 
-  @Test("a delegate hears of the progress and gets the file, which is removed after the call")
+  @Test("a delegate receives the progress and the file, which is removed after the call")
   func delegate() async throws {
     try await withRig(Self.handler) { rig in
       let witness = DownloadWitness()
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("a delegate's queue that runs several calls at once does not lose the file during the call")
+  @Test("a delegate queue with several concurrent calls does not lose the file during the call")
   func concurrentQueue() async throws {
     try await withRig(Self.handler) { rig in
       let witness = DownloadWitness()
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("a completion handler gets the file, which is removed after it")
+  @Test("a completion handler receives the file, which is removed after it")
   func completionHandler() async throws {
     try await withRig(Self.handler) { rig in
       let (status, content): (Int?, Data?) = await withCheckedContinuation { continuation in
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("an async call returns a file that is the caller's, and its delegate hears of the progress")
+  @Test("an async download returns a file that the caller owns, and its delegate receives the progress")
   func asyncCall() async throws {
     try await withRig(Self.handler) { rig in
       let (witness, ofSession) = (DownloadWitness(), DownloadWitness())
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test("redirects are followed, an error's page is a file as well, and so is nothing")
+  @Test("a download follows redirects, and saves an error page and an empty body as files")
   func kindsOfResponses() async throws {
     try await withRig(Self.handler) { rig in
       for (path, status, content) in [
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test("a transfer that breaks off is an error in every form, and leaves no file")
+  @Test("a broken transfer is an error in every form of download, and leaves no file")
   func breaks() async throws {
     try await withRig(Self.handler) { rig in
       let witness = DownloadWitness()
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test("a transfer that takes too long leaves no file")
+  @Test("a download that exceeds its timeout leaves no file")
   func timeout() async throws {
     try await withRig(Self.handler) { rig in
       let session = rig.session { $0.timeoutIntervalForRequest = 0.3 }
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test("a cancelled download leaves no file, and Foundation on Linux has no data to resume it with")
+  @Test("a cancelled download leaves no file, and has no resume data in Foundation on Linux")
   func cancelled() async throws {
     try await withRig(Self.handler) { rig in
       let witness = DownloadWitness()
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  @Test("a suspended download goes on where it was")
+  @Test("a suspended download continues from its position")
   func suspended() async throws {
     let (body, chunks) = streamedBody()
     try await withRig { _ in
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @Test("a download that no delegate waits for ends, and makes no file")
+  @Test("a download without a delegate completes, and creates no file")
   func nobody() async throws {
     try await withRig(Self.handler) { rig in
       // A delegate of data tasks, and none.
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test("downloads that are cancelled at any moment end once each, and leave no file")
+  @Test("downloads cancelled at any moment end once each, and leave no file")
   func stress() async throws {
     try await withRig(Self.handler) { rig in
       let session = rig.session()
@@ -285,7 +285,7 @@ import Testing
 
   // MARK: Other versions of Foundation
 
-  @Test("where Foundation has no place for the file, downloads fail at once in every form and name what to call")
+  @Test("if Foundation has no place for the file, downloads fail at once with the function to use instead")
   func refused() async throws {
     try await withRig(Self.handler) { rig in
       let bridge = Bridge(rig.bridge.routes, collectionLimit: 1, gatewayFailures: .responses, temporaryFileSlot: nil)
@@ -309,7 +309,7 @@ import Testing
     }
   }
 
-  @Test("the place is found by its name and its type, both")
+  @Test("Foundation's place for the file is found by its name and type")
   func slot() {
     #expect(TemporaryFileSlot.ofFoundation != nil)
     #expect(TemporaryFileSlot(in: WithoutProperties.self) == nil)

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("cancelling ends the task with one error, and the far end hears of it")
+  @Test("cancelling ends a task with one error, and the peer is notified")
   func cancelled() async throws {
     let started = Atomic(0)
     let stopped = Atomic(0)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("a cancelled task says nothing more, though its delegate's queue stands still with data in it")
+  @Test("a cancelled task delivers nothing more, even with data in its blocked delegate queue")
   func cancelledMeanwhile() async throws {
     let (body, chunks) = streamedBody()
     try await withRig { _ in
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("a suspended task is told nothing, and goes on where it was")
+  @Test("a suspended task delivers nothing, and continues from its position")
   func suspended() async throws {
     let (body, chunks) = streamedBody()
     let requests = Atomic(0)
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "silence for longer than the request's timeout, the configuration's, or all of it for longer than the resource's")
+    "a task times out by the request's or the configuration's limit of silence, or the resource's total limit")
   func timeouts() async throws {
     try await withRig(Self.silent()) { rig in
       var request = URLRequest(url: .device())
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("a transfer that goes on does not time out, nor does one that waits for its delegate or is suspended")
+  @Test("a transfer in progress, one that waits for its delegate, and a suspended one do not time out")
   func noTimeout() async throws {
     // Twelve pieces, 0.75 s apart, where six seconds of silence are too long; waiting takes longer than that.
     try await withRig { _ in
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("a link that cannot be opened is an error with Byway's own one underneath")
+  @Test("a link that cannot be opened is a URLError with Byway's error underneath")
   func noLink() async throws {
     let nobody = "loopback:\(UUID())"
     var configuration = BywayClient.Configuration.defaults

@@ -34,7 +34,7 @@ import Testing
     return (plain, failure)
   }
 
-  @Test("an origin that is down is a response, or an error with the gateway's words where the bridge is made so")
+  @Test("an unreachable origin is a response, or an error with the gateway's message if the bridge is set so")
   func down() async throws {
     let port = try Endpoint.freePort()
     let (plain, failure) = try await ask("http://127.0.0.1:\(port)")
@@ -48,7 +48,7 @@ import Testing
     #expect(underlying?.code == .originUnavailable && underlying?.message == reason)
   }
 
-  @Test("an origin's own 503 stays a response, though it speaks in the name of a gateway")
+  @Test("an origin's own 503 stays a response, even with a forged Proxy-Status")
   func ownWords() async throws {
     let nginx = try await NginxServer(
       in: TemporaryFolder(),
@@ -69,7 +69,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("a download task of an origin that is down fails, and leaves no file")
+  @Test("a download task of an unreachable origin fails, and leaves no file")
   func download() async throws {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(UUID())")
     let gateway = try await Gateway.start(
@@ -100,7 +100,7 @@ import Testing
     return URLError(reportedBy: head, at: .device())
   }
 
-  @Test("each kind of failure has a fitting code")
+  @Test("each kind of gateway failure has its own URLError code")
   func kinds() {
     for (kind, status, code) in Self.codes {
       let error = error(status, "byway-gateway-a; error=\(kind); details=\"words\"")
@@ -110,7 +110,7 @@ import Testing
     #expect(error(503, "byway-gateway-a; error=connection_refused")?.localizedDescription.contains("503") == true)
   }
 
-  @Test("a success, a hop of others, and a field without an error are no failures")
+  @Test("a success, a status of a foreign hop, and a Proxy-Status without an error are not failures")
   func noFailures() {
     #expect(error(200, "byway-gateway-a; error=connection_refused") == nil)
     #expect(error(503, "cdn; error=connection_refused") == nil)

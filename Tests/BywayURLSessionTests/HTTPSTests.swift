@@ -12,7 +12,7 @@ import Testing
 /// https from URLSession through a link, end to end: to an nginx with a private authority, which the app's client trusts for
 /// that host and Foundation does not know at all.
 @Suite(.timeLimit(.minutes(2))) struct HTTPSTests {
-  @Test("a site of a private authority is refused, and shown where the client trusts it")
+  @Test("a site of a private authority is refused, and loaded if the client trusts the authority")
   func privateAuthority() async throws {
     let certificates = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: certificates.server)

@@ -25,7 +25,7 @@ import Testing
     URLCredential(user: "admin", password: password, persistence: .forSession)
   }
 
-  @Test("a 401 without anybody who could answer is delivered, over the link alone")
+  @Test("without credentials, a 401 is delivered, and only the link is used")
   func nobody() async throws {
     try await withRig(Self.site) { rig in
       let (data, response) = try await rig.session().data(from: .device())
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("the delegate answers a challenge, and later tasks of the session are not challenged again")
+  @Test("the delegate answers a challenge, and later tasks of the session log in without another")
   func delegate() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("a delegate is asked again after a wrong answer, and told how often")
+  @Test("a delegate is asked again after wrong credentials, with the number of failures")
   func wrong() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("a delegate that always gives the same wrong answer gets the 401 at last")
+  @Test("a delegate that repeats the same wrong credentials receives the 401 in the end")
   func stubborn() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a cancelled challenge cancels the task, a rejected one delivers the 401")
+  @Test("a cancelled challenge cancels the task, and a rejected one delivers the 401")
   func refusals() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("credentials in the URL go to its origin alone, not to where that redirects")
+  @Test("credentials in the URL are sent to its origin only, not to the target of a redirect")
   func redirected() async throws {
     let received = Mutex<[String]>([])
     try await withRig { request in
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test("a session does not log in with what another session's delegate gave")
+  @Test("a session does not use credentials from another session's delegate")
   func apart() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test("Digest is answered too, to a server that checks it")
+  @Test("Digest is answered to a server that verifies it")
   func digest() async throws {
     let challenges = Mutex(0)
     try await withRig { request in

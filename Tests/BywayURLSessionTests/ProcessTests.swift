@@ -11,17 +11,17 @@ import Testing
     return try await Program.run(program, arguments, within: .seconds(240), environment: environment).text
   }
 
-  @Test("URLSession.shared goes over the link after one registration, until that is taken back")
+  @Test("URLSession.shared uses the link after one registration, until it is removed")
   func register() async throws {
     #expect(try await probe("register") == "over the link\nafter unregistering: no such host\n")
   }
 
-  @Test("a registration that comes too late says so")
+  @Test("a late registration is reported")
   func late() async throws {
     #expect(try await probe("register-late").contains("register first thing"))
   }
 
-  @Test("a long download to a slow delegate takes little memory")
+  @Test("a long download to a slow delegate uses little memory")
   func memory() async throws {
     // BYWAY_DOWNLOAD_BYTES=1073741824 for the long one.
     let bytes = ProcessInfo.processInfo.environment["BYWAY_DOWNLOAD_BYTES"] ?? "\(256 << 20)"
@@ -29,7 +29,7 @@ import Testing
     try expectLittleMemory(output, bytes)
   }
 
-  @Test("a long download to a file takes little memory")
+  @Test("a long download to a file uses little memory")
   func memoryOfFile() async throws {
     let bytes = "\(64 << 20)"
     try expectLittleMemory(try await probe("download-file", bytes), bytes)
@@ -42,7 +42,7 @@ import Testing
     #expect(kibibytes < 64 << 10, "\(output)")
   }
 
-  @Test("a file that cannot be made, or not be written to its end, is an error that says so, and nothing is left")
+  @Test("a file that cannot be created or completed is an error, and nothing is left")
   func files() async throws {
     let folder = try TemporaryFolder()
     let missing = try await probe("download-file", "1000", environment: ["TMPDIR": folder["none"]])

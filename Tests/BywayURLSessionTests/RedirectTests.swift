@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("redirects are followed by the rules of RFC 9110, and the response tells its place")
+  @Test("redirects follow RFC 9110, and the response has the final URL")
   func followed() async throws {
     try await withRig(Self.site) { rig in
       var request = URLRequest(url: .device("/303"))
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("the delegate is asked first, before it hears of a response")
+  @Test("the delegate is asked about a redirect before it receives a response")
   func asked() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("a delegate that refuses gets the redirect itself")
+  @Test("a delegate that refuses a redirect receives it as the response")
   func refused() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("a delegate may send another request instead")
+  @Test("a delegate can replace the request of a redirect")
   func changed() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("the delegate of an async call is asked as well")
+  @Test("the delegate of an async call is asked about a redirect as well")
   func taskDelegate() async throws {
     try await withRig(Self.site) { rig in
       let witness = Witness()
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test("a redirect to where no route leads is handed to the caller")
+  @Test("a redirect to a URL without a route is returned to the caller")
   func away() async throws {
     try await withRig(Self.site) { rig in
       let (data, response) = try await rig.session().data(from: .device("/away"))
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("redirects without an end are an error that names the last place that was reached")
+  @Test("an endless redirect is an error with the last URL")
   func endless() async throws {
     try await withRig(Self.site) { rig in
       let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device("/chain/0")) }

@@ -12,7 +12,7 @@ import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct ScopeTests {
-  @Test("what is out of scope behaves as if Byway were not there")
+  @Test("requests out of scope behave as without Byway")
   func outside() async throws {
     let folder = try TemporaryFolder()
     let nginx = try await NginxServer(in: folder, locations: "location = /moved { return 302 /hello; }")
@@ -38,7 +38,7 @@ import Testing
     await nginx.stop()
   }
 
-  @Test("the routes of a bridge are asked in order, and the configuration's last bridge first")
+  @Test("the first matching route of a bridge is used, and the bridge added last takes precedence")
   func order() async throws {
     try await withRig { _ in
       Response(status: .ok, body: Body("one"))
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("a scope matches host, port, path, method and scheme of the URL as it is written")
+  @Test("a scope matches host, port, path, method and scheme of the URL as written")
   func matching() throws {
     func takes(_ scope: Scope, _ url: String, _ method: String = "GET") throws -> Bool {
       let client = try BywayClient(link: "loopback:nobody", transports: [LoopbackTransport()])
@@ -84,7 +84,7 @@ import Testing
     #expect(try !takes(Scope(methods: [.post]), "http://any/"))
   }
 
-  @Test("a task can be cancelled while what serves it waits for another task of the same session")
+  @Test("a task can be cancelled while its interceptor waits for another task of the same session")
   func cancelledInside() async throws {
     /// Asks for something that is answered never.
     struct Asking: Interceptor {
@@ -117,7 +117,7 @@ import Testing
     await silent.stop()
   }
 
-  @Test("what serves the bridge may use URLSession itself: its requests do not come back into the bridge")
+  @Test("an interceptor's own URLSession requests are not routed back into the bridge")
   func recursion() async throws {
     /// Asks for the very URL that it was asked for.
     struct Asking: Interceptor {

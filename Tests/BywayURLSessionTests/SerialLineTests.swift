@@ -11,7 +11,7 @@ import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SerialLineTests {
-  @Test("URLSession reaches an nginx at the far end of a serial line with bit errors: pages, redirects, logins, files")
+  @Test("URLSession reaches an nginx over a serial line with bit errors: pages, redirects, logins, files")
   func nginx() async throws {
     let folder = try TemporaryFolder()
     let text = try folder.write((0..<5000).map { "\($0)\n" }.joined(), to: "long.txt")

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "which domains a host may set cookies for, and for which hosts they then count",
+    "a host may set cookies for its own domains only, and they apply to matching hosts",
     arguments: [
       ("device.example", nil, "device.example"), ("a.device.example", "device.example", ".device.example"),
       ("a.device.example", ".Device.Example", ".device.example"), ("a.device.example", "", "a.device.example"),
@@ -35,7 +35,7 @@ import Testing
     #expect(cookie("a=1" + (domain.map { "; Domain=\($0)" } ?? ""), from: host)?.domain == kept)
   }
 
-  @Test("the last attribute of a name counts, and what is not a cookie is none")
+  @Test("the last of repeated cookie attributes counts, and an invalid cookie is ignored")
   func attributes() {
     #expect(cookie("a=1; domain=c.d.example; DOMAIN=d.example", from: "c.d.example")?.domain == ".d.example")
     #expect(cookie("a=1, b=2; Path=/x; path=/y", from: "d")?.value == "1, b=2")
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "where no path is given it is the folder of what was asked for (§5.1.4)",
+    "a cookie's default path is the folder of the request's path (§5.1.4)",
     arguments: [
       ("/", "/"), ("/a", "/"), ("/a/b", "/a"), ("/a/b/?x=/y", "/a/b"), ("x", "/"),
     ])
@@ -53,7 +53,7 @@ import Testing
     #expect(cookie("a=1; Path=x", from: "d", at: asked)?.path == path)
   }
 
-  @Test("Max-Age counts more than Expires, and both end a cookie")
+  @Test("Max-Age takes precedence over Expires, and both end a cookie")
   func expiry() {
     #expect(cookie("a=1", from: "d")?.expiresDate == nil)
     #expect(cookie("a=1; Max-Age=5; Expires=Wed, 09 Jun 2055 10:18:14 GMT", from: "d")?.expiresDate == now + 5)

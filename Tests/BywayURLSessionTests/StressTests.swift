@@ -15,7 +15,7 @@ import Testing
   static let total = ProcessInfo.processInfo.environment["BYWAY_STRESS_TASKS"].flatMap { Int($0) } ?? 6000
   static let workers = 100
 
-  @Test("tasks of all kinds, half of them cancelled, end once each", arguments: [true, false])
+  @Test("tasks of all kinds end once each, with half of them cancelled", arguments: [true, false])
   func mixed(cached: Bool) async throws {
     try await withRig { request in
       switch request.path {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("async calls that are cancelled just when they end neither hang nor end twice")
+  @Test("async calls cancelled near their end neither hang nor end twice")
   func cancelledAtTheEnd() async throws {
     try await withRig { _ in
       Response(status: .ok)

@@ -26,7 +26,7 @@ import Testing
     return request
   }
 
-  @Test("the body of a request goes with a data task")
+  @Test("a data task sends the request's body")
   func httpBody() async throws {
     try await withRig(Self.echo) { rig in
       var request = Self.post()
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("the stream of a request goes with a data task, its length told where the request says it")
+  @Test("a data task sends the request's stream, with a length if the request has one")
   func httpBodyStream() async throws {
     try await withRig(Self.echo) { rig in
       var request = Self.post()
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("an upload from data arrives whole, and the delegate sees it progress")
+  @Test("an upload from data arrives complete, and the delegate receives the progress")
   func data() async throws {
     try await withRig(Self.echo) { rig in
       let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("a GET with a body is refused, as Foundation does, and nothing is sent")
+  @Test("a GET with a body is refused as in Foundation, and nothing is sent")
   func bodyOfGET() async throws {
     try await withRig { _ in
       Issue.record("It was sent.")
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("a streamed upload without a stream fails and says what is missing")
+  @Test("a streamed upload without a stream fails with an explanation")
   func noStream() async throws {
     try await withRig(Self.echo) { rig in
       let witness = Witness()

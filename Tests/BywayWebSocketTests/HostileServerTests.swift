@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("A WebSocket at a server that breaks the rules", .timeLimit(.minutes(2))) struct HostileServerTests {
+@Suite("WebSocket client at a server that violates the protocol", .timeLimit(.minutes(2))) struct HostileServerTests {
   struct Violation: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]
@@ -54,7 +54,7 @@ import Testing
       close: [3, 0xEA]),
   ]
 
-  @Test("is told so, and its user", arguments: violations)
+  @Test("a WebSocket client that detects a violation sends a close code and throws an error", arguments: violations)
   func violation(_ violation: Violation) async throws {
     let answer = Mutex<[UInt8]?>(nil)
     let server = SocketServer.handler { server in
@@ -80,7 +80,7 @@ import Testing
     #expect(answer.withLock { $0 } == [8] + violation.close)
   }
 
-  @Test("byte by byte, in pieces, with pings in between: the same messages")
+  @Test("messages are the same when their bytes arrive one by one, in pieces, or with pings in between")
   func pieces() async throws {
     let pong = Mutex<[UInt8]?>(nil)
     let bytes: [UInt8] = [0x01, 2, 0x61, 0x62, 0x89, 3, 1, 2, 3, 0x00, 0, 0x80, 1, 0x63, 0x8A, 0, 0x82, 0, 0x88, 0]
@@ -102,7 +102,7 @@ import Testing
     #expect(pong.withLock { $0 } == [10, 1, 2, 3])
   }
 
-  @Test("an end without a close is an error, as messages may be missing")
+  @Test("an end without a close frame is an error, as messages may be missing")
   func cutOff() async throws {
     let server = SocketServer.handler { server in server.send([0x81, 1, 0x61]) }
     try await SocketRig.with(handler: server) { client in
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("a server that never closes is left when its time is over")
+  @Test("a server that never closes is disconnected after the closing timeout")
   func stubborn() async throws {
     let server = SocketServer.handler { server in
       while try await server.receive() != nil {}
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test("a server that floods is slowed down to its reader, and left by one who has enough")
+  @Test("a flooding server is slowed down to the reader's pace, and disconnected when the reader stops")
   func flood() async throws {
     let sent = Mutex(0)
     let message = [0x82, 127, 0, 0, 0, 0, 0, 0, 0x40, 0] + [UInt8](repeating: 7, count: 16_384)
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test("a server that pings and does not read gets few answers, the last ping's among them")
+  @Test("a server that pings without reading gets few pongs, including one for the last ping")
   func pings() async throws {
     let count = 40_000
     let pongs = Mutex<(count: Int, last: [UInt8])>((0, []))
@@ -195,7 +195,7 @@ import Testing
     #expect(pongs.withLock { $0.count } < count / 2)
   }
 
-  @Test("a user's error ends the connection, and is the user's")
+  @Test("an error of the caller ends the connection, and is thrown to the caller")
   func userError() async throws {
     struct Mine: Error {}
     let server = SocketServer.handler { server in while try await server.receive() != nil {} }
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test("the protocol that the server chose, and one that nobody asked for")
+  @Test("the server's choice of subprotocol is reported, and an unrequested one or an extension is refused")
   func subprotocols() async throws {
     let chosen = SocketServer.handler([.secWebSocketProtocol: "b"]) { server in _ = try await server.receive() }
     try await SocketRig.with(handler: chosen) { client in
@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  @Test("codes and reasons that are not a user's to send", arguments: [999, 1001, 1005, 1006, 2999, 5000])
+  @Test("close codes and reasons reserved to the protocol are refused", arguments: [999, 1001, 1005, 1006, 2999, 5000])
   func closeCodes(_ code: Int) async throws {
     let server = SocketServer.handler { server in while try await server.receive() != nil {} }
     try await SocketRig.with(handler: server) { client in

@@ -8,8 +8,8 @@ import NIOCore
 import TestPeers
 import Testing
 
-@Suite("A WebSocket at a real origin", .timeLimit(.minutes(2))) struct WebSocketTests {
-  @Test("messages of all sizes come back as they went, and both ends close")
+@Suite("WebSocket client at a real origin", .timeLimit(.minutes(2))) struct WebSocketTests {
+  @Test("messages of all sizes are echoed unchanged, and both ends close")
   func echo() async throws {
     let origin = try await OriginServer()
     try await SocketRig.with(origin: origin.url) { client in
@@ -33,7 +33,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("end to end through TLS, at a server that we did not write")
+  @Test("a WebSocket works end to end through TLS with a third-party server")
   func secure() async throws {
     let authority = try await Certificates()
     let server = try await WebSocketServer(tls: authority.server)
@@ -55,7 +55,7 @@ import Testing
     await server.stop()
   }
 
-  @Test("many at once over one link")
+  @Test("many WebSockets share one link")
   func many() async throws {
     let origin = try await OriginServer()
     try await SocketRig.with(origin: origin.url) { client in
@@ -77,7 +77,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("an answer that opens none is an error with its status", arguments: ["ws://device/", "http://device/"])
+  @Test("a response that opens no WebSocket is an error with its status", arguments: ["ws://device/", "http://device/"])
   func refused(_ url: String) async throws {
     let origin = try await OriginServer()
     try await SocketRig.with(origin: origin.url) { client in
@@ -87,7 +87,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test("what is not an address of a WebSocket")
+  @Test("an invalid WebSocket URL is refused")
   func addresses() async throws {
     let server = SocketServer.handler { _ in }
     try await SocketRig.with(handler: server) { client in

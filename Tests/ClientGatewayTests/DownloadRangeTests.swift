@@ -63,7 +63,7 @@ import Testing
 
   private let all = String(repeating: "A", count: 500) + String(repeating: "B", count: 500)
 
-  @Test("a part of the rest is followed by the rest of it", arguments: [1000, nil])
+  @Test("a download continues after a part shorter than requested", arguments: [1000, nil])
   func subset(_ total: Int?) async throws {
     let answers = [Self.part("bytes 500-600/1000", 101), Self.part("bytes 601-999/1000", 399)]
     let (content, ranges) = try await download(answers, total: total)
@@ -71,7 +71,7 @@ import Testing
     #expect(ranges == ["bytes=500-", "bytes=601-"])
   }
 
-  @Test("less than the range that was announced is a loss, and goes on")
+  @Test("a response shorter than its announced range counts as a loss, and the download continues")
   func short() async throws {
     let answers = [Self.part("bytes 500-999/1000", 7), Self.part("bytes 507-999/1000", 493)]
     let (content, ranges) = try await download(answers)
@@ -79,7 +79,7 @@ import Testing
     #expect(ranges == ["bytes=500-", "bytes=507-"])
   }
 
-  @Test("more than the range that was announced is an error, and no file")
+  @Test("a response longer than its announced range is an error, and leaves no file")
   func long() async throws {
     let error = await #expect(throws: BywayError.self) {
       try await download([Self.part("bytes 500-999/1000", 5000)])
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(
-    "what is of another length is other content, whatever its tag, and what may be any part is none",
+    "a part with another total length, or an unknown one, restarts the download",
     arguments: [
       ("bytes 500-1999/2000", 1500, 1000), ("bytes 500-599/600", 100, 1000), ("bytes 500-1999/*", 1500, 1000),
       ("bytes 500-999/*", 500, nil),
@@ -99,12 +99,12 @@ import Testing
     #expect(ranges == ["bytes=500-", "-"])
   }
 
-  @Test("a length that is known need not be said again")
+  @Test("a part need not repeat a known total length")
   func unsaid() async throws {
     #expect(try await download([Self.part("bytes 500-999/*", 500)]).content == all)
   }
 
-  @Test("another range than what was asked for is no download, nor is one that cannot be read")
+  @Test("a different range than requested, or an invalid one, fails the download")
   func otherRange() async throws {
     for range in ["bytes 400-999/1000", "bytes 500-", "bytes 500-499/1000", "bytes 500-999/999", "bytes +500-999/1000"]
     {

@@ -86,7 +86,7 @@ import Testing
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   }
 
-  @Test("a file arrives whole, with progress, and leaves nothing beside it")
+  @Test("a file arrives complete with progress, and no temporary file stays")
   func whole() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, folder in
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test("what breaks goes on from where it was")
+  @Test("an interrupted download continues from its position")
   func goesOn() async throws {
     let origin = Origin()
     origin.state.withLock { $0.cuts = [50_000, 100_000] }
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("content that is another one each time is given up")
+  @Test("a download is abandoned if the content differs each time")
   func everChanging() async throws {
     let origin = Origin()
     origin.state.withLock {
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("content that has changed meanwhile is fetched anew, not mixed")
+  @Test("content that has changed is downloaded from the start, and not mixed")
   func changed() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("a part of another resource, or one without a validator, is not continued")
+  @Test("a partial file of another URL, or without a validator, is not continued")
   func otherResource() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test("an earlier process's part is continued")
+  @Test("a partial file of an earlier process is continued")
   func continued() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test("a part of another version is not appended, whatever its origin was asked")
+  @Test("a partial file of another version is not continued, whatever the origin answers")
   func otherVersion() async throws {
     let origin = Origin()
     origin.state.withLock {
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test("a length beyond all numbers is no reason to end")
+  @Test("an absurd total length does not end the download")
   func absurdLength() async throws {
     let origin = Origin()
     origin.state.withLock {
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("without a validator a broken download fails, and the file that was there stays")
+  @Test("an interrupted download without a validator fails, and keeps the existing file")
   func noValidator() async throws {
     let origin = Origin()
     origin.state.withLock {
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @Test("an answer that is not a success is an error with its status, as is a folder that cannot be written")
+  @Test("a response without success is an error with its status, and so is an unwritable folder")
   func refused() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, folder in
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  @Test("a file that cannot be written is no fault of the request, nor is a place that is taken")
+  @Test("a file that cannot be written and a path in use are reported as local errors")
   func unwritable() async throws {
     let origin = Origin()
     try await withOrigin(origin) { client, path, _ in

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What a client expects before it sends a body (RFC 9110 §10.1.1).
-@Suite("Expectations", .timeLimit(.minutes(1))) struct ExpectationTests {
+@Suite("Expect: 100-continue", .timeLimit(.minutes(1))) struct ExpectationTests {
   private let transports = TransportRegistry([LoopbackTransport()])
 
   /// The status codes of a PUT that waits for 100 before its body.
@@ -43,7 +43,7 @@ import Testing
     func add(_ code: Int) { codes.withLock { $0.append(code) } }
   }
 
-  @Test("a handler that reads the body has it sent; one that does not read has its answer only")
+  @Test("a handler that reads the body receives it, and one that does not only responds")
   func continues() async throws {
     #expect(try await codes("100-continue", reads: true) == [100, 204])
     #expect(try await codes("100-Continue", reads: false) == [204])

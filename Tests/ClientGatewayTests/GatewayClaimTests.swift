@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// What a gateway answers when it is asked who it is.
-@Suite("What a gateway says of itself", .timeLimit(.minutes(1))) struct GatewayClaimTests {
+@Suite("Gateway's description of itself", .timeLimit(.minutes(1))) struct GatewayClaimTests {
   private let link: Link
   private let origin = Origin.handler { _ in Response(status: .ok, body: Body("the origin")) }
 
@@ -44,7 +44,7 @@ import Testing
     Request(HTTPRequest(method: method, scheme: "http", authority: "device", path: path), body: body)
   }
 
-  @Test("it answers GET and HEAD with its name, and nobody has asked the origin")
+  @Test("a gateway answers GET and HEAD for its description with its name, without the origin")
   func answers() async throws {
     try await withGateway(configuration("printer", "In the hall")) { _, client in
       for target in ["/.well-known/byway", "/.well-known/byway?now"] {
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "it has no other method, whatever the request brings along",
+    "a gateway refuses other methods for its description, with any body and fields",
     arguments: [HTTPRequest.Method.post, .put, .delete, .options])
   func otherMethods(_ method: HTTPRequest.Method) async throws {
     try await withGateway(configuration("printer")) { _, client in
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "every other path is the origin's",
+    "every other path is sent to the origin",
     arguments: ["/.well-known/byway/", "/.well-known/bywa", "/.well-known/bywayx", "/"])
   func otherPaths(_ target: String) async throws {
     try await withGateway(configuration("printer")) { _, client in
@@ -81,14 +81,14 @@ import Testing
     }
   }
 
-  @Test("without a name the path is the origin's, too")
+  @Test("without a name, the description's path is sent to the origin")
   func unnamed() async throws {
     try await withGateway(configuration(nil)) { _, client in
       try await #expect(text(client.execute(path("/.well-known/byway"))) == "the origin")
     }
   }
 
-  @Test("what interceptors do to requests of the origin is not done to this one")
+  @Test("interceptors for the origin do not apply to the description")
   func interceptors() async throws {
     struct Closed: Interceptor {
       func intercept(_ request: Request, next: Next) async throws -> Response { Response(status: .forbidden) }
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("a request in absolute form is for the one whom it names")
+  @Test("a request for the description in absolute form is not answered by the gateway")
   func absoluteForm() async throws {
     try await withGateway(configuration("printer")) { _, client in
       var request = path("/.well-known/byway")
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("a reload gives it another name, and takes it away, over the link that is open")
+  @Test("a reload changes or removes the name over an open link")
   func reload() async throws {
     try await withGateway(configuration("printer")) { gateway, client in
       func name() async throws -> String? {

@@ -21,7 +21,7 @@ import Testing
     String(buffer: try await client.get("http://device/").body.collect(upTo: 100))
   }
 
-  @Test("new requests go by the new rules over the link that was open; what has begun ends as it began")
+  @Test("new requests follow the new rules over the open link, and running ones finish under the old ones")
   func handlers() async throws {
     let link = try link()
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
@@ -48,7 +48,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("a link that is new is listened on; one that is gone lets its requests end, and is gone")
+  @Test("a new link is opened, and a removed one closes after its requests")
   func links() async throws {
     let (first, second, third) = (try link(), try link(), try link())
     let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
@@ -78,7 +78,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("a configuration that cannot be used changes nothing, and opens nothing")
+  @Test("an invalid configuration changes nothing, and opens nothing")
   func refused() async throws {
     let (first, fresh, taken) = (try link(), try link(), try link())
     func origin(_ text: String) -> Origin { .handler { _ in Response(status: .ok, body: Body(text)) } }
@@ -100,7 +100,7 @@ import Testing
     await other.stop(within: .zero)
   }
 
-  @Test("what was prepared counts when it is committed, and leaves nothing when it is abandoned")
+  @Test("a prepared reload takes effect on commit, and leaves nothing when abandoned")
   func phases() async throws {
     let (first, fresh) = (try link(), try link())
     func configuration(_ text: String, _ links: [Link]) -> GatewayConfiguration {
@@ -127,7 +127,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("two gateways can exchange links; where one cannot have what it wants, both have their own again")
+  @Test("two gateways can exchange links, and keep their own if the exchange fails")
   func exchange() async throws {
     let (first, second, taken) = (try link(), try link(), try link())
     func configuration(_ text: String, _ links: [Link]) -> GatewayConfiguration {
@@ -172,7 +172,7 @@ import Testing
     for gateway in [holder, one, two] { await gateway.stop(within: .zero) }
   }
 
-  @Test("a link whose options change is opened again, although no other was there meanwhile")
+  @Test("a link whose options change is opened again")
   func options() async throws {
     let first = try link()
     let other = try transports.link("\(first.address)?http=2")
@@ -190,7 +190,7 @@ import Testing
     try await ending.value
   }
 
-  @Test("interceptors that are not in the new configuration are shut down, those that stay are not")
+  @Test("removed interceptors are shut down, and others stay")
   func interceptors() async throws {
     let link = try link()
     let (stays, goes) = (Counting(), Counting())

@@ -7,7 +7,7 @@ import Testing
 
 /// A client and a gateway in one process, over a loopback link, with a Swift handler for an origin: no port anywhere.
 @Suite(.timeLimit(.minutes(1))) struct HandlerOriginTests {
-  @Test("a request reaches the handler whole, and its response the client")
+  @Test("a request reaches the handler complete, and its response the client")
   func exchanges() async throws {
     try await withLink { request in
       let body = try await request.body.collect(upTo: 1 << 20)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("a large body arrives whole both ways, a few windows in memory at a time")
+  @Test("a large body arrives complete in both directions, with a few windows in memory at a time")
   func large() async throws {
     let size = 32 << 20
     try await withLink { request in
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("a handler's error becomes a problem document, and a body that fails an error, never a short success")
+  @Test("a handler's error becomes a problem document, and a failed body an error, never a short success")
   func failures() async throws {
     struct Oops: Error {}
     try await withLink { request in
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("a deadline ends a request that gets no answer, and the handler hears of it")
+  @Test("a deadline ends a request without a response, and the handler is notified")
   func deadline() async throws {
     let heard = AsyncStream.makeStream(of: String.self)
     try await withLink { _ in
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test("a task that was cancelled before it asks gets no answer and does not wait")
+  @Test("a request of an already cancelled task fails without waiting")
   func cancelledBefore() async throws {
     try await withLink { _ in
       Response(status: .ok)

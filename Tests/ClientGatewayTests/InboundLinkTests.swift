@@ -8,7 +8,7 @@ import TransportTestSupport
 
 /// A client that its gateway dials.
 @Suite(.timeLimit(.minutes(1))) struct InboundLinkTests {
-  @Test("the next gateway that dials is answered, also while nobody asks for anything")
+  @Test("each new gateway that dials is accepted, even while there are no requests")
   func next() async throws {
     let name = "inbound-\(UInt64.random(in: 0 ... .max))"
     let registry = TransportRegistry([LoopbackTransport()])

@@ -26,7 +26,7 @@ import Testing
     return BywayClient(link, configuration: configuration)
   }
 
-  @Test("a request waits for a link that is down, and goes out when it is up")
+  @Test("a request waits for a link that is down, and is sent when it is up")
   func waits() async throws {
     let client = client()
     async let response = client.get("http://device/")
@@ -36,7 +36,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  @Test("without patience the first failure is final, and says what to do")
+  @Test("with a link timeout of zero the first failure is final, and has advice")
   func impatient() async throws {
     let client = client(patience: .zero)
     let error = await #expect(throws: BywayError.self) { try await client.get("http://device/") }
@@ -45,7 +45,7 @@ import Testing
     await client.shutDown()
   }
 
-  @Test("a request that waits ends at its deadline")
+  @Test("a waiting request ends at its deadline")
   func deadline() async throws {
     let client = client()
     let error = await #expect(throws: BywayError.self) {
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "after a lost link an idempotent request is sent again, another one is not",
+    "after a lost link an idempotent request is repeated, and another one fails",
     arguments: [HTTPRequest.Method.get, .put, .post])
   func lost(_ method: HTTPRequest.Method) async throws {
     let arrived = AsyncStream.makeStream(of: Void.self)
@@ -82,7 +82,7 @@ import Testing
     await second.stop(within: .zero)
   }
 
-  @Test("a large body that can be read twice is sent again whole, one that cannot is not")
+  @Test("a large repeatable body is sent again complete, and a one-time body is not")
   func replays() async throws {
     for isReplayable in [true, false] {
       let arrived = AsyncStream.makeStream(of: Void.self)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test("a gateway that drains finishes what runs, and what comes after goes to its successor")
+  @Test("a draining gateway finishes running requests, and later ones go to its successor")
   func drains() async throws {
     let arrived = AsyncStream.makeStream(of: Void.self)
     let release = AsyncStream.makeStream(of: Void.self)

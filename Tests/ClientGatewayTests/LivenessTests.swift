@@ -24,7 +24,7 @@ import TransportTestSupport
   private static let request: [UInt8] =
     [0, 0, 11, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 6] + Array("device".utf8)
 
-  @Test("a silent gateway fails what runs with an error of its own; what is idempotent goes out again")
+  @Test("a silent gateway fails running requests with its own error, and idempotent ones are repeated")
   func silentGateway() async throws {
     let listener = try await link.transport.listen(on: link.address, context: .test())
     var configuration = BywayClient.Configuration.defaults
@@ -48,7 +48,7 @@ import TransportTestSupport
     for channel in [first, second] { try? await channel.close().get() }
   }
 
-  @Test("a silent client's requests end at the gateway, and its link with them")
+  @Test("a silent client's requests end at the gateway together with its link")
   func silentClient() async throws {
     let cancelled = AsyncStream.makeStream(of: Void.self)
     var configuration = GatewayConfiguration(
@@ -77,7 +77,7 @@ import TransportTestSupport
     await gateway.stop(within: .zero)
   }
 
-  @Test("who answers PINGs may wait as long as it likes")
+  @Test("a peer that answers PINGs may take any time for a response")
   func patience() async throws {
     let watchful = Liveness(silence: .milliseconds(20), answer: .seconds(20))
     var configuration = GatewayConfiguration(

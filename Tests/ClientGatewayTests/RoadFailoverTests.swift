@@ -12,7 +12,7 @@ import Testing
 import UnixTransport
 
 /// A device with two roads, over real sockets and an emulated line: two gateways in front of one origin.
-@Suite("Fail-over between real roads", .serialized, .timeLimit(.minutes(3))) struct RoadFailoverTests {
+@Suite("Fail-over between real links", .serialized, .timeLimit(.minutes(3))) struct RoadFailoverTests {
   /// What both gateways lead to. It counts.
   private final class Origin: Sendable {
     struct State {
@@ -111,7 +111,7 @@ import UnixTransport
   }
 
   @Test(
-    "roads that speak another HTTP than the first, or wait for the far end, are none",
+    "alternative links with another HTTP version, or on which the far end dials, are refused",
     arguments: [("unix:/a", "unix:/b?http=1.1", "http=1.1 for all"), ("unix:/a", "unix:/b?open=listen", "open=listen")])
   func impossible(_ first: String, _ second: String, _ words: String) throws {
     let error = #expect(throws: BywayError.self) { try client(first, second) }
@@ -137,7 +137,7 @@ import UnixTransport
   }
 
   @Test(
-    "under 200 requests a second: no wrong answer, no POST twice, over the other road in 3 s, and back within 10 s",
+    "at 200 requests/s, fail-over takes 3 s, fail-back 10 s, no POST runs twice and no response is wrong",
     arguments: CuttableRelay.Cut.allCases)
   func load(_ kind: CuttableRelay.Cut) async throws {
     try await withRoads { relay, client in
@@ -191,7 +191,7 @@ import UnixTransport
     #expect(back - repair < .seconds(10))
   }
 
-  @Test("a download goes on over the other road", arguments: CuttableRelay.Cut.allCases)
+  @Test("a download continues over the other link", arguments: CuttableRelay.Cut.allCases)
   func download(_ kind: CuttableRelay.Cut) async throws {
     try await withRoads { relay, client in
       let isCut = Mutex(false)
@@ -212,7 +212,7 @@ import UnixTransport
 
   // MARK: A line
 
-  @Test("a cable that is pulled in the middle of a download: it goes on over a socket, and back when the cable is")
+  @Test("a download continues over a socket while the cable is pulled, and returns to the cable afterwards")
   func cable() async throws {
     let line = try PseudoTerminalLine(
       LineConfiguration(baud: 4_000_000), paths: (folder["near"], folder["far"]))

@@ -49,7 +49,7 @@ import TransportTestSupport
     return try #require(channel, "nothing listens on \(address)")
   }
 
-  @Test("the newer has the requests, which is told once; the older stands by, and has them when that goes")
+  @Test("the newer gateway serves, which is logged once, and the older one takes over when it leaves")
   func newer() async throws {
     let client = try client()
     let first = try await gateway("first")
@@ -67,7 +67,7 @@ import TransportTestSupport
     await third.stop(within: .zero)
   }
 
-  @Test("a stranger that dials and says nothing changes nothing")
+  @Test("an unknown peer that dials and sends nothing has no effect")
   func stranger() async throws {
     let client = try client()
     let gateway = try await gateway("first")
@@ -132,7 +132,7 @@ import TransportTestSupport
     try await House(transports.link(address), names, sharing, mostGuests: mostGuests, record)
   }
 
-  @Test("each has the requests for its own name")
+  @Test("each gateway gets the requests for its own name")
   func named() async throws {
     let house = try await house("printer", "camera")
     let printer = try await gateway("the printer", named: "printer")
@@ -146,7 +146,7 @@ import TransportTestSupport
     await camera.stop(within: .zero)
   }
 
-  @Test("one whose name nobody knows, or that has none, is sent away, and the log says so")
+  @Test("a gateway with an unknown name or none is disconnected, and logged")
   func unknown() async throws {
     let house = try await house("printer")
     let stranger = try await gateway("a stranger", named: "stranger")
@@ -161,7 +161,7 @@ import TransportTestSupport
     for gateway in [stranger, nameless, printer] { await gateway.stop(within: .zero) }
   }
 
-  @Test("those who have been silent for longest give way to who comes")
+  @Test("the peers that have been silent for longest are disconnected to admit new ones")
   func silent() async throws {
     let house = try await house("printer", mostGuests: 2)
     var strangers: [any Channel] = []
@@ -178,7 +178,7 @@ import TransportTestSupport
     await printer.stop(within: .zero)
   }
 
-  @Test("of two with one name the newer has the requests, and the other when that goes")
+  @Test("of two gateways with one name the newer serves, and the other when it leaves")
   func sameName() async throws {
     let house = try await house("printer")
     let first = try await gateway("first", named: "printer")
@@ -191,7 +191,7 @@ import TransportTestSupport
     await first.stop(within: .zero)
   }
 
-  @Test("with balance both have them, whoever has fewer")
+  @Test("with balancing, two gateways with one name share the requests by load")
   func balanced() async throws {
     let house = try await house("printer", sharing: .balanced)
     let first = try await gateway("first", named: "printer")

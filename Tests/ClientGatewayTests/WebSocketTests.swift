@@ -8,7 +8,7 @@ import TestPeers
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct WebSocketTests {
-  @Test("a client opens a WebSocket at an HTTP/1.1 origin, and has its bytes both ways")
+  @Test("a client opens a WebSocket at an HTTP/1.1 origin, and exchanges bytes in both directions")
   func tunnel() async throws {
     let origin = try await OriginServer()
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(UUID())")

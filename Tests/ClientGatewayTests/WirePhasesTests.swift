@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "on an idle line: up is when the gateway had the request, the far end is its time, down is the time of the bytes")
+    "on an idle line the phases match: up until the gateway has the request, its own time, down for the bytes")
   func idle() async throws {
     var carried: [Int] = []
     try await run { client, line in
@@ -91,7 +91,7 @@ import Testing
     #expect(isOftenClose(down, 10), "\(down)")
   }
 
-  @Test("with an upload on the line a small request is queued, and was at the gateway when it says so")
+  @Test("with an upload on the line, a small request is queued, and its recorded arrival at the gateway is right")
   func behindUpload() async throws {
     try await run { client, _ in
       _ = try await client.get("http://device/first").body.collect(upTo: 10_000)

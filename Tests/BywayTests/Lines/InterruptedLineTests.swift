@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// Requests while the cable is out, in virtual time.
-@Suite("A request on a line that is unplugged or silent", .timeLimit(.minutes(1))) struct InterruptedLineTests {
+@Suite("Requests on an unplugged or silent line", .timeLimit(.minutes(1))) struct InterruptedLineTests {
   private final class Box {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -42,7 +42,7 @@ import Testing
     return response
   }
 
-  @Test("waits as long as for a link that does not open, and is told why")
+  @Test("a request on an unplugged line fails after the link timeout with the line's state")
   func patience() throws {
     try rig.unplug()
     let response = begin()
@@ -52,7 +52,7 @@ import Testing
     #expect(response.error?.message.contains("The line of serial:test is gone") == true)
   }
 
-  @Test("finds a link that says since when it is interrupted, and why, until the far end is heard again")
+  @Test("the status shows since when and why a line is interrupted, until the peer is heard again")
   func status() throws {
     #expect(interruption() == nil)
     let start = rig.loop.now
@@ -82,7 +82,7 @@ import Testing
     return running
   }
 
-  @Test("finds a silent line reported at both ends, since it was last heard, and up when it is heard again")
+  @Test("the status at both ends shows a silent line since it was last heard, and up once it is heard again")
   func silence() throws {
     let running = try fallSilent()
     let start = rig.loop.now
@@ -103,7 +103,8 @@ import Testing
     #expect(interruption() == nil && upstream.status.lastSeen == nil && rig.far.channel?.interruption == nil)
   }
 
-  @Test("on a silent line fails after the link timeout, while one that ran before waits on", arguments: [3, 5])
+  @Test(
+    "a new request on a silent line fails after the link timeout, and a running one waits longer", arguments: [3, 5])
   func silentPatience(_ seconds: Int64) throws {
     upstream.patience = .seconds(seconds)
     let running = try fallSilent()
@@ -120,7 +121,7 @@ import Testing
     #expect(!running.isOver)
   }
 
-  @Test("that ran before a silence outlives it up to the grace, and gets its answer")
+  @Test("a request sent before a silence survives it up to the grace period")
   func silentGrace() throws {
     let running = try fallSilent()
     try rig.run(for: .seconds(29))
@@ -130,7 +131,7 @@ import Testing
     #expect(running.status == "200")
   }
 
-  @Test("that ran before a silence longer than the grace ends with one error that says so")
+  @Test("a request sent before a silence longer than the grace period fails with one error that says so")
   func silentEnd() throws {
     let running = try fallSilent(.stalls)
     #expect(running.status == "200" && !running.isOver)
@@ -142,7 +143,7 @@ import Testing
     #expect(rig.far.ends == [.silence] && interruption() == nil)
   }
 
-  @Test("is answered when the line comes back in time, however long the answer takes then")
+  @Test("a request on an interrupted line succeeds if the line returns in time, however long the response takes")
   func comesBack() throws {
     try rig.unplug()
     box.answer = .answers(after: .seconds(20))
@@ -154,7 +155,7 @@ import Testing
     #expect(try #require(response.end) - response.begin > .seconds(23))
   }
 
-  @Test("that was sent before waits for the line's own time")
+  @Test("a request sent before an interruption waits for the line's own timeout")
   func sentBefore() throws {
     box.answer = .answers(after: .seconds(1))
     let response = begin()

@@ -18,7 +18,7 @@ import Testing
     ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed) &* 131 ^ ($0 >> 8)) })
   }
 
-  @Test("carries a stream each way")
+  @Test("a line carries a stream in each direction")
   func carries() throws {
     let (up, down) = (pattern(5000), pattern(5000, seed: 1))
     _ = rig.near.write(up)
@@ -28,7 +28,7 @@ import Testing
     #expect(rig.near.reader.bytes == down)
   }
 
-  @Test("ends one direction, and the other goes on until it ends, too")
+  @Test("one direction of a line can end while the other continues")
   func halfClosure() throws {
     _ = rig.near.write(pattern(1000))
     rig.near.channel?.close(mode: .output, promise: nil)
@@ -46,7 +46,7 @@ import Testing
     #expect(rig.far.reader.events.last == "inactive")
   }
 
-  @Test("closing sends what is written first, however long that takes")
+  @Test("closing sends all written bytes first, however long that takes")
   func closing() throws {
     // Four seconds' worth.
     let bytes = pattern(46_000)
@@ -62,7 +62,7 @@ import Testing
     #expect(rig.near.reader.events.last == "inactive")
   }
 
-  @Test("closing waits for a line that is away: the far end still lacks what was written", arguments: [5, 20])
+  @Test("closing waits for an interrupted line while the peer lacks written bytes", arguments: [5, 20])
   func closingWithoutLine(_ seconds: Int64) throws {
     let bytes = pattern(10_000)
     let written = rig.near.write(bytes)
@@ -77,7 +77,7 @@ import Testing
     #expect(rig.far.reader.bytes == bytes)
   }
 
-  @Test("closing does not wait for a far end that goes on, and tells it")
+  @Test("closing does not wait for a peer that stays open, and notifies it")
   func impatience() throws {
     rig.near.channel?.close(promise: nil)
     try rig.run(for: .seconds(5)) { !rig.far.ends.isEmpty }
@@ -86,7 +86,7 @@ import Testing
     #expect(rig.far.reader.events.dropLast().last?.contains("closed the link") == true)
   }
 
-  @Test("a reader that does not read stops the writer, and loses nothing")
+  @Test("a reader that does not read stops the writer, and no bytes are lost")
   func backPressure() throws {
     _ = rig.far.channel?.setOption(.autoRead, value: false)
     let window = LineLayerConfiguration.defaults.window
@@ -103,7 +103,7 @@ import Testing
     #expect(rig.far.reader.bytes == bytes)
   }
 
-  @Test("asks for bytes only when the line is about to take them")
+  @Test("a writer is asked for bytes only when the line is about to send them")
   func room() throws {
     let channel = try #require(rig.near.channel)
     #expect(channel.isWritable && channel.room > 0)
@@ -118,7 +118,7 @@ import Testing
     #expect(Set(rig.near.reader.events) == ["writable"])
   }
 
-  @Test("a session goes on over the next line, exactly where it was")
+  @Test("a session continues on the next line exactly where it stopped")
   func anotherLine() throws {
     let (up, down) = (pattern(10_000), pattern(10_000, seed: 1))
     _ = rig.near.write(up)
@@ -136,7 +136,7 @@ import Testing
     #expect(rig.near.ends.isEmpty)
   }
 
-  @Test("a line that does not come back ends its session, and says why")
+  @Test("a line that does not return ends its session with the reason")
   func lostLine() throws {
     let lost = rig.near.write(pattern(10_000))
     try rig.run(for: .milliseconds(100))
@@ -150,7 +150,7 @@ import Testing
     #expect(rig.near.reader.events.last == "inactive")
   }
 
-  @Test("a line that takes no more bytes is silent, too: told within four seconds, and over after the grace")
+  @Test("a line that accepts no bytes is reported as silent within 4 s, and ends after the grace period")
   func clogged() throws {
     let handler = ClogHandler()
     try rig.clogNear(with: handler)
@@ -164,7 +164,7 @@ import Testing
     handler.fail()
   }
 
-  @Test("a line that has died before it could be used does not displace the one in use")
+  @Test("a line that fails before use does not replace the one in use")
   func deadLine() throws {
     let dead = try LineRig.line(on: rig.loop)
     dead.close(promise: nil)
@@ -175,7 +175,7 @@ import Testing
     #expect(rig.far.reader.bytes == pattern(1000))
   }
 
-  @Test("giving a session up is an error at the far end and none here")
+  @Test("aborting a session is an error at the peer only")
   func abortion() throws {
     _ = rig.near.write(pattern(10_000))
     rig.near.driver.abort()
@@ -185,7 +185,7 @@ import Testing
     #expect(rig.far.reader.events.contains { $0.hasPrefix("error") })
   }
 
-  @Test("an idle session costs a line nothing but its questions")
+  @Test("an idle session sends only its periodic queries")
   func idle() throws {
     try rig.run(for: .seconds(5))
     let before = rig.near.driver.layer.statistics.sentBytes + rig.far.driver.layer.statistics.sentBytes

@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// A device with two lines, of which the better one is unplugged or silent; in virtual time.
-@Suite("A line that is one of several roads", .timeLimit(.minutes(1))) struct LineRoadTests {
+@Suite("Serial line among several links", .timeLimit(.minutes(1))) struct LineRoadTests {
   private final class World {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -70,7 +70,7 @@ import Testing
     return response
   }
 
-  @Test("when it is unplugged for longer than a second the other one is taken, and nothing is done twice")
+  @Test("an unplugged line is replaced by the other link after 1 s, and no request is executed twice")
   func unplugged() throws {
     world.answer = .hangs
     let running = [begin(), begin(.post)]
@@ -93,7 +93,7 @@ import Testing
     #expect(origins[0].paths.count == before)
   }
 
-  @Test("when it is back within a second nothing has happened")
+  @Test("a line that returns within 1 s keeps its requests")
   func glitch() throws {
     world.answer = .answers(after: .seconds(1))
     let running = begin(.post)
@@ -107,7 +107,7 @@ import Testing
     #expect(origins[0].paths.count == 3 && origins[1].paths.isEmpty)
   }
 
-  @Test("when it is silent it is left within three seconds, and what may have been done is not done again")
+  @Test("a silent line is replaced within 3 s, and requests that may have been executed are not repeated")
   func silent() throws {
     let cut = loop.now
     rigs[0].isSilent = true
@@ -118,7 +118,7 @@ import Testing
     for response in requests { #expect(try #require(response.end) - cut <= .seconds(3)) }
   }
 
-  @Test("while it answers it is used, however slowly")
+  @Test("a slow line stays in use while it responds")
   func slow() throws {
     world.answer = .answers(after: .seconds(20))
     let response = begin()

@@ -44,7 +44,7 @@ import Testing
 
   // MARK: Reading
 
-  @Test("delivers what comes, and tells the carrier that it has")
+  @Test("a channel delivers received bytes, and reports them as consumed to the carrier")
   func delivery() {
     deliver("one ")
     deliver("two")
@@ -52,7 +52,7 @@ import Testing
     #expect(carrier.consumed == 7)
   }
 
-  @Test("holds what comes while autoRead is off, and takes it at the next read")
+  @Test("a channel with autoRead off holds received bytes until the next read")
   func autoRead() {
     // The read that is asked for already still gets something.
     setAutoRead(false)
@@ -72,7 +72,7 @@ import Testing
     #expect(reader.text == "onetwothreefour")
   }
 
-  @Test("tells that the far end has ended, and goes on sending")
+  @Test("a channel reports the peer's end, and can still send")
   func halfClosure() {
     deliver("last")
     channel.inputEnded()
@@ -82,7 +82,7 @@ import Testing
     #expect(carrier.written == "more")
   }
 
-  @Test("closes when the far end has ended, where half-closing is not allowed")
+  @Test("a channel without half-closure closes at the peer's end")
   func noHalfClosure() {
     _ = channel.setOption(.allowRemoteHalfClosure, value: false)
     channel.inputEnded()
@@ -92,7 +92,7 @@ import Testing
     #expect(reader.events == ["inactive"])
   }
 
-  @Test("tells of the far end's end after what is unread")
+  @Test("a channel reports the peer's end after all unread bytes")
   func endBehindBytes() {
     setAutoRead(false)
     deliver("one")
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Writing
 
-  @Test("completes writes as they leave, in their order")
+  @Test("writes complete in order as they are sent")
   func writes() {
     carrier.keeps = true
     let (first, second) = (write("123"), write("4567"))
@@ -120,7 +120,7 @@ import Testing
     #expect(second.hasSucceeded)
   }
 
-  @Test("an empty write completes when all before it has left: so an owner waits for that")
+  @Test("an empty write completes after all earlier writes")
   func emptyWrite() {
     carrier.keeps = true
     _ = write("123")
@@ -130,7 +130,7 @@ import Testing
     #expect(empty.hasSucceeded)
   }
 
-  @Test("is writable while the carrier has room, and tells when that is so again")
+  @Test("a channel is writable while the carrier has room, and reports when it is writable again")
   func writability() {
     #expect(channel.isWritable)
     carrier.room = 0
@@ -146,7 +146,7 @@ import Testing
     #expect(reader.events == ["writable"])
   }
 
-  @Test("takes bytes and nothing else")
+  @Test("a channel accepts only byte buffers")
   func wrongType() {
     let outcome = Outcome(channel.writeAndFlush("text"))
     #expect(outcome.error as? ChannelError == .operationUnsupported)
@@ -154,7 +154,7 @@ import Testing
 
   // MARK: Ending
 
-  @Test("ends its sending direction alone; what comes is still delivered")
+  @Test("a channel ends its sending direction alone, and still delivers received bytes")
   func closingOutput() {
     #expect(close(.output).hasSucceeded)
     #expect(carrier.isOutputClosed && !carrier.isClosed)
@@ -163,7 +163,7 @@ import Testing
     #expect(reader.text == "more")
   }
 
-  @Test("is closed when the carrier says so, and not before")
+  @Test("a channel is closed when the carrier reports it, and not before")
   func closing() {
     let (first, second) = (close(), close())
     #expect(carrier.isClosed)
@@ -178,7 +178,7 @@ import Testing
     #expect(reader.events == ["inactive"])
   }
 
-  @Test("takes what still comes while it closes, so that the far end does not wait for room")
+  @Test("a closing channel still accepts received bytes, so that the peer is not blocked")
   func arrivalsWhileClosing() {
     setAutoRead(false)
     deliver("one")
@@ -189,7 +189,7 @@ import Testing
     #expect(reader.events == ["one"])
   }
 
-  @Test("what came before a good end can be read after it")
+  @Test("bytes received before a normal end can be read after it")
   func goodEnd() {
     setAutoRead(false)
     deliver("one")
@@ -206,7 +206,7 @@ import Testing
     #expect(Outcome(channel.closeFuture).hasSucceeded)
   }
 
-  @Test("an owner may close what is over and not read to its end")
+  @Test("a channel that has ended can be closed before all its bytes are read")
   func abandonedEnd() {
     setAutoRead(false)
     deliver("one")
@@ -217,7 +217,7 @@ import Testing
     #expect(reader.events == ["one", "inactive"])
   }
 
-  @Test("a bad end is an error, fails what has not left, and drops what is unread")
+  @Test("an abnormal end is an error, fails unsent writes and drops unread bytes")
   func badEnd() {
     carrier.keeps = true
     setAutoRead(false)
@@ -232,7 +232,7 @@ import Testing
     #expect(Outcome(channel.closeFuture).hasSucceeded)
   }
 
-  @Test("an end that is told once what came before is read: to an owner who reads later, and to one who has read all")
+  @Test("an end that is reported after the last read reaches slow and fast readers alike")
   func endOnceRead() {
     setAutoRead(false)
     deliver("read already")
@@ -248,7 +248,7 @@ import Testing
     #expect(write.error != nil && !channel.isActive)
   }
 
-  @Test("a handler that reads in its read does not nest as deep as there are bytes")
+  @Test("a handler that reads within a read does not recurse for every byte")
   func manualReading() {
     setAutoRead(false)
     reader.readsAgain = true

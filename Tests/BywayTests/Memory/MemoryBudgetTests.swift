@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("an account reports nothing until it holds 32 KiB, then what it holds, and zero when it holds nothing")
+  @Test("an account reports its bytes from 32 KiB on, and zero when it holds none")
   func steps() {
     let budget = MemoryBudget(limit: 1 << 20)
     let holder = Holder(budget, on: EmbeddedEventLoop())
@@ -49,7 +49,7 @@ import Testing
     #expect(budget.held == 0)
   }
 
-  @Test("an account that is closed holds nothing, and counts nothing more")
+  @Test("a closed account holds nothing, and counts nothing more")
   func closed() {
     let budget = MemoryBudget(limit: 1 << 20)
     let holder = Holder(budget, on: EmbeddedEventLoop())
@@ -65,7 +65,7 @@ import Testing
     #expect(budget.fairShare == 1 << 19)
   }
 
-  @Test("beyond the limit the largest holder gives up one exchange after the other, and small ones nothing")
+  @Test("beyond the limit, exchanges of the largest holder are ended one after the other")
   func largest() {
     let eventLoop = EmbeddedEventLoop()
     let budget = MemoryBudget(limit: 1_000_000)
@@ -87,7 +87,7 @@ import Testing
     #expect(budget.held == 950_000 && budget.refused == 3)
   }
 
-  @Test("a holder that has nothing to give up is asked once, and does not keep others from being asked")
+  @Test("a holder without anything to release is asked once, and others are asked next")
   func nothingToGive() {
     let eventLoop = EmbeddedEventLoop()
     let budget = MemoryBudget(limit: 100_000)
@@ -107,7 +107,7 @@ import Testing
     #expect(holder.exchanges.isEmpty && budget.held == 0)
   }
 
-  @Test("bytes that have not moved for two seconds are given up before those that move, however many these are")
+  @Test("bytes that have not moved for two seconds are released before others, however many those are")
   func stuck() {
     let now = NIODeadline.uptimeNanoseconds(0) + .seconds(100)
     let moving = HeldRank(bytes: 4 << 20, movedAt: now - .seconds(1), now: now)
@@ -119,7 +119,7 @@ import Testing
     #expect([moving, nothing].max() == moving)
   }
 
-  @Test("above three quarters nothing more is lent, and who holds more than a fair share is held back")
+  @Test("above three quarters of the budget nothing is allocated ahead, and holders above their share are stopped")
   func tight() {
     let budget = MemoryBudget(limit: 1_000_000)
     let lenient = ReadAhead(lending: budget)
@@ -139,7 +139,7 @@ import Testing
     #expect(!budget.isTight && !large.account.isOverShare)
   }
 
-  @Test("memory goes back to the system five seconds after much of it was let go, and only then")
+  @Test("memory is returned to the system five seconds after much of it was freed")
   func trim() {
     let eventLoop = EmbeddedEventLoop()
     let trims = Counter()

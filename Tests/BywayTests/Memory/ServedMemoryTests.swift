@@ -6,10 +6,10 @@ import Testing
 @testable import Byway
 
 /// The memory that served exchanges count, and the end of those that hold too much.
-@Suite("Served memory", .timeLimit(.minutes(1))) struct ServedMemoryTests {
+@Suite("Memory of served requests", .timeLimit(.minutes(1))) struct ServedMemoryTests {
   private static let upload = "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n"
 
-  @Test("an upload that the handler does not take is answered with 503 once memory is used up, and holds nothing then")
+  @Test("answers an unread upload with 503 when memory is used up, and releases its bytes")
   func upload() async throws {
     let budget = MemoryBudget(limit: 100_000)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -24,7 +24,7 @@ import Testing
     #expect(budget.refused == 1)
   }
 
-  @Test("a response that its client does not read is cut short once memory is used up")
+  @Test("a response that its client does not read is aborted when memory is used up")
   func unread() async throws {
     let budget = MemoryBudget(limit: 4_000_000)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -38,7 +38,7 @@ import Testing
     try await server.watch.until("nothing is held") { budget.held == 0 }
   }
 
-  @Test("what is kept to be sent again counts until the response begins")
+  @Test("a body kept for repetition counts until the response begins")
   func kept() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -52,7 +52,7 @@ import Testing
     #expect(budget.held < 1000)
   }
 
-  @Test("a head counts while its exchange runs, and nothing of it afterwards")
+  @Test("a head counts while its exchange runs, and is released afterwards")
   func head() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -95,7 +95,7 @@ import Testing
     #expect(budget.refused == 0)
   }
 
-  @Test("a tunnel whose far end does not read ends when its client has closed its socket")
+  @Test("a tunnel whose far end does not read ends when its client closes the socket")
   func abandoned() async throws {
     let server = try await HTTP1ServerFixture(probing: .milliseconds(20))
     try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
@@ -108,7 +108,7 @@ import Testing
     #expect(try await exchange.cancelled().code == .cancelled)
   }
 
-  @Test("a tunnel whose client has only ended its direction goes on")
+  @Test("a tunnel whose client has only ended its direction continues")
   func halfClosed() async throws {
     let server = try await HTTP1ServerFixture(probing: .milliseconds(5))
     try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")

@@ -21,7 +21,7 @@ import Testing
     return try #require(heard.ended.first)
   }
 
-  @Test("an exchange is told when it begins and when it has ended, with what was asked and answered")
+  @Test("an observer is notified of an exchange's begin and end with its request and response")
   func exchange() async throws {
     let server = try await server()
     try await server.client.send("POST /a?b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello")
@@ -40,7 +40,7 @@ import Testing
     #expect(times.count == 4 && times == times.sorted())
   }
 
-  @Test("bytes of a stream are told while it runs")
+  @Test("an observer is notified of a stream's bytes while it runs")
   func stream() async throws {
     let server = try await server()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -52,7 +52,7 @@ import Testing
     #expect(try await ended().responseBytes == 5)
   }
 
-  @Test("of a failure it is told what it was and whose, and what the client was answered")
+  @Test("a failed exchange is recorded with the failure, its party and the client's status")
   func failure() async throws {
     let server = try await server { $0.failNow(BywayError(.originUnavailable, "Nobody is there.")) }
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -61,7 +61,7 @@ import Testing
     #expect(record.status == 503 && record.responseBytes > 0)
   }
 
-  @Test("a client that goes away has ended the exchange, and nobody else has failed")
+  @Test("a client that disconnects ends the exchange, and is recorded as the failed party")
   func clientLeaves() async throws {
     let server = try await server()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -73,7 +73,7 @@ import Testing
     #expect(record.failure == .init(code: .cancelled, party: .client) && record.status == 200)
   }
 
-  @Test("a response that stops in the middle has failed, though its status was good")
+  @Test("a response that breaks off is recorded as failed in spite of its status")
   func cutShort() async throws {
     let server = try await server()
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -84,7 +84,7 @@ import Testing
     #expect(record.failure == .init(code: .incompleteResponse, party: .origin) && record.status == 200)
   }
 
-  @Test("what is no request is told as well, and so is one that is refused at once")
+  @Test("an invalid request and one that is refused at once are recorded")
   func refused() async throws {
     let server = try await server()
     try await server.client.send("nonsense\r\n\r\n")
@@ -99,7 +99,7 @@ import Testing
     #expect(looping.path == "/x" && looping.status == 508 && looping.failure?.code == .loopDetected)
   }
 
-  @Test("each exchange of a connection is one of its own")
+  @Test("each exchange of a connection has its own record")
   func several() async throws {
     let server = try await server { $0.answerNow([":status": "200", "content-length": "1"], "x") }
     for path in ["/1", "/2"] {
@@ -110,7 +110,7 @@ import Testing
     #expect(Set(observer.heard.ended.map(\.trace)).count == 2)
   }
 
-  @Test("what is sent when an exchange has ended is not of it")
+  @Test("events after the end of an exchange are not recorded")
   func afterwards() {
     let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
     let exchange = ObservedExchange(record, observers: [observer])

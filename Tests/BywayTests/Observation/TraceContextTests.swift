@@ -8,7 +8,7 @@ import Testing
   private let source = TraceSource()
   private static let known = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-  @Test("one that is valid goes on as it is, with what belongs to it")
+  @Test("a valid trace context is forwarded unchanged with its state")
   func kept() {
     var fields: FieldSection = ["traceparent": Self.known, "tracestate": "a=b"]
     let trace = TraceContext.settle(&fields, source)
@@ -16,7 +16,7 @@ import Testing
     #expect(fields == ["traceparent": Self.known, "tracestate": "a=b"])
   }
 
-  @Test("where there is none, the request gets one, which the next hop reads alike")
+  @Test("a request without a trace context gets one, which the next hop reads alike")
   func made() throws {
     var fields: FieldSection = [":method": "GET"]
     let trace = TraceContext.settle(&fields, source)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "one that cannot be read is replaced, and its state goes",
+    "an invalid trace context is replaced, and its state dropped",
     arguments: [
       "", "x", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0", known + "-00", known.uppercased(),
       "ff" + known.dropFirst(2), "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
@@ -44,7 +44,7 @@ import Testing
     #expect(fields.value(of: .traceparent)?.count == 55)
   }
 
-  @Test("a later version may say more behind it")
+  @Test("a trace context of a later version may have additional data")
   func later() {
     var fields: FieldSection = ["traceparent": "01" + Self.known.dropFirst(2) + "-what-comes"]
     #expect("\(TraceContext.settle(&fields, source))" == "4bf92f3577b34da6a3ce929d0e0e4736")

@@ -7,7 +7,7 @@ import Testing
 @testable import Byway
 
 /// Several gateways that have dialed as one device, in virtual time.
-@Suite("Gateways of one name", .timeLimit(.minutes(1))) struct GatewaysTests {
+@Suite("Gateways with the same name", .timeLimit(.minutes(1))) struct GatewaysTests {
   private final class World {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -25,7 +25,7 @@ import Testing
     RiggedOrigin(on: { [unowned world] in world.loop }, answer)
   }
 
-  @Test("whoever comes to serve is another one, and so is the one before, when it serves again")
+  @Test("each change of the serving gateway counts as another device, including a return to the previous one")
   func identity() throws {
     let rig = rig()
     let origin = origin { .answers(after: .zero) }
@@ -48,7 +48,7 @@ import Testing
     #expect(seen.count == 4, "none, the first, the second, the first again")
   }
 
-  @Test("what runs on one that is to serve again goes on when a newer one comes before it has answered")
+  @Test("a gateway that is about to serve again keeps its exchanges when a newer gateway dials")
   func comesBack() throws {
     let rig = rig()
     let download = origin { .stalls }
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "with balance, one that fails requests at once attracts few, and costs none that may be repeated",
+    "with balancing, a gateway that fails requests gets few, and repeatable requests still succeed",
     arguments: [HTTP2ErrorCode.refusedStream, .internalError])
   func failing(_ code: HTTP2ErrorCode) throws {
     let rig = rig(.balanced)
@@ -94,7 +94,7 @@ import Testing
     #expect((1...8).contains(bad.requests), "\(bad.requests)")
   }
 
-  @Test("nor does one attract them that answers at once that it cannot reach its origin")
+  @Test("with balancing, a gateway that cannot reach its origin gets few requests")
   func withoutOrigin() throws {
     let rig = rig(.balanced)
     let good = origin { .answers(after: .milliseconds(50)) }
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("one that rests serves where there is no other, and has its share again when it is well")
+  @Test("a failing gateway rests for a while, serves if there is no other, and gets its share when it recovers")
   func rested() {
     var record = ServiceRecord()
     let start = NIODeadline.uptimeNanoseconds(1)

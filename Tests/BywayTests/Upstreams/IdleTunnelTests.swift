@@ -6,7 +6,7 @@ import Testing
 @testable import Byway
 
 /// Tunnels fill the streams that a far end allows; in virtual time.
-@Suite("Tunnels that fill a link", .timeLimit(.minutes(1))) struct IdleTunnelTests {
+@Suite("Idle tunnels on a full link", .timeLimit(.minutes(1))) struct IdleTunnelTests {
   private final class Client {}
 
   /// They live as long as the test, so that each is another one.
@@ -73,7 +73,7 @@ import Testing
     #expect(rig.upstream?.status.waiting == 0)
   }
 
-  @Test("one becomes idle while a request waits, and gives way then") func becomesIdle() throws {
+  @Test("a tunnel that becomes idle while a request waits is closed for it") func becomesIdle() throws {
     let rig = try rig(limit: 2)
     let all = try tunnels(2, of: client(), over: rig)
     let other = try rig.begin(.get, of: client())
@@ -84,7 +84,7 @@ import Testing
     #expect(all.count { $0.isOver } == 1)
   }
 
-  @Test("one with bytes in either direction is not ended") func active() throws {
+  @Test("a tunnel with bytes in either direction is not closed") func active() throws {
     let rig = try rig(limit: 2)
     let all = try tunnels(2, of: client(), over: rig)
     let other = try rig.begin(.get, of: client())
@@ -121,7 +121,7 @@ import Testing
     #expect(!one[0].isOver && three.count { $0.isOver } == 1)
   }
 
-  @Test("a client has its share of idle tunnels that others opened, and no more") func share() throws {
+  @Test("a client gets its share of the idle tunnels opened by others, and no more") func share() throws {
     let rig = try rig(limit: 8)
     let all = try tunnels(8, of: client(), over: rig)
     try rig.run(for: .seconds(10))
@@ -132,7 +132,7 @@ import Testing
     #expect(others.count { $0.status == "200" } == 4)
   }
 
-  @Test("where there are more clients than streams, idle tunnels give way to each of them") func manyClients() throws {
+  @Test("with more clients than streams, idle tunnels are closed for each client") func manyClients() throws {
     let rig = try rig(limit: 4)
     var all: [RiggedResponse] = []
     for _ in 0..<4 { all += try tunnels(1, of: client(), over: rig) }
@@ -143,7 +143,7 @@ import Testing
     #expect(all.count { $0.isOver } <= 2)
   }
 
-  @Test("three clients with ninety tunnels each do not block a fourth one") func attack() throws {
+  @Test("three clients with ninety tunnels each do not block a fourth client") func attack() throws {
     let rig = try rig(limit: 256)
     for _ in 0..<3 {
       let client = client()

@@ -36,7 +36,7 @@ import Testing
     log = LinkLog(Logger(label: "test") { [lines] _ in Handler(lines: lines) }, name: "unix:/s")
   }
 
-  @Test("the same reason is told once in ten seconds, with how often it came meanwhile")
+  @Test("the same failure of a link is logged once in ten seconds, with its number")
   mutating func once() {
     for second in 0...9 { log.unavailable(refused, at: start + .seconds(Int64(second))) }
     #expect(lines.list == ["Link unavailable "])
@@ -44,14 +44,14 @@ import Testing
     #expect(lines.list == ["Link unavailable ", "Link unavailable 9"])
   }
 
-  @Test("the same reason is not told again where nobody waits")
+  @Test("the same failure is not logged again while no request waits")
   mutating func search() {
     for minute in 0...9 { log.unavailable(refused, isUrgent: false, at: start + .minutes(Int64(minute))) }
     #expect(lines.list == ["Link unavailable "])
     #expect(log.counts.failures == 10)
   }
 
-  @Test("links whose failures are counted together are told as one link") mutating func shared() {
+  @Test("links with a shared log of failures are logged as one link") mutating func shared() {
     let shared = SharedSparseLog()
     let logger = Logger(label: "test") { [lines] _ in Handler(lines: lines) }
     for number in 0..<6 {
@@ -65,7 +65,7 @@ import Testing
     #expect(lines.list == ["Link unavailable ", "Link unavailable 5"])
   }
 
-  @Test("another reason is told at once, and so is the same after the link was open")
+  @Test("another failure is logged at once, and so is the same after the link was open")
   mutating func another() {
     log.unavailable(refused, at: start)
     log.unavailable(BywayError(.linkUnavailable, "Permission denied."), at: start)

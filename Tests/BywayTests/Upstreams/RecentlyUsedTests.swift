@@ -3,7 +3,7 @@ import Testing
 @testable import Byway
 
 @Suite struct RecentlyUsedTests {
-  @Test("what was not asked for longest goes first, whatever came in first")
+  @Test("the least recently used entry is evicted first, whatever the order of insertion")
   func order() {
     var kept = RecentlyUsed<String, Int>(limit: 2)
     #expect(kept.insert(1, for: "a") == nil)
@@ -13,7 +13,7 @@ import Testing
     #expect(kept.values.sorted() == [1, 3])
   }
 
-  @Test("a key's old value goes for its new one")
+  @Test("a new value replaces the old one of its key")
   func replaced() {
     var kept = RecentlyUsed<String, Int>(limit: 2)
     _ = kept.insert(1, for: "a")

@@ -5,7 +5,7 @@ import Testing
 @testable import Byway
 
 /// Every state and every event, as docs/request-life.md has them, and what a request may spend.
-@Suite("The life of a request") struct RequestLifeTests {
+@Suite("States of a request") struct RequestLifeTests {
   private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
   private static let lost = BywayError(.linkLost, "lost")
 
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("every state answers every event as the table in the docs says") func table() throws {
+  @Test("every state handles every event as in the table of the documentation") func table() throws {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/request-life.md")
     let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| ") }
       .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("a state that waits has a deadline, and time alone ends it") func deadlines() throws {
+  @Test("every waiting state has a deadline, at which it ends") func deadlines() throws {
     for state in Self.states {
       var life = Self.life(
         state, RequestLife.Budget(patience: .seconds(7), queueing: .seconds(7), response: .seconds(7)))
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test("a request on a line that has fallen silent has its patience since it was sent, and needs some") func doubted()
+  @Test("a request on a line that falls silent waits up to the link timeout since it was sent") func doubted()
   {
     var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
@@ -142,7 +142,7 @@ import Testing
     if case .nothing = step { true } else { false }
   }
 
-  @Test("patience is spent in all waits together, and not while an attempt runs") func patience() {
+  @Test("the link timeout covers all waits together, and not the attempts") func patience() {
     var life = RequestLife(.init(patience: .seconds(5)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
     _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(100))
@@ -158,7 +158,7 @@ import Testing
     #expect(life.processing == .possible)
   }
 
-  @Test("nor does a connection count that has not proved itself, but for what its line needs for that") func trust() {
+  @Test("on an unproved connection the link timeout continues, extended by the time the line needs") func trust() {
     var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true, provingTakes: .seconds(3)), at: Self.seconds(1))
     #expect(life.nextDeadline == Self.seconds(8))
@@ -169,7 +169,7 @@ import Testing
     #expect(life.nextDeadline == Self.seconds(67))
   }
 
-  @Test("there are four attempts, however much patience is left") func attempts() {
+  @Test("a request has four attempts, however much of the link timeout is left") func attempts() {
     var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
     for attempt in 1...4 {
       _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
@@ -179,7 +179,7 @@ import Testing
     #expect(life.state == .ended)
   }
 
-  @Test("nothing is sent again once its deadline has passed") func deadline() {
+  @Test("no attempt starts after the deadline") func deadline() {
     var life = RequestLife(.init(patience: .seconds(60), deadline: Self.seconds(3)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
     #expect(life.nextDeadline == Self.seconds(3))
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("the time for a response begins with the end of the request, and again with each attempt") func response() {
+  @Test("the response timeout starts at the end of the request, and again with each attempt") func response() {
     var life = RequestLife(.init(patience: .seconds(60), response: .seconds(10)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
     #expect(life.nextDeadline == .distantFuture)
@@ -200,7 +200,7 @@ import Testing
     #expect(life.nextDeadline == Self.seconds(46))
   }
 
-  @Test("a failure at the end says whether an attempt before may have been acted on") func processing() {
+  @Test("the final failure says whether an earlier attempt may have been processed") func processing() {
     for wasSent in [false, true] {
       var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
       if wasSent {
@@ -216,7 +216,8 @@ import Testing
     }
   }
 
-  @Test("what has begun to answer has acted on the request, whatever it says of itself in the end") func refusedLate() {
+  @Test(
+    "a request counts as processed once its response has begun, even if the error says otherwise") func refusedLate() {
     var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
     _ = life.handle(.responseBegan, at: Self.seconds(1))

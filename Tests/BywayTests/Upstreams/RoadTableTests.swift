@@ -10,7 +10,7 @@ import Testing
 
   private func table(_ count: Int) -> RoadTable { RoadTable(count: count, at: start) }
 
-  @Test("the best of those that have not failed is next, and then the best of the others")
+  @Test("the best link that has not failed is next, then the best of the failed ones")
   func order() {
     var table = table(3)
     #expect(table.next(without: [], at: start) == 0)
@@ -23,7 +23,7 @@ import Testing
     #expect(table.next(without: [], at: start + .seconds(2)) == 0)
   }
 
-  @Test("pauses grow with the time that a road is down, and chance takes a quarter of them at most")
+  @Test("pauses grow with the time that a link is down, and at most a quarter of each is random")
   func pauses() {
     for fraction in [0.0, 1.0] {
       var table = table(2)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "a road that fails soon after its trial must be well for longer the next time, at first three seconds, five minutes at most"
+    "a link that fails soon after its trial must be stable for longer, from three seconds up to five minutes"
   )
   func trials() {
     var table = table(2)
@@ -69,7 +69,7 @@ import Testing
     #expect(table.trial(of: 0) == .seconds(3))
   }
 
-  @Test("since when a road is as it is does not change with each try that fails")
+  @Test("the time since which a link is in its state does not change with each failed attempt")
   func since() throws {
     var table = table(2)
     table.failed(0, error, at: start + .seconds(1), fraction: 1)

@@ -7,7 +7,7 @@ import Testing
 @testable import Byway
 
 /// A device with two roads, of which one or the other is cut, silent or slow; in virtual time.
-@Suite("Roads of a device", .timeLimit(.minutes(1))) struct RoadsTests {
+@Suite("Several links of a device", .timeLimit(.minutes(1))) struct RoadsTests {
   private final class World {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -34,7 +34,7 @@ import Testing
 
   // MARK: The first that works
 
-  @Test("the better road is taken, and the other is left alone", arguments: UpstreamRig.Framing.allCases)
+  @Test("the better link is used, and the other one is not opened", arguments: UpstreamRig.Framing.allCases)
   func better(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     #expect(try get(rig).status == "200")
@@ -42,7 +42,7 @@ import Testing
     #expect(rig.dialedRoads == [0] && served(0) == 1)
   }
 
-  @Test("a road that does not open costs no time", arguments: UpstreamRig.Framing.allCases)
+  @Test("a link that does not open causes no delay", arguments: UpstreamRig.Framing.allCases)
   func refused(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     rig.cut(0)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "one that takes its time to open costs two seconds, and the next time a quarter of one",
+    "a link that hangs while it opens costs two seconds, and the next time a quarter of a second",
     arguments: UpstreamRig.Framing.allCases, [UpstreamRig.Opening.hangs, .forgotten])
   func hangs(_ framing: UpstreamRig.Framing, _ opening: UpstreamRig.Opening) throws {
     let rig = rig(framing)
@@ -67,7 +67,7 @@ import Testing
     #expect(try #require(next.end) - next.begin <= .milliseconds(350))
   }
 
-  @Test("one that opens and is silent is given up after two seconds, and has got nothing that could not be repeated")
+  @Test("an open but silent link is abandoned after two seconds, and got no request that cannot be repeated")
   func silent() throws {
     let rig = rig(.http2)
     rig.openings[0] = (.silent, .zero)
@@ -80,7 +80,7 @@ import Testing
     #expect(served(0) == 0 && served(1) == 2)
   }
 
-  @Test("where none opens the error says why of each", arguments: UpstreamRig.Framing.allCases)
+  @Test("if no link opens, the error has the reason of each", arguments: UpstreamRig.Framing.allCases)
   func none(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     rig.cut(0)
@@ -93,7 +93,7 @@ import Testing
     #expect(rig.dials.count < 60, "\(rig.dials.count)")
   }
 
-  @Test("without patience each road is tried once", arguments: UpstreamRig.Framing.allCases)
+  @Test("with a link timeout of zero, each link is tried once", arguments: UpstreamRig.Framing.allCases)
   func impatient(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing, patience: .zero)
     rig.cut(0)
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Fail-over
 
-  @Test("what may be repeated is, over the other road; what may have been done is not, and says so")
+  @Test("a repeatable request is repeated on the other link, and one that may have been executed fails")
   func cut() throws {
     let rig = rig(.http2)
     _ = try get(rig)
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(
-    "a road whose far end closes it while requests run is left as if it were reset",
+    "a link that its peer closes during requests is replaced like one that is reset",
     arguments: UpstreamRig.Framing.allCases
   )
   func closed(_ framing: UpstreamRig.Framing) throws {
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("a road that goes whenever a request comes costs none of them, nor one that refuses each")
+  @Test("a link that closes at each request, and one that refuses each, lose no requests")
   func refusing() throws {
     for manner in [RawFarEnd.Manner.goesAway, .resets(.refusedStream)] {
       let rig = rig(.http2)
@@ -163,7 +163,8 @@ import Testing
     }
   }
 
-  @Test("a server that restarts as it should is no failure of its road", arguments: UpstreamRig.Framing.allCases)
+  @Test(
+    "a regular restart of the server does not count as a failure of its link", arguments: UpstreamRig.Framing.allCases)
   func restarts(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     for _ in 0..<5 {
@@ -174,7 +175,7 @@ import Testing
     #expect(served(0) == 5 && served(1) == 0)
   }
 
-  @Test("a road is proved by an answer: SETTINGS that come by themselves are none")
+  @Test("a link is proved by a response, and not by SETTINGS alone")
   func deaf() throws {
     let rig = rig(.http2)
     rig.rawFarEnds[0] = RawFarEnd(.deaf)
@@ -187,7 +188,7 @@ import Testing
     #expect(rig.rawFarEnds[0]?.requests == 0 && served(1) == 2)
   }
 
-  @Test("over HTTP/1.1, what is not a server's answer costs no request that may be repeated, and its road is left")
+  @Test("over HTTP/1.1, an invalid response loses no repeatable request, and its link is replaced")
   func garbage() throws {
     let rig = rig(.http1)
     rig.rawFarEnds[0] = RawFarEnd(.garbage)
@@ -198,7 +199,7 @@ import Testing
     #expect(rig.rawFarEnds[0]?.requests == 1 && served(1) == 2)
   }
 
-  @Test("a road that is silent all at once is left within three seconds, however much was sent on it")
+  @Test("a link that suddenly falls silent is replaced within three seconds, however much was sent on it")
   func silentLoss() throws {
     let rig = rig(.http2)
     _ = try get(rig)
@@ -217,7 +218,7 @@ import Testing
     }
   }
 
-  @Test("a road that takes three seconds to open is waited for, though the lost one opens at once and is silent")
+  @Test("a link that takes three seconds to open is awaited, although the lost one opens at once and is silent")
   func slowToOpen() throws {
     let rig = rig(.http2, patience: .seconds(20))
     _ = try get(rig)
@@ -229,7 +230,7 @@ import Testing
     #expect(try #require(response.end) - cut <= .milliseconds(5700))
   }
 
-  @Test("a response that is coming when its road is cut ends with an error", arguments: UpstreamRig.Framing.allCases)
+  @Test("a response in progress when its link is cut fails", arguments: UpstreamRig.Framing.allCases)
   func stalls(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     world.answer = .stalls
@@ -257,7 +258,7 @@ import Testing
   }
 
   @Test(
-    "after the repair the better road takes over within ten seconds, and not before three",
+    "after a repair the better link takes over within ten seconds, and not before three",
     arguments: UpstreamRig.Framing.allCases, [TimeAmount.milliseconds(500), .seconds(5), .seconds(20)])
   func back(_ framing: UpstreamRig.Framing, _ outage: TimeAmount) throws {
     let rig = rig(framing)
@@ -278,7 +279,7 @@ import Testing
     #expect(served(1) == lesser)
   }
 
-  @Test("what runs on the lesser road when the better one is back ends where it is")
+  @Test("exchanges on the other link finish there after the better one has returned")
   func running() throws {
     let rig = rig(.http2)
     rig.cut(0)
@@ -294,7 +295,7 @@ import Testing
     #expect(rig.connectionCount(on: 1) == 0)
   }
 
-  @Test("a road that comes and goes does not take the device along")
+  @Test("an unstable link does not interrupt the device")
   func flapping() throws {
     let rig = rig(.http2)
     try use(rig, for: .seconds(1))
@@ -315,7 +316,7 @@ import Testing
     #expect(served(0) > before)
   }
 
-  @Test("a device that nobody uses is not searched for a better road, until somebody does")
+  @Test("an unused device is not checked for a better link until it is used")
   func idle() throws {
     let rig = rig(.http2)
     rig.cut(0)
@@ -329,7 +330,7 @@ import Testing
     #expect(served(0) > 0)
   }
 
-  @Test("when the lesser road goes while the better one is on trial, that is taken at once")
+  @Test("if the other link is lost while the better one is on trial, the better one is used at once")
   func hastened() throws {
     let rig = rig(.http2)
     rig.cut(0)
@@ -346,7 +347,7 @@ import Testing
 
   // MARK: Looking after it
 
-  @Test("the status tells of each road what it does, and why")
+  @Test("the status has the state of each link with the reason")
   func status() throws {
     let rig = rig(.http2)
     rig.cut(0)
@@ -371,7 +372,8 @@ import Testing
   }
 
   @Test(
-    "shutting down ends the search, too", arguments: [TimeAmount.milliseconds(100), .milliseconds(2500), .seconds(4)])
+    "shutting down ends the search for a better link",
+    arguments: [TimeAmount.milliseconds(100), .milliseconds(2500), .seconds(4)])
   func shutDown(_ time: TimeAmount) throws {
     let rig = rig(.http2)
     rig.cut(0)

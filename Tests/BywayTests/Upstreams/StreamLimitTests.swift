@@ -6,7 +6,7 @@ import Testing
 @testable import Byway
 
 /// A far end allows few streams; in virtual time.
-@Suite("A far end that allows few streams", .timeLimit(.minutes(1))) struct StreamLimitTests {
+@Suite("Peer with a low stream limit", .timeLimit(.minutes(1))) struct StreamLimitTests {
   private final class Client {}
 
   private final class Box {
@@ -42,7 +42,7 @@ import Testing
     return fields
   }
 
-  @Test("requests above the limit wait, and each end of another one lets one go") func waiting() throws {
+  @Test("requests above the stream limit wait, and each end of another one starts one") func waiting() throws {
     let raw = RawFarEnd(.allows(2))
     let rig = try rig(raw)
     let responses = try (0..<5).map { _ in try rig.begin(.post) }
@@ -60,7 +60,7 @@ import Testing
     #expect(responses.map(\.status) == Array(repeating: "200", count: 5))
   }
 
-  @Test("a request whose turn does not come fails after its time in the queue, and was not sent") func noTurn() throws {
+  @Test("a request that waits too long for a stream fails as not sent") func noTurn() throws {
     let raw = RawFarEnd(.allows(1))
     let rig = try rig(raw)
     let first = try rig.begin()
@@ -79,7 +79,7 @@ import Testing
     #expect(rig.upstream?.status.waiting == 0)
   }
 
-  @Test("a limit of zero holds requests back until another one comes") func zero() throws {
+  @Test("a stream limit of zero holds requests back until it is raised") func zero() throws {
     let raw = RawFarEnd(.allows(0))
     let rig = try rig(raw)
     let first = try rig.begin()
@@ -95,7 +95,7 @@ import Testing
     #expect(second.status == "200" && raw.requests == 1)
   }
 
-  @Test("a limit that shrinks below what runs lets nothing go until enough has ended") func shrinks() throws {
+  @Test("a limit reduced below the running streams starts no request until enough have ended") func shrinks() throws {
     let raw = RawFarEnd(.allows(4))
     let rig = try rig(raw)
     for _ in 0..<6 { _ = try rig.begin() }
@@ -113,7 +113,7 @@ import Testing
     #expect(raw.requests == 6)
   }
 
-  @Test("a limit that shrinks takes back what has not left, which costs no attempt and keeps its place")
+  @Test("a reduced limit returns unsent requests to the queue in their place, without using an attempt")
   func takenBack()
     throws
   {
@@ -143,7 +143,7 @@ import Testing
     #expect(responses.map(\.status) == ["200", "200", "200"])
   }
 
-  @Test("a connection that is lost while requests wait for their turn loses none of them") func lost() throws {
+  @Test("a connection lost while requests wait for a stream loses none of them") func lost() throws {
     let raw = RawFarEnd(.allows(1))
     let rig = try rig(raw)
     let running = try rig.begin(.post)
@@ -160,7 +160,7 @@ import Testing
     #expect(waiting.map(\.status) == ["200", "200", "200"])
   }
 
-  @Test("waiting for a turn counts as patience again when the connection is lost") func patience() throws {
+  @Test("after a lost connection, the wait for a stream counts toward the link timeout again") func patience() throws {
     let raw = RawFarEnd(.allows(1))
     let rig = try rig(raw)
     _ = try rig.begin()
@@ -190,7 +190,7 @@ import Testing
     #expect(raw.requests == 2 && third.status == "200" && second.endings == 0)
   }
 
-  @Test("an upstream that is retired serves the requests that wait before it closes its connection") func retired()
+  @Test("a retired upstream serves the waiting requests before it closes its connection") func retired()
     throws
   {
     let (rig, _) = try rig(limit: 1)
@@ -204,7 +204,7 @@ import Testing
 
   // MARK: Clients
 
-  @Test("a client with many requests does not keep another one waiting") func single() throws {
+  @Test("a client with many requests does not delay another client") func single() throws {
     let (rig, origin) = try rig(limit: 4)
     let (many, one) = (Client(), Client())
     var responses = try (0..<20).map { try rig.begin(get("/many/\($0)"), of: many) }
@@ -215,7 +215,7 @@ import Testing
     #expect(responses.allSatisfy { $0.status == "200" })
   }
 
-  @Test("two clients with many requests have as many streams each") func halves() throws {
+  @Test("two clients with many requests have the same number of streams") func halves() throws {
     let (rig, origin) = try rig(limit: 4)
     let (first, second) = (Client(), Client())
     for index in 0..<20 { _ = try rig.begin(get("/a\(index)"), of: first) }
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test("clients with as few streams as each other have turns one after the other") func roundRobin() throws {
+  @Test("clients with equally few streams take turns") func roundRobin() throws {
     let (rig, origin) = try rig(limit: 1)
     let clients = [Client(), Client(), Client()]
     for (client, count) in [(0, 5), (1, 3), (2, 1)] {
@@ -239,7 +239,7 @@ import Testing
     #expect(origin.paths == ["/a0", "/a1", "/b0", "/c0", "/a2", "/b1", "/a3", "/b2", "/a4"])
   }
 
-  @Test("the connections of one user are one client") func user() throws {
+  @Test("several connections of one user count as one client") func user() throws {
     let (rig, origin) = try rig(limit: 1)
     let connections = [Client(), Client(), Client()]
     for index in 0..<3 {
@@ -251,7 +251,7 @@ import Testing
     #expect(origin.paths == ["/a0", "/A0", "/b0", "/a1", "/b1", "/A1", "/a2", "/A2"])
   }
 
-  @Test("where no more may wait, the last request of the client with the most gives way") func full() throws {
+  @Test("if the queue is full, the last request of the client with the most requests is refused") func full() throws {
     let raw = RawFarEnd(.allows(1))
     let rig = try rig(raw)
     let (many, one) = (Client(), Client())

@@ -7,7 +7,7 @@ import Testing
 @testable import Byway
 
 /// Upstreams whose far end does all that can go wrong, at random, in virtual time. A failure names its seed.
-@Suite("Upstreams in chaos", .timeLimit(.minutes(2))) struct UpstreamChaosTests {
+@Suite("Upstreams with random faults", .timeLimit(.minutes(2))) struct UpstreamChaosTests {
   private final class World {
     var random: SeededRandom
     var isCalm = false
@@ -34,13 +34,15 @@ import Testing
   }
 
   @Test(
-    "no request is older than its deadline, each ends once, and nothing is left over",
+    "with one link and random faults, requests end once and by their deadline, and nothing leaks",
     arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
   func chaos(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
     try await OwnThread.run { try run(framing, seed) }
   }
 
-  @Test("nor with several roads", arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
+  @Test(
+    "with several links and random faults, requests end once and by their deadline, and nothing leaks",
+    arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
   func roads(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
     try await OwnThread.run { try run(framing, seed, roads: 3) }
   }

@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "one that always ends at once fails its request when its patience is over, and not before",
+    "a link that always ends at once fails its request after the link timeout, and not before",
     arguments: UpstreamRig.Framing.allCases)
   func alwaysEndsAtOnce(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
@@ -54,7 +54,7 @@ import Testing
     #expect((4...12).contains(rig.dials.count), "\(rig.dials.count)")
   }
 
-  @Test("a request whose link is lost and does not come back fails when its patience is over")
+  @Test("a request whose link is lost for good fails after the link timeout")
   func lost() throws {
     let rig = rig(.http2)
     box.answer = .hangs
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(
-    "patience ends in the middle of a try, too", arguments: UpstreamRig.Framing.allCases,
+    "the link timeout also ends a wait in the middle of an attempt", arguments: UpstreamRig.Framing.allCases,
     [
       UpstreamRig.Opening.hangs, .forgotten,
     ])
@@ -96,7 +96,7 @@ import Testing
     #expect(next.status == "200")
   }
 
-  @Test("a deadline that passes while all connections are in use is not put down to a line")
+  @Test("a deadline that passes while all connections are in use is not reported as a line's failure")
   func deadlineInTheQueue() throws {
     let rig = rig(.http1, maximumConnections: 1)
     box.answer = .hangs
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(
-    "a link that takes longer to open than a request waits is open for those that follow",
+    "a link that opens after a request has timed out is open for the next ones",
     arguments: UpstreamRig.Framing.allCases)
   func slow(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
@@ -124,7 +124,7 @@ import Testing
     #expect(second.status == "200")
   }
 
-  @Test("patience runs on where a link opens and nobody is at its far end")
+  @Test("the link timeout also applies to a link that opens without a peer")
   func silent() throws {
     let rig = rig(.http2)
     rig.opening = { (.silent, .seconds(1)) }
@@ -151,7 +151,7 @@ import Testing
     #expect(!slow.isOver)
   }
 
-  @Test("a link that was open and is silent when it has come back costs the patience that is left, and no more")
+  @Test("a link that is silent after a loss costs the rest of the link timeout, and no more")
   func silentAgain() throws {
     let rig = rig(.http2)
     box.answer = .hangs
@@ -166,7 +166,7 @@ import Testing
     #expect(try #require(response.end) - cut <= .seconds(5) + UpstreamRig.step)
   }
 
-  @Test("without patience the first failure is told at once", arguments: UpstreamRig.Framing.allCases)
+  @Test("with a link timeout of zero, the first failure is reported at once", arguments: UpstreamRig.Framing.allCases)
   func impatient(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing, patience: .zero)
     rig.opening = { (.refused, .milliseconds(30)) }
@@ -182,7 +182,7 @@ import Testing
     #expect(response.error != nil)
   }
 
-  @Test("who goes while waiting is not connected for", arguments: UpstreamRig.Framing.allCases)
+  @Test("no connection is opened for a request that has left", arguments: UpstreamRig.Framing.allCases)
   func cancelled(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     rig.opening = { (.refused, .zero) }
@@ -195,7 +195,7 @@ import Testing
     #expect(response.endings == 0 && response.callsAfterEnd == 0)
   }
 
-  @Test("shutting down fails who waits, and what runs ends by itself", arguments: UpstreamRig.Framing.allCases)
+  @Test("shutting down fails waiting requests, and running ones finish", arguments: UpstreamRig.Framing.allCases)
   func shutDown(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     rig.opening = { (.hangs, .zero) }
@@ -207,7 +207,7 @@ import Testing
     #expect(late.error?.code == .cancelled)
   }
 
-  @Test("an answer that does not come is given up at the request's deadline", arguments: UpstreamRig.Framing.allCases)
+  @Test("a request without a response fails at its deadline", arguments: UpstreamRig.Framing.allCases)
   func deadline(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     box.answer = .hangs
@@ -218,7 +218,7 @@ import Testing
     #expect(response.error?.processing == .possible)
   }
 
-  @Test("and after the time for responses", arguments: UpstreamRig.Framing.allCases)
+  @Test("a request without a response fails after the response timeout", arguments: UpstreamRig.Framing.allCases)
   func responseTimeout(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     box.answer = .hangs
@@ -229,7 +229,7 @@ import Testing
     #expect(response.error?.code == .timedOut)
   }
 
-  @Test("after many losses a link that has proved itself is dialed at once when it is lost")
+  @Test("a proven link is dialed at once after every loss, even after many")
   func backoffReset() throws {
     let rig = rig(.http2, patience: .seconds(100))
     rig.opening = { [unowned rig] in (rig.dials.count <= 8 ? .refused : .opens, .zero) }
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  @Test("but one that never spoke HTTP/2 is not")
+  @Test("a link that never spoke HTTP/2 is dialed with pauses")
   func unproven() throws {
     let rig = rig(.http2, patience: .seconds(30))
     rig.opening = { (.closes, .zero) }
@@ -258,7 +258,7 @@ import Testing
   }
 
   @Test(
-    "exchanges go out in the order in which they came, those that were sent before first",
+    "requests are sent in the order of their arrival, repeated ones first",
     arguments: UpstreamRig.Framing.allCases)
   func order(_ framing: UpstreamRig.Framing) throws {
     let origin = RiggedOrigin(on: { [box] in box.loop }) { [box] in box.answer }
