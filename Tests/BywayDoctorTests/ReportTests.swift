@@ -47,7 +47,8 @@ import struct Byway.TransportRegistry
   }
 
   @Test(
-    "byway ping and request suggest byway doctor when their link fails", arguments: [["ping", "-c1"], ["request", "/"]])
+    "byway ping and request suggest byway doctor when their link fails",
+    arguments: [["ping", "-c1"], ["request", "/"]])
   func named(_ arguments: [String]) async throws {
     let folder = try TemporaryFolder()
     let result = try await BywayProcess.run(arguments + ["--link", "unix:\(folder["none"])"])

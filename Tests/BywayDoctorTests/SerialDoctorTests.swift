@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test(
-    "the doctor reports a regular file, a folder, and a device that is not a terminal") func notADevice() async throws {
+    "the doctor reports a regular file, a folder, and a device that is not a terminal") func notADevice() async throws
+  {
     try await expect(.notADevice, at: folder.write("x", to: "file"), words: ["regular file"])
     try await expect(.notADevice, at: folder.path, words: ["a folder"])
     try await expect(.notADevice, at: "/dev/null")

@@ -77,7 +77,8 @@ import Testing
     await origin.stop()
   }
 
-  @Test("a response that opens no WebSocket is an error with its status", arguments: ["ws://device/", "http://device/"])
+  @Test(
+    "a response that opens no WebSocket is an error with its status", arguments: ["ws://device/", "http://device/"])
   func refused(_ url: String) async throws {
     let origin = try await OriginServer()
     try await SocketRig.with(origin: origin.url) { client in

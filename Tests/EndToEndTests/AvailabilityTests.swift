@@ -6,13 +6,13 @@ import Testing
 extension EndToEnd {
   /// Links and ports that are not there, not ours, or in use.
   @Suite("Availability") struct AvailabilityTests {
-    @Test("no such socket") func absentSocket() async throws {
+    @Test("byway request reports a missing socket") func absentSocket() async throws {
       let folder = try TemporaryFolder()
       let result = try await BywayProcess.run(["request", "--link", "unix:\(folder["none"])", "http://device/"])
       EndToEnd.expect(result, code: 69, words: [folder["none"]])
     }
 
-    @Test("no such socket: the proxy answers 503 and names it") func absentSocketAtProxy() async throws {
+    @Test("the proxy answers 503 and names a missing socket") func absentSocketAtProxy() async throws {
       let folder = try TemporaryFolder()
       let proxy = try await BywayProcess.proxy(["--link", "unix:\(folder["none"])", "--listen", "127.0.0.1:0"])
       let problem = try await Curl.fetch("http://\(proxy.endpoint())/").problem()
@@ -21,7 +21,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("a socket that a living gateway owns is not taken from it") func liveSocket() async throws {
+    @Test("a gateway does not take the socket of another running gateway") func liveSocket() async throws {
       let bare = try await BareGateway()
       let result = try await BywayProcess.run([
         "gateway", "--link", "unix:\(bare.socket)", "--origin", "http://127.0.0.1:1",
@@ -31,7 +31,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("the socket of a gateway that was killed is replaced") func staleSocket() async throws {
+    @Test("a gateway replaces the socket of one that was killed") func staleSocket() async throws {
       let bare = try await BareGateway()
       bare.gateway.process.send(SIGKILL)
       _ = await bare.gateway.process.waitForExit(within: .seconds(5))
@@ -45,14 +45,14 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("a port in use is named") func portInUse() async throws {
+    @Test("a port in use is reported by its number") func portInUse() async throws {
       let origin = try await OriginServer()
       let result = try await BywayProcess.run(["proxy", "--link", "unix:/tmp/none", "--listen", "\(origin.endpoint)"])
       EndToEnd.expect(result, code: 69, words: ["in use", "\(origin.endpoint)"])
       await origin.stop()
     }
 
-    @Test("a command that is not there is named") func absentCommand() async throws {
+    @Test("a missing command is reported by its name") func absentCommand() async throws {
       let result = try await BywayProcess.run(["request", "--link", "exec:no-such-command x", "http://device/"])
       EndToEnd.expect(result, code: 69, words: ["no-such-command"])
     }

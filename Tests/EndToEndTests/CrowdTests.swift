@@ -4,13 +4,13 @@ import Testing
 
 extension EndToEnd {
   /// More connections than there are descriptors for.
-  @Suite("Crowds") struct CrowdTests {
+  @Suite("Many connections") struct CrowdTests {
     /// Lines about what could not be accepted.
     private func complaints(_ proxy: BywayProcess) -> [Substring] {
       proxy.log.split(separator: "\n").filter { $0.contains("accept") || $0.contains("connections") }
     }
 
-    @Test("200 half requests on 128 descriptors lock nobody out, and are told in a line or two") func halfRequests()
+    @Test("200 half requests do not block a proxy with 128 descriptors") func halfRequests()
       async throws
     {
       let bare = try await BareGateway()
@@ -28,7 +28,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("200 connections to a hub that never say anything do not keep its users out") func silentDevices()
+    @Test("a hub with 200 silent connections still serves its users") func silentDevices()
       async throws
     {
       let certificates = try await Certificates()
@@ -51,7 +51,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("five clients that fill a link with idle tunnels do not keep another one from its answer") func idleTunnels()
+    @Test("five clients that fill a link with idle tunnels do not block another client") func idleTunnels()
       async throws
     {
       let bare = try await BareGateway(["--allow", "127.0.0.1:*"])
@@ -70,7 +70,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("what runs goes on while no place is free, and the next in line comes in when one is") func limit()
+    @Test("running requests continue at the connection limit, and a waiting one starts when one ends") func limit()
       async throws
     {
       let bare = try await BareGateway()
@@ -89,7 +89,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("out of descriptors a listener waits without noise, and goes on when there are some again") func exhaustion()
+    @Test("without free descriptors a listener waits silently, and continues when there are some") func exhaustion()
       async throws
     {
       let bare = try await BareGateway()
@@ -109,7 +109,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("more connections than there can be descriptors for are refused at the start") func tooMany() async throws {
+    @Test("a connection limit above the descriptor limit is refused at the start") func tooMany() async throws {
       let result = try await Program.bash.run([
         "-c", "ulimit -n 128 && exec \"$0\" \"$@\"", BywayProcess.command(), "proxy", "--link", "unix:/tmp/none",
         "--listen", "127.0.0.1:0", "--max-connections", "100",

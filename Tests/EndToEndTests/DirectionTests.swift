@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// A gateway that dials, as from behind NAT, and a proxy or a request that waits for it.
-  @Suite("Who dials") struct DirectionTests {
+  @Suite("Dialing gateways") struct DirectionTests {
     private let folder: TemporaryFolder
     private let origin: OriginServer
 
@@ -26,7 +26,7 @@ extension EndToEnd {
       return (proxy, bound.components(separatedBy: "?")[0])
     }
 
-    @Test("a gateway dials a proxy, and another takes its place", arguments: [LinkKind.unix, .tcp])
+    @Test("a gateway dials a proxy, and another one takes its place", arguments: [LinkKind.unix, .tcp])
     func gatewayDials(_ kind: LinkKind) async throws {
       let (proxy, link) = try await proxy(kind == .unix ? "unix:\(folder["l"])" : "tcp://127.0.0.1:0")
       let url = try "http://\(proxy.endpoint())"
@@ -41,7 +41,8 @@ extension EndToEnd {
       #expect(!FileManager.default.fileExists(atPath: folder["l"]))
     }
 
-    @Test("a gateway dials until somebody listens, and again after that one has gone") func perseverance() async throws
+    @Test(
+      "a gateway dials until a proxy listens, and again after that one has stopped") func perseverance() async throws
     {
       let link = "unix:\(folder["l"])"
       let gateway = try await gateway(dialing: link)
@@ -54,7 +55,7 @@ extension EndToEnd {
       await gateway.process.stop()
     }
 
-    @Test("one request waits for the gateway to dial") func request() async throws {
+    @Test("byway request waits for the gateway to dial") func request() async throws {
       let link = "unix:\(folder["l"])"
       let gateway = try await gateway(dialing: link)
       let result = try await BywayProcess.run(["request", "--link", "\(link)?open=listen", "http://device/"])
@@ -63,7 +64,7 @@ extension EndToEnd {
       await gateway.process.stop()
     }
 
-    @Test("no gateway has dialed: the answer says so") func nobody() async throws {
+    @Test("a proxy answers that no gateway has dialed") func nobody() async throws {
       let (proxy, _) = try await proxy("unix:\(folder["l"])", "--link-timeout", "1")
       let problem = try await Curl.fetch("http://\(proxy.endpoint())/").problem()
       #expect(problem.status == 503)
@@ -71,7 +72,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("a link's address in use ends the proxy at its start") func inUse() async throws {
+    @Test("a link address in use ends the proxy at its start") func inUse() async throws {
       let (proxy, link) = try await proxy("tcp://127.0.0.1:0")
       let result = try await BywayProcess.run(
         ["proxy", "--link", "\(link)?open=listen", "--listen", "127.0.0.1:0"])
@@ -79,7 +80,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("what cannot be is a usage error", arguments: ["unix:/x?open=listen&http=1.1", "unix:/x?open=both"])
+    @Test("an invalid open option is a usage error", arguments: ["unix:/x?open=listen&http=1.1", "unix:/x?open=both"])
     func usage(_ link: String) async throws {
       let result = try await BywayProcess.run(["proxy", "--link", link, "--listen", "127.0.0.1:0"])
       EndToEnd.expect(result, code: 64, words: ["open="])

@@ -5,10 +5,10 @@ import Testing
 
 extension EndToEnd {
   /// Hubs behind two HAProxies, which keep the map of devices: docs/fleet.md.
-  @Suite("A fleet") struct FleetTests {
+  @Suite("Fleet of hubs") struct FleetTests {
     private let names = (1...9).map { "d\($0)" }
 
-    @Test("a hub is killed: its devices are reached at another, stay there, and every answer is the right device's")
+    @Test("when a hub is killed, its devices are reached at another, and no response comes from the wrong device")
     func killed() async throws {
       let fleet = try await Fleet(names)
       try await fleet.awaitAll(names)

@@ -5,11 +5,11 @@ import Testing
 
 extension EndToEnd {
   /// Interceptors by flags of the commands, between real clients and real origins.
-  @Suite("Interception") struct InterceptionTests {
+  @Suite("Interceptors") struct InterceptionTests {
     private static let json =
       "[" + (0..<4000).map { "{\"id\":\($0),\"name\":\"sensor \($0 % 7)\"}" }.joined(separator: ",") + "]"
 
-    @Test("--trace: a HAR file that says what happened, and no secret") func trace() async throws {
+    @Test("--trace writes a HAR file of the exchanges without secrets") func trace() async throws {
       let files = try TemporaryFolder()
       let passage = try await Passage(
         over: .unix, gateway: ["--trace", files["far.har"]], proxy: ["--trace", files["near.har"]])
@@ -41,7 +41,7 @@ extension EndToEnd {
       let log: Log
     }
 
-    @Test("--stub: answers in the origin's place, at either end", arguments: [true, false])
+    @Test("--stub answers in place of the origin, at either end", arguments: [true, false])
     func stub(_ isNear: Bool) async throws {
       let files = try TemporaryFolder()
       let rules = try files.write("### GET /status\nHTTP/1.1 203\ncontent-type: text/plain\n\nstubbed\n", to: "stubs")
@@ -54,7 +54,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("--record, then --replay without any origin") func replay() async throws {
+    @Test("--record and then --replay answer without an origin") func replay() async throws {
       let files = try TemporaryFolder()
       let passage = try await Passage(over: .unix, proxy: ["--record", files["recordings"]])
       let first = try await Curl.fetch(passage.url + "/bytes?size=300000")
@@ -70,7 +70,7 @@ extension EndToEnd {
       await alone.process.stop()
     }
 
-    @Test("--cache: what is fresh needs no link, over a restart too") func cache() async throws {
+    @Test("--cache serves fresh responses without the link, also after a restart") func cache() async throws {
       let files = try TemporaryFolder()
       let site = try TemporaryFolder()
       try site.write("kept", to: "a.txt")
@@ -96,7 +96,8 @@ extension EndToEnd {
       await elsewhere.process.stop()
     }
 
-    @Test("--auth: Digest and Basic at httpd, at either end, and the password in no log", arguments: [true, false])
+    @Test(
+      "--auth logs in with Digest and Basic at httpd, at either end, and logs no password", arguments: [true, false])
     func auth(_ isNear: Bool) async throws {
       let files = try TemporaryFolder()
       let site = try TemporaryFolder()
@@ -125,7 +126,8 @@ extension EndToEnd {
     }
 
     @Test(
-      "--auth: the first POST goes in where its body is short or awaited, else the second", arguments: [true, false])
+      "--auth logs in with the first POST if its body is short or awaited, else with the second",
+      arguments: [true, false])
     func firstPost(_ isNear: Bool) async throws {
       let files = try TemporaryFolder()
       let site = try TemporaryFolder()
@@ -162,7 +164,7 @@ extension EndToEnd {
       await origin.stop()
     }
 
-    @Test("--compress: less on the link, and the same at its ends") func compress() async throws {
+    @Test("--compress reduces the bytes on the link, and changes no response") func compress() async throws {
       let site = try TemporaryFolder()
       try site.write(Self.json, to: "a.json")
       try site.write(Self.json, to: "a.png")
@@ -191,7 +193,7 @@ extension EndToEnd {
       await nginx.stop()
     }
 
-    @Test("uploads are compressed on the link too") func upload() async throws {
+    @Test("--compress compresses uploads on the link") func upload() async throws {
       let passage = try await Passage(over: .unix, gateway: ["--compress"], proxy: ["--compress"])
       for _ in 0..<2 {
         let answer = try await Curl.fetch(
@@ -201,7 +203,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("folders that others can write to are refused, and the message says what to do") func folders() async throws {
+    @Test("folders that others can write to are refused with advice") func folders() async throws {
       let files = try TemporaryFolder()
       let open = files["open"]
       try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
@@ -213,7 +215,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("--cache: one user's page is not another's behind a port, and stays theirs behind their own socket")
+    @Test("--cache does not share a user's page on a port, and shares it on a user's own socket")
     func users() async throws {
       let files = try TemporaryFolder()
       let stubs = try files.write(
@@ -250,7 +252,7 @@ extension EndToEnd {
       await gateway.stop()
     }
 
-    @Test("what an origin says in its fields cannot steer the terminal of byway request -v") func terminal()
+    @Test("byway request -v escapes control sequences in an origin's fields") func terminal()
       async throws
     {
       let files = try TemporaryFolder()
@@ -261,7 +263,7 @@ extension EndToEnd {
       await gateway.stop()
     }
 
-    @Test("what cannot be used is told at the start") func mistakes() async throws {
+    @Test("an invalid interceptor option is reported at the start") func mistakes() async throws {
       let files = try TemporaryFolder()
       let open = try files.write("machine a login b password Sesame", to: "open")
       let wrong = try files.write("machine a login b Sesame", to: "wrong")

@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
   /// Links that break, lead nowhere or carry something else; clients that go away.
   @Suite("Failures of the link") struct LinkFailureTests {
-    @Test("a gateway killed in the middle of a download is an error, and the next one is used")
+    @Test("a gateway killed within a download is an error, and its successor is used")
     func killedGateway() async throws {
       let passage = try await Passage(over: .unix)
       let body = passage.folder["body"]
@@ -22,7 +22,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a client that goes away in the middle of its upload ends it at the origin", arguments: LinkKind.allCases)
+    @Test("a client that disconnects within its upload ends the upload at the origin", arguments: LinkKind.allCases)
     func vanishedClient(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let file = try MarkedFile(at: passage.folder["f"], size: 64 << 20)
@@ -39,7 +39,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "what is not HTTP/2 at the far end is quoted, and told what it may be",
+      "a peer that does not speak HTTP/2 is quoted, with what it may be",
       arguments: [
         ("/bin/echo SSH-2.0-OpenSSH_9.2", "SSH-2.0", "ssh://"),
         ("/bin/echo HTTP/1.1 400 Bad Request", "HTTP/1.1", "add ?http=1.1"),
@@ -54,7 +54,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("a far end that says nothing is given up") func mute() async throws {
+    @Test("a silent peer is abandoned") func mute() async throws {
       let result = try await BywayProcess.run(
         ["request", "--link", "exec:/bin/sleep 600", "--max-time", "2", "http://device/"], within: .seconds(20))
       #expect(result.exitCode != 0)

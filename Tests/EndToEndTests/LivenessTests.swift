@@ -5,7 +5,7 @@ import Testing
 extension Waiting {
   /// A far end that is there and does nothing: no reset, no end of file, only silence.
   @Suite("Liveness") struct LivenessTests {
-    @Test("a gateway that hangs fails what cannot be sent twice, and what can is answered when it is back")
+    @Test("requests to a hung gateway fail if they cannot be repeated, and others succeed when it is back")
     func hangingGateway() async throws {
       let passage = try await Passage(over: .unix)
       #expect(try await Curl.fetch(passage.url + "/").status == 200)

@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
   /// In megabytes of resident memory, which is what a small device has little of.
   @Suite("Memory") struct MemoryTests {
-    @Test("an idle gateway takes 16 MiB at most") func idle() async throws {
+    @Test("an idle gateway uses at most 16 MiB") func idle() async throws {
       let bare = try await BareGateway()
       #expect(try await bare.curl("http://device/").status == 200)
       let memory = try bare.gateway.memory()
@@ -12,7 +12,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("a gibibyte to a slow reader takes 48 MiB at most in each process", arguments: [LinkKind.unix, .tcp])
+    @Test("a download of 1 GiB by a slow reader uses at most 48 MiB in each process", arguments: [LinkKind.unix, .tcp])
     func slowReader(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Script.http1.run(
@@ -23,7 +23,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a gibibyte up takes 48 MiB at most in each process") func upload() async throws {
+    @Test("an upload of 1 GiB uses at most 48 MiB in each process") func upload() async throws {
       let passage = try await Passage(over: .unix)
       let file = try MarkedFile(at: passage.folder["f"], .gibibyte)
       let answer = try await Curl.fetch("-T", file.path, passage.url + "/digest", within: .seconds(180))
@@ -33,7 +33,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "a client of HTTP/2 that reads nothing of 256 bodies takes 8 MiB at most in each process",
+      "an HTTP/2 client that reads none of 256 bodies costs at most 8 MiB in each process",
       arguments: ["zero-window", "deaf"])
     func unreadStreams(_ attack: String) async throws {
       let passage = try await Passage(over: .unix)

@@ -11,7 +11,7 @@ extension EndToEnd {
     ]
     static let inTheBody = ["/truncated", "/truncated-chunks", "/reset?after=100", "/bad-chunk-size"]
 
-    @Test("an answer that cannot be used becomes 502", arguments: LinkKind.allCases)
+    @Test("an invalid response of the origin becomes 502", arguments: LinkKind.allCases)
     func badAnswers(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       for path in Self.beforeTheHead {
@@ -22,7 +22,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a body that breaks off is an error of curl's in HTTP/1.1", arguments: inTheBody)
+    @Test("a truncated body of the origin is an error of curl over HTTP/1.1", arguments: inTheBody)
     func brokenBody(_ path: String) async throws {
       let passage = try await Passage(over: .unix)
       let answer = try await Curl.fetch(passage.url + path)
@@ -31,14 +31,17 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("and a reset stream in HTTP/2", arguments: inTheBody) func brokenStream(_ path: String) async throws {
+    @Test(
+      "a truncated body of the origin resets the stream over HTTP/2",
+      arguments: inTheBody) func brokenStream(_ path: String) async throws
+    {
       let bare = try await BareGateway()
       #expect(try await bare.curl("http://device" + path).exitCode == 92)
       #expect(try await bare.curl("http://device/").status == 200)
       await bare.stop()
     }
 
-    @Test("and a failed command, which leaves no file under the wanted name", arguments: inTheBody)
+    @Test("a truncated body of the origin fails byway request, which leaves no file", arguments: inTheBody)
     func brokenFile(_ path: String) async throws {
       let bare = try await BareGateway()
       let file = bare.folder["out"]
@@ -49,7 +52,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("an origin that is down", arguments: LinkKind.allCases) func down(_ kind: LinkKind) async throws {
+    @Test("an origin that is down is reported", arguments: LinkKind.allCases) func down(_ kind: LinkKind) async throws {
       let port = try Endpoint.freePort()
       let passage = try await Passage(over: kind, to: "http://127.0.0.1:\(port)")
       let problem = try await Curl.fetch(passage.url + "/").problem()
@@ -59,7 +62,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("an origin that does not answer in time") func silent() async throws {
+    @Test("an origin that does not respond in time is reported") func silent() async throws {
       let passage = try await Passage(over: .unix, gateway: ["--response-timeout", "1"])
       let answer = try await Curl.fetch(passage.url + "/silent")
       let problem = try answer.problem()
@@ -69,7 +72,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a name that nobody knows, and a server that a client has named") func named() async throws {
+    @Test("an unknown host name and an allowed server that is down are reported") func named() async throws {
       let port = try Endpoint.freePort()
       let passage = try await Passage(
         over: .unix, gateway: ["--allow", "no.invalid:80", "--allow", "127.0.0.1:\(port)"])
@@ -80,7 +83,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("an origin that stops in the middle of its answer") func stalled() async throws {
+    @Test("an origin that stops within its response is reported") func stalled() async throws {
       let passage = try await Passage(over: .unix, gateway: ["--body-timeout", "1"])
       let answer = try await Curl.fetch(passage.url + "/stall")
       #expect(answer.exitCode == 18 || answer.exitCode == 56, "\(answer.exitCode)")
@@ -88,7 +91,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a POST is sent once, even where the connection breaks after it") func once() async throws {
+    @Test("a POST is sent once, even if the connection breaks after it") func once() async throws {
       let passage = try await Passage(over: .unix)
       for _ in 0..<3 { #expect(try await Curl.fetch("-d", "x", passage.url + "/count").status == 200) }
       _ = try await Curl.fetch("-d", "x", passage.url + "/hang-up")

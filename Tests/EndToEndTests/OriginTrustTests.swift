@@ -5,26 +5,26 @@ import Testing
 extension EndToEnd {
   /// Origins of https: that cannot be trusted, each told for what it is.
   @Suite("TLS of the origin") struct OriginTrustTests {
-    @Test("a certificate that has expired") func expired() async throws {
+    @Test("the gateway refuses an expired certificate of the origin") func expired() async throws {
       let authority = try await Certificates()
       let old = try await authority.issue("old", days: -1)
       try await expect("has expired", from: old, trusting: authority)
     }
 
-    @Test("one for another name") func wrongName() async throws {
+    @Test("the gateway refuses a certificate of the origin for another name") func wrongName() async throws {
       let authority = try await Certificates()
       let other = try await authority.issue("other", names: "DNS:elsewhere.example")
       try await expect("is not for", from: other, trusting: authority)
     }
 
-    @Test("one of an authority that nobody named") func unknownAuthority() async throws {
+    @Test("the gateway refuses a certificate from an unknown authority") func unknownAuthority() async throws {
       let authority = try await Certificates()
       let other = try await Certificates()
       try await expect("not issued by an authority in \(other.authority)", from: authority.server, trusting: other)
       try await expect("not issued by an authority that this machine trusts", from: authority.server, trusting: nil)
     }
 
-    @Test("no TLS at all") func plain() async throws {
+    @Test("the gateway reports an origin without TLS") func plain() async throws {
       let nginx = try await NginxServer(in: TemporaryFolder())
       try await expect("does not speak TLS", of: "https://\(nginx.endpoint)")
       await nginx.stop()
@@ -33,7 +33,7 @@ extension EndToEnd {
       await origin.stop()
     }
 
-    @Test("one that is right") func trusted() async throws {
+    @Test("the gateway accepts a valid certificate of the origin") func trusted() async throws {
       let authority = try await Certificates()
       let nginx = try await NginxServer(in: authority.folder, tls: authority.server)
       let bare = try await BareGateway(to: "https://\(nginx.endpoint)?ca=\(authority.authority)")

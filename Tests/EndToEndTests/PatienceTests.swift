@@ -6,8 +6,9 @@ import Testing
 
 extension EndToEnd {
   /// A gateway that does not come back, and requests that had been sent to it or come later.
-  @Suite("Patience with a link") struct PatienceTests {
-    @Test("a GET whose gateway was killed fails within the proxy's patience, nothing spins, and SIGTERM ends at once")
+  @Suite("Link timeout") struct PatienceTests {
+    @Test(
+      "a GET whose gateway was killed fails after the link timeout, without a busy loop, and SIGTERM ends the proxy")
     func killedForGood() async throws {
       let passage = try await Passage(over: .unix, proxy: ["--link-timeout", "2", "--drain", "10"])
       async let held = Curl.fetch(passage.url + "/held?ms=50000", within: .seconds(60))
@@ -48,8 +49,8 @@ extension EndToEnd {
 
 extension Waiting {
   /// The same over a line, whose sessions outlive much.
-  @Suite("Patience with a line") struct LinePatienceTests {
-    @Test("over a line: with its gateway stopped in good order, and killed under a request")
+  @Suite("Link timeout on a serial line") struct LinePatienceTests {
+    @Test("a GET over a serial line fails after the link timeout when its gateway stops or is killed")
     func line() async throws {
       let line = try SerialLine(LineConfiguration(baud: 921_600))
       let folder = try TemporaryFolder()

@@ -14,7 +14,7 @@ extension EndToEnd {
       nobody = try NobodysByway(in: folder)
     }
 
-    @Test("a link's socket") func linkSocket() async throws {
+    @Test("missing permission for a link's socket is reported") func linkSocket() async throws {
       let bare = try await BareGateway()
       nobody.forbid(bare.socket)
       let result = try await nobody.run(["request", "--link", "unix:\(bare.socket)", "http://device/"])
@@ -22,7 +22,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("the directory of a link's socket") func directory() async throws {
+    @Test("missing permission for the folder of a link's socket is reported") func directory() async throws {
       let closed = folder["closed"]
       try FileManager.default.createDirectory(atPath: closed, withIntermediateDirectories: false)
       nobody.forbid(closed)
@@ -31,7 +31,7 @@ extension EndToEnd {
       EndToEnd.expect(result, code: 73, words: ["permission denied on \(closed)/s", "choose a directory"])
     }
 
-    @Test("the origin's socket") func originSocket() async throws {
+    @Test("missing permission for the origin's socket is reported") func originSocket() async throws {
       let origin = try await OriginServer(on: .unix(folder["o"]))
       nobody.forbid(folder["o"])
       let open = folder["open"]

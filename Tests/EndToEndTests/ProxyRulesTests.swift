@@ -4,9 +4,9 @@ import Testing
 
 extension EndToEnd {
   /// What a web page, or a stranger, may not do.
-  @Suite("Rules") struct ProxyRulesTests {
+  @Suite("Access rules of the proxy") struct ProxyRulesTests {
     @Test(
-      "a name that the proxy does not answer to gets 421: no page reaches the device by rebinding its name",
+      "a request with a foreign host gets 421, so no page reaches the device by DNS rebinding",
       arguments: ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "localhost.evil.example"])
     func foreignHost(_ host: String) async throws {
       let passage = try await Passage(over: .unix)
@@ -16,7 +16,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a page may use its own origin, and those that are allowed any; the form of the request does not matter")
+    @Test("a page reaches its own origin, and an allowed page any, in every form of request")
     func pages() async throws {
       let other = try await OriginServer()
       let passage = try await Passage(
@@ -35,7 +35,7 @@ extension EndToEnd {
       await other.stop()
     }
 
-    @Test("a port of an SSH server leads to a listener that asks as much as any")
+    @Test("an SSH server's port leads to a listener with the same access rules")
     func sshListener() async throws {
       let folder = try TemporaryFolder()
       let server = try await SSHServer(in: folder)
@@ -57,8 +57,7 @@ extension EndToEnd {
       await server.stop()
     }
 
-    @Test("a link that anyone may dial is warned of, as a listener that anyone may use is") func openLink() async throws
-    {
+    @Test("a link that anyone may dial causes a warning, like such a listener") func openLink() async throws {
       for (link, listen, warning) in [
         ("tcp://0.0.0.0:0?insecure=yes&open=listen", "127.0.0.1:0", "answer in the gateway's place"),
         ("tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil),
@@ -71,7 +70,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("a URL that is not http, or names no host or port, is refused, and passwords in it are not repeated")
+    @Test("a URL that is not http or has no valid host and port is refused, and passwords in it are not repeated")
     func otherSchemes() async throws {
       let passage = try await Passage(over: .unix, gateway: ["--allow", "*:*"])
       let ftp = try await Curl.fetch("--proxy", passage.url, "ftp://device.example/file")
@@ -86,7 +85,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("without --allow nothing but the origin is reached") func forbidden() async throws {
+    @Test("without --allow only the origin is reached") func forbidden() async throws {
       let other = try await OriginServer()
       let passage = try await Passage(over: .unix)
       let absolute = try await Curl.fetch("--proxy", passage.url, other.url + "/")
@@ -98,7 +97,7 @@ extension EndToEnd {
       await other.stop()
     }
 
-    @Test("--allow opens one host and port, and its neighbour stays closed") func allowed() async throws {
+    @Test("--allow opens one host and port only") func allowed() async throws {
       let other = try await OriginServer()
       let neighbour = try await OriginServer()
       let passage = try await Passage(over: .unix, gateway: ["--allow", "\(other.endpoint)"])
@@ -109,7 +108,7 @@ extension EndToEnd {
       await neighbour.stop()
     }
 
-    @Test("a request that comes round to its own proxy ends with 508") func loop() async throws {
+    @Test("a request that returns to its own proxy ends with 508") func loop() async throws {
       let port = try Endpoint.freePort()
       let folder = try TemporaryFolder()
       let gateway = try await BywayProcess.gateway([
@@ -122,7 +121,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "requests that mean two things are refused",
+      "ambiguous requests are refused",
       arguments: [
         #"POST /count HTTP/1.1\r\nhost: HOST\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"#,
         #"POST /count HTTP/1.1\r\nhost: HOST\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nabcde"#,

@@ -7,7 +7,7 @@ import Testing
 extension EndToEnd {
   /// Configurations that change under load.
   @Suite("Reload under load") struct ReloadTests {
-    @Test("of 10,000 requests none fails while both ends go over to other configurations twenty times")
+    @Test("none of 10,000 requests fails while both ends reload twenty times")
     func load() async throws {
       let folder = try TemporaryFolder()
       let origins = [try await OriginServer(on: .unix(folder["a"])), try await OriginServer(on: .unix(folder["b"]))]

@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   @Suite("byway request") struct RequestCommandTests {
-    @Test("prints the body, and the head when asked", arguments: LinkKind.allCases)
+    @Test("byway request prints the body, and the head with -i", arguments: LinkKind.allCases)
     func get(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let plain = try await BywayProcess.run(["request", "--link", passage.link, "http://device/"])
@@ -17,7 +17,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("sends method, fields and data") func post() async throws {
+    @Test("byway request sends method, fields and data") func post() async throws {
       let bare = try await BareGateway()
       let result = try await BywayProcess.run([
         "request", "--link", "unix:\(bare.socket)", "-X", "PATCH", "-H", "X-A: 1", "-d", "x=1",
@@ -32,7 +32,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "a gibibyte goes up from a file and comes down into one, over all but one link an eighth",
+      "byway request uploads and downloads a large file over every kind of link",
       arguments: LinkKind.allCases)
     func gibibyte(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
@@ -50,7 +50,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("--fail makes an error of 404, without its body") func fail() async throws {
+    @Test("--fail turns a 404 into an error, without its body") func fail() async throws {
       let bare = try await BareGateway()
       let arguments = ["request", "--link", "unix:\(bare.socket)", "--fail", "http://device/none"]
       let result = try await BywayProcess.run(arguments)
@@ -62,7 +62,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("reaches an ordinary HTTP/1.1 server with http=1.1") func http1() async throws {
+    @Test("byway request reaches an ordinary HTTP/1.1 server with http=1.1") func http1() async throws {
       let folder = try TemporaryFolder()
       let nginx = try await NginxServer(in: folder, on: .unix(folder["n"]))
       let result = try await BywayProcess.run(["request", "--link", "unix:\(folder["n"])?http=1.1", "http://any/hello"])
@@ -70,7 +70,7 @@ extension EndToEnd {
       await nginx.stop()
     }
 
-    @Test("reaches an HTTP/2 server that is not ours") func foreignServer() async throws {
+    @Test("byway request reaches a third-party HTTP/2 server") func foreignServer() async throws {
       let folder = try TemporaryFolder()
       let nginx = try await NginxServer(in: folder, on: .unix(folder["n"]), http2: true)
       let result = try await BywayProcess.run(["request", "--link", "unix:\(folder["n"])", "http://any/hello"])

@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   @Suite("Shutdown") struct ShutdownTests {
-    @Test("SIGTERM to the gateway lets a running request finish, and ends with 0") func gatewayDrains() async throws {
+    @Test("a gateway finishes a running request after SIGTERM, and exits with 0") func gatewayDrains() async throws {
       let bare = try await BareGateway(["--drain", "10"])
       async let running = bare.curl("http://device/slow-body?count=10&ms=100")
       try await letItBegin(bare)
@@ -15,7 +15,9 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("SIGTERM to the proxy likewise", arguments: LinkKind.allCases) func proxyDrains(_ kind: LinkKind) async throws
+    @Test(
+      "a proxy finishes a running request after SIGTERM, and exits with 0",
+      arguments: LinkKind.allCases) func proxyDrains(_ kind: LinkKind) async throws
     {
       let passage = try await Passage(over: kind, proxy: ["--drain", "10"])
       let events = try Script.http1.start(
@@ -30,7 +32,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("what outlasts the drain is cut, and the exit code stays 0") func drainEnds() async throws {
+    @Test("a request that outlasts the drain time is aborted, and the exit code is 0") func drainEnds() async throws {
       let bare = try await BareGateway(["--drain", "1"])
       async let running = bare.curl("http://device/stall")
       try await letItBegin(bare)
@@ -40,7 +42,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    @Test("SIGINT is as good, and with nothing to do the end comes at once") func interrupt() async throws {
+    @Test("SIGINT has the same effect as SIGTERM, and ends an idle process at once") func interrupt() async throws {
       let bare = try await BareGateway()
       bare.gateway.process.send(SIGINT)
       #expect(await bare.gateway.process.waitForExit(within: .seconds(3)) == .code(0))

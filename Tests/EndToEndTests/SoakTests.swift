@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
   @Suite("Soak") struct SoakTests {
     /// The short form of what `make soak` does for half an hour.
-    @Test("every link survives everything at once, for a while") func short() async throws {
+    @Test("every link survives a short run of all faults at once") func short() async throws {
       let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Soak/soak.py").path
       let result = try await Program.python.run(
         [script, "--byway", BywayProcess.command(), "--minutes", "0.2", "--clients", "3", "--faults", "0"],

@@ -3,9 +3,9 @@ import Testing
 
 extension EndToEnd {
   /// A slip of the fingers is answered with the word that was meant, and exit code 64.
-  @Suite("Usage") struct UsageTests {
+  @Suite("Usage errors") struct UsageTests {
     @Test(
-      "a misspelt scheme or option names the nearest one",
+      "a misspelled scheme or option is reported with the nearest one",
       arguments: [
         (["gateway", "--link", "unx:/tmp/x", "--origin", "http://127.0.0.1:1"], "unix"),
         (["gateway", "--link", "unix:/tmp/x?mod=0600", "--origin", "http://127.0.0.1:1"], "mode"),
@@ -18,7 +18,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "what is missing is named",
+      "a missing option is reported by name",
       arguments: [
         (["gateway", "--link", "unix:/tmp/x"], "--origin"),
         (["gateway", "--origin", "http://127.0.0.1:1"], "--link"),
@@ -29,7 +29,7 @@ extension EndToEnd {
       EndToEnd.expect(try await BywayProcess.run(arguments), code: 64, words: [name])
     }
 
-    @Test("an address that is not loopback needs TLS, and the message says so") func exposure() async throws {
+    @Test("an address that is not loopback is refused without TLS, with advice") func exposure() async throws {
       let result = try await BywayProcess.run([
         "gateway", "--link", "tcp://0.0.0.0:0", "--origin", "http://127.0.0.1:1",
       ])

@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
   /// A hub whose users come by certificate, by password and by a reverse proxy, each to the devices that are theirs.
   @Suite("Users") struct UserTests {
-    @Test("each user reaches their devices and no other; the log tells who; a reload changes rights")
+    @Test("each user reaches only their devices, the log has the users, and a reload changes rights")
     func hub() async throws {
       let hub = try await Hub()
       for (user, mine, other) in [
@@ -53,7 +53,7 @@ extension EndToEnd {
       try hub.checkLogs()
     }
 
-    @Test("a reverse proxy on a Unix socket says who it is, and nobody else does")
+    @Test("only a reverse proxy on a Unix socket can identify the user by a field")
     func header() async throws {
       let hub = try await Hub(
         listen: { "unix:\($0["proxy"])" }, options: ["--user-header", "X-Remote-User"], users: false)
@@ -68,7 +68,7 @@ extension EndToEnd {
       await hub.stop()
     }
 
-    @Test("passwords are not taken where others could read them, and rights need somebody to be known")
+    @Test("passwords on an unencrypted address, and rights without a way to identify users, are refused")
     func mistakes() async throws {
       let folder = try TemporaryFolder()
       let rights = try folder.write("alice = printer\n", to: "rights")

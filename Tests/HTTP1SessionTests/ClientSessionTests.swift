@@ -5,7 +5,7 @@ import Testing
 
 /// A connection to a server as a whole, in virtual time: what leaves, what is told, when it may be used again.
 @Suite struct ClientSessionTests {
-  @Test("one exchange after another, and the head of a response without content is told as whole")
+  @Test("carries one exchange after another, and marks the head of a response without content as complete")
   func reuse() throws {
     let client = ClientEnd()
     for _ in 0..<3 {
@@ -19,7 +19,7 @@ import Testing
     #expect(client.session.isReusable && client.session.ending == nil)
   }
 
-  @Test("a request that cannot be written leaves the connection as it was")
+  @Test("an invalid request leaves the connection unchanged")
   func unwritable() throws {
     let client = ClientEnd()
     #expect(throws: HTTP1Failure.self) { try client.begin("GET", [("bad name", "x")]) }
@@ -28,7 +28,7 @@ import Testing
     #expect(client.sent().hasPrefix("GET / "))
   }
 
-  @Test("content is credited when it leaves, and only then")
+  @Test("content of a request is credited when it has been sent")
   func credit() throws {
     let client = ClientEnd()
     try client.begin("POST", isComplete: false)
@@ -46,7 +46,7 @@ import Testing
     #expect(client.take().compactMap { Int($0.dropFirst("drained ".count)) }.reduce(0, +) == 10_000)
   }
 
-  @Test("a response before the end of the request ends the connection: half a request cannot be taken back")
+  @Test("a response before the end of the request ends the connection, as the request cannot be completed")
   func early() throws {
     let client = ClientEnd()
     try client.begin("POST", isComplete: false)
@@ -57,7 +57,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false) && !client.session.isReusable)
   }
 
-  @Test("what comes without a request ends an idle connection, and is nobody's response")
+  @Test("unsolicited bytes end an idle connection, and are not used as a response")
   func unsolicited() throws {
     let client = ClientEnd()
     client.receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -65,7 +65,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false))
   }
 
-  @Test("a server that takes nothing more is given up, one that is slow is not")
+  @Test("a server that stops reading is abandoned, and a slow one is not")
   func stalled() throws {
     var configuration = HTTP1ClientSession.Configuration()
     configuration.stallTimeout = .seconds(10)
@@ -85,7 +85,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false))
   }
 
-  @Test("content of declared length may not pause, unless its reader does; content without may")
+  @Test("content of declared length may not pause unless its reader does, and other content may")
   func paused() throws {
     var configuration = HTTP1ClientSession.Configuration()
     configuration.bodyTimeout = .seconds(10)
@@ -109,7 +109,7 @@ import Testing
     #expect(events.session.ending == nil)
   }
 
-  @Test("an idle connection ends when its time is over, and a cancelled one at once")
+  @Test("an idle connection ends after its timeout, and a cancelled one at once")
   func endings() throws {
     let idle = ClientEnd()
     idle.pass(.seconds(49))
@@ -125,7 +125,7 @@ import Testing
     #expect(cancelled.take() == [] && !cancelled.session.wantsTransmit)
   }
 
-  @Test("what a client says before its tunnel is open follows the answer, and its end follows that")
+  @Test("bytes and end that a client sends before its tunnel is open are sent after the response")
   func earlyTunnel() throws {
     let client = ClientEnd()
     try client.begin("CONNECT", isComplete: false)
@@ -145,7 +145,7 @@ import Testing
     #expect(client.session.ending == .close(within: .seconds(50)))
   }
 
-  @Test("a WebSocket's server is told of the end of the client's direction after a while")
+  @Test("the end of the client's direction is sent to a WebSocket server after 10 s")
   func webSocket() throws {
     let client = ClientEnd()
     try client.begin("CONNECT", [(":protocol", "websocket"), (":path", "/")], isComplete: false)
@@ -158,7 +158,7 @@ import Testing
     #expect(client.session.ending == .endOutput)
   }
 
-  @Test("a tunnel that is refused leaves the connection to others, without what was said early")
+  @Test("a refused tunnel leaves the connection reusable, without the early bytes")
   func refusedTunnel() throws {
     let client = ClientEnd()
     try client.begin("CONNECT", isComplete: false)
@@ -172,7 +172,7 @@ import Testing
     #expect(client.sent() == "")
   }
 
-  @Test("an ordinary success is no answer to an upgrade")
+  @Test("a success other than 101 fails a WebSocket handshake")
   func notUpgraded() throws {
     let client = ClientEnd()
     try client.begin("CONNECT", [(":protocol", "websocket"), (":path", "/")], isComplete: false)
@@ -180,7 +180,7 @@ import Testing
     #expect(client.take() == ["failed notUpgraded(status: 200)"])
   }
 
-  @Test("a body that is not what its head declared fails the exchange, once")
+  @Test("a body that contradicts its head fails the exchange once")
   func wrongLength() throws {
     let client = ClientEnd()
     try client.begin("POST", [("content-length", "3")], isComplete: false)

@@ -3,7 +3,7 @@ import HTTP1Session
 import TestTools
 import Testing
 
-@Suite("However the bytes are cut, a parser sees the same messages")
+@Suite("Parsers of split messages")
 struct CuttingTests {
   private static let responses: [(String, RequestKind)] = [
     ("HTTP/1.1 200 OK\r\nContent-Length: 11\r\nX: a, b\r\n\r\nhello world", .ordinary),
@@ -41,7 +41,7 @@ struct CuttingTests {
     "\rX\r\n",
   ]
 
-  @Test("byte by byte, and at random")
+  @Test("a response parser gives the same messages for bytes one by one and for random pieces")
   func responses() {
     for (text, request) in Self.responses {
       let whole = readResponse(text, to: request, closed: true)
@@ -53,7 +53,7 @@ struct CuttingTests {
     }
   }
 
-  @Test("byte by byte, and at random: requests")
+  @Test("a request parser gives the same messages for bytes one by one and for random pieces")
   func requests() {
     for text in Self.requests {
       let whole = readRequests(text, closed: true)
@@ -66,7 +66,7 @@ struct CuttingTests {
   }
 
   @Test(
-    "survives messages with bytes changed, inserted and removed, and fails or not the same way however they are cut")
+    "parsers survive random changes of messages, and give the same result however the bytes are split")
   func mutations() {
     let interesting = bytes("\r\n\u{0}\t :;,0Fx-\u{7F}\u{FF}")
     for seed in 0..<3000 as Range<UInt64> {

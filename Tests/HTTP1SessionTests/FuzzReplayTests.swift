@@ -4,13 +4,13 @@ import Testing
 
 /// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
 @Suite struct FuzzReplayTests {
-  @Test("what was found once stays mended") func replay() {
+  @Test("fuzzing inputs of parsers that once failed still pass") func replay() {
     let inputs = FuzzInputs("HTTP1")
     #expect(inputs.all.count >= 14)
     #expect(inputs.firstFailure(of: HTTP1Check.check) == nil)
   }
 
-  @Test("and of whole connections") func replayConnections() {
+  @Test("fuzzing inputs of connections that once failed still pass") func replayConnections() {
     let inputs = FuzzInputs("HTTP1Connection")
     #expect(inputs.all.count >= 18)
     #expect(inputs.firstFailure(of: ConnectionCheck.check) == nil)

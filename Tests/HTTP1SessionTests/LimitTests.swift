@@ -3,7 +3,7 @@ import HTTP1Session
 import NIOCore
 import Testing
 
-@Suite("Limits")
+@Suite("Limits of HTTP/1.1")
 struct LimitTests {
   private static func fill(_ count: Int) -> String { String(repeating: "a", count: count) }
   private static let chunked = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -36,7 +36,7 @@ struct LimitTests {
     #expect(readRequests("\(start)Connection: \(names)\r\n\r\n").failure?.status == 431)
   }
 
-  @Test("bounds a response's head")
+  @Test("limits the head of a response")
   func responseHead() {
     #expect(readResponse("HTTP/1.1 200 \(Self.fill(16 * 1024))").failure?.code == .tooLarge)
     #expect(readResponse("HTTP/1.1 200 OK\r\nX: \(Self.fill(65_536))").failure?.code == .tooLarge)
@@ -44,7 +44,7 @@ struct LimitTests {
     #expect(readResponse("HTTP/1.1 200 OK\r\n\(many)\r\n").failure?.code == .tooLarge)
   }
 
-  @Test("bounds the extensions of a chunk")
+  @Test("limits the extensions of a chunk")
   func extensions() {
     #expect(readRequests("\(Self.chunked)1;\(Self.fill(1022))\r\na\r\n0\r\n\r\n").isComplete)
     #expect(readRequests("\(Self.chunked)1;\(Self.fill(1023))\r\na\r\n0\r\n\r\n").failure?.code == .tooLarge)
@@ -52,7 +52,7 @@ struct LimitTests {
     #expect(readRequests(Self.chunked + String(repeating: "0", count: 2000)).failure?.code == .tooLarge)
   }
 
-  @Test("bounds trailers")
+  @Test("limits trailers")
   func trailers() {
     let last = Self.chunked + "0\r\n"
     #expect(readRequests(last + String(repeating: "a:\r\n", count: 64) + "\r\n").isComplete)
@@ -60,7 +60,7 @@ struct LimitTests {
     #expect(readRequests("\(last)X: \(Self.fill(16 * 1024))").failure?.status == 431)
   }
 
-  @Test("obeys every field of the configuration")
+  @Test("applies every field of the configuration")
   func configuration() {
     func status(_ text: String, _ change: (inout HTTP1Configuration) -> Void) -> Int? {
       var configuration = HTTP1Configuration.defaults
@@ -89,7 +89,7 @@ struct LimitTests {
   }
 
   @Test(
-    "names the field that is out of range",
+    "reports the configuration field that is out of range",
     arguments: [
       "head.startLineSize", "head.size", "head.fieldCount", "chunks.headerSize", "chunks.trailerSize",
       "chunks.trailerCount", "informationalResponses",
@@ -111,7 +111,7 @@ struct LimitTests {
     #expect(failure?.message.hasPrefix("\(field) is ") == true)
   }
 
-  @Test("looks at a head that drips in once, not once for every byte", .timeLimit(.minutes(1)))
+  @Test("parses a head that arrives byte by byte once, not once for every byte", .timeLimit(.minutes(1)))
   func drip() throws {
     var configuration = HTTP1Configuration.defaults
     configuration.head.size = 1 << 22

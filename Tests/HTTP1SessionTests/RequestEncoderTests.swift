@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("Writing requests")
+@Suite("Request encoder")
 struct RequestEncoderTests {
   private func encode(
     _ fields: FieldSection, _ options: RequestEncoder.Options = .init()
@@ -14,7 +14,7 @@ struct RequestEncoderTests {
     return (String(buffer: output), encoder.framing)
   }
 
-  @Test("spells field names for servers that compare case: those of the head, of its own and of trailers")
+  @Test("capitalizes field names of head, connection and trailers for servers that compare case")
   func capitals() throws {
     var encoder = RequestEncoder(capitalizesFieldNames: true)
     var output = ByteBuffer(string: "before: x\r\nstays: y\r\n")
@@ -33,7 +33,7 @@ struct RequestEncoderTests {
         + "Transfer-Encoding: chunked\r\n\r\nb\r\n\nbody-x: y\n\r\n0\r\nX-Checksum: z-z\r\nETag: 1\r\n\r\n")
   }
 
-  @Test("a head that cannot be written leaves nothing, also where names are spelled")
+  @Test("writes nothing for an invalid head, also with capitalized names")
   func capitalsOfNothing() throws {
     var encoder = RequestEncoder(capitalizesFieldNames: true)
     var output = ByteBuffer(string: "x: y\r\n")
@@ -47,7 +47,7 @@ struct RequestEncoderTests {
     ":path": "/a?b", ":authority": "h:8080", ":scheme": "http", ":method": "GET", "accept": "*/*",
   ]
 
-  @Test("writes the target in the form that the next hop needs")
+  @Test("writes the target in the form that the next hop requires")
   func targetForms() throws {
     #expect(try encode(Self.get).text == "GET /a?b HTTP/1.1\r\nHost: h:8080\r\naccept: */*\r\n\r\n")
     #expect(
@@ -61,7 +61,7 @@ struct RequestEncoderTests {
     #expect(try encode(options, .init(targetForm: .absolute)).text.hasPrefix("OPTIONS http://h HTTP/1.1\r\n"))
   }
 
-  @Test("takes Host from the authority, else from the field; without either no server would take the request")
+  @Test("takes Host from the authority or else from the field, and refuses a request without either")
   func host() throws {
     #expect(
       try encode([":method": "GET", ":path": "/", ":authority": "a", "host": "b"]).text
@@ -71,7 +71,7 @@ struct RequestEncoderTests {
   }
 
   @Test(
-    "frames the body by what is known of it",
+    "frames the body by its known length, or in chunks",
     arguments: [
       ("GET", nil, false, BodyFraming.none, ""),
       ("POST", nil, false, .length(0), "Content-Length: 0\r\n"),
@@ -102,7 +102,7 @@ struct RequestEncoderTests {
     #expect(request.framing == .tunnel)
   }
 
-  @Test("says what the connection itself needs")
+  @Test("writes the fields that the connection itself requires")
   func connectionFields() throws {
     let options = RequestEncoder.Options(keepAlive: false, acceptsTrailers: true)
     #expect(
@@ -110,7 +110,7 @@ struct RequestEncoderTests {
         == "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTE: trailers\r\nConnection: TE\r\n\r\n")
   }
 
-  @Test("strips what ends at this hop, and what Connection names")
+  @Test("removes hop-by-hop fields, including those listed in Connection")
   func hopByHop() throws {
     let fields: FieldSection = [
       ":method": "GET", ":path": "/", ":authority": "h", "connection": "x-hop, close", "x-hop": "1",
@@ -124,7 +124,7 @@ struct RequestEncoderTests {
       "that one is for a proxy")
   }
 
-  @Test("joins the crumbs of a cookie")
+  @Test("joins the lines of a Cookie field")
   func cookie() throws {
     let fields: FieldSection = [
       ":method": "GET", ":path": "/", ":authority": "h", "cookie": "a=1", "x": "y", "cookie": "b=2",
@@ -133,7 +133,7 @@ struct RequestEncoderTests {
   }
 
   @Test(
-    "refuses to write what would be read as something else, and then writes nothing",
+    "refuses fields that would be parsed differently, and then writes nothing",
     arguments: [
       ["x": "a\r\nHost: evil"], ["x": "a\nb"], ["x": "a\u{0}"], ["x\r\ny": "a"], ["x y": "a"], ["": "a"], ["x:": "a"],
       ["cookie": "a\r\nb: c"], ["\u{E9}": "a"], [":path": "/ HTTP/1.1\r\nX: y"], [":path": "/a b"], [":path": ""],
@@ -153,7 +153,7 @@ struct RequestEncoderTests {
     #expect(String(buffer: output) == "before")
   }
 
-  @Test("refuses targets that the form cannot say")
+  @Test("refuses targets that the form cannot express")
   func impossibleTargets() {
     #expect(throws: HTTP1Failure.self) { try encode(Self.get, .init(targetForm: .authority)) }
     #expect(throws: HTTP1Failure.self) { try encode([":method": "CONNECT", ":authority": "h"]) }
@@ -163,7 +163,7 @@ struct RequestEncoderTests {
     }
   }
 
-  @Test("holds the body to the length that was declared")
+  @Test("enforces the declared length of the body")
   func bodyLength() throws {
     var encoder = RequestEncoder()
     var output = ByteBuffer()
@@ -179,7 +179,7 @@ struct RequestEncoderTests {
     #expect(throws: HTTP1Failure.self) { try encoder.writeBody(ByteBuffer(string: "d"), into: &output) }
   }
 
-  @Test("writes chunks and trailers, and no empty chunk that would end the body")
+  @Test("writes chunks and trailers, and no empty chunk within the body")
   func chunks() throws {
     var encoder = RequestEncoder()
     var output = ByteBuffer()

@@ -4,11 +4,11 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("Requests one after another on a connection")
+@Suite("Request parser on a connection")
 struct RequestExchangeTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  @Test("reads pipelined requests, each with its own body")
+  @Test("parses pipelined requests, each with its own body")
   func pipeline() {
     let outcome = readRequests(
       "POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc\r\n" + Self.get
@@ -19,7 +19,7 @@ struct RequestExchangeTests {
     #expect(outcome.events.last == .end(["x": "y"]))
   }
 
-  @Test("reads no further than it is asked to")
+  @Test("parses no further than requested")
   func pull() throws {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: Self.get + "GARBAGE\r\n"))
@@ -71,7 +71,7 @@ struct RequestExchangeTests {
   }
 
   @Test(
-    "tells a client that left from one that left in the middle",
+    "distinguishes a client that left between requests from one that left within a request",
     arguments: [
       ("", nil), (Self.get, nil), ("G", HTTP1Failure.Progress.inHead), ("GET / HTTP/1.1\r\nHost: h\r\n", .inHead),
       ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na", .inBody(received: 1, expected: 3)),
@@ -80,12 +80,12 @@ struct RequestExchangeTests {
     #expect(readRequests(text, closed: true).failure?.code == progress.map(HTTP1Failure.Code.incomplete))
   }
 
-  @Test("recognises another protocol by its first byte", arguments: ["\u{16}\u{03}\u{01}", "\u{00}", "{\"a\":1}"])
+  @Test("recognizes another protocol by its first byte", arguments: ["\u{16}\u{03}\u{01}", "\u{00}", "{\"a\":1}"])
   func foreign(_ text: String) {
     #expect(readRequests(text).failure?.code == .notHTTP)
   }
 
-  @Test("gives bodies out as slices of what was received, however they are cut")
+  @Test("returns bodies as slices of the received bytes")
   func slices() throws {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\n"))

@@ -4,9 +4,9 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("The head of a request (RFC 9112 §3 and §5)")
+@Suite("Head of a request (RFC 9112 §3 and §5)")
 struct RequestHeadTests {
-  @Test("reads origin form; Host becomes the authority")
+  @Test("parses origin form, and Host becomes the authority")
   func originForm() throws {
     let head = try #require(
       try readRequestHead("GET /a//b?c=%20&d HTTP/1.1\r\nAccept: */*\r\nhOST: Box.Local:8080\r\n\r\n"))
@@ -19,7 +19,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "reads absolute form, which overrides Host",
+    "parses absolute form, which overrides Host",
     arguments: [
       ("GET http://h:81/p?q HTTP/1.1", ":scheme http :authority h:81 :path /p?q"),
       ("GET HTTPS://h HTTP/1.1", ":scheme https :authority h :path /"),
@@ -35,7 +35,7 @@ struct RequestHeadTests {
     #expect(head.targetForm == .absolute)
   }
 
-  @Test("reads CONNECT in authority form")
+  @Test("parses CONNECT in authority form")
   func authorityForm() throws {
     let head = try #require(try readRequestHead("CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"))
     #expect(head.fields == [":method": "CONNECT", ":authority": "h:443"])
@@ -43,7 +43,7 @@ struct RequestHeadTests {
     #expect(head.kind == .connect)
   }
 
-  @Test("reads OPTIONS in asterisk form")
+  @Test("parses OPTIONS in asterisk form")
   func asteriskForm() throws {
     let head = try #require(try readRequestHead("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"))
     #expect(head.fields == [":method": "OPTIONS", ":path": "*", ":authority": "h"])
@@ -73,7 +73,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "refuses a request without exactly one good Host",
+    "refuses a request without exactly one valid Host",
     arguments: [
       "", "Host: a\r\nHost: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a, b\r\n", "Host:\r\n", "Host: a b\r\n",
       "Host: a/b\r\n", "Host: u@a\r\n", "Host: a:b\r\n", "Host: a:65536\r\n", "Host: [::1\r\n", "Host: :80\r\n",
@@ -83,7 +83,7 @@ struct RequestHeadTests {
     #expect(readRequests("\(line)\r\n\(fields)\r\n").failure?.status == 400)
   }
 
-  @Test("lets an HTTP/1.0 client leave Host out")
+  @Test("accepts an HTTP/1.0 request without Host")
   func oldClient() throws {
     let head = try #require(try readRequestHead("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"))
     #expect(head.fields == [":method": "GET", ":path": "/"])
@@ -92,7 +92,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "knows whether the client keeps the connection",
+    "determines whether the client keeps the connection open",
     arguments: [
       ("GET / HTTP/1.1\r\n", true), ("GET / HTTP/1.1\r\nConnection: close\r\n", false),
       ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n", true),
@@ -102,7 +102,7 @@ struct RequestHeadTests {
     #expect(try readRequestHead(head + "Host: h\r\n\r\n")?.keepAlive == expected)
   }
 
-  @Test("keeps what the stripped fields said")
+  @Test("keeps the meaning of removed hop-by-hop fields")
   func facts() throws {
     let head = try #require(
       try readRequestHead(
@@ -115,7 +115,7 @@ struct RequestHeadTests {
     #expect(head.framing == .chunked)
   }
 
-  @Test("does not let Connection take control data or the framing away")
+  @Test("ignores control data and framing fields in Connection")
   func hostileConnection() throws {
     let head = try #require(
       try readRequestHead(
@@ -126,7 +126,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "recognises the WebSocket handshake",
+    "recognizes the WebSocket handshake",
     arguments: [
       ("GET / HTTP/1.1\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n", RequestKind.webSocket),
       ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n", .webSocket),
@@ -145,7 +145,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "recognises an offer of any other protocol, with any method and content of known length",
+    "recognizes an offer of any other protocol, with any method and content of known length",
     arguments: [
       ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n", RequestKind.upgrade),
       ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 14\r\n", .upgrade),
@@ -167,14 +167,14 @@ struct RequestHeadTests {
     #expect(!head.fields.contains(.contentLength), "the framing has the length, and no field contradicts it")
   }
 
-  @Test("keeps the spelling of what is offered, over all lines")
+  @Test("keeps the spelling of offered protocols, over all lines")
   func offer() throws {
     let head = try readRequestHead(
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nUpgrade: Foo\r\n\r\n")
     #expect(head?.upgrade == "SPDY/3.1, Foo")
   }
 
-  @Test("refuses an offer with content of unknown length: a hop cannot know where the other protocol begins")
+  @Test("refuses an upgrade offer with content of unknown length, as the tunnel's start would be unknown")
   func chunkedUpgrade() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
@@ -186,7 +186,7 @@ struct RequestHeadTests {
     #expect(ignored.failure == nil)
   }
 
-  @Test("drops what only another hop may say of an upgrade")
+  @Test("removes internal upgrade fields from a client")
   func hostileFields() throws {
     let head = try readRequestHead(
       "POST / HTTP/1.1\r\nHost: h\r\nByway-Upgrade-Method: DELETE\r\nbyway-upgrade-length: 9\r\n"

@@ -4,7 +4,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("Writing responses")
+@Suite("Response encoder")
 struct ResponseEncoderTests {
   private func encode(
     _ fields: FieldSection, _ context: ResponseEncoder.Context = .init(), hasBody: Bool = false,
@@ -17,7 +17,7 @@ struct ResponseEncoderTests {
   }
 
   @Test(
-    "frames the body by what is known of it, of the request and of the client",
+    "frames the body by its length, the request and the client's version",
     arguments: [
       (.init(), "200", nil, true, BodyFraming.chunked, "Transfer-Encoding: chunked\r\n"),
       (.init(), "200", nil, false, .length(0), "Content-Length: 0\r\n"),
@@ -46,13 +46,13 @@ struct ResponseEncoderTests {
     #expect(afterStatusLine == "\(lines)\r\n")
   }
 
-  @Test("writes a reason for people, and its absence for unknown numbers")
+  @Test("writes a reason phrase, or none for unknown status codes")
   func reasons() throws {
     #expect(try encode([":status": "404"]).text.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
     #expect(try encode([":status": "299"]).text.hasPrefix("HTTP/1.1 299 \r\n"))
   }
 
-  @Test("grants an upgrade, and only one that was asked for")
+  @Test("grants an upgrade only if it was requested")
   func upgrade() throws {
     let (text, encoder) = try encode(
       [":status": "101", "sec-websocket-accept": "x"], .init(request: .webSocket), upgrade: "websocket")
@@ -90,7 +90,7 @@ struct ResponseEncoderTests {
     #expect(text.contains("set-cookie: a\r\nset-cookie: b\r\n"))
   }
 
-  @Test("lets bytes beyond ASCII through, and trims what would be trimmed anyway")
+  @Test("writes bytes beyond ASCII, and trims blanks at the ends of values")
   func values() throws {
     var fields: FieldSection = [":status": "200", "y": " \tz "]
     bytes("caf\u{E9}").withUnsafeBytes { value in
@@ -104,7 +104,7 @@ struct ResponseEncoderTests {
   }
 
   @Test(
-    "refuses to write what would be read as something else, and then writes nothing",
+    "refuses fields that would be parsed differently, and then writes nothing",
     arguments: [
       [":status": "200", "x": "a\r\n\r\nHTTP/1.1 200 OK"], [":status": "200", "x\n": "a"],
       [":status": "200", "x": "\u{0}"],
@@ -121,7 +121,7 @@ struct ResponseEncoderTests {
     #expect(String(buffer: output) == "before")
   }
 
-  @Test("writes the body around bytes that the caller sends itself")
+  @Test("writes the framing around bytes that the caller sends itself")
   func withoutCopy() throws {
     var (_, encoder) = try encode([":status": "200"], hasBody: true)
     var before = ByteBuffer()
@@ -132,7 +132,7 @@ struct ResponseEncoderTests {
     #expect(String(buffer: after) == "\r\n")
   }
 
-  @Test("refuses a body where there can be none")
+  @Test("refuses a body where none is allowed")
   func noBody() throws {
     for (fields, context) in [
       ([":status": "204"], .init()), ([":status": "200"], .init(request: .head)), ([":status": "304"], .init()),

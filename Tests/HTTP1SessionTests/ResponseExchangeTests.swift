@@ -4,7 +4,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("Responses one after another on a connection")
+@Suite("Response parser on a connection")
 struct ResponseExchangeTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -12,7 +12,7 @@ struct ResponseExchangeTests {
     while try parser.nextEvent() != nil {}
   }
 
-  @Test("may be reused after a complete response, again and again")
+  @Test("is reusable after a complete response, repeatedly")
   func reuse() throws {
     var parser = ResponseParser()
     #expect(parser.isReusable == true)
@@ -28,7 +28,7 @@ struct ResponseExchangeTests {
     #expect(try parser.nextEvent() == nil, "an idle connection may end at any time")
   }
 
-  @Test("may not be reused after Connection: close")
+  @Test("is not reusable after Connection: close")
   func close() throws {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -38,7 +38,7 @@ struct ResponseExchangeTests {
     #expect(parser.isReusable == false)
   }
 
-  @Test("gives a response out whole before it reports what was left over")
+  @Test("returns a complete response before it reports surplus bytes")
   func leftover() throws {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -52,7 +52,7 @@ struct ResponseExchangeTests {
     #expect(throws: HTTP1Failure.self) { _ = try parser.nextEvent() }
   }
 
-  @Test("never takes what came before a request for its answer")
+  @Test("never uses bytes received before a request as its response")
   func early() throws {
     var parser = ResponseParser()
     parser.receive(ByteBuffer(string: Self.ok))
@@ -62,7 +62,7 @@ struct ResponseExchangeTests {
     #expect(failure?.code == .unsolicited)
   }
 
-  @Test("throws the same failure ever after")
+  @Test("keeps throwing the same failure")
   func failsForGood() {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -75,7 +75,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "quotes what is not HTTP without waiting for a line end",
+    "quotes a peer that does not speak HTTP, without waiting for a line end",
     arguments: [
       ("SSH-2.0-x", "SSH-2.0-x"), ("\u{00}\u{00}\u{12}\u{04}", "\\x00\\x00\\x12\\x04"), ("<html>", "<html>"),
       ("http/1.1 200 OK\r\n", "http/1.1 200 OK\\x0d\\x0a"),
@@ -86,7 +86,7 @@ struct ResponseExchangeTests {
     #expect(failure.message.contains("\"\(quoted)\""))
   }
 
-  @Test("passes informational responses on, then the final one")
+  @Test("returns informational responses, then the final one")
   func informational() {
     let outcome = readResponse(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 4\r\n\r\n" + Self.ok)
@@ -95,7 +95,7 @@ struct ResponseExchangeTests {
     #expect(outcome.body == "ok")
   }
 
-  @Test("bounds informational responses")
+  @Test("limits informational responses")
   func informationalFlood() {
     let one = "HTTP/1.1 102 Processing\r\n\r\n"
     #expect(readResponse(String(repeating: one, count: 16) + Self.ok).isComplete)
@@ -103,7 +103,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "becomes a tunnel when what was asked for is granted",
+    "becomes a tunnel when the request for one is granted",
     arguments: [
       (RequestKind.connect, "HTTP/1.1 200 Connected\r\nContent-Length: 5\r\n\r\n"),
       (.webSocket, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n"),
@@ -126,7 +126,7 @@ struct ResponseExchangeTests {
     #expect(String(buffer: bytes) == "\u{16}\u{03}")
   }
 
-  @Test("reads a refusal as an ordinary response", arguments: [RequestKind.connect, .webSocket, .upgrade])
+  @Test("parses a refused upgrade as an ordinary response", arguments: [RequestKind.connect, .webSocket, .upgrade])
   func refusedTunnel(_ request: RequestKind) {
     let outcome = readResponse("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", to: request)
     #expect(outcome.body == "no")
@@ -134,7 +134,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "refuses a switch of protocols that was not asked for, or that names none",
+    "refuses a switch of protocols that was not requested, or that names none",
     arguments: [
       (RequestKind.ordinary, "Connection: upgrade\r\nUpgrade: websocket\r\n"), (.head, "Upgrade: x\r\n"),
       (.connect, ""), (.upgrade, ""), (.upgrade, "Upgrade: websocket\r\n"),
@@ -145,7 +145,7 @@ struct ResponseExchangeTests {
     #expect(outcome.failure?.code == .malformed)
   }
 
-  @Test("strips what belongs to the connection, and what Connection names")
+  @Test("removes hop-by-hop fields, including those listed in Connection")
   func hopByHop() throws {
     let head = try #require(
       try readResponseHead(
@@ -159,14 +159,14 @@ struct ResponseExchangeTests {
     #expect(head.upgrade == nil, "Connection does not list upgrade")
   }
 
-  @Test("strips fields that Connection names from the trailers too")
+  @Test("removes fields listed in Connection from the trailers")
   func hopByHopTrailers() {
     let outcome = readResponse(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x-hop\r\n\r\n0\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n")
     #expect(outcome.events.last == .end(["x-end": "2"]))
   }
 
-  @Test("lets bytes beyond ASCII through unchanged")
+  @Test("keeps bytes beyond ASCII")
   func obsoleteText() throws {
     let head = try #require(
       try readResponseHead("HTTP/1.1 200 \u{E9}\u{FF}\r\nX: a\u{80}\u{FF} \tb\r\nContent-Length: 0\r\n\r\n"))
@@ -174,7 +174,7 @@ struct ResponseExchangeTests {
     #expect(head.fields.withBytes(of: value) { Array($1) } == bytes("a\u{80}\u{FF} \tb"))
   }
 
-  @Test("reads a status line with no reason phrase", arguments: ["HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 200\r\n\r\n"])
+  @Test("parses a status line without a reason phrase", arguments: ["HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 200\r\n\r\n"])
   func noReason(_ text: String) throws {
     #expect(try readResponseHead(text)?.status == 200)
   }

@@ -3,9 +3,9 @@ import HTTP1Session
 import HTTPWire
 import Testing
 
-@Suite("How a response's end is found (RFC 9112 §6.3)")
+@Suite("End of a response (RFC 9112 §6.3)")
 struct ResponseFramingTests {
-  @Test("reads as many bytes as Content-Length says")
+  @Test("reads as many bytes as Content-Length declares")
   func contentLength() throws {
     let outcome = readResponse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
     #expect(
@@ -15,7 +15,7 @@ struct ResponseFramingTests {
       ])
   }
 
-  @Test("reads chunks, drops their extensions, keeps their trailers")
+  @Test("parses chunks, drops their extensions, keeps their trailers")
   func chunks() {
     let outcome = readResponse(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n"
@@ -27,7 +27,7 @@ struct ResponseFramingTests {
     #expect(outcome.events.last == .end(["x-sum": "1"]), "trailers do not frame")
   }
 
-  @Test("reads until the connection ends where nothing else is said")
+  @Test("reads until the connection ends if no length is given")
   func untilClose() throws {
     let text = "HTTP/1.1 200 OK\r\n\r\nall of it"
     #expect(!readResponse(text).isComplete)
@@ -40,7 +40,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "expects no body where there can be none",
+    "expects no body where none is allowed",
     arguments: [
       (RequestKind.head, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"),
       (.head, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -53,7 +53,7 @@ struct ResponseFramingTests {
     #expect(readResponse(text, to: request).isComplete)
   }
 
-  @Test("says the length of what HEAD and 304 speak of, and never that of 204")
+  @Test("keeps the length in a response to HEAD and in a 304, and drops it from a 204")
   func lengthWithoutBody() throws {
     let unmodified = try #require(try readResponseHead("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"))
     #expect(unmodified.fields.value(of: .contentLength) == "9")
@@ -63,7 +63,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "collapses lengths that agree",
+    "merges equal Content-Length values",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 2", "Content-Length: 2, 2", "Content-Length: 02\r\nContent-Length: 2",
     ]
@@ -78,7 +78,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "refuses a response whose end is in doubt",
+    "refuses a response with ambiguous framing",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: 2,", "Content-Length: -1",
       "Content-Length: +1", "Content-Length: 0x2", "Content-Length: 1 2", "Content-Length:",
@@ -101,7 +101,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "knows whether the server keeps the connection",
+    "determines whether the server keeps the connection open",
     arguments: [
       ("HTTP/1.1 200 OK\r\n", true), ("HTTP/1.1 200 OK\r\nConnection: close\r\n", false),
       ("HTTP/1.1 200 OK\r\nConnection: x, Close\r\n", false),
@@ -114,7 +114,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "tells how far a response had come when the connection ended",
+    "reports how much of a response was received when the connection ended",
     arguments: [
       ("", HTTP1Failure.Progress.beforeHead), ("HTTP/1.1 100 Continue\r\n\r\n", .beforeHead), ("HTTP/1", .inHead),
       ("HTTP/1.1 200 OK\r\n", .inHead), ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r", .inHead),

@@ -5,9 +5,9 @@ import NIOCore
 import TestTools
 import Testing
 
-@Suite("What an encoder writes, a parser reads")
+@Suite("Encoder and parser together")
 struct RoundTripTests {
-  @Test("random requests on one connection, cut at random")
+  @Test("random requests on one connection survive encoding and parsing, split at random")
   func requests() throws {
     for seed in 0..<300 as Range<UInt64> {
       var random = SeededRandom(seed: seed)
@@ -35,7 +35,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("random responses, cut at random")
+  @Test("random responses survive encoding and parsing, split at random")
   func responses() throws {
     for seed in 0..<300 as Range<UInt64> {
       var random = SeededRandom(seed: seed)

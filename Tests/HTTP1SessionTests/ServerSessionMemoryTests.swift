@@ -4,8 +4,8 @@ import NIOCore
 import Testing
 
 /// The memory of a session whose client does not read.
-@Suite("HTTP/1.1 server session memory") struct ServerSessionMemoryTests {
-  @Test("leaves out informational responses for a client that does not read, and sends them again once it does")
+@Suite("Memory of the HTTP/1.1 server session") struct ServerSessionMemoryTests {
+  @Test("omits informational responses to a client that does not read, and sends them again once it does")
   func informational() {
     let now = NIODeadline.uptimeNanoseconds(0)
     let session = HTTP1ServerSession(at: now)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ServerSessionTests {
   private static let get = "GET /1 HTTP/1.1\r\nHost: here\r\n\r\n"
 
-  @Test("pipelined requests are told one after another, each when the one before is answered")
+  @Test("reports pipelined requests one after another, each when the previous one is answered")
   func pipelined() throws {
     let server = ServerEnd()
     server.receive(Self.get + Self.get + "GET /3 HTTP/1.1\r\nHo")
@@ -23,7 +23,7 @@ import Testing
     #expect(server.take() == ["head /3", "end"])
   }
 
-  @Test("the client is waited for between requests and within a head, each for its own time")
+  @Test("the timeouts between requests and within a head apply separately")
   func waiting() throws {
     let idle = ServerEnd()
     idle.pass(.seconds(74))
@@ -44,7 +44,7 @@ import Testing
     #expect(inHead.session.ending == .endOutput)
   }
 
-  @Test("an exchange takes as long as it takes")
+  @Test("an exchange has no time limit in the session")
   func noLimit() throws {
     let server = ServerEnd()
     server.receive(Self.get)
@@ -57,7 +57,7 @@ import Testing
     #expect(server.session.ending == nil)
   }
 
-  @Test("a client that has ended its direction and waits is asked whether it is still there, until its response begins")
+  @Test("a waiting client that has ended its direction is probed with 100 Continue until its response begins")
   func probed() throws {
     let server = ServerEnd()
     server.receive(Self.get)
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "nothing is written to one that may not understand it, or that has not said all",
+    "no probe is sent to an HTTP/1.0 client, or within a request",
     arguments: ["GET / HTTP/1.0\r\n\r\n", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf"])
   func notProbed(request: String) throws {
     let server = ServerEnd()
@@ -87,7 +87,7 @@ import Testing
     #expect(server.sent() == "")
   }
 
-  @Test("a response before the end of a request with content ends the connection, without it the connection serves on")
+  @Test("a response before the end of a request's content ends the connection, and otherwise it stays open")
   func early() throws {
     let content = ServerEnd()
     content.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
@@ -104,7 +104,7 @@ import Testing
     #expect(none.session.ending == nil)
   }
 
-  @Test("what is not a request is refused once, and nothing more is read")
+  @Test("an invalid request is refused once, and nothing more is parsed")
   func refused() throws {
     let server = ServerEnd()
     server.receive("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + Self.get)
@@ -116,7 +116,7 @@ import Testing
     #expect(server.session.ending == .endOutput)
   }
 
-  @Test("a request that breaks in the middle of its response is cut short by its owner, as its framing demands")
+  @Test("a request that breaks within its response is aborted as its framing requires")
   func broken() throws {
     let server = ServerEnd()
     server.receive("POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
@@ -133,7 +133,7 @@ import Testing
     #expect(old.session.ending == .abort(byReset: true))
   }
 
-  @Test("our direction ends first, then the client's is waited for, and not for ever")
+  @Test("the server ends its direction first, then waits for the client's end for a limited time")
   func closing() throws {
     let server = ServerEnd()
     server.receive("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
@@ -155,7 +155,7 @@ import Testing
     #expect(leaving.session.ending == .close(within: .seconds(300)))
   }
 
-  @Test("who reads no responses gets no further requests served, and not for ever")
+  @Test("a client that reads no responses gets no further requests served, and is abandoned after a while")
   func unread() throws {
     let server = ServerEnd()
     server.receive(Self.get + Self.get)
@@ -173,7 +173,7 @@ import Testing
     #expect(server.session.ending == .abort(byReset: false))
   }
 
-  @Test("a response to HEAD has no content, and whoever writes some is not left waiting")
+  @Test("a body for a response to HEAD is dropped, and counts as sent")
   func head() throws {
     let server = ServerEnd()
     server.receive("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -182,7 +182,7 @@ import Testing
     #expect(server.session.ending == nil && server.session.idleSince != nil)
   }
 
-  @Test("a tunnel carries bytes both ways from the moment when it is granted")
+  @Test("a tunnel carries bytes in both directions once it is granted")
   func tunnel() throws {
     let server = ServerEnd()
     server.receive("CONNECT here:1 HTTP/1.1\r\nHost: here:1\r\n\r\nearly")
@@ -198,7 +198,7 @@ import Testing
     #expect(server.session.ending == .close(within: .seconds(300)))
   }
 
-  @Test("drained, it serves what runs and nothing more")
+  @Test("a draining session serves running requests and no others")
   func draining() throws {
     let idle = ServerEnd()
     idle.receive(Self.get)
@@ -216,7 +216,9 @@ import Testing
     #expect(busy.session.ending == .endOutput)
   }
 
-  @Test("drained before its first request, which may be on its way, it serves that one", arguments: ["", "GET /1 HT"])
+  @Test(
+    "a session that drains before its first request still serves one that may be on its way",
+    arguments: ["", "GET /1 HT"])
   func lastCall(_ beginning: String) throws {
     let used = ServerEnd()
     used.receive(beginning)
@@ -235,7 +237,7 @@ import Testing
     #expect(unused.session.ending == .endOutput)
   }
 
-  @Test("what its reader has not consumed holds the client back")
+  @Test("unconsumed content stops reading from the client")
   func pacing() throws {
     let server = ServerEnd()
     server.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9999999\r\n\r\n")
@@ -251,7 +253,7 @@ import Testing
     #expect(server.session.releaseRead(at: server.now))
   }
 
-  @Test("content that an exchange has left unread does not hold back the next request")
+  @Test("unread content of an exchange does not delay the next request")
   func unreadContent() throws {
     let server = ServerEnd()
     server.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 300000\r\n\r\n")
@@ -266,7 +268,7 @@ import Testing
     #expect(server.take() == ["head /next", "end"])
   }
 
-  @Test("a head has no more time where it comes byte by byte")
+  @Test("the time limit of a head also applies if it arrives byte by byte")
   func headInPieces() {
     let server = ServerEnd()
     let begin = server.now

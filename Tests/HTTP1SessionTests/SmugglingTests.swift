@@ -59,7 +59,7 @@ struct SmugglingTests {
     #expect(outcome.events.isEmpty, "\(name)")
   }
 
-  @Test("answers 501 to a transfer coding that it does not know, 413 to a length that it cannot count")
+  @Test("answers 501 to an unknown transfer coding, and 413 to a length that overflows")
   func otherStatuses() {
     func status(_ fields: String) -> Int? {
       readRequests("POST / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n").failure?.status
@@ -96,7 +96,7 @@ struct SmugglingTests {
   }
 
   @Test(
-    "never wraps the size of a chunk round",
+    "detects an overflow of a chunk's size",
     arguments: [
       "8000000000000000", "FFFFFFFFFFFFFFFF", "10000000000000005", "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFB",
       "0000000000000000000000010000000000000005",
@@ -107,7 +107,7 @@ struct SmugglingTests {
     #expect(outcome.failure?.status == 413)
   }
 
-  @Test("takes leading zeros of a size for what they are")
+  @Test("accepts leading zeros in a chunk's size")
   func leadingZeros() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n00000000000000000005\r\nhello\r\n000\r\n\r\n")
@@ -124,7 +124,7 @@ struct SmugglingTests {
     #expect(outcome.failure?.status == 400)
   }
 
-  @Test("drops trailers that would frame or route")
+  @Test("removes framing and routing fields from trailers")
   func hostileTrailers() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 9\r\nHost: other\r\n"

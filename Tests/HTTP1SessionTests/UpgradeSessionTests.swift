@@ -20,7 +20,7 @@ import Testing
 
   // MARK: Towards a server
 
-  @Test("the content goes to the server first, and exactly that much: the rest waits for its agreement")
+  @Test("sends exactly the content first, and further bytes after the server's 101")
   func content() throws {
     let client = try asking([("byway-upgrade-length", "7")])
     client.write("con")
@@ -37,7 +37,7 @@ import Testing
     #expect(client.sent() == "more")
   }
 
-  @Test("without content everything waits for the server's agreement")
+  @Test("without content, all bytes wait for the server's 101")
   func noContent() throws {
     for fields in [[], [("byway-upgrade-length", "0")]] {
       let client = try asking(fields)
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("a server that agrees before it has the content gets it in its order")
+  @Test("a server that sends 101 before the content receives all bytes in order")
   func earlyAgreement() throws {
     let client = try asking([("byway-upgrade-length", "7")])
     client.write("con")
@@ -57,7 +57,7 @@ import Testing
     #expect(client.sent() == Self.head + "7\r\n\r\ncontentwords")
   }
 
-  @Test("the end of the client's direction is told at once: it ends a program's input")
+  @Test("the end of the client's direction is forwarded at once, as it ends a program's input")
   func halfClose() throws {
     let client = try asking()
     client.write("all")
@@ -72,7 +72,7 @@ import Testing
     #expect(client.take() == ["upgraded 101", "drained 3", "data output", "end"])
   }
 
-  @Test("content that is shorter than was said fails the exchange, and the server never takes it for whole")
+  @Test("content shorter than declared fails the exchange, and the server cannot take it as complete")
   func shortContent() throws {
     let client = try asking([("byway-upgrade-length", "7")])
     client.write("con")
@@ -81,7 +81,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false))
   }
 
-  @Test("any other answer is an ordinary response, and what was said early is dropped")
+  @Test("any other response is an ordinary one, and early bytes are dropped")
   func refused() throws {
     for status in ["200 OK", "404 Not Found", "426 Upgrade Required"] {
       let client = try asking([("byway-upgrade-length", "2")])
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("a connection is not used again after a refusal that came before the content was sent")
+  @Test("a connection is not reused after a refusal that precedes the end of the content")
   func refusedEarly() throws {
     let client = try asking([("byway-upgrade-length", "2")])
     client.write("o")
@@ -103,7 +103,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false))
   }
 
-  @Test("an ordinary success is no answer where the other end cannot tell it from an open tunnel")
+  @Test("an unmarked success fails an upgrade, as it could be mistaken for an open tunnel")
   func unmarked() throws {
     let client = ClientEnd()
     try client.begin("CONNECT", [(":protocol", "tcp"), (":path", "/")], isComplete: false)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "a method, a length or a protocol that would write something else is refused before a byte leaves",
+    "an invalid method, length or protocol of an upgrade is refused before anything is written",
     arguments: [
       ("byway-upgrade-method", "POST / HTTP/1.1"), ("byway-upgrade-method", "CONNECT"),
       ("byway-upgrade-method", "HEAD"), ("byway-upgrade-method", ""), ("byway-upgrade-length", "-1"),
@@ -127,11 +127,11 @@ import Testing
     #expect(client.sent() == "")
   }
 
-  @Test("a length without content cannot be sent") func lengthAlone() throws {
+  @Test("a length without content is refused") func lengthAlone() throws {
     #expect(throws: HTTP1Failure.self) { _ = try asking([("byway-upgrade-length", "7")], isComplete: true) }
   }
 
-  @Test("the fields of an upgrade change no WebSocket and no ordinary request, and end here")
+  @Test("internal upgrade fields do not affect WebSockets and ordinary requests, and are not forwarded")
   func otherRequests() throws {
     let fields = [("byway-upgrade-method", "POST"), ("byway-upgrade-length", "3"), ("byway-upgrade-status", "200")]
     let client = ClientEnd()
@@ -148,7 +148,7 @@ import Testing
 
   private static let request = "POST /attach HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
 
-  @Test("content comes as such, the tunnel's bytes after the answer, and the end only once")
+  @Test("content and tunnel bytes are reported separately, and the end once")
   func served() throws {
     let server = ServerEnd()
     server.receive(Self.request + "Content-Length: 4\r\n\r\nbodyearly")
@@ -164,7 +164,7 @@ import Testing
     #expect(server.sent() == "output")
   }
 
-  @Test("an answer that comes before the content is whole waits with the tunnel, not with itself")
+  @Test("a response before the end of the content is sent at once, and the tunnel waits")
   func earlyAnswer() throws {
     let server = ServerEnd()
     server.receive(Self.request + "Content-Length: 4\r\n\r\nbo")
@@ -174,7 +174,7 @@ import Testing
     #expect(server.take() == ["head /attach", "content bo", "content dy", "content GET / HTTP/1.1\r\n"])
   }
 
-  @Test("what follows a refused upgrade is never taken for a request")
+  @Test("bytes after a refused upgrade are never parsed as a request")
   func refusedServed() throws {
     let server = ServerEnd()
     server.receive(Self.request + "\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -185,7 +185,7 @@ import Testing
     #expect(server.session.ending == .endOutput)
   }
 
-  @Test("a client that waits for 100 gets it, and 101 after it")
+  @Test("a client that expects 100 receives it before the 101")
   func expectation() throws {
     let server = ServerEnd()
     server.receive(Self.request + "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n")
@@ -196,7 +196,7 @@ import Testing
     #expect(server.sent().hasPrefix("HTTP/1.1 101 "))
   }
 
-  @Test("a body that ends early is an incomplete request, not the beginning of a tunnel")
+  @Test("a body that ends early is an incomplete request, not a tunnel")
   func incomplete() {
     let server = ServerEnd()
     server.receive(Self.request + "Content-Length: 4\r\n\r\nbo")

@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 
 @Suite struct ConfigurationTests {
-  @Test("the defaults are valid") func defaults() throws {
+  @Test("the default configuration is valid") func defaults() throws {
     try HTTP2Configuration.defaults.check()
   }
 
@@ -56,7 +56,7 @@ import Testing
       ("floods.tinyData.perSecond", { $0.floods.tinyData.perSecond = 7 }, { $0.floods.tinyData.perSecond = 0 }),
     ]
 
-  @Test("every field is kept, checked, and named when it is wrong") func fields() throws {
+  @Test("every configuration field is applied, validated, and named in an error") func fields() throws {
     for (name, change, spoil) in Self.fields {
       var changed = HTTP2Configuration.defaults
       change(&changed)
@@ -81,7 +81,7 @@ import Testing
     return children.reduce(0) { $0 + leaves(of: $1.value) }
   }
 
-  @Test("SETTINGS carry what was configured") func onTheWire() {
+  @Test("SETTINGS carry the configured values") func onTheWire() {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumConcurrent = 9
     configuration.streams.maximumHeaderListSize = 9000

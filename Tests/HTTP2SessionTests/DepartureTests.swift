@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Session
 
 /// Where the frames that begin and end a request stand in what a session transmits.
-@Suite("Departures") struct DepartureTests {
+@Suite("Positions of frames in the output") struct DepartureTests {
   /// All that goes out, and where it says that requests are.
   private func departures(quantum: Int, isWanted: Bool = true) throws -> (wire: [UInt8], told: [Departure]) {
     var configuration = HTTP2Configuration.defaults
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "each head and each end of a request is told with its place, however much is asked for",
+    "the position of each head and end of a request is reported, for any size of output",
     arguments: [1, 100, 65_536])
   func places(quantum: Int) throws {
     let (wire, told) = try departures(quantum: quantum)
@@ -60,7 +60,7 @@ import Testing
     #expect(told.map(\.bytes.lowerBound) == told.map(\.bytes.lowerBound).sorted())
   }
 
-  @Test("nobody is told who does not ask")
+  @Test("positions are not reported unless requested")
   func unwanted() throws {
     #expect(try departures(quantum: 100, isWanted: false).told.isEmpty)
   }

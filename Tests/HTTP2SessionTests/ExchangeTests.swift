@@ -27,7 +27,7 @@ import Testing
     #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
   }
 
-  @Test("carries informational responses and trailers in their places") func informationalAndTrailers() throws {
+  @Test("carries informational responses and trailers in order") func informationalAndTrailers() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -57,7 +57,7 @@ import Testing
     #expect(pair.toServer.contains(.trailers(id, ["x-sum": "0"])))
   }
 
-  @Test("sends pseudo-header fields first, wherever they stand") func order() throws {
+  @Test("sends pseudo-header fields first, in any order of the head") func order() throws {
     let pair = Pair()
     let head: FieldSection = [
       "x-a": "1", ":path": "/p", ":method": "GET", "x-b": "2", ":scheme": "http", ":authority": "h",
@@ -70,7 +70,7 @@ import Testing
     #expect(pair.toServer.contains(.head(id, expected, endStream: true)))
   }
 
-  @Test("hands body bytes on without copying them") func zeroCopy() throws {
+  @Test("passes body bytes on without copying them") func zeroCopy() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, ByteBuffer(repeating: 7, count: 10_000))
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("tells the owner when its body bytes have left") func drained() throws {
+  @Test("notifies the owner when its body bytes have been sent") func drained() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, ByteBuffer(repeating: 7, count: 100_000))

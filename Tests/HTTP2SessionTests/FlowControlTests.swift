@@ -10,7 +10,7 @@ import Testing
     events.body(of: id).bytes.readableBytes
   }
 
-  @Test("stops a stream whose reader does not read, and goes on when it does") func backPressure() throws {
+  @Test("stops a stream whose reader stops, and continues when the reader does") func backPressure() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, Self.mebibyte)
@@ -21,7 +21,7 @@ import Testing
     #expect(received(pair.toServer, id) >= 512 * 1024)
   }
 
-  @Test("a reader that reports more than it was given gets no more for it later") func overstated() throws {
+  @Test("a reader that reports too many bytes gets no additional window later") func overstated() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.growth = 0
     let pair = Pair(server: configuration)
@@ -36,7 +36,7 @@ import Testing
     #expect((256 * 1024...256 * 1024 + 10_000).contains(received(pair.toServer, id)))
   }
 
-  @Test("a reader that stalls does not stall the other streams") func independent() throws {
+  @Test("a stalled reader does not stall other streams") func independent() throws {
     var configuration = HTTP2Configuration.defaults
     // All stalled streams together hold more than the connection's window.
     configuration.windows.maximum = 512 * 1024
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("widens the window of a stream whose reader keeps up, as far as it is allowed") func grows() throws {
+  @Test("widens the window of a stream with a fast reader up to the limit") func grows() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     for _ in 0..<64 { pair.client.write(id, Self.mebibyte) }
@@ -76,7 +76,7 @@ import Testing
     #expect(perRound.allSatisfy { $0 <= 4 << 20 })
   }
 
-  @Test("does not widen the window of a stream whose reader lags") func lagging() throws {
+  @Test("does not widen the window of a stream with a slow reader") func lagging() throws {
     let pair = Pair()
     let fast = try pair.client.submitRequest(.post(), endStream: false)
     let slow = try pair.client.submitRequest(.post(), endStream: false)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("all streams together grow no further than the session's share") func growthIsBounded() throws {
+  @Test("the windows of all streams grow up to the session's share") func growthIsBounded() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.growth = 0
     let pair = Pair(server: configuration)
@@ -106,7 +106,7 @@ import Testing
     #expect(stream(pair, id, roundTrip: .milliseconds(100), rounds: 20).allSatisfy { $0 <= 256 * 1024 })
   }
 
-  @Test("what one stream was allowed to grow is the next one's when it has ended") func growthIsReturned() throws {
+  @Test("the window growth of an ended stream is available to the next one") func growthIsReturned() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.growth = configuration.windows.maximum
     let pair = Pair(server: configuration)
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("bodies of requests that are refused do not shrink the connection's window") func refusedIsReturned() throws {
+  @Test("bodies of refused requests do not shrink the connection's window") func refusedIsReturned() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.maximum = 256 * 1024
     configuration.streams.maximumHeaderListSize = 2048
@@ -139,7 +139,7 @@ import Testing
     #expect(received(pair.toServer, id) == 200_000)
   }
 
-  @Test("a client that reads nothing of what it asked for is sent a few MiB, however many streams it has") func unread()
+  @Test("a client that reads nothing is sent a few MiB, with any number of streams") func unread()
     throws
   {
     var configuration = HTTP2Configuration.defaults
@@ -189,8 +189,7 @@ import Testing
     }
   }
 
-  @Test("unread bytes of a stream that was reset do not shrink the connection's window") func unreadIsReturned() throws
-  {
+  @Test("unread bytes of a reset stream do not shrink the connection's window") func unreadIsReturned() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.maximum = 256 * 1024
     let pair = Pair(server: configuration)
@@ -205,7 +204,7 @@ import Testing
     }
   }
 
-  @Test("drops what is written to a stream that is gone") func gone() throws {
+  @Test("drops writes to a stream that has ended") func gone() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.exchange()

@@ -4,7 +4,7 @@ import Testing
 
 /// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
 @Suite struct FuzzReplayTests {
-  @Test("what was found once stays mended") func replay() {
+  @Test("fuzzing inputs that once failed still pass") func replay() {
     let inputs = FuzzInputs("HTTP2")
     #expect(inputs.all.count >= 10)
     #expect(inputs.firstFailure(of: HTTP2Check.check) == nil)

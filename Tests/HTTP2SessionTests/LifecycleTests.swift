@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LifecycleTests {
   @Test(
-    "says who is there instead of HTTP/2",
+    "quotes a client that does not speak HTTP/2",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", #"it began with "GET / HTTP/1.1\r\nHost: a\r\n\r\n""#),
       ("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", #"it began with "SSH-2.0-OpenSSH_9.2p1 Debian-2+d…"."#),
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "says who is there instead of an HTTP/2 server",
+    "recognizes a server that does not speak HTTP/2",
     arguments: [
       "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-dropbear\r\n", "login: ", "\0\0\0\u{1}\0\0\0\0\0",
     ])
@@ -37,7 +37,7 @@ import Testing
     #expect(events.first == .closed(id, .protocolError, isUnprocessed: true))
   }
 
-  @Test("says what little came where the link ends before the preface does", arguments: ["PRI * HT", "P"])
+  @Test("quotes the few bytes that arrived before the link ended", arguments: ["PRI * HT", "P"])
   func unfinishedPreface(_ bytes: String) throws {
     let client = RawClient(handshake: false)
     client.send(bytes: Array(bytes.utf8))
@@ -49,13 +49,13 @@ import Testing
     #expect(failure?.message.contains(#"sent "\#(bytes)" and ended the link"#) == true, "\(failure?.message ?? "")")
   }
 
-  @Test("recognises the preface byte by byte") func prefaceInPieces() {
+  @Test("checks the preface byte by byte") func prefaceInPieces() {
     let client = RawClient(handshake: false)
     for byte in RawClient.magic + RawFrame.settings().bytes { client.send(bytes: [byte]) }
     #expect(client.isAlive)
   }
 
-  @Test("a refused request may be sent again, one under way may not") func unprocessed() throws {
+  @Test("a refused request may be repeated, and a running one may not") func unprocessed() throws {
     let pair = Pair()
     let first = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -68,7 +68,7 @@ import Testing
     #expect(pair.toClient.contains(.closed(second, .internalError, isUnprocessed: false)))
   }
 
-  @Test("GOAWAY tells which requests were not processed, and open ones finish") func goAway() throws {
+  @Test("GOAWAY reports which requests were not processed, and open ones finish") func goAway() throws {
     let pair = Pair()
     let first = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -90,7 +90,7 @@ import Testing
     #expect(pair.toClient.failure == nil && pair.toServer.failure == nil)
   }
 
-  @Test("a violation after our GOAWAY is told, even with the same code") func violationAfterGoAway() {
+  @Test("a violation after a sent GOAWAY is reported, even with the same code") func violationAfterGoAway() {
     let client = RawClient()
     client.answers = false
     client.send(.get(1))
@@ -103,7 +103,7 @@ import Testing
     #expect(client.server.isFinished)
   }
 
-  @Test("a shutdown notice lets requests that are under way in") func shutdownNotice() throws {
+  @Test("a shutdown notice still accepts requests that are on their way") func shutdownNotice() throws {
     let pair = Pair()
     pair.exchange()
     pair.server.shutdownNotice()
@@ -113,7 +113,7 @@ import Testing
     #expect(throws: HTTP2Failure.self) { try pair.client.submitRequest(.get(), endStream: true) }
   }
 
-  @Test("GOAWAY ends the requests that still waited for their turn") func goAwayWaiting() throws {
+  @Test("GOAWAY ends the requests that wait for a stream") func goAwayWaiting() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumConcurrent = 1
     let pair = Pair(server: configuration)
@@ -127,7 +127,7 @@ import Testing
     #expect(pair.client.openStreams == 1)
   }
 
-  @Test("requests beyond the peer's limit wait, and go out as others end") func waits() throws {
+  @Test("requests beyond the peer's limit wait, and are sent as others end") func waits() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumConcurrent = 2
     let pair = Pair(server: configuration)
@@ -161,14 +161,14 @@ import Testing
     #expect(pair.client.isFinished && !pair.client.wantsTransmit)
   }
 
-  @Test("SETTINGS tell the peer's limits") func settings() throws {
+  @Test("SETTINGS report the peer's limits") func settings() throws {
     let pair = Pair()
     pair.exchange()
     #expect(pair.toClient.contains(.settingsReceived(maximumConcurrentStreams: 256, allowsExtendedConnect: true)))
     #expect(pair.toServer.contains(.settingsReceived(maximumConcurrentStreams: nil, allowsExtendedConnect: false)))
   }
 
-  @Test("extended CONNECT carries bytes both ways") func extendedConnect() throws {
+  @Test("extended CONNECT carries bytes in both directions") func extendedConnect() throws {
     let pair = Pair()
     pair.exchange()
     let id = try pair.client.submitRequest(
@@ -186,7 +186,7 @@ import Testing
     #expect(pair.server.openStreams == 1)
   }
 
-  @Test("responses without a body may name a length", arguments: [("HEAD", "200"), ("GET", "304")])
+  @Test("a response without a body may declare a length", arguments: [("HEAD", "200"), ("GET", "304")])
   func bodyless(_ method: String, _ status: String) throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.request(method, "/"), endStream: true)
@@ -209,7 +209,7 @@ import Testing
     #expect(pair.toClient.closed(id) == .protocolError)
   }
 
-  @Test("a response whose status is none is a stream error, and nothing of it is told", arguments: ["099", "000"])
+  @Test("a response with an invalid status code is a stream error, and is not reported", arguments: ["099", "000"])
   func noStatus(_ status: String) throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -222,7 +222,7 @@ import Testing
     #expect(pair.toClient == [.closed(id, .protocolError, isUnprocessed: false)])
   }
 
-  @Test("nothing leaks while streams are open") func noLeak() throws {
+  @Test("sessions with open streams are released without a leak") func noLeak() throws {
     weak var client: HTTP2Session?
     weak var server: HTTP2Session?
     try {

@@ -16,7 +16,7 @@ import Testing
 
   private let large = [("x-large", String(repeating: "a", count: 3000))]
 
-  @Test("answers a head above the limit with 431, and the owner never sees it") func oversizedRequest() {
+  @Test("answers a head above the limit with 431, and does not report it") func oversizedRequest() {
     let client = RawClient(strict)
     client.send(.headers(1, HPACK.get + HPACK.block(large)))
     #expect(client.isAnswered(1))
@@ -25,7 +25,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("431 ends a request whose body is under way, too") func oversizedUpload() {
+  @Test("431 ends a request with a body in progress") func oversizedUpload() {
     let client = RawClient(strict)
     client.send(.post(1, large), .data(1, [1]))
     #expect(client.isAnswered(1))
@@ -34,7 +34,7 @@ import Testing
     #expect(client.server.openStreams == 0)
   }
 
-  @Test("one indexed field that is repeated counts each time") func bomb() {
+  @Test("a repeated indexed field counts each time toward the head's limit") func bomb() {
     let client = RawClient(strict)
     let entry: [UInt8] = [0x40, 0x01, 0x78, 0x64] + Array(repeating: 0x61, count: 100)
     client.send(.headers(1, HPACK.get + entry + Array(repeating: 0xBE, count: 10_000)))
@@ -42,7 +42,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("resets a response, trailers, or a 1xx above the limit", arguments: [0, 1, 2]) func oversizedResponse(
+  @Test("resets a response with an oversized head, trailers or 1xx", arguments: [0, 1, 2]) func oversizedResponse(
     _ kind: Int
   )
     throws
@@ -64,7 +64,7 @@ import Testing
     #expect(pair.toClient.failure == nil)
   }
 
-  @Test("resets a response that has more than 16 informational ones before it, and says why")
+  @Test("resets a response after more than 16 informational ones, with the reason")
   func informationalFlood() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -86,7 +86,7 @@ import Testing
     #expect(pair.toClient.failure == nil)
   }
 
-  @Test("leaves out informational responses for a peer that does not read, and sends them again once it does")
+  @Test("omits informational responses to a peer that does not read, and sends them again once it does")
   func unreadInformational() throws {
     let pair = Pair()
     let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
@@ -108,7 +108,7 @@ import Testing
     #expect(told() == 4)
   }
 
-  @Test("refuses a request whose head does not fit beside those that run, and takes it once one has ended")
+  @Test("refuses a request if the heads of running ones use up the limit, and accepts it once one has ended")
   func heldHeads() {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumHeaderListSize = 4096
@@ -125,7 +125,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("sends a large head on, in as many frames as it takes") func largeHead() throws {
+  @Test("sends a large head in as many frames as needed") func largeHead() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumHeaderListSize = 200_000
     let pair = Pair(client: configuration, server: configuration)
@@ -135,7 +135,7 @@ import Testing
     #expect(pair.toServer.heads == [id])
   }
 
-  @Test("a head too large to be sent closes its stream instead of hanging it") func unsendable() throws {
+  @Test("a head too large to be sent closes its stream, which does not hang") func unsendable() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -148,7 +148,7 @@ import Testing
     #expect(pair.toClient.closed(id) == .internalError)
   }
 
-  @Test("trailers too large to be sent close their stream instead of hanging it") func unsendableTrailers() throws {
+  @Test("trailers too large to be sent close their stream, which does not hang") func unsendableTrailers() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -162,7 +162,7 @@ import Testing
     #expect(pair.toClient.closed(id) == .internalError)
   }
 
-  @Test("sends a peer away that opens streams only to reset them") func rapidReset() {
+  @Test("disconnects a peer that opens streams only to reset them") func rapidReset() {
     let client = RawClient(strict)
     client.answers = false
     for index in 0..<11 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
@@ -170,7 +170,7 @@ import Testing
     #expect(client.events.failure?.kind == .flooded)
   }
 
-  @Test("and one that makes us reset them") func madeReset() {
+  @Test("disconnects a peer that provokes resets") func madeReset() {
     let client = RawClient(strict)
     for index in 0..<11 as Range<UInt32> {
       client.send(.post(2 * index + 1, [("content-length", "1")]), .data(2 * index + 1, [], flags: RawFrame.endStream))
@@ -178,7 +178,7 @@ import Testing
     #expect(client.connectionError == .enhanceYourCalm)
   }
 
-  @Test("takes as many resets as time has earned") func slowResets() {
+  @Test("accepts resets at a moderate rate") func slowResets() {
     let client = RawClient(strict)
     for index in 0..<100 as Range<UInt32> {
       client.now = client.now + .milliseconds(200)
@@ -187,7 +187,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("a night of silence does not entitle a peer to a flood") func quietBeforeFlood() {
+  @Test("a long silence does not permit a flood of resets") func quietBeforeFlood() {
     let client = RawClient(strict)
     for index in 0..<10 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
     #expect(client.isAlive)
@@ -196,7 +196,7 @@ import Testing
     #expect(client.connectionError == .enhanceYourCalm)
   }
 
-  @Test("our own resets are not the peer's fault") func ownResets() {
+  @Test("resets sent by this end do not count against the peer") func ownResets() {
     let client = RawClient(strict)
     client.answers = false
     for index in 0..<50 as Range<UInt32> {
@@ -214,7 +214,7 @@ import Testing
     RawFrame(type: 0x10, payload: [0, 0, 0, 1]),
   ]
 
-  @Test("sends a peer away that floods it with frames that carry nothing", arguments: nothings)
+  @Test("disconnects a peer that floods it with frames without content", arguments: nothings)
   func nothing(_ frame: RawFrame) {
     let client = RawClient(strict)
     client.answers = false
@@ -224,7 +224,7 @@ import Testing
     #expect(client.connectionError == .enhanceYourCalm)
   }
 
-  @Test("sends a peer away that has a body sent byte by byte") func dribble() {
+  @Test("disconnects a peer that requests a body byte by byte") func dribble() {
     let client = RawClient(strict, settings: [(4, 1)])
     client.answers = false
     client.send(.get(1))
@@ -249,7 +249,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("a body in small frames that are no smaller than their framing is not a flood") func smallFrames() {
+  @Test("a body in small frames is not a flood if they carry more than their own overhead") func smallFrames() {
     let client = RawClient(strict)
     client.answers = false
     client.send(.post(1))
@@ -257,7 +257,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("sends a peer away that never ends its header block") func continuations() {
+  @Test("disconnects a peer whose header block does not end") func continuations() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get, flags: 0))
     for _ in 0..<100 { client.send(.continuation(1, [], flags: 0)) }
@@ -265,7 +265,7 @@ import Testing
     #expect(client.server.isFinished)
   }
 
-  @Test("does not pile up answers that the peer does not read") func unreadAnswers() {
+  @Test("limits the unsent replies to a peer that does not read") func unreadAnswers() {
     let server = HTTP2Session(role: .server, at: .uptimeNanoseconds(0))
     server.receive(ByteBuffer(bytes: RawClient.magic + RawFrame.settings().bytes), at: .uptimeNanoseconds(0))
     var time: Int64 = 0

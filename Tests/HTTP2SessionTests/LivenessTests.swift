@@ -37,7 +37,7 @@ import Testing
     return RawFrame.parse(wire)
   }
 
-  @Test("gives up on a peer that answers no PING, and tells its streams first", arguments: End.allCases)
+  @Test("abandons a peer that answers no PING, and ends its streams first", arguments: End.allCases)
   private func dead(_ end: End) throws {
     let (pair, watcher, id) = try pair(watchedBy: end)
     #expect(watcher.nextDeadline == seconds(10))
@@ -54,7 +54,7 @@ import Testing
     #expect(watcher.nextDeadline == nil)
   }
 
-  @Test("an answer, or any other byte, proves the peer alive", arguments: End.allCases)
+  @Test("any received byte proves the peer alive", arguments: End.allCases)
   private func alive(_ end: End) throws {
     let (pair, watcher, _) = try pair(watchedBy: end)
     for round in 1...5 {
@@ -66,7 +66,7 @@ import Testing
     #expect(pair.toServer.failure == nil && pair.toClient.failure == nil)
   }
 
-  @Test("sends no PING while the peer is talking") func talking() throws {
+  @Test("sends no PING while the peer is sending") func talking() throws {
     let (pair, watcher, _) = try pair(watchedBy: .server)
     pair.now = seconds(6)
     pair.client.ping()
@@ -76,7 +76,7 @@ import Testing
     #expect(watcher.nextDeadline == seconds(16))
   }
 
-  @Test("leaves an idle link alone, and asks again with the first request after it") func idle() throws {
+  @Test("does not probe an idle link, and probes it again with the first request after that") func idle() throws {
     let (pair, client, id) = try pair()
     pair.server.submitResponse(id, [":status": "200"], endStream: true)
     pair.exchange()
@@ -93,7 +93,7 @@ import Testing
     #expect(client.nextDeadline == seconds(105))
   }
 
-  @Test("keeps an idle link open where it is told to, and gives up on a peer that does not answer then") func keptOpen()
+  @Test("probes an idle link if configured, and abandons a peer that does not answer") func keptOpen()
     throws
   {
     var watchful = Self.watchful()
@@ -122,7 +122,7 @@ import Testing
     #expect(pair.toServer.failure?.kind == .unresponsive)
   }
 
-  @Test("a link that comes up slowly has the time of SETTINGS") func slowStart() throws {
+  @Test("a new link has the whole SETTINGS timeout to become ready") func slowStart() throws {
     let client = HTTP2Session(role: .client, configuration: Self.watchful(), at: seconds(0))
     _ = try client.submitRequest(.get(), endStream: true)
     var wire = ByteBuffer()
@@ -136,7 +136,7 @@ import Testing
     #expect(client.failure?.code == .settingsTimeout)
   }
 
-  @Test("one that has answered a PING is up, though it has not acknowledged SETTINGS") func answeredPing() throws {
+  @Test("a peer that has answered a PING counts as ready without acknowledging SETTINGS") func answeredPing() throws {
     let client = HTTP2Session(role: .client, configuration: Self.watchful(), at: seconds(0))
     client.ping()
     var wire = ByteBuffer()
@@ -150,7 +150,8 @@ import Testing
     #expect(client.failure?.kind == .unresponsive && client.failure?.code == .noError)
   }
 
-  @Test("a peer that has said nothing at all is told from one that does not answer", arguments: [true, false])
+  @Test(
+    "a peer that has sent nothing at all is distinguished from one that stopped answering", arguments: [true, false])
   func saidNothing(_ greets: Bool) {
     let client = HTTP2Session(role: .client, at: seconds(0))
     if greets { client.receive(ByteBuffer(bytes: RawFrame.settings().bytes), at: seconds(1)) }
@@ -158,7 +159,7 @@ import Testing
     #expect(client.failure?.kind == (greets ? .unresponsive : .silent) && client.failure?.code == .settingsTimeout)
   }
 
-  @Test("a peer that sends nothing but answers is asked more rarely, until it sends something") func quiet() throws {
+  @Test("a peer that sends only PING answers is probed less often, until it sends something") func quiet() throws {
     let (pair, client, id) = try pair(quiet: .seconds(300))
     for second in [10, 310, 610] as [Int64] {
       #expect(client.nextDeadline == seconds(second))
@@ -179,7 +180,7 @@ import Testing
     #expect(client.nextDeadline == seconds(660))
   }
 
-  @Test("what waits in the buffers of a slow link has its time before the answer is missed") func slowLink() throws {
+  @Test("the PING timeout includes the time for bytes in the buffers of a slow link") func slowLink() throws {
     let (pair, server, id) = try pair(watchedBy: .server)
     server.submitResponse(id, [":status": "200"], endStream: false)
     server.write(id, ByteBuffer(repeating: 0, count: 60_000))

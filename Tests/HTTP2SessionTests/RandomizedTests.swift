@@ -6,21 +6,21 @@ import Testing
 
 /// Two sessions against each other in virtual time, everything drawn from one seed.
 @Suite struct RandomizedTests {
-  @Test("every message arrives whole, however the bytes are cut", arguments: 1...40 as ClosedRange<UInt64>)
+  @Test("every message arrives complete, however the bytes are split", arguments: 1...40 as ClosedRange<UInt64>)
   func wholeMessages(_ seed: UInt64) throws {
     let run = RandomRun(seed: seed, mayReset: false)
     try run.play(steps: 400)
     try run.finish()
   }
 
-  @Test("resets disturb nobody else", arguments: 101...140 as ClosedRange<UInt64>)
+  @Test("resets do not affect other streams", arguments: 101...140 as ClosedRange<UInt64>)
   func withResets(_ seed: UInt64) throws {
     let run = RandomRun(seed: seed, mayReset: true)
     try run.play(steps: 400)
     try run.finish()
   }
 
-  @Test("garbage ends a session in order, and never traps", arguments: 201...260 as ClosedRange<UInt64>)
+  @Test("garbage ends a session regularly, without a crash", arguments: 201...260 as ClosedRange<UInt64>)
   func garbage(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let pair = Pair()
@@ -56,7 +56,7 @@ import Testing
     #expect(pair.server.isFinished && pair.server.openStreams == 0, "seed \(seed)")
   }
 
-  @Test("byte by byte is as good as all at once") func dripFeed() throws {
+  @Test("bytes one by one give the same result as all at once") func dripFeed() throws {
     func events(maximum: Int, chunk: Int) throws -> [HTTP2Event] {
       let client = HTTP2Session(role: .client, at: .uptimeNanoseconds(0))
       let id = try client.submitRequest(

@@ -32,7 +32,7 @@ import Testing
     for _ in 0..<pieces { pair.carry(from: pair.server, to: pair.client, 1000) }
   }
 
-  @Test("shares a link fairly between streams that named no priority") func fairResponses() throws {
+  @Test("shares a link fairly between streams without a priority") func fairResponses() throws {
     let (pair, ids) = try responses([nil, nil, nil, nil])
     carry(pair, pieces: 100)
     for id in ids {
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("shares by bytes, however small the pieces in which one stream is written") func fairInBytes() throws {
+  @Test("shares a link by bytes, even if one stream is written in small pieces") func fairInBytes() throws {
     let (pair, ids) = try responses([nil], bytes: 100_000)
     let trickle = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange(maximum: 0)
@@ -69,7 +69,7 @@ import Testing
     #expect(bulk > 50_000)
   }
 
-  @Test("a small answer overtakes long ones") func overtakes() throws {
+  @Test("a small response overtakes long ones") func overtakes() throws {
     let (pair, _) = try responses([nil, nil, nil])
     carry(pair, pieces: 50)
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -83,7 +83,7 @@ import Testing
     #expect(pair.toClient.body(of: id) == (ByteBuffer(string: "ok"), true))
   }
 
-  @Test("what is more urgent goes first, even if another stream's turn was not used up", arguments: 0..<20)
+  @Test("a more urgent stream is sent first, even if another one's turn is not used up", arguments: 0..<20)
   func urgentOvertakes(_ step: Int) throws {
     let (pair, _) = try responses([nil, nil])
     for _ in 0..<9 { pair.carry(from: pair.server, to: pair.client, 500 + 17 * step) }
@@ -98,7 +98,7 @@ import Testing
     #expect(parts(pair.toClient).first?.id == id)
   }
 
-  @Test("a newcomer shares with those before it, and does not shut them out") func newcomer() throws {
+  @Test("a new stream shares with earlier ones, and does not starve them") func newcomer() throws {
     let (pair, ids) = try responses([nil])
     carry(pair, pieces: 50)
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("cuts DATA frames to what the link takes") func cutsToFit() throws {
+  @Test("cuts DATA frames to the size that the link accepts") func cutsToFit() throws {
     let (pair, ids) = try responses([nil])
     pair.carry(from: pair.server, to: pair.client, 200)
     for _ in 0..<20 {
@@ -127,7 +127,7 @@ import Testing
     #expect(parts(pair.toClient).count >= 20)
   }
 
-  @Test("gives an empty buffer a frame, however little the link takes", arguments: [1, 9, 10, 60])
+  @Test("fills an empty buffer with at least one frame, however little the link accepts", arguments: [1, 9, 10, 60])
   func smallRoom(_ maximum: Int) throws {
     let (pair, _) = try responses([nil])
     pair.carry(from: pair.server, to: pair.client, 200)
@@ -146,7 +146,7 @@ import Testing
     #expect(max(last[1], last[3]) < first[0])
   }
 
-  @Test("a response's own priority field overrules the request's") func responsePriority() throws {
+  @Test("a response's priority field overrides the request's") func responsePriority() throws {
     let pair = Pair()
     let first = try pair.client.submitRequest(.get("/", ("priority", "u=1")), endStream: true)
     let second = try pair.client.submitRequest(.get("/", ("priority", "u=2")), endStream: true)
@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test(
-    "PRIORITY_UPDATE moves a stream",
+    "PRIORITY_UPDATE changes a stream's urgency",
     arguments: [("u=0", true), ("u=9", false), ("i, u=1;x", true), ("garbage((", false)])
   func priorityUpdate(_ value: String, _ goesFirst: Bool) {
     let client = RawClient(settings: [(4, 1 << 20)])
@@ -175,7 +175,7 @@ import Testing
     #expect(client.frames.filter { $0.type == 0 }.prefix(2).map(\.id) == (goesFirst ? [3, 3] : [1, 3]))
   }
 
-  @Test("what the owner has not pulled can still be reset") func reset() throws {
+  @Test("bytes not yet taken for sending are dropped by a reset") func reset() throws {
     let (pair, ids) = try responses([nil, nil])
     carry(pair, pieces: 10)
     pair.server.reset(ids[0], .cancel)

@@ -16,7 +16,7 @@ import Testing
 
   private func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
-  @Test("gives up on a peer that never acknowledges SETTINGS", arguments: [HTTP2Session.Role.client, .server])
+  @Test("abandons a peer that never acknowledges SETTINGS", arguments: [HTTP2Session.Role.client, .server])
   func settings(_ role: HTTP2Session.Role) {
     let session = HTTP2Session(role: role, at: seconds(0))
     #expect(session.nextDeadline == seconds(30))
@@ -24,14 +24,14 @@ import Testing
     #expect(session.nextDeadline == nil)
   }
 
-  @Test("quotes what a silent peer said") func quotesSilent() {
+  @Test("quotes the bytes of a peer that then falls silent") func quotesSilent() {
     let session = HTTP2Session(role: .server, at: seconds(0))
     session.receive(ByteBuffer(string: "PRI"), at: seconds(1))
     #expect(events(of: session, until: seconds(99)).failure?.message.contains("\"PRI\"") == true)
   }
 
   @Test(
-    "gives up on a header block that does not end",
+    "abandons a header block that does not end",
     arguments: [
       Array(RawFrame.headers(1, HPACK.get).bytes.dropLast()), RawFrame.headers(1, HPACK.get, flags: 0).bytes, [0, 0],
     ])
@@ -42,7 +42,7 @@ import Testing
     #expect(events(of: client.server, until: seconds(30)).failure?.kind == .unresponsive)
   }
 
-  @Test("a header block that ends in time stops the clock") func headerBlockEnds() {
+  @Test("a header block that ends in time stops the timer") func headerBlockEnds() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get, flags: RawFrame.endStream))
     client.now = seconds(20)
@@ -53,7 +53,7 @@ import Testing
     #expect(client.server.nextDeadline == nil)
   }
 
-  @Test("a header block has no more time where it comes byte by byte")
+  @Test("the time limit of a header block also applies if it arrives byte by byte")
   func headerBlockInPieces() {
     let client = RawClient()
     let block = RawFrame.headers(1, HPACK.get).bytes.dropLast()
@@ -64,7 +64,7 @@ import Testing
     #expect(client.server.nextDeadline == seconds(30))
   }
 
-  @Test("a header block has no more time where it comes in many frames")
+  @Test("the time limit of a header block also applies if it arrives in many frames")
   func headerBlockInFrames() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get, flags: 0))
@@ -76,14 +76,14 @@ import Testing
     #expect(events(of: client.server, until: seconds(30)).failure?.kind == .unresponsive)
   }
 
-  @Test("a body may take its time") func slowBody() {
+  @Test("a body has no time limit") func slowBody() {
     let client = RawClient()
     client.send(.post(1))
     client.send(bytes: Array(RawFrame.data(1, [1, 2, 3]).bytes.dropLast()))
     #expect(client.server.nextDeadline == nil)
   }
 
-  @Test("says GOAWAY after idling, and not while a stream is open") func idle() throws {
+  @Test("sends GOAWAY after an idle time, and not while a stream is open") func idle() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.timeouts.idle = .seconds(60)
     let pair = Pair(server: configuration)
@@ -102,7 +102,7 @@ import Testing
     #expect(pair.toServer.failure == nil)
   }
 
-  @Test("measures the round trip from the moment the PING leaves") func roundTrip() {
+  @Test("measures the round trip from the moment the PING is sent") func roundTrip() {
     let pair = Pair()
     pair.exchange()
     pair.client.ping()

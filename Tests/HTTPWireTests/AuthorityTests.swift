@@ -2,12 +2,12 @@ import HTTPWire
 import NIOCore
 import Testing
 
-@Suite("Authorities, and every way to write them")
+@Suite("Authorities in all spellings")
 struct AuthorityTests {
   private static let longest = String(repeating: String(repeating: "a", count: 62) + ".", count: 4) + "b"
 
   @Test(
-    "one place has one spelling",
+    "equivalent authorities have one spelling",
     arguments: [
       ("h", "h"), ("H.Example", "h.example"), ("h.example.", "h.example"), ("h.example.:80", "h.example:80"),
       ("h:", "h"), ("h:0", "h:0"), ("h:65535", "h:65535"), ("h:00080", "h:80"), ("a_b-c", "a_b-c"), ("-", "-"),
@@ -29,7 +29,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "what is not a host and port is refused for what it is",
+    "an invalid authority is refused with its flaw",
     arguments: [
       ("", .empty), (":80", .empty), (".", .label), ("u@h", .userInformation), ("u:p@h:80", .userInformation),
       ("@h", .userInformation), ("[u@h]", .userInformation), ("bücher.example", .otherScript),
@@ -54,7 +54,7 @@ struct AuthorityTests {
     #expect(!FieldGrammar.isAuthority(text))
   }
 
-  @Test("reads addresses as the system does")
+  @Test("parses IP addresses as the system does")
   func asTheSystem() throws {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("0123:ab.f:::")
@@ -72,7 +72,7 @@ struct AuthorityTests {
     #expect(good > 100)
   }
 
-  @Test("a default port is named or not, by the scheme")
+  @Test("a default port of the scheme is optional")
   func defaultPorts() throws {
     #expect(try Authority("h:80").text(for: "http") == "h")
     #expect(try Authority("h:80").text(for: "https") == "h:80")
@@ -83,7 +83,7 @@ struct AuthorityTests {
     #expect(try Authority("h:8").port(for: "http") == 8)
   }
 
-  @Test("a host alone has no port, and an address of IPv6 may leave its brackets out")
+  @Test("a host has no port, and an IPv6 address may omit its brackets")
   func hosts() throws {
     #expect(try Host("::1") == Host("[0::1]"))
     #expect(try Host("Device.") == .name("device"))
@@ -93,7 +93,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "knows this machine by name and address",
+    "recognizes names and addresses of this machine",
     arguments: [
       ("localhost", true), ("LOCALHOST.", true), ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true),
       ("128.0.0.1", false), ("0.0.0.0", false), ("::", false), ("::ffff:127.0.0.1", false), ("localhost.x", false),
@@ -103,7 +103,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "a pattern is one host, all below a name, or any",
+    "a pattern matches one host, all hosts below a name, or any",
     arguments: [
       ("device", "device", true), ("Device.", "DEVICE", true), ("device", "xdevice", false), ("device", "devic", false),
       ("*.dev.local", "a.dev.local", true), ("*.dev.local", "A.B.DEV.local.", true),
@@ -123,12 +123,12 @@ struct AuthorityTests {
   }
 
   @Test(
-    "what is not a pattern is refused", arguments: ["", "*.", "a*b", "*.*", "*a", "*.[::1]", "*.1.2.3.4", "h:80", "**"])
+    "an invalid pattern is refused", arguments: ["", "*.", "a*b", "*.*", "*a", "*.[::1]", "*.1.2.3.4", "h:80", "**"])
   func noPattern(_ text: String) {
     #expect(throws: AuthorityFlaw.self) { try HostPattern(text) }
   }
 
-  @Test("each flaw says what to write", arguments: AuthorityFlaw.allCases)
+  @Test("each flaw has a description", arguments: AuthorityFlaw.allCases)
   func words(_ flaw: AuthorityFlaw) {
     #expect(flaw.description.count > 10)
   }

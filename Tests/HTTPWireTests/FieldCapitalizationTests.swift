@@ -4,7 +4,7 @@ import Testing
 @Suite("Field capitalization")
 struct FieldCapitalizationTests {
   @Test(
-    "a name in lower case gets its usual spelling",
+    "a lower-case field name gets its usual capitalization",
     arguments: [
       "Host", "X-Serial", "Content-Type", "WWW-Authenticate", "Proxy-Authenticate", "ETag", "TE", "Set-Cookie", "DNT",
       "Content-MD5", "Sec-WebSocket-Key", "Sec-WebSocket-Accept", "Last-Event-ID", "X-XSS-Protection", "SOAPAction",
@@ -16,12 +16,12 @@ struct FieldCapitalizationTests {
     #expect(FieldCapitalization.usual(expected.lowercased()) == expected)
   }
 
-  @Test("an empty name stays empty")
+  @Test("an empty field name stays empty")
   func empty() {
     #expect(FieldCapitalization.usual("").isEmpty)
   }
 
-  @Test("bytes that are no letters stay as they are")
+  @Test("bytes other than letters stay unchanged")
   func otherBytes() {
     #expect(FieldCapitalization.usual("é-{x-`x") == "é-{x-`x")
   }

@@ -1,9 +1,9 @@
 import HTTPWire
 import Testing
 
-@Suite("The grammar of fields, byte by byte")
+@Suite("Field grammar")
 struct FieldGrammarTests {
-  @Test("knows every token character and no other")
+  @Test("accepts every token character and no other")
   func tokens() {
     let expected = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     for byte in UInt8.min...UInt8.max {
@@ -11,7 +11,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("finds a forbidden byte wherever it stands in a value")
+  @Test("finds a forbidden byte anywhere in a value")
   func fieldText() {
     for count in 1...20 {
       for index in 0..<count {
@@ -27,7 +27,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("finds the first of a byte, wherever the search starts")
+  @Test("finds the first occurrence of a byte from any position")
   func firstOffset() {
     for count in 0...20 {
       for index in 0..<count {
@@ -64,7 +64,7 @@ struct FieldGrammarTests {
     #expect(members == ["a", "b", "c d"])
   }
 
-  @Test("takes the last line back, and no other")
+  @Test("removes only the last appended line")
   func removeLast() {
     var section: FieldSection = ["a": "1", "b": "2"]
     section.removeLast()

@@ -3,14 +3,14 @@ import HTTPWire
 import Testing
 
 @Suite struct FieldSectionTests {
-  @Test("lowers names, keeps values and order") func appends() {
+  @Test("lowers field names, and keeps values and order") func appends() {
     let section: FieldSection = ["Content-Type": "Text/Plain", "X-B": "2", "X-A": "1"]
     #expect(section.lines.map { section.name(of: $0) } == ["content-type", "x-b", "x-a"])
     #expect(section.value(of: .contentType) == "Text/Plain")
     #expect(section.lines.map(\.field) == [.contentType, .other, .other])
   }
 
-  @Test("a copy and what it was made from do not see each other's changes") func copies() {
+  @Test("copies do not share changes") func copies() {
     let first: FieldSection = ["host": "h", "via": "1.1 a", "x": ""]
     var (second, third) = (first, first)
     second.append(.via, "1.1 b")
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "a member joins the lines of its field into one, without empty ones",
+    "appending a list member joins the lines of its field into one, without empty ones",
     arguments: [
       ([], "c"), (["a"], "a, c"), ([" a, b\t", "", "\u{E9}"], "a, b, \u{E9}, c"), ([""], "c"),
     ])
@@ -37,7 +37,7 @@ import Testing
     #expect(copy.lines.count == lines.count + 2)
   }
 
-  @Test("agrees with a list of names and values", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("a field section behaves like a list of names and values", arguments: 1...20 as ClosedRange<UInt64>)
   func agrees(_ seed: UInt64) {
     var random = Seeded(seed: seed)
     var section = FieldSection()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("classifies every known name, and nothing near it", arguments: KnownField.allCases.filter { $0 != .other })
+  @Test("recognizes every known name exactly", arguments: KnownField.allCases.filter { $0 != .other })
   func classifies(_ field: KnownField) {
     let name = "\(field.name)"
     #expect(([name: "x"] as FieldSection).lines.first?.field == field)
@@ -79,7 +79,7 @@ import Testing
     #expect(([String(name.dropLast()) + "~": "x"] as FieldSection).lines.first?.field == .other)
   }
 
-  @Test("round-trips through the currency types, bytes that are not UTF-8 included") func roundTrips() throws {
+  @Test("survives conversion to HTTPRequest and back, including bytes that are not UTF-8") func roundTrips() throws {
     var section: FieldSection = [
       ":method": "GET", ":scheme": "http", ":authority": "h", ":path": "/a?b=%20", "set-cookie": "a=1",
     ]
@@ -92,12 +92,12 @@ import Testing
     #expect(FieldSection(request) == section)
   }
 
-  @Test("reads a status of three digits only", arguments: [("200", 200), ("20", nil), ("2x0", nil), ("", nil)])
+  @Test("accepts a status of three digits only", arguments: [("200", 200), ("20", nil), ("2x0", nil), ("", nil)])
   func status(_ text: String, _ code: Int?) {
     #expect(([":status": text] as FieldSection).status == code)
   }
 
-  @Test("reads lengths without wrapping round")
+  @Test("parses lengths without overflow")
   func lengths() {
     func length(_ text: String) -> Int? { Array(text.utf8).withUnsafeBytes { FieldGrammar.length($0) } }
     #expect(length("0") == 0)

@@ -4,7 +4,7 @@ import Testing
 
 /// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
 @Suite struct FuzzReplayTests {
-  @Test("what was found once stays mended") func replay() {
+  @Test("fuzzing inputs that once failed still pass") func replay() {
     let inputs = FuzzInputs("Authority")
     #expect(!inputs.all.isEmpty)
     #expect(inputs.firstFailure(of: AuthorityCheck.check) == nil)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct ReadAheadTests {
   private let share = ReadAhead.share
 
-  @Test("those that begin borrow a quarter of it, ever less each, and leave the rest to those that are read")
+  @Test("new streams share a quarter of the budget in decreasing parts, and the rest goes to streams being read")
   func parts() {
     let readAhead = ReadAhead(limit: 4 << 20)
     let loans = (0..<256).map { _ in readAhead.borrow(248 * 1024, for: .trust) }
@@ -17,7 +17,7 @@ import Testing
     #expect(readAhead.borrow(4 << 20, for: .progress) >= 1 << 20)
   }
 
-  @Test("what is given back can be lent again, and what waits for the reader cannot")
+  @Test("released bytes can be allocated again, and bytes that wait for the reader cannot")
   func waiting() {
     let readAhead = ReadAhead(limit: 1 << 20)
     #expect(readAhead.borrow(1 << 20, for: .progress) == 512 * 1024)
@@ -30,7 +30,7 @@ import Testing
     #expect(readAhead.borrow(1 << 20, for: .progress) == 512 * 1024)
   }
 
-  @Test("crumbs are not lent, unless they are all that is wanted")
+  @Test("small remainders are not allocated, unless no more is requested")
   func crumbs() {
     let readAhead = ReadAhead(limit: 2 * share)
     #expect(readAhead.borrow(4 * share, for: .trust) == 0)

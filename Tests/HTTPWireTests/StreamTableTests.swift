@@ -3,7 +3,9 @@ import TestTools
 import Testing
 
 @Suite struct StreamTableTests {
-  @Test("agrees with a dictionary", arguments: 1...20 as ClosedRange<UInt64>) func random(_ seed: UInt64) {
+  @Test(
+    "a stream table behaves like a dictionary", arguments: 1...20 as ClosedRange<UInt64>) func random(_ seed: UInt64)
+  {
     var random = SeededRandom(seed: seed)
     var table = StreamTable<Int>()
     var model: [StreamID: Int] = [:]
@@ -24,7 +26,7 @@ import Testing
     #expect(table.values == model.sorted { $0.key < $1.key }.map(\.value))
   }
 
-  @Test("has nothing under the connection's own number") func connection() {
+  @Test("contains nothing under stream id 0") func connection() {
     let table = StreamTable<Int>()
     #expect(!table.contains(0))
     #expect(table[0] == nil)

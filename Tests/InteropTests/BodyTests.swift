@@ -6,7 +6,7 @@ import Testing
 extension Interop {
   /// Bodies by the gibibyte, whole and in order, in a few megabytes of memory.
   @Suite("Bodies") struct BodyTests {
-    @Test("a gibibyte comes down unchanged, over all but one link an eighth", arguments: LinkKind.allCases)
+    @Test("a large download arrives unchanged over every kind of link", arguments: LinkKind.allCases)
     func down(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let digest = try await Curl.digest(passage.url + "/bytes?size=\(kind.bulk.size)")
@@ -14,7 +14,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("a gibibyte goes up unchanged, over all but one link an eighth", arguments: LinkKind.allCases)
+    @Test("a large upload arrives unchanged over every kind of link", arguments: LinkKind.allCases)
     func up(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let file = try MarkedFile(at: passage.folder["f"], kind.bulk)
@@ -23,7 +23,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("chunks of unknown number pass both ways") func chunked() async throws {
+    @Test("chunked bodies of unknown length pass in both directions") func chunked() async throws {
       let passage = try await Passage(over: .unix)
       let file = try MarkedFile(at: passage.folder["f"], size: 8 << 20)
       let answer = try await Curl.fetch(
@@ -33,7 +33,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("a file of nginx's comes through, with ranges and conditions") func nginx() async throws {
+    @Test("a file of nginx passes with ranges and conditions") func nginx() async throws {
       let folder = try TemporaryFolder()
       let file = try MarkedFile(at: folder["f.bin"], size: 1 << 20)
       let nginx = try await NginxServer(in: folder)

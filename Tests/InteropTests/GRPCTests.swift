@@ -24,7 +24,7 @@ extension Interop {
     }
 
     @Test(
-      "all four kinds of call, statuses and trailers, two hundred calls at once",
+      "gRPC works with all four kinds of call, statuses and trailers, and two hundred concurrent calls",
       arguments: [LinkKind.unix, .exec, .sshSocket])
     func calls(_ kind: LinkKind) async throws {
       let server = try Script.grpc.start("serve")

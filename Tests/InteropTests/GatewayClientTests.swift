@@ -4,8 +4,8 @@ import Testing
 
 extension Interop {
   /// Clients that speak HTTP/2 themselves, straight at a gateway, without a line of Byway on their side.
-  @Suite("Clients at the gateway") struct GatewayClientTests {
-    @Test("curl on the Unix socket") func curl() async throws {
+  @Suite("Clients of the gateway") struct GatewayClientTests {
+    @Test("curl reaches a gateway on a Unix socket") func curl() async throws {
       let bare = try await BareGateway()
       let echo: Echo = try await bare.curl("-d", "x=1", "http://device/echo?a=b").json()
       #expect(echo.method == "POST")
@@ -19,7 +19,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("nghttp on a TCP link") func nghttp() async throws {
+    @Test("nghttp reaches a gateway on a TCP link") func nghttp() async throws {
       let folder = try TemporaryFolder()
       let origin = try await OriginServer(on: .unix(folder["o"]))
       let gateway = try await BywayProcess.gateway(["--link", "tcp://127.0.0.1:0", "--origin", "\(origin.endpoint)"])
@@ -31,7 +31,7 @@ extension Interop {
       await origin.stop()
     }
 
-    @Test("the h2 package: 100 streams at once, bodies and trailers up") func h2() async throws {
+    @Test("the h2 package uploads on 100 concurrent streams with trailers") func h2() async throws {
       let bare = try await BareGateway()
       let address = "unix:\(bare.socket)"
       let many = try await Script.http2.run(address, "/slow-head?ms=50", "--count", "100", as: H2Answers.self)
@@ -47,7 +47,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("WebSocket over HTTP/2 (RFC 8441)") func webSocket() async throws {
+    @Test("a client opens a WebSocket over HTTP/2 (RFC 8441)") func webSocket() async throws {
       let bare = try await BareGateway()
       let answer = try await Script.http2.run(
         "unix:\(bare.socket)", "/websocket", "--websocket", as: WebSocketAnswer.self)
@@ -56,7 +56,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("HAProxy spreads requests over a fleet of gateways") func fleet() async throws {
+    @Test("HAProxy distributes requests to a fleet of gateways") func fleet() async throws {
       let folder = try TemporaryFolder()
       let first = try await BareGateway()
       let second = try await BareGateway()

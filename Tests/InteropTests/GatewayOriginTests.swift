@@ -5,21 +5,22 @@ import Testing
 extension Interop {
   /// The kinds of origin that a gateway forwards to.
   @Suite("Origins of the gateway") struct GatewayOriginTests {
-    @Test("HTTP/1.1 on TCP") func http() async throws {
+    @Test("the gateway reaches an HTTP/1.1 origin on TCP") func http() async throws {
       let nginx = try await NginxServer(in: TemporaryFolder())
       let bare = try await BareGateway(to: "http://\(nginx.endpoint)")
       #expect(try await bare.curl("http://device/hello").text == "hello, byway\n")
       await bare.stop()
     }
 
-    @Test("HTTP/2 with prior knowledge") func h2c() async throws {
+    @Test("the gateway reaches an HTTP/2 origin with prior knowledge") func h2c() async throws {
       let nginx = try await NginxServer(in: TemporaryFolder(), http2: true)
       let bare = try await BareGateway(to: "h2c://\(nginx.endpoint)")
       #expect(try await bare.curl("http://device/hello").text == "hello, byway\n")
       await bare.stop()
     }
 
-    @Test("an HTTP/2 origin that allows two streams at once answers a hundred requests") func fewStreams() async throws
+    @Test(
+      "an HTTP/2 origin that allows two concurrent streams answers a hundred requests") func fewStreams() async throws
     {
       let nginx = try await NginxServer(
         in: TemporaryFolder(), http2: true, locations: "http2_max_concurrent_streams 2;")
@@ -32,7 +33,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("https with a certificate that nobody vouches for is refused, and the answer says so") func https()
+    @Test("an https origin with an untrusted certificate is refused with the reason") func https()
       async throws
     {
       let certificates = try await Certificates()
@@ -44,7 +45,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("idle connections are used again") func reuse() async throws {
+    @Test("idle connections to the origin are reused") func reuse() async throws {
       let bare = try await BareGateway()
       var connections: Set<Int> = []
       for _ in 0..<5 { connections.insert(try await bare.curl("http://device/echo").json(Echo.self).connection) }
@@ -52,7 +53,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("an idle connection that the origin has closed costs no request") func keepAliveRace() async throws {
+    @Test("an idle connection that the origin has closed fails no request") func keepAliveRace() async throws {
       let bare = try await BareGateway(dropAfter: 1)
       for _ in 0..<20 {
         let answer = try await bare.curl("http://device/")
@@ -61,7 +62,7 @@ extension Interop {
       await bare.stop()
     }
 
-    @Test("bytes that follow an answer are never the next one's") func extraBytes() async throws {
+    @Test("surplus bytes after a response are never used for the next one") func extraBytes() async throws {
       let bare = try await BareGateway()
       for _ in 0..<5 {
         _ = try await bare.curl("http://device/extra-bytes")

@@ -3,7 +3,7 @@ import Testing
 
 extension Interop {
   /// Clients that mean harm. Whatever they do, the gateway stays small and goes on serving others.
-  @Suite("Hostile clients at the gateway") struct HostileClientTests {
+  @Suite("Hostile clients of the gateway") struct HostileClientTests {
     /// How an attack must end. Codes of RFC 9113 §7.
     struct Case: Sendable, CustomTestStringConvertible {
       let attack: String
@@ -39,11 +39,14 @@ extension Interop {
         ends: { $0.goaway == 3 || !$0.resets.isEmpty }),
     ]
 
-    @Test("what breaks or floods the connection ends it", arguments: cutOff) func cutsOff(_ attack: Case) async throws {
+    @Test(
+      "a connection violation or flood ends the connection",
+      arguments: cutOff) func cutsOff(_ attack: Case) async throws
+    {
       try await withstand(attack)
     }
 
-    @Test("what breaks a request is refused, and reaches no origin", arguments: refused)
+    @Test("an invalid request is refused, and does not reach the origin", arguments: refused)
     func refuses(_ attack: Case) async throws {
       try await withstand(attack)
     }
@@ -81,8 +84,8 @@ extension Interop {
 
 extension Waiting {
   /// Clients of the gateway that take their time.
-  @Suite("Slow clients at the gateway") struct SlowClientTests {
-    @Test("clients that stop half-way are let go in the end, others are served meanwhile") func stalls() async throws {
+  @Suite("Slow clients of the gateway") struct SlowClientTests {
+    @Test("clients that stop within a request are disconnected") func stalls() async throws {
       let bare = try await BareGateway()
       let attacks = ["mute", "half-frame", "half-block"]
       try await withThrowingTaskGroup(of: (String, RawAnswer).self) { group in
@@ -98,7 +101,7 @@ extension Waiting {
       await bare.stop()
     }
 
-    @Test("a client that is merely slow is served") func slowness() async throws {
+    @Test("a slow client is served") func slowness() async throws {
       let bare = try await BareGateway()
       let answer: RawAnswer = try await Script.raw.run("unix:\(bare.socket)", "slow-preface", "--deadline", "12")
       #expect(answer.statuses == [200])

@@ -1,4 +1,4 @@
 import Testing
 
 /// Other people's clients and servers. One test at a time: some measure moments, and all start processes.
-@Suite("Interop", .serialized, .timeLimit(.minutes(5))) enum Interop {}
+@Suite("Interoperability", .serialized, .timeLimit(.minutes(5))) enum Interop {}

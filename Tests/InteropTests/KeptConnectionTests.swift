@@ -18,7 +18,7 @@ extension Interop {
     }
 
     @Test(
-      "no POST is lost to an origin that closes its connections some time after each answer, and none arrives twice",
+      "no POST is lost or duplicated at an origin that closes idle connections",
       arguments: [0, 1, 20, 300])
     func posts(_ milliseconds: Int) async throws {
       let folder = try TemporaryFolder()
@@ -37,7 +37,7 @@ extension Interop {
     }
 
     @Test(
-      "400 requests, 40 at once, all reach a server whose socket lets five wait",
+      "400 requests, 40 at once, reach a server with a socket backlog of five",
       arguments: ["?http=1.1", "as an origin"])
     func backlog(_ place: String) async throws {
       let folder = try TemporaryFolder()

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("a request is counted at both ends, and promtool finds nothing wrong")
+  @Test("a request is counted at both ends, and promtool accepts the metrics")
   func metrics() async throws {
     let chain = try await Chain()
     for _ in 0..<3 { #expect(try await chain.fetch("/echo").status == 200) }
@@ -75,7 +75,7 @@ import Testing
     await chain.stop()
   }
 
-  @Test("Prometheus reads what was counted, and a web page whose name leads here does not")
+  @Test("Prometheus scrapes the metrics, and a web page by DNS rebinding does not")
   func prometheus() async throws {
     let folder = try TemporaryFolder()
     let origin = try await OriginServer()
@@ -113,7 +113,7 @@ import Testing
     #expect(check.exitCode == 0, "\(check.text)\(check.errorText)")
   }
 
-  @Test("proxy and gateway name an exchange alike, the one that the client has given or a new one")
+  @Test("proxy and gateway log an exchange with the same id, given by the client or new")
   func ids() async throws {
     let chain = try await Chain()
     let known = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -142,7 +142,7 @@ import Testing
     await chain.stop()
   }
 
-  @Test("SIGUSR1 opens the access log again after it was renamed, and no line is lost")
+  @Test("SIGUSR1 reopens a renamed access log, and no line is lost")
   func rotation() async throws {
     let chain = try await Chain()
     let log = chain.folder["proxy.log"]

@@ -4,7 +4,7 @@ import Testing
 
 extension Interop {
   /// An origin that answers under its own name only, behind the whole chain.
-  @Suite("Names of the origin") struct OriginNameTests {
+  @Suite("Host names at the origin") struct OriginNameTests {
     private static func withOrigin(
       onUnix: Bool = false, _ options: [String], _ body: (Passage) async throws -> Void
     ) async throws {
@@ -18,14 +18,14 @@ extension Interop {
       await server.stop()
     }
 
-    @Test("by default the origin sees the client's name, and may refuse it") func client() async throws {
+    @Test("by default the origin receives the client's host name, and may refuse it") func client() async throws {
       try await Self.withOrigin([]) { passage in
         let answer = try await Curl.fetch(passage.url)
         #expect(answer.status == 421)
       }
     }
 
-    @Test("the origin sees its own name in Host, Origin and Referer of its own pages, and no other changed")
+    @Test("the origin receives its own name in Host, and in Origin and Referer of its own pages only")
     func requests() async throws {
       try await Self.withOrigin(["--host-field", "origin"]) { passage in
         let own = try await Curl.fetch(
@@ -42,7 +42,7 @@ extension Interop {
       }
     }
 
-    @Test("the client sees its own name in every field that has the origin's") func responses() async throws {
+    @Test("the client receives its own name in every field that has the origin's name") func responses() async throws {
       try await Self.withOrigin(["--host-field", "origin"]) { passage in
         let answer = try await Curl.fetch("\(passage.url)/redirect")
         #expect(answer.values("location") == ["\(passage.url)/there"])
@@ -55,7 +55,7 @@ extension Interop {
       }
     }
 
-    @Test("an origin on a Unix socket is localhost, or what the option says") func unix() async throws {
+    @Test("an origin on a Unix socket has the name localhost, or the name from the option") func unix() async throws {
       for (option, status) in [("origin", 200), ("localhost", 200), ("other.example", 421)] {
         try await Self.withOrigin(onUnix: true, ["--host-field", option]) { passage in
           let answer = try await Curl.fetch(passage.url)
@@ -64,7 +64,7 @@ extension Interop {
       }
     }
 
-    @Test("a WebSocket of the site's own page opens") func webSocket() async throws {
+    @Test("a WebSocket opened by the site's own page works") func webSocket() async throws {
       for (options, status) in [(["--host-field", "origin"], "101"), ([], "421")] {
         try await Self.withOrigin(options) { passage in
           let request =
@@ -77,7 +77,9 @@ extension Interop {
       }
     }
 
-    @Test("an origin that compares case gets the usual spelling of field names") func titleCase() async throws {
+    @Test(
+      "an origin that compares case receives field names in their usual capitalization") func titleCase() async throws
+    {
       for (options, name) in [(["--title-case"], "X-Serial"), ([], "x-serial")] {
         try await Self.withOrigin(options + ["--host-field", "origin"]) { passage in
           let answer = try await Curl.fetch("-H", "x-serial: 1", "-H", "if-none-match: \"a\"", passage.url)

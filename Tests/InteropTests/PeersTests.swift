@@ -5,8 +5,8 @@ import Testing
 
 /// The peers against each other, without Byway: what fails here is not Byway's doing.
 extension Interop {
-  @Suite("Peers") struct PeersTests {
-    @Test("curl takes an answer of the origin apart") func curl() async throws {
+  @Suite("Peers used by the tests") struct PeersTests {
+    @Test("curl's output is parsed into heads, body and trailers") func curl() async throws {
       let folder = try TemporaryFolder()
       let origin = try await OriginServer(on: .unix(folder["o"]))
       let answer = try await Curl.fetch("--unix-socket", folder["o"], "http://o/early-hints")
@@ -17,14 +17,14 @@ extension Interop {
       await origin.stop()
     }
 
-    @Test("a body that ends early is an error of curl's", arguments: ["/truncated", "/truncated-chunks"])
+    @Test("a truncated body is an error of curl", arguments: ["/truncated", "/truncated-chunks"])
     func truncation(_ path: String) async throws {
       let origin = try await OriginServer()
       let answer = try await Curl.fetch(origin.url + path)
       #expect(answer.exitCode == 18)
     }
 
-    @Test("nginx serves files with TLS and HTTP/2, its certificate trusted by its authority alone")
+    @Test("nginx serves files over TLS with HTTP/2, trusted by its authority only")
     func nginx() async throws {
       let folder = try TemporaryFolder()
       let certificates = try await Certificates()
@@ -37,7 +37,7 @@ extension Interop {
       #expect(try await Curl.fetch(url).exitCode == 60)
     }
 
-    @Test("the origin and the file send the same bulk", arguments: MarkedFile.Bulk.allCases)
+    @Test("origin.py and MarkedFile produce the same bytes", arguments: MarkedFile.Bulk.allCases)
     func bulk(_ bulk: MarkedFile.Bulk) async throws {
       let folder = try TemporaryFolder()
       let file = try MarkedFile(at: folder["g"], bulk)
@@ -47,7 +47,7 @@ extension Interop {
       #expect(upload == Upload(length: bulk.size, sha256: bulk.digest))
     }
 
-    @Test("haproxy, nghttp and the scripts reach an HTTP/2 server") func http2() async throws {
+    @Test("HAProxy, nghttp and the scripts reach an HTTP/2 server") func http2() async throws {
       let folder = try TemporaryFolder()
       let socket = Endpoint.unix(folder["n"])
       let nginx = try await NginxServer(in: folder, on: socket, http2: true)
@@ -63,13 +63,13 @@ extension Interop {
       #expect(raw.statuses == [200])
     }
 
-    @Test("a program that outlives its limit is ended and reported") func limit() async throws {
+    @Test("a program that exceeds its time limit is killed and reported") func limit() async throws {
       await #expect(throws: PeerFailure.self) {
         try await Program.bash.run(["-c", "sleep 60"], within: .milliseconds(100))
       }
     }
 
-    @Test("a child dies with its last user") func ends() async throws {
+    @Test("a child process is killed with its last reference") func ends() async throws {
       var child: ChildProcess? = try ChildProcess(Program.bash.path(), ["-c", "sleep 60"])
       let id = try #require(child?.id)
       child = nil

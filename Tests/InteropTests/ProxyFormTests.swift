@@ -4,15 +4,15 @@ import Testing
 
 extension Interop {
   /// The three ways to ask a proxy (RFC 9112 §3.2), with a second origin that the gateway allows.
-  @Suite("Target forms") struct ProxyFormTests {
-    @Test("origin form goes to the gateway's origin", arguments: LinkKind.allCases)
+  @Suite("Forms of the request target") struct ProxyFormTests {
+    @Test("a request in origin form goes to the gateway's origin", arguments: LinkKind.allCases)
     func originForm(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       #expect(try await Curl.fetch(passage.url + "/").text == "hello, byway\n")
       await passage.stop()
     }
 
-    @Test("absolute form goes where it says", arguments: LinkKind.allCases)
+    @Test("a request in absolute form goes to its target", arguments: LinkKind.allCases)
     func absoluteForm(_ kind: LinkKind) async throws {
       let other = try await OriginServer()
       let passage = try await Passage(over: kind, gateway: ["--allow", "\(other.endpoint)"])
@@ -22,7 +22,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("CONNECT carries bytes, TLS for example, end to end", arguments: LinkKind.allCases)
+    @Test("CONNECT carries arbitrary bytes, such as TLS, end to end", arguments: LinkKind.allCases)
     func connect(_ kind: LinkKind) async throws {
       let folder = try TemporaryFolder()
       let certificates = try await Certificates()
@@ -35,7 +35,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("CONNECT carries a cleartext request and half-closes cleanly") func connectCleartext() async throws {
+    @Test("CONNECT carries a plain-text request, and half-closes cleanly") func connectCleartext() async throws {
       let other = try await OriginServer()
       let passage = try await Passage(over: .unix, gateway: ["--allow", "\(other.endpoint)"])
       let answer = try await Curl.fetch("--proxytunnel", "--proxy", passage.url, other.url + "/until-close")

@@ -5,7 +5,7 @@ import Testing
 extension Interop {
   /// curl through the proxy: what goes in at one end comes out at the other.
   @Suite("Messages through the proxy") struct ProxyMessageTests {
-    @Test("every method arrives as it was sent, with its body", arguments: LinkKind.allCases)
+    @Test("every method arrives unchanged with its body", arguments: LinkKind.allCases)
     func methods(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "X-OWN"] {
@@ -30,7 +30,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("fields arrive once, those of one connection not at all") func fields() async throws {
+    @Test("fields arrive once, and hop-by-hop fields not at all") func fields() async throws {
       let passage = try await Passage(over: .unix)
       let echo: Echo = try await Curl.fetch(
         "-H", "X-Hop: 1", "-H", "Connection: x-hop, keep-alive", "-H", "Keep-Alive: 5", "-H", "TE: trailers, gzip",
@@ -44,7 +44,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("two Set-Cookie fields stay two, a comma in one of them included", arguments: LinkKind.allCases)
+    @Test("two Set-Cookie fields stay separate, even with a comma in one of them", arguments: LinkKind.allCases)
     func cookies(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Curl.fetch(passage.url + "/cookies")
@@ -52,7 +52,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("trailers come after the body", arguments: LinkKind.allCases) func trailers(_ kind: LinkKind) async throws {
+    @Test("trailers arrive after the body", arguments: LinkKind.allCases) func trailers(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Curl.fetch("-H", "TE: trailers", passage.url + "/trailers")
       #expect(answer.text == "with trailers\n")
@@ -60,7 +60,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("early hints come before the answer, while it is still being made", arguments: LinkKind.allCases)
+    @Test("early hints arrive before the response, while it is still being produced", arguments: LinkKind.allCases)
     func earlyHints(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Curl.fetch(passage.url + "/early-hints")
@@ -69,7 +69,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("100-continue is passed on, and so is its refusal") func expectation() async throws {
+    @Test("100 Continue is forwarded, and so is a refused expectation") func expectation() async throws {
       let passage = try await Passage(over: .unix)
       let file = try MarkedFile(at: passage.folder["f"], size: 1 << 20)
       let expect = ["-H", "Expect: 100-continue", "--expect100-timeout", "20", "-T", file.path]
@@ -81,7 +81,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("an answer that comes before the upload's end reaches the client") func earlyAnswer() async throws {
+    @Test("a response before the end of the upload reaches the client") func earlyAnswer() async throws {
       let passage = try await Passage(over: .unix)
       let file = try MarkedFile(at: passage.folder["f"], size: 64 << 20)
       let answer = try await Curl.fetch("-H", "Expect:", "-T", file.path, passage.url + "/early-answer")
@@ -89,7 +89,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("answers without a body end at once", arguments: [204, 304]) func bodiless(_ code: Int) async throws {
+    @Test("responses without a body end at once", arguments: [204, 304]) func bodiless(_ code: Int) async throws {
       let passage = try await Passage(over: .unix)
       let answer = try await Curl.fetch(passage.url + "/status?code=\(code)", within: .seconds(5))
       #expect(answer.status == code)
@@ -97,7 +97,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("a body that ends with its connection is whole") func untilClose() async throws {
+    @Test("a body that ends with its connection is complete") func untilClose() async throws {
       let passage = try await Passage(over: .unix)
       let answer = try await Curl.fetch(passage.url + "/until-close")
       #expect(answer.exitCode == 0)

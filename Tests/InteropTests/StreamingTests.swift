@@ -4,7 +4,7 @@ import Testing
 extension Interop {
   /// Bytes that must not wait for more bytes.
   @Suite("Streaming") struct StreamingTests {
-    @Test("a server-sent event is there within 50 ms of its sending", arguments: LinkKind.allCases)
+    @Test("a server-sent event arrives within 50 ms", arguments: LinkKind.allCases)
     func events(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       var slowest = Double.infinity
@@ -40,7 +40,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("200 requests at once are answered, each with its own", arguments: LinkKind.allCases)
+    @Test("200 concurrent requests get their own responses", arguments: LinkKind.allCases)
     func burst(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let answer = try await Script.http1.run(
@@ -51,7 +51,7 @@ extension Interop {
       await passage.stop()
     }
 
-    @Test("a small answer does not wait for a large one", arguments: LinkKind.allCases)
+    @Test("a small response does not wait for a large one", arguments: LinkKind.allCases)
     func overtaking(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       let bulk = try Script.http1.start(

@@ -18,7 +18,7 @@ extension Interop {
     }
 
     @Test(
-      "docker and podman run, attach, copy and follow, and docker executes, as they do at podman's socket",
+      "docker and podman run, attach, copy, follow and execute as at podman's own socket",
       arguments: [true, false])
     func containers(hasGateway: Bool) async throws {
       let folder = try TemporaryFolder()
@@ -53,7 +53,7 @@ extension Interop {
       let counted: Int
     }
 
-    @Test("kubectl's SPDY passes a gateway, and each direction ends by itself")
+    @Test("kubectl's SPDY passes a gateway, and each direction ends separately")
     func spdy() async throws {
       let folder = try TemporaryFolder()
       let server = try Script.spdy.start("serve", folder["o"])
@@ -77,7 +77,7 @@ extension Interop {
       await server.stop()
     }
 
-    @Test("what else asks for an upgrade is refused at once, unless it is allowed, and a foreign page always")
+    @Test("another upgrade is refused unless it is allowed, and always for a foreign page")
     func refused() async throws {
       let bare = try await Passage(over: .unix)
       func ask(_ passage: Passage, _ fields: String...) async throws -> CurlAnswer {

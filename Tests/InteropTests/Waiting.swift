@@ -2,4 +2,4 @@ import Testing
 
 /// Those that hardly do anything but wait, with limits that leave room: one at a time as well, but at the same time as the
 /// others, whom they do not disturb.
-@Suite("Interop, waiting", .serialized, .timeLimit(.minutes(5))) enum Waiting {}
+@Suite("Interoperability, slow tests", .serialized, .timeLimit(.minutes(5))) enum Waiting {}

@@ -2,7 +2,7 @@ import Primitives
 import Testing
 
 @Suite struct EncodingTests {
-  @Test("base64 (RFC 4648 §10)")
+  @Test("base64 matches the examples of RFC 4648 §10")
   func base64() {
     let vectors = [
       "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
@@ -11,7 +11,7 @@ import Testing
     #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
   }
 
-  @Test("base64 reads what it writes, and nothing else")
+  @Test("base64 decodes its own output, and rejects other text")
   func base64Reading() {
     for count in 0..<70 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("hexadecimal digits of bytes and numbers")
+  @Test("bytes and numbers are written in hexadecimal")
   func hex() {
     #expect(Hex.text([0x00, 0x7F, 0xA5]) == "007fa5")
     #expect(Hex.text([0xA5], isUppercase: true) == "A5")
@@ -33,25 +33,27 @@ import Testing
     for wrong in ["0", "0g", "+1", "007"] { #expect(Hex.bytes(wrong) == nil, "\(wrong)") }
   }
 
-  @Test("percent-encoding of everything that is not plain, and back", arguments: ["a b", "100 %", "grün/日本", ""])
+  @Test(
+    "percent-encoding covers all bytes but unreserved ones, and decodes its own output",
+    arguments: ["a b", "100 %", "grün/日本", ""])
   func percent(_ text: String) {
     let encoded = PercentEncoding.encode(text, isPlain: PercentEncoding.isUnreserved)
     #expect(encoded.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: "%") })
     #expect(PercentEncoding.decode(encoded) == text)
   }
 
-  @Test("what is no percent-encoding", arguments: ["%", "%2", "%2g", "%+1", "%ff"])
+  @Test("invalid percent-encoding is rejected", arguments: ["%", "%2", "%2g", "%+1", "%ff"])
   func noPercentEncoding(_ text: String) {
     #expect(PercentEncoding.decode(text) == nil)
   }
 
-  @Test("bytes from outside are quoted printable and short")
+  @Test("untrusted bytes are quoted in printable and short form")
   func quotation() {
     #expect(String(quoting: Array("a\"\\\r\n\u{1}é".utf8), limit: 20) == #""a\"\\\r\n\x01\xc3\xa9""#)
     #expect(String(quoting: [0x41, 0x42, 0x43], limit: 2) == "\"AB…\"")
   }
 
-  @Test("spaces and tabs at the ends are no part of a value")
+  @Test("spaces and tabs at both ends of a value are trimmed")
   func trimming() {
     #expect(" \ta b\t ".trimmed == "a b")
     #expect("\r\n".trimmed == "\r\n")

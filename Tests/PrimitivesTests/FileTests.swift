@@ -28,7 +28,7 @@ private final class Place {
 
   init() throws { place = try Place() }
 
-  @Test("a small file is read whole, with whose it is")
+  @Test("a small file is read completely, with its owner")
   func smallFile() throws {
     let file = try SmallFile(place.write("grün", to: "a"), limit: 5)
     #expect(file.text == "grün" && file.isTrusted)
@@ -38,7 +38,7 @@ private final class Place {
     #expect(try SmallFile("/dev/null", limit: 5).bytes.isEmpty)
   }
 
-  @Test("or why not")
+  @Test("a file that is missing, too large or not regular is refused with the reason")
   func unreadable() throws {
     let path = try place.write("123456", to: "a")
     #expect(throws: SmallFile.Failure.tooLarge(limit: 5)) { try SmallFile(path, limit: 5) }
@@ -48,7 +48,7 @@ private final class Place {
   }
 
   @Test(
-    "only a regular file is read: a pipe, a device and a socket are refused at once, and a pipe's writer is not woken")
+    "only a regular file is opened, and a pipe's writer is not woken")
   func kinds() throws {
     try #require(mkfifo("\(place.path)/pipe", 0o600) == 0)
     symlink("\(place.path)/pipe", "\(place.path)/link")
@@ -69,7 +69,7 @@ private final class Place {
     #expect(open("\(place.path)/pipe", O_WRONLY | O_NONBLOCK) == -1 && errno == ENXIO)
   }
 
-  @Test("bytes are read and written at a position, or where the call before has ended")
+  @Test("bytes are read and written at a position, or after the previous call's")
   func positions() throws {
     let descriptor = try Descriptor.open(place.write("0123456789", to: "a"), O_RDWR)
     defer { close(descriptor) }
@@ -81,7 +81,7 @@ private final class Place {
     #expect(try Descriptor.read(descriptor, upTo: 100) == Array("xy6789".utf8))
   }
 
-  @Test("the names in a folder, and where links lead")
+  @Test("the names in a folder and the targets of symbolic links are read")
   func names() throws {
     let path = try place.write("", to: "a")
     try #require(symlink("a", "\(place.path)/b") == 0)
@@ -93,14 +93,14 @@ private final class Place {
     #expect(try FileStatus(of: path).identity == FileStatus(of: "\(place.path)/b").identity)
   }
 
-  @Test("what the kernel says, or nothing")
+  @Test("a kernel file is read, or empty if it is missing")
   func kernel() throws {
     #expect(KernelFile.text(of: "/proc/self/status")?.hasPrefix("Name:") == true)
     #expect(KernelFile.text(of: "/proc/self/missing") == nil && KernelFile.lines(of: "/proc/self/missing").isEmpty)
     #expect(!KernelFile.write("1", to: "/proc/self/missing"))
   }
 
-  @Test("a process, its name and what it has open")
+  @Test("a process is described by its id and name, and its open files are listed")
   func processes() throws {
     let own = RunningProcess(getpid())
     #expect(own.description == "process \(getpid()) (\(own.name ?? ""))" && own.name?.isEmpty == false)

@@ -7,14 +7,14 @@ import Testing
     "a": [1, .number("-2.5e3"), .bool(true), .bool(false), .null], "b\u{E9}\u{1F600}\n": ["": "\"\\/"],
   ]
 
-  @Test("is read as it is written")
+  @Test("JSON text is parsed into the value that was written")
   func reading() {
     #expect(JSON(parsing: Self.text) == Self.value)
     #expect(JSON(parsing: "\(Self.value)") == Self.value)
   }
 
   @Test(
-    "or not at all",
+    "invalid JSON is rejected",
     arguments: [
       "", "{", "[1,]", "{\"a\"}", "\"a", "\"\\", "\"\\u12\"", "nul", "[] []", String(repeating: "[", count: 1000),
     ])
@@ -22,18 +22,18 @@ import Testing
     #expect(JSON(parsing: text) == nil)
   }
 
-  @Test("keeps the order of its members, and leaves out those without a value")
+  @Test("JSON keeps the order of members, and omits those without a value")
   func members() {
     let value: JSON = ["z": 1, "a": nil, "b": .number(-0.5), "empty": [:], "none": [], "infinite": .number(.infinity)]
     #expect("\(value)" == #"{"z":1,"b":-0.5,"empty":{},"none":[],"infinite":null}"#)
   }
 
-  @Test("the last of two members of one name counts")
+  @Test("the last of two JSON members with one name counts")
   func twice() {
     #expect(JSON(parsing: #"{"a":1,"a":2}"#)?["a"] == 2)
   }
 
-  @Test("is safe to look at, without loss")
+  @Test("JSON strings are written with visible characters only, without loss")
   func visible() {
     let text = "a\u{9B}\u{202E}\"\u{1}\\ü\u{7F}"
     #expect("\(JSON.string(text))" == #""a\u009b\u202e\"\u0001\\ü\u007f""#)

@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 /// Names that another user has prepared where this one writes. The tests need root, which can be two users.
-@Suite("Files of other users") struct PlantedFileTests {
+@Suite("Files planted by other users") struct PlantedFileTests {
   private static let other: uid_t = 12_345
 
   /// A folder like /tmp, with a file of the user's that must stay as it is.
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(
-    "a file of one's own is made, or opened where it is there; what another has planted is refused and stays",
+    "the user's own file is created or opened, and a file planted by another user is refused and kept",
     arguments: Plant.allCases, [false, true])
   private func own(_ plant: Plant, _ isNew: Bool) throws {
     let shared = try Shared()
@@ -81,7 +81,7 @@ import Testing
     if plant == .foreign { #expect(try shared.text(path) == "theirs") }
   }
 
-  @Test("an older file of one's own is gone on with, or another in its place where a new one is wanted")
+  @Test("the user's own existing file is opened, or replaced if a new one is required")
   func old() throws {
     let shared = try Shared()
     let path = "\(shared.path)/f"
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "in a folder of everybody's a name must be the user's or the folder's owner's; elsewhere, and in the folder itself, it may be any"
+    "in a sticky folder a link must belong to the user or the folder's owner, and elsewhere to any user"
   )
   func shared() throws {
     let shared = try Shared()
@@ -129,7 +129,7 @@ import Testing
     #expect(try shared.text(shared.victim) == "")
   }
 
-  @Test("a folder that is not sticky, or not for others to write, keeps its user's ways")
+  @Test("in a folder that is not sticky or not writable by others, files of other users are opened")
   func unshared() throws {
     let shared = try Shared()
     try shared.write("theirs", to: "\(shared.path)/file")

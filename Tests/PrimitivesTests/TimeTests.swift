@@ -4,7 +4,7 @@ import Testing
 @Suite struct TimeTests {
   private struct TimedOut: Error {}
 
-  @Test("an operation that ends in time is not disturbed")
+  @Test("an operation that ends within its time limit is not affected")
   func inTime() async throws {
     #expect(try await withTimeLimit(.seconds(60), throwing: TimedOut()) { 1 } == 1)
     #expect(try await withTimeLimit(nil, throwing: TimedOut()) { 2 } == 2)
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("one that does not end is cancelled, and not waited for")
+  @Test("an operation that exceeds its time limit is cancelled, and not awaited")
   func tooLate() async throws {
     let (cancelled, report) = AsyncStream.makeStream(of: Void.self)
     await #expect(throws: TimedOut.self) {
@@ -29,7 +29,7 @@ import Testing
     for await _ in cancelled {}
   }
 
-  @Test("who is cancelled waits no longer")
+  @Test("a cancelled caller stops waiting")
   func cancelledCaller() async throws {
     let (begun, report) = AsyncStream.makeStream(of: Void.self)
     let caller = Task {
@@ -43,7 +43,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await caller.value }
   }
 
-  @Test("moments of the calendar, by their seconds and by their names")
+  @Test("dates are formatted and parsed from seconds")
   func calendar() throws {
     let time = CalendarTime(secondsSinceEpoch: 784_111_777)
     #expect(time.date == "1994-11-06" && time.timeOfDay == "08:49:37" && time.weekday == 0)
@@ -52,12 +52,13 @@ import Testing
     #expect(CalendarTime(year: 2016, month: 12, day: 31, secondOfDay: 86_400)?.date == "2017-01-01")
   }
 
-  @Test("days that are none", arguments: [(2023, 2, 29), (2024, 6, 31), (1900, 2, 29), (2024, 13, 1), (2024, 1, 0)])
+  @Test(
+    "invalid dates are rejected", arguments: [(2023, 2, 29), (2024, 6, 31), (1900, 2, 29), (2024, 13, 1), (2024, 1, 0)])
   func noDays(_ year: Int, _ month: Int, _ day: Int) {
     #expect(CalendarTime(year: year, month: month, day: day, secondOfDay: 0) == nil)
   }
 
-  @Test("what has no year of four digits is at the end of those that have")
+  @Test("times outside the years 0000 to 9999 are limited to that range")
   func range() {
     #expect(CalendarTime(secondsSinceEpoch: .max).date == "9999-12-31")
     #expect(CalendarTime(secondsSinceEpoch: .min).date == "0000-01-01")

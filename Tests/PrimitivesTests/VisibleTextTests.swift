@@ -2,7 +2,7 @@ import Primitives
 import Testing
 
 @Suite struct VisibleTextTests {
-  @Test("nothing is left that a terminal obeys: C0, DEL, C1, marks of direction, separators")
+  @Test("control characters, direction marks and separators in text are replaced")
   func obeyed() {
     let marks: [UInt32] = [0x61C, 0x200E, 0x200F, 0x2028, 0x2029] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
     let all = Array(0..<0x20) + Array(0x7F..<0xA0) + marks
@@ -13,7 +13,7 @@ import Testing
     #expect("one\r\ntwo\tthree".visible == "one  two three")
   }
 
-  @Test("what people write stays as it is", arguments: ["plain ~", "grün", "日本語", "👩‍👩‍👧", "é́", "שלום", ""])
+  @Test("ordinary text stays unchanged", arguments: ["plain ~", "grün", "日本語", "👩‍👩‍👧", "é́", "שלום", ""])
   func kept(_ text: String) {
     #expect(text.visible == text)
   }

@@ -7,7 +7,7 @@ import UnixTransport
 /// The example of docs/writing-a-transport.md. Here so that nothing else runs at the same time.
 extension TransportMatrixTests {
   @Suite(.serialized) struct AbstractTransportTests {
-    @Test("is a transport", arguments: TransportCompatibility.Check.allCases)
+    @Test("the example transport passes the compatibility kit", arguments: TransportCompatibility.Check.allCases)
     func passes(_ check: TransportCompatibility.Check) async throws {
       var kit = TransportCompatibility(
         AbstractTransport(), farEnd: .listener { try LinkAddress("abstract:kit-\(getpid())") })
@@ -16,7 +16,7 @@ extension TransportMatrixTests {
     }
   }
 
-  @Test("the documented example has a scheme as good as any other")
+  @Test("the example transport's scheme is accepted in an address")
   func scheme() throws {
     let registry = TransportRegistry([UnixTransport(), AbstractTransport()])
     let link = try registry.link("abstract:link")

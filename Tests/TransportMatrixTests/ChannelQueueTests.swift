@@ -4,7 +4,7 @@ import NIOEmbedded
 import Testing
 
 @Suite struct ChannelQueueTests {
-  @Test("gives channels in the order they came, whether somebody waits or not")
+  @Test("a channel queue returns channels in order, to early and late consumers")
   func order() async throws {
     let queue = ChannelQueue()
     let (first, second) = try (Self.channel(), Self.channel())
@@ -14,7 +14,7 @@ import Testing
     #expect(try await taken.map(ObjectIdentifier.init) == [ObjectIdentifier(first), ObjectIdentifier(second)])
   }
 
-  @Test("closes what does not fit, and what nobody has taken in the end")
+  @Test("a channel queue closes channels beyond its limit, and those left at its close")
   func bounded() throws {
     let queue = ChannelQueue(limit: 1)
     let (first, second, third) = try (Self.channel(), Self.channel(), Self.channel())
@@ -29,7 +29,7 @@ import Testing
     #expect(!third.isActive && !first.isActive)
   }
 
-  @Test("makes room where a waiting channel has died, and does not give that one")
+  @Test("a channel queue drops closed channels and accepts others in their place")
   func dead() async throws {
     let queue = ChannelQueue(limit: 1)
     let (first, second) = try (Self.channel(), Self.channel())
@@ -39,7 +39,7 @@ import Testing
     #expect(try await Self.take(1, from: queue).first === second)
   }
 
-  @Test("gives what is left after its end, then ends with the reason")
+  @Test("a channel queue returns its remaining channels after its end, then throws the reason")
   func ends() async throws {
     let queue = ChannelQueue()
     queue.offer(try Self.channel())
@@ -50,7 +50,7 @@ import Testing
     await #expect(throws: BywayError.self) { try await channels.next() }
   }
 
-  @Test("lets go of a consumer that is cancelled or has nothing to wait for")
+  @Test("a channel queue releases a consumer that is cancelled or has nothing to wait for")
   func cancelled() async throws {
     let queue = ChannelQueue()
     let consumer = Task { try await Self.take(1, from: queue) }

@@ -10,7 +10,7 @@ extension TransportMatrixTests {
   /// The kit is only worth something if it finds what is wrong. Not at the same time as the matrix, which counts descriptors.
   @Suite(.serialized) struct CompatibilityKitTests {
     @Test(
-      "finds each fault by the check that is there for it",
+      "the compatibility kit detects each fault with its own check",
       arguments: [
         (Fault.readsByItself, TransportCompatibility.Check.opens),
         (.deafToHalfClose, .opens),
@@ -37,7 +37,7 @@ extension TransportMatrixTests {
       transport.cleanUp()
     }
 
-    @Test("names the transport and the property in what it throws")
+    @Test("a failure of the compatibility kit contains the transport and the property")
     func message() async throws {
       let kit = TransportCompatibility(
         FaultyTransport(fault: .readsByItself), farEnd: .listener { try LinkAddress("loopback:faulty") })

@@ -3,7 +3,7 @@ import Testing
 
 /// Every transport must pass every check of the compatibility kit.
 @Suite(.serialized) struct TransportMatrixTests {
-  @Test("passes the compatibility kit", .timeLimit(.minutes(2)), arguments: TransportSubject.all)
+  @Test("every transport passes the compatibility kit", .timeLimit(.minutes(2)), arguments: TransportSubject.all)
   func passes(_ subject: TransportSubject) async throws {
     try await subject.withKit { kit in
       for check in kit.checks {

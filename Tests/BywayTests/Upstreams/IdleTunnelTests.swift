@@ -54,7 +54,7 @@ import Testing
     return tunnels
   }
 
-  @Test("the longest idle one of a client above its share gives way, and no other") func longest() throws {
+  @Test("only the longest idle tunnel of a client above its share is closed") func longest() throws {
     let rig = try rig(limit: 4)
     let all = try tunnels(4, of: client(), over: rig)
     try rig.run(for: .seconds(10))

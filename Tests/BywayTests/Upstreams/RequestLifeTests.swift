@@ -122,8 +122,7 @@ import Testing
     }
   }
 
-  @Test("a request on a line that falls silent waits up to the link timeout since it was sent") func doubted()
-  {
+  @Test("a request on a line that falls silent waits up to the link timeout since it was sent") func doubted() {
     var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
     _ = life.handle(.doubted(since: Self.seconds(2), isWhole: true), at: Self.seconds(4))
@@ -217,7 +216,8 @@ import Testing
   }
 
   @Test(
-    "a request counts as processed once its response has begun, even if the error says otherwise") func refusedLate() {
+    "a request counts as processed once its response has begun, even if the error says otherwise") func refusedLate()
+  {
     var life = RequestLife(.init(patience: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(0))
     _ = life.handle(.responseBegan, at: Self.seconds(1))

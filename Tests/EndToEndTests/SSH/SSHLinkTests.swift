@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   @Suite("SSH links") struct SSHLinkTests {
-    @Test("an HTTP/1.1 server on a far socket, as Docker's: a hundred requests, one login") func docker() async throws {
+    @Test("a hundred requests to a remote HTTP/1.1 socket take one login") func docker() async throws {
       let folder = try TemporaryFolder()
       let server = try await SSHServer(in: folder)
       let origin = try await OriginServer(on: .unix(folder["docker.sock"]))
@@ -21,7 +21,7 @@ extension EndToEnd {
       await server.stop()
     }
 
-    @Test("a request to a server that ends each connection logs in once, too") func noKeepAlive() async throws {
+    @Test("requests to a server that closes each connection take one login") func noKeepAlive() async throws {
       let folder = try TemporaryFolder()
       let server = try await SSHServer(in: folder)
       let origin = try await OriginServer(on: .unix(folder["o"]), dropAfter: 1)
@@ -35,7 +35,7 @@ extension EndToEnd {
       await server.stop()
     }
 
-    @Test("a device dials out and is served on a port of the hub; the link comes back with the hub") func behindNAT()
+    @Test("a device dials out and is served on a hub's port, and the link returns with the hub") func behindNAT()
       async throws
     {
       let folder = try TemporaryFolder()
@@ -59,7 +59,7 @@ extension EndToEnd {
       await back.stop()
     }
 
-    @Test("an SSH server that dies and returns is logged in to again") func restart() async throws {
+    @Test("a restarted SSH server is logged in to again") func restart() async throws {
       let passage = try await Passage(over: .sshSocket)
       #expect(try await Curl.fetch(passage.url).text == "hello, byway\n")
       passage.ssh?.killSessions()
@@ -68,7 +68,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a command line says what is wrong, and no secret") func messages() async throws {
+    @Test("byway request reports SSH errors without secrets") func messages() async throws {
       let folder = try TemporaryFolder()
       let server = try await SSHServer(in: folder)
       let missing = try await BywayProcess.run(["request", "--link", server.address(folder["no"]), "http://device/"])

@@ -6,9 +6,9 @@ import Testing
 
 extension EndToEnd {
   /// A line with `?http=1.1` leads to a server that knows nothing of Byway, behind an end that does only the line layer.
-  @Suite("HTTP/1.1 on a line") struct HTTP1LineTests {
+  @Suite("HTTP/1.1 on a serial line") struct HTTP1LineTests {
     @Test(
-      "six requests at once share the one session of a line, and are served in the order in which they came",
+      "six concurrent requests share the one session of a line, and are served in order",
       arguments: ["HTTP/1.1", "HTTP/1.0"])
     func sharing(_ version: String) async throws {
       let folder = try TemporaryFolder()
@@ -47,7 +47,7 @@ extension EndToEnd {
       await end.stop()
     }
 
-    @Test("all methods share that session: to open another one would cost time, and requests of others their place")
+    @Test("requests of all methods share the one session of a line")
     func posts() async throws {
       struct Echo: Decodable {
         let method: String

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   /// What both ends of a line say of it while they run.
-  @Suite("The status of a line") struct LineStatusTests {
+  @Suite("Status of a serial line") struct LineStatusTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -32,7 +32,7 @@ extension EndToEnd {
       return line.hasSuffix(" 1")
     }
 
-    @Test("a faultless line has no errors, and one that is unplugged is interrupted at both ends until it is back")
+    @Test("a faultless line has no errors, and an unplugged one is interrupted at both ends until it is back")
     func unplugged() async throws {
       let line = try SerialLine(LineConfiguration(baud: 230_400))
       let origin = try await OriginServer(on: .unix(folder["o"]))
@@ -78,7 +78,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "a silent line is interrupted at both ends, fails new requests in time, and goes on",
+      "a silent line is interrupted at both ends, fails new requests in time, and recovers",
       arguments: [Cut.Kind.lose, .stall])
     func silent(_ kind: Cut.Kind) async throws {
       let line = try SerialLine(LineConfiguration(baud: 230_400))
@@ -123,7 +123,7 @@ extension EndToEnd {
       await origin.stop()
     }
 
-    @Test("a gateway whose device is not there says which one it waits for, and why")
+    @Test("a gateway without its serial device reports the device it waits for, and why")
     func absent() async throws {
       let gateway = try await BywayProcess.gateway(
         ["--link", "serial:\(folder["tty"])", "--origin", "http://127.0.0.1:1", "--instance", "far"],

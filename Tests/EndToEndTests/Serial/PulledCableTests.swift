@@ -4,8 +4,8 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  @Suite("A pulled cable") struct PulledCableTests {
-    @Test("for 5 s in the middle of 20 requests: all complete, bytes exact, none executed twice")
+  @Suite("Pulled cable") struct PulledCableTests {
+    @Test("20 requests complete exactly once although the cable is pulled for 5 s")
     func pulled() async throws {
       try await withThrowingTaskGroup(of: Void.self) { runs in
         for kind in Cut.Kind.allCases { runs.addTask { try await pull(kind) } }

@@ -5,8 +5,8 @@ import Testing
 
 extension EndToEnd {
   /// An end of a line that dies and is started again, while the line itself knows nothing of it.
-  @Suite("A restart on a line") struct RestartTests {
-    @Test("of the gateway: a GET is repeated, a POST fails at once with the reason")
+  @Suite("Restart on a serial line") struct RestartTests {
+    @Test("when the gateway restarts, a GET is repeated, and a POST fails at once with the reason")
     func gateway() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       let url = try passage.url
@@ -33,7 +33,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("of the proxy in the middle of a download: nothing of the old session reaches the new one")
+    @Test("when the proxy restarts within a download, no bytes of the old session reach the new one")
     func proxy() async throws {
       let passage = try await SerialPassage(LineConfiguration(baud: 230_400))
       var proxy = passage.proxy

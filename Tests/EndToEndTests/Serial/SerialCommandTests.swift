@@ -6,8 +6,8 @@ import Testing
 
 extension EndToEnd {
   /// Commands over lines, good and bad: what a user sees.
-  @Suite("Commands over a line") struct SerialCommandTests {
-    @Test("a request over a serial line") func request() async throws {
+  @Suite("Commands over a serial line") struct SerialCommandTests {
+    @Test("a request succeeds over a serial line") func request() async throws {
       let passage = try await SerialLineWithGateway()
       for _ in 0..<2 {
         let result = try await BywayProcess.run(["request", "--link", passage.line.near, "-d", "x", "/held"])
@@ -17,7 +17,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a line behind a socket, as a terminal server gives it") func lineOption() async throws {
+    @Test("a request succeeds over a line behind a socket of a terminal server") func lineOption() async throws {
       let folder = try TemporaryFolder()
       let origin = try await OriginServer(on: .unix(folder["o"]))
       let link = "unix:\(folder["l"])?line=115200"
@@ -36,14 +36,14 @@ extension EndToEnd {
       await origin.stop()
     }
 
-    @Test("nobody at the far end") func nobody() async throws {
+    @Test("byway request reports a line without a peer") func nobody() async throws {
       let line = try SerialLine(LineConfiguration())
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
       EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "No bytes arrive", "byway gateway"])
       #expect(result.duration < .seconds(20))
     }
 
-    @Test("nobody at the far end: the proxy says so, too") func nobodyBehindProxy() async throws {
+    @Test("the proxy reports a line without a peer") func nobodyBehindProxy() async throws {
       let line = try SerialLine(LineConfiguration())
       let proxy = try await SerialPassage.proxy(on: line.near)
       let answer = try await Curl.fetch(proxy.url + "/")
@@ -54,7 +54,7 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("another baud rate at the far end: the bits arrive, in no order") func wrongRate() async throws {
+    @Test("byway request suggests the baud rate if the received bytes are garbled") func wrongRate() async throws {
       let bad = LineConfiguration(faults: [BitFlips(rate: 0.4)])
       let passage = try await SerialLineWithGateway(bad, back: LineConfiguration())
       let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
@@ -63,7 +63,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("only noise arrives") func noise() async throws {
+    @Test("byway request reports a line with noise only") func noise() async throws {
       let passage = try await SerialLineWithGateway(
         LineConfiguration(), back: LineConfiguration(faults: [BitFlips(rate: 0.4)]))
       let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
@@ -72,7 +72,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a login prompt is at the far end") func foreign() async throws {
+    @Test("byway request reports a login prompt at the far end") func foreign() async throws {
       let line = try SerialLine(
         LineConfiguration(),
         back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ndevice login: ")]))
@@ -82,7 +82,7 @@ extension EndToEnd {
         words: ["Nobody answers on serial:", "a login prompt or a shell", "device login:", "byway gateway"])
     }
 
-    @Test("a program that says something else is quoted") func chatter() async throws {
+    @Test("byway request quotes another program at the far end") func chatter() async throws {
       let line = try SerialLine(
         LineConfiguration(),
         back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ntemperature 21.5")]))
@@ -91,12 +91,12 @@ extension EndToEnd {
         result, code: 69, words: ["Nobody answers on serial:", "text from another program", "temperature 21.5"])
     }
 
-    @Test("what is sent comes back") func echo() async throws {
+    @Test("byway request reports a line that echoes") func echo() async throws {
       let result = try await BywayProcess.run(["request", "--link", "exec:/bin/cat?line=115200", "/"])
       EndToEnd.expect(result, code: 69, words: ["comes back", "byway gateway"])
     }
 
-    @Test("a line that a proxy has is pinged through that, over TCP or a Unix socket", arguments: [true, false])
+    @Test("byway ping reaches a line in use through its proxy, over TCP or a Unix socket", arguments: [true, false])
     func pingThroughProxy(_ listensOnPort: Bool) async throws {
       let passage = try await SerialLineWithGateway()
       let listen = listensOnPort ? "127.0.0.1:0" : "unix:\(passage.folder["p"])"
@@ -112,7 +112,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("both ends dial") func bothDial() async throws {
+    @Test("byway request reports that both ends dial") func bothDial() async throws {
       let line = try SerialLine(LineConfiguration())
       let proxy = try await SerialPassage.proxy(on: line.far)
       async let answer = Curl.fetch(proxy.url + "/")
@@ -123,12 +123,12 @@ extension EndToEnd {
       await proxy.process.stop()
     }
 
-    @Test("no such port") func absent() async throws {
+    @Test("a missing serial port is reported") func absent() async throws {
       let result = try await BywayProcess.run(["request", "--link", "serial:/dev/ttyNowhere0", "/"])
       EndToEnd.expect(result, code: 69, words: ["There is no serial port /dev/ttyNowhere0", "There are"])
     }
 
-    @Test("the port is in use") func inUse() async throws {
+    @Test("a serial port in use is reported") func inUse() async throws {
       let passage = try await SerialLineWithGateway()
       let result = try await BywayProcess.run(["request", "--link", passage.line.far, "/"])
       EndToEnd.expect(
@@ -136,7 +136,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("a boot log before, and a log line each second between: bodies are exact") func bootLog() async throws {
+    @Test("bodies are exact in spite of a boot log before and a log line each second") func bootLog() async throws {
       let log = (0..<60).map { "[    0.\(100_000 + $0)] Booting Linux, and saying so at length\r\n" }.joined()
       let noisy = LineConfiguration(faults: [ForeignLogLine(every: .seconds(1))])
       let line = try SerialLine(noisy)

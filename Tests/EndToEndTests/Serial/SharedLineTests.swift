@@ -5,8 +5,8 @@ import Testing
 
 extension EndToEnd {
   /// Much at once on a line of 115,200 baud.
-  @Suite("A shared line") struct SharedLineTests {
-    @Test("two hundred small requests at once all complete") func burst() async throws {
+  @Suite("Shared serial line") struct SharedLineTests {
+    @Test("two hundred concurrent small requests complete over a serial line") func burst() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       let host = try "\(passage.proxy.endpoint())"
       let answer = try await Script.http1.run(
@@ -18,7 +18,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("an upload, a download and small requests share it, and the small ones do not wait for the large")
+    @Test("small requests do not wait for an upload and a download on the same line")
     func sharing() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       let url = try passage.url
@@ -51,8 +51,8 @@ extension EndToEnd {
 
 extension Waiting {
   /// Nobody asks for anything.
-  @Suite("An idle line") struct IdleLineTests {
-    @Test("an idle line carries at most 30 bytes in 10 s each way") func idle() async throws {
+  @Suite("Idle serial line") struct IdleLineTests {
+    @Test("an idle line carries at most 30 bytes in 10 s in each direction") func idle() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
       // The last acknowledgements, and what is measured of a line at rest.

@@ -30,7 +30,7 @@ import Testing
     .init("6.2 a literal longer than its block", [.headers(1, HPACK.get + [0x00, 0x7E, 0x61])], broken),
   ]
 
-  @Test("the table survives a head that is refused") func tableSurvives() {
+  @Test("the header table stays in sync after a refused head") func tableSurvives() {
     let client = RawClient()
     // The first head is malformed, and puts x: 1 into the table; the second refers to it.
     client.send(.headers(1, [0x40, 0x01, 0x78, 0x01, 0x31]))

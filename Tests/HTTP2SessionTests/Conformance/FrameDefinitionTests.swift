@@ -3,7 +3,7 @@ import Testing
 
 /// RFC 9113 §6, §7.
 @Suite struct FrameDefinitionTests {
-  @Test("section 6: the rules of each frame", arguments: cases) func frames(_ conformance: ConformanceCase) {
+  @Test("section 6: rules of each frame", arguments: cases) func frames(_ conformance: ConformanceCase) {
     conformance.check()
   }
 
@@ -121,7 +121,7 @@ import Testing
     .init("7 an unknown code in RST_STREAM", [.post(1), .reset(1, 0xFF), .get(3)], .answered(3)),
   ]
 
-  @Test("6.5.3 SETTINGS take effect in their order, and are acknowledged") func settingsOrder() {
+  @Test("6.5.3 SETTINGS take effect in order, and are acknowledged") func settingsOrder() {
     let client = RawClient()
     client.send(.settings([(4, 100), (4, 1)]))
     #expect(client.frames.contains(.settingsAck))
@@ -142,7 +142,7 @@ import Testing
     #expect(client.server.isFinished)
   }
 
-  @Test("6.9 DATA waits for the stream's window and goes on with it") func streamWindow() {
+  @Test("6.9 DATA waits for the stream's window and continues with it") func streamWindow() {
     let client = RawClient(settings: [(4, 3)])
     client.send(.get(1))
     #expect(client.frames.filter { $0.type == 0 }.map(\.payload.count) == [3])
@@ -162,7 +162,7 @@ import Testing
     #expect(client.isAnswered(1))
   }
 
-  @Test("6.9.1 DATA beyond our window is an error") func beyondWindow() {
+  @Test("6.9.1 DATA beyond the receiver's window is an error") func beyondWindow() {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.initial = 1024
     configuration.windows.isEager = false

@@ -91,14 +91,14 @@ import Testing
     .init("RFC 8441 4: :protocol on another method", get((":protocol", "websocket")), malformed),
   ]
 
-  @Test("a malformed request never reaches the owner") func unseen() {
+  @Test("a malformed request does not reach the owner") func unseen() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get + HPACK.block([("connection", "close")])))
     #expect(client.events.heads.isEmpty)
     #expect(client.events.closed(1) == nil)
   }
 
-  @Test("8.2.3 crumbs of a cookie arrive as they were sent") func cookies() {
+  @Test("8.2.3 several Cookie fields arrive as sent") func cookies() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get + HPACK.block([("cookie", "a=1"), ("cookie", "b=2")])))
     #expect(

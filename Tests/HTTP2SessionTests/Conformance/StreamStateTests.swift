@@ -65,7 +65,10 @@ import Testing
     }
   }
 
-  @Test("sections 5.1.1, 5.1.2, 5.3, 5.5", arguments: cases) func identifiers(_ conformance: ConformanceCase) {
+  @Test(
+    "sections 5.1.1, 5.1.2, 5.3, 5.5: stream ids, concurrency, priority, extensions",
+    arguments: cases) func identifiers(_ conformance: ConformanceCase)
+  {
     conformance.check()
   }
 
@@ -89,7 +92,7 @@ import Testing
       [.post(1), RawFrame(type: 0xF0, id: 1), .data(1, [], flags: 1)], .answered(1)),
   ]
 
-  @Test("5.1.2 a stream above the limit is refused, and a peer that knows the limit is sent away")
+  @Test("5.1.2 a stream above the limit is refused, and a peer that has acknowledged the limit is disconnected")
   func concurrency() {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumConcurrent = 2
@@ -108,7 +111,7 @@ import Testing
     #expect(ignorant.isAlive)
   }
 
-  @Test("5.4.2 a stream error leaves the other streams alone") func streamError() {
+  @Test("5.4.2 a stream error does not affect other streams") func streamError() {
     let client = RawClient()
     client.send(.post(1, [("content-length", "2")]), .post(3))
     client.send(.data(1, [1], flags: RawFrame.endStream), .data(3, [1], flags: RawFrame.endStream))
