@@ -7,7 +7,7 @@ import TCPTransport
 import TestPeers
 import TestTools
 
-/// Debian's Chromium without a window, driven by the DevTools protocol over WebSockets.
+/// A headless Chromium from Debian, controlled by the DevTools protocol over WebSockets.
 final class Chromium: Sendable {
   private let folder: TemporaryFolder
   private let process: ChildProcess
@@ -32,7 +32,7 @@ final class Chromium: Sendable {
       link: "tcp://127.0.0.1:\(port)?http=1.1", transports: [TCPTransport()])
   }
 
-  /// A tab of its own, which has gone to that page.
+  /// Opens a new tab with that page.
   func open(_ url: String) async throws -> Tab {
     let request = try Request(.put, url: "http://127.0.0.1:\(port)/json/new?about:blank")
     let answer = try await client.execute(request).body.collect(upTo: 1 << 20)
@@ -49,7 +49,7 @@ final class Chromium: Sendable {
     await process.stop()
   }
 
-  /// How wide a window is, and which colours its user likes.
+  /// The window's size and the user's color preferences.
   struct Look: Sendable {
     let name: String
     let width: Int
@@ -61,7 +61,7 @@ final class Chromium: Sendable {
     ]
   }
 
-  /// What is on one page, by what its scripts say.
+  /// A browser tab, observed through its scripts.
   struct Tab: Sendable {
     private let client: BywayClient
     private let socket: String
@@ -71,7 +71,7 @@ final class Chromium: Sendable {
       self.socket = socket
     }
 
-    /// Returns when the page has loaded.
+    /// Loads a page, and returns when it is complete.
     func go(to url: String) async throws {
       let answer = try await command("Page.navigate", ["url": .string(url)])
       if let error = answer["errorText"]?.text { throw PeerFailure("\(url): \(error)") }
@@ -81,7 +81,7 @@ final class Chromium: Sendable {
       if !isLoaded { throw PeerFailure("\(url) has not loaded") }
     }
 
-    /// The value of an expression as text, once it is there; of one that fails, what it says.
+    /// Returns the value of an expression as text once it is available, or the error message.
     func evaluate(_ expression: String) async throws -> String {
       let answer = try await command(
         "Runtime.evaluate",
@@ -89,16 +89,16 @@ final class Chromium: Sendable {
       return answer["result"]?["value"]?.text ?? answer["exceptionDetails"].map { "\($0)" } ?? ""
     }
 
-    /// A picture of the page, as a PNG file.
+    /// Takes a screenshot of the page as a PNG file.
     func photograph(to path: String) async throws {
-      // What is behind other tabs is not drawn.
+      // Background tabs are not rendered.
       let answers = try await commands([("Page.bringToFront", [:]), ("Page.captureScreenshot", ["format": "png"])])
       try Self.picture(answers[1]).write(to: URL(filePath: path))
     }
 
-    /// The value of an expression as text in a window of that look, and a picture of it.
+    /// Returns the value of an expression as text in a window with that look, and a screenshot.
     func view(_ look: Look, evaluating expression: String) async throws -> (value: String, picture: Data) {
-      // A window keeps its look as long as the one who has asked for it is there; two frames later it has been drawn.
+      // A window keeps its look as long as the connection that requested it; two frames later it is rendered.
       let drawn = "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
       let answers = try await commands([
         ("Page.bringToFront", [:]),
@@ -139,7 +139,7 @@ final class Chromium: Sendable {
       try await commands([(method, parameters)])[0]
     }
 
-    /// One after the other, each when the one before has been answered.
+    /// Runs commands one after the other, each after the response to the previous one.
     private func commands(_ commands: [(method: String, parameters: JSON)]) async throws -> [JSON] {
       var configuration = WebSocket.Configuration.defaults
       configuration.opening = .seconds(10)

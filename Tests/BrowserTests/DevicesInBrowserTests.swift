@@ -14,7 +14,7 @@ import TestTools
 import Testing
 import UnixTransport
 
-/// Many devices behind one proxy, as somebody sees them in a browser.
+/// Several devices behind one proxy, seen in a browser.
 @Suite("Device list in a browser", .serialized, .timeLimit(.minutes(2))) struct DevicesInBrowserTests {
   @Test("the browser shows two devices' pages side by side, and neither page can read the other")
   func apart() async throws {
@@ -26,7 +26,7 @@ import UnixTransport
     #expect(try await printer.evaluate("document.body.innerText") == "This is the printer.")
     #expect(try await camera.evaluate("document.body.innerText") == "This is the camera.")
 
-    // Set by the server for all of localhost, and by a script.
+    // Cookies for all of localhost: one set by the server, one by a script.
     _ = try await printer.evaluate("document.cookie = 'script=1; domain=localhost'")
     _ = try await printer.evaluate("document.cookie = 'own=1'")
     #expect(Set(try await printer.evaluate("document.cookie").split(separator: "; ")) == ["server=printer", "own=1"])
@@ -34,7 +34,7 @@ import UnixTransport
     _ = try await camera.evaluate("fetch('/cookies')")
     #expect(house.requests.last == "camera /cookies server=camera")
 
-    // Asked for by a script, in each way that a script has.
+    // Requests by a script, in every way that scripts have.
     let other = house.url("camera")
     for attempt in [
       "fetch('\(other)secret')", "fetch('\(other)secret', { mode: 'no-cors', method: 'POST' })",
@@ -86,7 +86,7 @@ import UnixTransport
   }
 }
 
-/// Devices, each with a gateway on a Unix socket, behind a proxy on TCP.
+/// Devices behind a proxy on TCP, each with a gateway on a Unix socket.
 private final class House: Sendable {
   private static let names = ["printer", "camera"]
 
@@ -148,7 +148,7 @@ private final class House: Sendable {
     try await proxy.reload(Self.configuration(present, in: folder, transports), within: .seconds(1))
   }
 
-  /// A device that says who it is, at the end of a line that comes now.
+  /// Plugs in a device that reports its name, at the end of a new line.
   func plugInScanner() async throws -> (line: PseudoTerminalLine, gateway: Gateway) {
     let line = try PseudoTerminalLine(LineConfiguration(), paths: (folder["desk"], "\(folder["ports"])/adapter"))
     var configuration = GatewayConfiguration(
@@ -164,7 +164,7 @@ private final class House: Sendable {
   }
 }
 
-/// What origins were asked: `camera /path cookies`.
+/// A log of the origins' requests: `camera /path cookies`.
 private final class RequestLog: Sendable {
   private let state = Mutex<[String]>([])
 

@@ -17,7 +17,7 @@ import UnixTransport
 
 @testable import Byway
 
-/// The inspector's page, as somebody sees it.
+/// The inspector's page in a browser.
 @Suite("Inspector page in a browser", .serialized, .timeLimit(.minutes(2))) struct InspectorInBrowserTests {
   private static let rows = "document.querySelectorAll('.row:not([hidden])')"
 
@@ -31,7 +31,7 @@ import UnixTransport
     }
     let browser = try await Chromium()
     let page = try await browser.open(desk.page)
-    // The token is taken out of what others see over a shoulder.
+    // The page removes the token from the address bar, which others may see.
     #expect(try await page.evaluate("location.href.includes('\(desk.token)')") == "false")
     try await desk.get("/status?token=hidden")
     try await desk.get("/gone")
@@ -248,7 +248,7 @@ import UnixTransport
     let problem = "document.querySelector('dialog .problem').textContent"
     #expect(try await eventually { try await page.evaluate(problem).contains("[redacted]") })
     #expect(desk.paths == ["/status?token=hidden"])
-    // What is not touched is sent as it was.
+    // A field without edits is sent unchanged.
     _ = try await page.evaluate(
       "(\(path).value = \(path).value.replace('&y=2', ''), document.querySelector('dialog .first').click())")
     #expect(try await eventually { desk.paths.count == 2 })
@@ -258,7 +258,7 @@ import UnixTransport
   }
 }
 
-/// A device behind a proxy that is inspected at a port.
+/// A device behind a proxy with an inspector on a port.
 final class InspectedDesk: Sendable {
   let token: String
   private let inspector: Inspector
@@ -318,12 +318,12 @@ final class InspectedDesk: Sendable {
     return response.status.code
   }
 
-  /// As many exchanges as if they had passed.
+  /// Adds `count` recorded exchanges.
   func fill(_ count: Int) {
     for number in 0..<count { inspector.add("/made/\(number)") }
   }
 
-  /// A serial line, as if it had been there for some seconds.
+  /// Adds a serial line with some seconds of history.
   func lookAtLine() {
     var line = LineStatistics()
     (line.nominalRate, line.rate, line.roundTrip, line.framePayload) = (11_520, 11_500, 4_000_000, 180)
@@ -351,7 +351,7 @@ final class InspectedDesk: Sendable {
   }
 }
 
-/// What the origin was asked for.
+/// A record of the paths that the origin received.
 private final class SeenPaths: Sendable {
   private let state = Mutex<[String]>([])
 
@@ -363,7 +363,7 @@ private final class SeenPaths: Sendable {
 }
 
 extension Inspector {
-  /// An exchange as if it had passed.
+  /// Adds a recorded exchange.
   fileprivate func add(_ path: String) {
     var record = ExchangeRecord(
       listener: "unix:/listen", version: .http1_1,

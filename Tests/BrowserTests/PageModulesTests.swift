@@ -4,7 +4,7 @@ import Primitives
 import TestPeers
 import Testing
 
-/// What the page's modules make of what devices say, in the browser that runs them.
+/// The page's modules run by a browser on data from devices.
 @Suite("Modules of the inspector page", .serialized, .timeLimit(.minutes(2))) struct PageModulesTests {
   private static let awkward = [
     "it's", "a\nb", "a\n\n", "\n", "a\tb", "\r\n", "$(exit 1)", "`exit 1`", "@/etc/hostname", "--help", "-", "-\u{7}",
@@ -96,11 +96,11 @@ import Testing
     await desk.stop()
   }
 
-  /// Stands for curl: its arguments, each with a NUL behind it, and then what it is given to read.
+  /// A replacement for curl that prints its arguments, each followed by a NUL, and then its standard input.
   private static let echo =
     #"exec </dev/null; curl() { for argument in "$@"; do printf '%s\0' "$argument"; done; cat; }; "#
 
-  /// A command for a request with that text as a field and as its body.
+  /// Returns a command for a request with that text as a field and as its body.
   private static func copy(of text: String) -> String {
     let value = JSON.string(text)
     return """

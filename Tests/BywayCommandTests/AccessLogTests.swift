@@ -13,13 +13,13 @@ import Testing
 @testable import Byway
 @testable import BywayCommand
 
-/// What an administrator finds in an access log.
+/// The content and the files of an access log.
 @Suite(.timeLimit(.minutes(1))) struct AccessLogTests {
   private let folder: TemporaryFolder
   private let log = LogLines()
 
   init() throws {
-    // As the command does.
+    // The command ignores SIGPIPE as well.
     signal(SIGPIPE, SIG_IGN)
     folder = try TemporaryFolder()
   }
@@ -45,7 +45,7 @@ import Testing
     return record
   }
 
-  /// As Apache's documentation has it, and the id.
+  /// The combined log format from Apache's documentation, plus the id.
   private nonisolated(unsafe) static let combined =
     /(\S+) (\S+) (\S+) \[(\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000)\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" "([0-9a-f]{32}|-)"/
 
@@ -208,19 +208,19 @@ import Testing
       try file.reopen()
     }
     #expect(try folder.openFiles() == [path])
-    // Nothing is let go of where the new one cannot be opened.
+    // The old file stays open if the new one cannot be opened.
     #expect(rename(path, "\(path).old") == 0 && mkdir(path, 0o700) == 0)
     #expect(throws: SystemError.self) { try file.reopen() }
     #expect(try folder.openFiles() == ["\(path).old"])
   }
 
-  /// A log that goes to a pipe in which half a line waits, and the pipe's reader.
+  /// Opens a log on a pipe that contains a partial line, and returns the pipe's reader.
   private func partialLine() throws -> (file: AccessLogFile, reader: CInt) {
     #expect(mkfifo(path, 0o600) == 0)
     let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     var file = try AccessLogFile(path)
     let writer = try #require(try folder.openDescriptors().first { $0 != reader })
-    // As a disk that is full: what there is no room for is refused.
+    // Like a full disk: bytes without room are refused.
     #expect(fcntl(writer, F_SETFL, fcntl(writer, F_GETFL) | O_NONBLOCK) == 0)
     #expect(Self.write("\(String(repeating: "x", count: 1 << 20))\n", to: &file) == 1)
     return (file, reader)
@@ -295,7 +295,7 @@ import Testing
     let long = String(repeating: "x", count: 4000)
     for _ in 0..<5000 { log.exchangeEnded(record([":method": "GET", ":path": "/\(long)"])) }
     #expect(ContinuousClock.now - start < .seconds(10))
-    // Nobody reads any more: the writer is told so, and counts.
+    // Without a reader, writing fails, and the lines are counted as lost.
     close(reader)
     #expect(try await eventually { lost.withLock { $0 } > 2000 })
     await log.finish()
@@ -313,7 +313,7 @@ import Testing
       })
     configuration.observers = [log]
     let gateway = try await Gateway.start(configuration)
-    // Tests that parse take both threads of a small machine for seconds.
+    // Tests of the parser occupy both threads of a small machine for seconds.
     var patient = BywayClient.Configuration.defaults
     patient.patience = .seconds(60)
     let client = BywayClient(link, configuration: patient)

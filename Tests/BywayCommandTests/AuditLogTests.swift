@@ -11,7 +11,7 @@ import Testing
   func full() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/audit"
-      // What is written to a device without room goes nowhere; the file takes its place as a rotation would.
+      // Every write to /dev/full fails. The regular file then replaces it, as a log rotation does.
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
       let log = try AuditLogFile(path, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
       for times in 1...3 { log.record(.beganMore(name: "alice", times: times)) }

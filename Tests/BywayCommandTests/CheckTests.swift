@@ -3,7 +3,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// What `byway check` and `--check` find before a start would.
+/// Errors that `byway check` and `--check` find before a start.
 @Suite("byway check") struct CheckTests {
   private func check(_ text: String, as name: String = "hall.conf", in folder: TemporaryFolder) async throws
     -> CommandResult
@@ -59,7 +59,7 @@ import Testing
     }
     let few = try await time(1000)
     let many = try await time(8000)
-    // Sixty-four times where it is the square.
+    // Quadratic time would be 64 times as long.
     #expect(many < few * 24, "\(few), \(many)")
   }
 

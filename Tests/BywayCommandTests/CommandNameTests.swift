@@ -4,7 +4,7 @@ import Testing
 @testable import BywayCommand
 
 @Suite struct CommandNameTests {
-  /// To make one up from a type, the parser asks the runtime for what that type conforms to: half a millisecond of every start.
+  /// To derive a name from a type, the parser looks up the type's conformances, which costs half a millisecond of every start.
   @Test("every command has an explicit name") func names() {
     func check(_ commands: [any ParsableCommand.Type]) {
       for command in commands {

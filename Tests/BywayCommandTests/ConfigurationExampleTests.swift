@@ -7,7 +7,7 @@ import Testing
 @testable import BywayCommand
 
 extension Parsing {
-  /// The files that people begin with.
+  /// The example configuration files.
   @Suite("Configuration examples") struct ConfigurationExampleTests {
     @Test(
       "the example files list every daemon option as a comment, and each line is valid once uncommented"
@@ -21,7 +21,7 @@ extension Parsing {
       for (name, command) in commands {
         let text = try String(contentsOfFile: folder["etc/\(name).conf"], encoding: .utf8)
         #expect(text.split(separator: "\n").allSatisfy { $0.hasPrefix("#") && $0.count <= 100 }, "\(text)")
-        // A setting has no space behind its #.
+        // A setting has no space after its #.
         let uncommented = text.split(separator: "\n").filter { !$0.hasPrefix("# ") }.map { $0.dropFirst() }
         let entries = ConfigurationFile(uncommented.joined(separator: "\n"), path: "\(name).conf").entries
         let known = ArgumentFacts.all(of: command).flatMap(\.names).filter { $0.hasPrefix("--") }

@@ -8,7 +8,7 @@ import Testing
 @testable import BywayCommand
 
 extension Parsing {
-  /// Files with several gateways or proxies, and what is said of one that is wrong.
+  /// Files with several gateways or proxies, and messages about errors in them.
   @Suite("Configuration files with sections") struct ConfigurationTests {
     private let transports = TransportRegistry([LoopbackTransport()])
 
@@ -22,7 +22,7 @@ extension Parsing {
       return try source.read(given: ProxyCommand.parse(arguments))
     }
 
-    /// What is said of a file, without its folder.
+    /// Returns the messages about a file, without its folder.
     private func messages(
       _ text: String, _ arguments: [String] = [], in transports: TransportRegistry? = nil
     ) throws -> [String] {

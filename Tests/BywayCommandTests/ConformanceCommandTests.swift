@@ -13,7 +13,7 @@ import Testing
   private static let minimal = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../LineLayerTests/Vectors/minimal.py").standardized.path
 
-  /// A machine with other things to do is late at times.
+  /// Runs the conformance test. A busy machine may be late at times.
   private func conform(_ role: String, _ arguments: String..., baud: Int = 921_600) async throws -> CommandResult {
     try await BywayProcess.run(
       ["line", "--conform", role, "--quick", "--baud", "\(baud)", "--tolerance", "1.5s"] + arguments + [folder["tty"]],

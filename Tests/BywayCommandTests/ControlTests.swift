@@ -4,9 +4,9 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Daemons that are asked and told while they run, as their users do it.
+/// Commands that query and control running daemons.
 @Suite("Control of daemons") struct ControlTests {
-  /// A gateway and a proxy of a user of their own.
+  /// A user with their own gateway and proxy.
   private final class Home: Sendable {
     let folder: TemporaryFolder
     let environment: [String: String]

@@ -2,7 +2,7 @@ import Foundation
 import TestPeers
 import Testing
 
-/// Options of `byway request` that people know from curl, through a gateway to a real origin.
+/// Options that `byway request` shares with curl, through a gateway to a real origin.
 @Suite("byway request, options of curl") struct CurlOptionsTests {
   @Test("-I shows the response head only")
   func head() async throws {
@@ -34,10 +34,10 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: netrc)
     #expect(try await gateway.request("--auth", netrc, "http://device/login").text == "me:word")
     #expect(try await gateway.request("-w", "%{http_code}", "/login").text == "who is it?\n401")
-    // What a query holds is no login for its origin.
+    // Credentials in a query are not a login for the origin.
     let query = try await gateway.request("/login?then=http://me:word@device/")
     #expect(query.text == "who is it?\n", "\(query.text) \(query.errorText)")
-    // Another host's redirect is no reason to tell it the password.
+    // A redirect to another host does not reveal the password.
     let elsewhere = try await gateway.request("-L", "-u", "me:word", "http://device/moved?to=http://other/login")
     #expect(elsewhere.text == "who is it?\n", "\(elsewhere.text)")
     let nobody = try await gateway.request("-u", "me", "/login")

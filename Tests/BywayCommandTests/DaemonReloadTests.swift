@@ -4,9 +4,9 @@ import TestPeers
 import TestTools
 import Testing
 
-/// A daemon goes over to another configuration as a whole, or not at all.
+/// A reload takes effect completely or not at all.
 @Suite("Reload of daemons", .timeLimit(.minutes(2))) struct DaemonReloadTests {
-  /// A gateway of a file that changes, with a control socket.
+  /// A gateway with a control socket and a changing configuration file.
   private final class House: Sendable {
     let folder: TemporaryFolder
     let environment: [String: String]
@@ -63,9 +63,9 @@ import Testing
       }
       for command in [["reload"], ["check", folder["hall.conf"]]] {
         let result = try await BywayProcess.run(command, within: .seconds(10), environment: house.environment)
-        // Where a file is written, only the start finds that a pipe has no reader.
+        // Only the start finds that an output pipe has no reader.
         #expect(result.exitCode != 0 || kind == "trace" && command[0] == "check", "\(kind) \(command) \(place)")
-        // A recording is a folder, and says so.
+        // A recording is a folder, and has its own message.
         if kind == "replay" {
           #expect(result.errorText.contains("is not a folder"), "\(result.errorText)")
         } else if !["cert", "key", "trace"].contains(kind) || place == folder["pipe"] && kind == "cert" {
@@ -117,7 +117,7 @@ import Testing
     #expect(!house.isThere("c") && !house.isThere("more"))
     for socket in ["a", "b"] { #expect(try await house.curl(socket) == 503) }
     await other.process.stop()
-    // What was refused was let go of, so that it can be had now.
+    // The refused reload released the address, so it is available now.
     #expect(try await house.byway("reload").exitCode == 0)
     for socket in ["a", "more", "c", "b", "taken"] { #expect(try await house.curl(socket) == 503) }
     #expect(await gateway.process.stop() == .code(0))
@@ -154,7 +154,7 @@ import Testing
     }
     #expect(mkdir(house.folder["gone"], 0o700) == 0)
     let gateway = try await house.gateway(section("a", "x") + section("b", "y") + section("c", "gone/z"))
-    // The last link is taken over like the others, but there is no place for its socket any more.
+    // The last link is taken over like the others, but its socket's folder is gone.
     try FileManager.default.removeItem(atPath: house.folder["gone"])
     try house.write(section("a", "x", "y", "gone/z"))
     #expect(try await house.byway("reload").exitCode != 0)
@@ -193,7 +193,7 @@ import Testing
     let place = try #require(gateway.ready.split(separator: "?").first?.split(separator: " ").last)
     func answers(as name: String) async throws -> Bool {
       let link = "\(place)?ca=\(ca.authority)&name=\(name)"
-      // The origin is not there; that says the gateway.
+      // The gateway reports that the origin is down.
       let result = try await BywayProcess.run(["request", "--link", link, "http://device/"])
       return result.errorText.contains("Nothing listens at http://127.0.0.1:1")
     }

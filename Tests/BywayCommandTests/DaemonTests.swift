@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// How gateways and proxies start and stop.
+/// Start and stop of gateways and proxies.
 @Suite("Daemons") struct DaemonTests {
   @Test("a daemon reports when it is ready and on which address, with the chosen port")
   func ready() async throws {
@@ -23,7 +23,7 @@ import Testing
     await gateway.process.stop()
   }
 
-  /// What a daemon has said on standard error, each line an object.
+  /// Returns a daemon's standard error, one object per line.
   private func events(_ text: String) throws -> [JSON] {
     try text.split(separator: "\n").map { line in try #require(JSON(parsing: String(line)), "not JSON: \(line)") }
   }
@@ -117,7 +117,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["b"]))
   }
 
-  /// A proxy daemon of a file that changes, over links that lead nowhere.
+  /// Writes the file of a proxy daemon whose links lead nowhere.
   private func proxies(_ sections: String, in folder: TemporaryFolder) throws -> String {
     try folder.write("link = unix:\(folder["l"])\nlink-timeout = 0\n\(sections)", to: "p.conf")
   }
@@ -155,7 +155,7 @@ import Testing
     let line = try await proxy.process.errorLine(containing: "cannot be used", within: .seconds(10))
     #expect(line.contains("[proxy b]"), "\(line)")
     #expect(try String(contentsOfFile: folder["old.har"], encoding: .utf8) == "precious")
-    // Nor does a later one that does not name it.
+    // A later reload without that file does not overwrite it either.
     _ = try proxies("[proxy a]\nlisten = unix:\(folder["a"])\n", in: folder)
     proxy.process.send(SIGHUP)
     _ = try await proxy.process.errorLine(containing: "Reloaded", within: .seconds(10))
@@ -286,7 +286,7 @@ import Testing
 }
 
 extension BareGateway {
-  /// curl in the middle of an answer: the first event is here, the others are not.
+  /// Starts curl, which has received the first event of a stream and waits for the others.
   fileprivate func eventStream(_ query: String) async throws -> ChildProcess {
     let curl = try ChildProcess(
       Program.curl.path(),
@@ -295,7 +295,7 @@ extension BareGateway {
     return curl
   }
 
-  /// Until the socket file is gone: the first signal has been heard.
+  /// Waits until the socket file is gone, which shows that the daemon has received the first signal.
   fileprivate func waitUntilUnreachable() async throws {
     let deadline = ContinuousClock.now + .seconds(5)
     while FileManager.default.fileExists(atPath: socket) {

@@ -57,7 +57,7 @@ import Testing
     now = now + .seconds(1)
     meter.add(host: host, device: device, at: now)
     #expect(meter.down == 0 && meter.repaired == 7)
-    // While there is no session nothing is known, and nothing is forgotten.
+    // Without a session nothing is known, and earlier counts are kept.
     meter.add(host: nil, device: nil, at: now + .seconds(1))
     #expect(meter.down == 0 && meter.up == 0 && meter.repaired == 7)
   }

@@ -8,7 +8,7 @@ import UnixTransport
 @testable import BywayCommand
 
 extension Parsing {
-  /// Devices as they are written on a command line and in a file.
+  /// Devices on a command line and in a file.
   @Suite("Options for devices") struct DeviceOptionsTests {
     private let transports = TransportRegistry([LoopbackTransport(), UnixTransport()])
 

@@ -1,7 +1,7 @@
 import TestPeers
 import Testing
 
-/// The built command, as a shell sees it.
+/// The exit status of the built command.
 @Suite("Exit status") struct ExitStatusTests {
   private func errorLine(_ arguments: [String], status: Int32) async throws -> String {
     let result = try await BywayProcess.run(arguments)

@@ -50,7 +50,7 @@ import Testing
     let via = try ["--proxy", "http://\(proxy.endpoint())"]
     let url = "https://localhost:\(port)/hello"
 
-    // What curl sees is minted; behind it the origin is refused until its authority is trusted.
+    // curl sees a generated certificate; the origin is refused until its authority is trusted.
     let refused = try await Curl.fetch(via + ["--cacert", authority, url])
     #expect(refused.status == 502)
     #expect(try refused.problem().words.contains("byway trust add localhost FILE"))
@@ -67,12 +67,12 @@ import Testing
       #expect(answer.version == version)
       #expect(answer.values("via").isEmpty == false || answer.status == 200)
     }
-    // A client that does not trust the local authority does not get past the handshake.
+    // A client that does not trust the local authority fails in the handshake.
     #expect(try await Curl.fetch(again + ["--cacert", ca.authority, url]).exitCode == 60)
-    // The address was not named: end to end.
+    // The address is not inspected: TLS is end to end.
     let direct = try await Curl.fetch(again + ["--cacert", ca.authority, "https://\(nginx.endpoint)/hello"])
     #expect(direct.text == "hello, byway\n", "\(direct.errorText)")
-    // A tunnel to one host is no way to another.
+    // A tunnel to one host does not lead to another.
     let other = try await Curl.fetch(again + ["--cacert", authority, "-H", "Host: elsewhere", url])
     #expect(other.status == 421)
     await trusting.process.stop()
@@ -104,7 +104,7 @@ import Testing
     arguments: ["[::1]", "[0:0::1]", "device.example", "device.example.", "DEVICE.example"])
   func spelling(_ host: String) async throws {
     let authority = try await createAuthority()
-    // Its origin answers whatever reaches it.
+    // The origin answers every request that reaches it.
     let gateway = try await BareGateway()
     let proxy = try await BywayProcess.proxy(
       ["--link", "unix:\(gateway.socket)", "--listen", "127.0.0.1:0", "--inspect-tls", "[::1],device.example"],

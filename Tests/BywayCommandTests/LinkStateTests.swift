@@ -4,7 +4,7 @@ import Testing
 @testable import BywayCommand
 @testable import LineLayer
 
-/// The links that a daemon's metrics count.
+/// The links in a daemon's metrics.
 @Suite("Links in metrics") struct LinkStateTests {
   private func road(_ name: String, _ state: LinkState?) -> DaemonStatus.Road {
     DaemonStatus.Road(name: name, state: state.map { .link($0) } ?? .standingBy)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayCommand
 
-/// Links that have names.
+/// Files of link names.
 @Suite("Named links") struct LinksTests {
   private let home: BywayHome
 

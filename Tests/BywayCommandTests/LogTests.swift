@@ -8,7 +8,7 @@ import Testing
 
 @testable import BywayCommand
 
-/// What a test's loggers write.
+/// The output of a test's loggers.
 final class LogLines: Sendable {
   private let bytes = Mutex<[UInt8]>([])
 
@@ -19,7 +19,7 @@ final class LogLines: Sendable {
   }
 }
 
-/// The lines of a daemon's log.
+/// The formats of a daemon's log.
 @Suite struct LogTests {
   private let line = LogLine(
     time: WallTime(sinceEpoch: .milliseconds(1_795_000_000_042)), level: .warning, label: "byway.gateway",

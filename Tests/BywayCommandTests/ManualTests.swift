@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// What the program tells of itself: its version, its manual, and what shells complete.
+/// Version, manual and shell completion of the program.
 @Suite("Manual and shell completion") struct ManualTests {
   @Test("--version prints one line")
   func version() async throws {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// What bash offers for the last word.
+  /// Returns bash's completions of the last word.
   private func completions(_ words: [String], home: BywayHome) async throws -> [String] {
     let script = """
       PATH="$1:$PATH"; source <(byway --generate-completion-script bash); shift

@@ -4,9 +4,9 @@ import Logging
 import Synchronization
 import TestPeers
 
-/// The service manager's end: what it is told, in order. It reads all the time, because a full socket would hold its sender up.
+/// The service manager's socket, with received notifications in order. It reads continuously, because a full socket blocks the sender.
 final class NotificationInbox: Sendable {
-  /// As NOTIFY_SOCKET has it.
+  /// The value of NOTIFY_SOCKET.
   let name: String
   private let descriptor: CInt
   private let waiting: Waiting
@@ -18,7 +18,7 @@ final class NotificationInbox: Sendable {
     func take() -> String? { texts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
   }
 
-  /// - Parameter name: a path, or behind an @ the name of an abstract socket.
+  /// - Parameter name: a path, or @ and the name of an abstract socket.
   init(_ name: String) throws {
     self.name = name
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -50,7 +50,7 @@ final class NotificationInbox: Sendable {
     shutdown(descriptor, CInt(SHUT_RDWR))
   }
 
-  /// The next notice of which that is true; those before are dropped.
+  /// Waits for the next notification that meets the condition, and drops those before it.
   func next(where isMeant: @escaping (String) -> Bool = { _ in true }) async throws -> String {
     for _ in 0..<2000 {
       while let text = waiting.take() {
@@ -62,7 +62,7 @@ final class NotificationInbox: Sendable {
   }
 }
 
-/// Keeps what is logged.
+/// A record of log messages.
 final class Messages: Sendable {
   private let lines = Mutex<[String]>([])
 

@@ -1,4 +1,4 @@
 import Testing
 
-/// What has the parser read many command lines, one after another: it takes its thread for long, and others need theirs.
+/// Tests that parse many command lines, one test at a time: each occupies its thread for long, and other tests need threads.
 @Suite("Command line parsing", .serialized) enum Parsing {}

@@ -1,7 +1,7 @@
 import TestPeers
 import Testing
 
-/// A network with Avahi's daemon, which comes, goes and comes again.
+/// A network with an Avahi daemon that is restarted.
 @Suite("Devices in DNS-SD") struct PublishingTests {
   private struct Service: Decodable, Equatable {
     let title: String

@@ -5,7 +5,7 @@ import Testing
 
 /// `byway request` through a gateway to a real origin.
 @Suite("byway request") struct RequestCommandTests {
-  /// The same in a shell, for what pipes do.
+  /// Runs a shell script, for pipes.
   private func shell(_ script: String, _ gateway: BareGateway) async throws -> CommandResult {
     try await Program.bash.run([
       "-o", "pipefail", "-c", script, "test", BywayProcess.command(), "unix:\(gateway.socket)", gateway.folder.path,
@@ -148,7 +148,7 @@ import Testing
     let result = try await gateway.request("--max-time", "0.3", path)
     #expect(result.exitCode == 69)
     #expect(result.errorText == "byway: The request did not end within --max-time.\n")
-    // Half a second where nothing else runs, and 3 s at a load of 25. The origin hangs for a minute.
+    // 0.5 s on an idle machine, 3 s at a load of 25. The origin hangs for a minute.
     #expect(result.duration < .seconds(20))
     await gateway.stop()
   }
@@ -212,7 +212,7 @@ import Testing
     ])
     #expect(result.exitCode == 0, "\(result.errorText)")
     let told = result.text.split(separator: "\n").filter { $0.hasPrefix("line: ") }
-    // One that loses bytes may have tried whether correction helps.
+    // A lossy line may have negotiated error correction.
     try #require(told.count == 4 || told.count == 5 && told[3].contains(" put right"))
     #expect(told[0].contains("round trip "))
     #expect(told[1].hasSuffix(", nominal 11520"))

@@ -86,7 +86,7 @@ import Testing
     for await _ in stuck {}
     #expect(try await eventually { log.all.contains { $0.contains("does not answer") } })
     let before = signs.withLock(\.self)
-    // Many periods of another loop: none of them brings a sign.
+    // Many periods of another loop: none of them causes a notification.
     for _ in 0..<10 { try await loops[0].scheduleTask(in: .milliseconds(20)) {}.futureResult.get() }
     #expect(signs.withLock(\.self) <= before + 1)
     release.signal()
@@ -110,7 +110,7 @@ import Testing
     try await group.shutdownGracefully()
   }
 
-  /// A clock whose waits end at once. It keeps their lengths.
+  /// A clock that records sleeps and ends them immediately.
   private final class RecordingClock: Clock {
     struct Instant: InstantProtocol {
       var offset = Duration.zero

@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Daemons on sockets that somebody else holds, as systemd does.
+/// Daemons on listening sockets that another process holds, as systemd does.
 @Suite("Socket activation") struct SocketActivationTests {
   @Test(
     "a client that connects during a restart is served by the new process",
@@ -31,7 +31,7 @@ import Testing
       let before = crowd.answered
       #expect(try await eventually { crowd.answered > before + 8 })
       #expect(await generation.process.stop() == .code(0))
-      // While nobody is there, clients come.
+      // Clients connect while no daemon runs.
       try await Task.sleep(for: .milliseconds(50))
       generation = try await start()
     }
@@ -54,7 +54,7 @@ import Testing
     #expect(result.errorText.contains("start the .socket unit"), "\(result.errorText)")
   }
 
-  /// Clients that come one after another, each with a connection of its own.
+  /// Clients one after another, each with its own connection.
   private final class Crowd: Sendable {
     private let options: [String]
     private let count = Mutex(0)
@@ -68,8 +68,8 @@ import Testing
 
     func end() { isOver.withLock { $0 = true } }
 
-    /// Until they are told to end.
-    /// - Returns: what was not answered.
+    /// Runs the clients until they are stopped.
+    /// - Returns: the responses other than 200.
     func run() async throws -> [CurlAnswer] {
       try await withThrowingTaskGroup(of: [CurlAnswer].self) { group in
         for _ in 0..<4 { group.addTask { try await self.comeAgain() } }
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// A socket that listens for whoever is started with it.
+  /// A listening socket that is passed to started processes.
   private final class HeldSocket {
     let descriptor: Int32
 

@@ -1,17 +1,17 @@
 import Foundation
 import TestPeers
 
-/// What a command did on a terminal of its own.
+/// The run of a command on its own terminal.
 struct TerminalRun: Decodable {
-  /// All that it wrote, escape sequences included.
+  /// The complete output, including escape sequences.
   let output: String
-  /// Negative: the signal that killed it.
+  /// The exit status; negative for the signal that killed the command.
   let status: Int
-  /// The terminal's settings while it ran differed from those before; those after do not.
+  /// Whether the terminal's settings were changed during the run and restored after it.
   let wasChanged: Bool
   let isUnchanged: Bool
 
-  /// - Parameter steps: pairs of what to wait for in new output, and which keys to press then, or which signal to send.
+  /// - Parameter steps: pairs of text to wait for in new output, and keys to press or a signal to send then.
   static func of(_ arguments: [String], _ steps: [String]..., columns: Int = 100) async throws -> TerminalRun {
     try await Script.terminal.run(
       ["\(columns)"] + steps.joined() + ["--", BywayProcess.command()] + arguments)

@@ -3,7 +3,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// `byway trust`, and who uses what it keeps.
+/// `byway trust`, and the commands that use its store.
 @Suite("byway trust", .serialized, .timeLimit(.minutes(3))) struct TrustCommandTests {
   private let home: BywayHome
 
@@ -162,7 +162,7 @@ import Testing
     }
     let nameless = try await answer().problem()
     #expect(nameless.words.contains("--peer-name"), "\(nameless.words)")
-    // nginx asks in its own words.
+    // nginx rejects a client without a certificate with its own page.
     #expect(try await answer("--peer-name", "site.example").status == 400)
     let identity = ["--client-cert", ca.client.cert, "--client-key", ca.client.key]
     let right = try await answer("--peer-name", "site.example", identity[0], identity[1], identity[2], identity[3])

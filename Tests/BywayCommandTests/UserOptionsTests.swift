@@ -12,7 +12,7 @@ import UnixTransport
 @testable import BywayCommand
 
 extension Parsing {
-  /// Who may use what, as it is written on a command line and in a file.
+  /// Users and rights on a command line and in a file.
   @Suite("Options for users") struct UserOptionsTests {
     private static let hash = "$2y$04$CukWxI5kfl3YM7m7ze/cBeVJnCwNSd951tql1FpmIRcq6B7RRrWBm"
 
@@ -139,7 +139,7 @@ extension Parsing {
   }
 }
 
-/// Whose a certificate is.
+/// User names in certificates.
 @Suite("Users by certificate", .timeLimit(.minutes(1))) struct CertificateUserTests {
   @Test(
     "the user is the e-mail name or else the only common name; a certificate with a host name has no user")

@@ -1,7 +1,7 @@
 import Glibc
 import TestTools
 
-/// A device that a test has open besides others.
+/// A device that a test opens in addition to the doctor.
 final class DeviceFile: Sendable {
   private let descriptor: CInt
 
@@ -17,7 +17,7 @@ final class DeviceFile: Sendable {
     _ = Glibc.write(descriptor, bytes, bytes.count)
   }
 
-  /// As a terminal is that nobody has set: it echoes, and has lines.
+  /// Sets the terminal to its defaults: echo and line mode.
   func makeCooked() {
     var settings = termios()
     tcgetattr(descriptor, &settings)

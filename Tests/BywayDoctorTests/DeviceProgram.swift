@@ -6,19 +6,19 @@ import TestTools
 
 @testable import LineDevices
 
-/// A device at the far end of a cable: a pseudo-terminal, and a program on its own thread that answers what it hears.
+/// A device at the far end of a cable: a pseudo-terminal whose program answers on its own thread.
 final class DeviceProgram: Sendable {
-  /// What is said, to bytes heard at a rate that the near end has set.
+  /// Returns the answer to received bytes at the rate that the near end has set.
   typealias Answer = @Sendable (_ bytes: [UInt8], _ baud: Int) -> [UInt8]
 
-  /// What the near end opens.
+  /// The path of the near end's device.
   let path: String
   private let isOver = Mutex(false)
   private let heard = Mutex<[UInt8]>([])
 
   /// - Parameters:
-  ///   - unasked: what it says by itself, every so often.
-  ///   - answer: what it says to what it hears.
+  ///   - unasked: text that the device sends regularly by itself.
+  ///   - answer: the answer to received bytes.
   init(
     unasked: (text: [UInt8], every: Duration)? = nil, _ answer: @escaping Answer = { _, _ in [] }
   ) throws {
@@ -45,19 +45,19 @@ final class DeviceProgram: Sendable {
     pthread_detach(thread)
   }
 
-  /// All that the near end has said.
+  /// All bytes that the near end has sent.
   var all: [UInt8] { heard.withLock { $0 } }
 
   func stop() { isOver.withLock { $0 = true } }
 
-  /// As the other side has set it (TCGETS2): the C library knows some rates only.
+  /// Returns the rate that the other side has set, by TCGETS2: the C library supports only some rates.
   private static func baud(of descriptor: CInt) -> Int {
     var words = [UInt32](repeating: 0, count: 11)
     let result = ioctl(descriptor, 0x802C_542A, &words)
     return result == 0 ? Int(words[10]) : 0
   }
 
-  /// Handed over to the thread, and used by that alone.
+  /// A value that is passed to the thread and used only there.
   private struct Unchecked: @unchecked Sendable {
     let value: PseudoTerminal
     init(_ value: PseudoTerminal) { self.value = value }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BywayDoctor
 
-/// The time that checks may take.
+/// Time limits of checks.
 @Suite("Doctor: time limits", .timeLimit(.minutes(1))) struct ExaminationTests {
-  /// Ends when it is cancelled.
+  /// A check that ends only when cancelled.
   private struct EndlessCheck: Check {
     static let title = "endless"
     let limit: Duration
@@ -41,7 +41,7 @@ import Testing
     let examination = Examination(within: .milliseconds(500))
     #expect(try await examination.make(QuickCheck()) == 7)
     await #expect(throws: Examination.Over.late) { try await examination.make(EndlessCheck(limit: .seconds(3600))) }
-    // This one needs half of the limit, of which nothing is left.
+    // This check needs half of the limit, which is used up.
     await #expect(throws: Examination.Over.late) { try await examination.make(QuickCheck(time: .milliseconds(250))) }
     #expect(await examination.steps.map(\.title) == ["quick", "endless", "quick"])
   }

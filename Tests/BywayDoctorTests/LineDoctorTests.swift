@@ -7,7 +7,7 @@ import Testing
 
 @testable import BywayDoctor
 
-/// Lines with a gateway at the far end: sound, noisy, broken in one direction.
+/// Lines with a gateway at the far end: good, noisy, or broken in one direction.
 @Suite("Doctor: serial lines with a gateway", .timeLimit(.minutes(2))) struct LineDoctorTests {
   private func expect(
     _ fault: Fault?, _ rig: LineRig, origin: Origin = .handler { _ in Response(status: .ok) },
@@ -112,7 +112,7 @@ import Testing
     let first = series.next() ?? []
     series.hear(answer(first, but: [1, 3, 4]))
     #expect(series.lost == 1 && series.answered == 2 && series.settled == 3)
-    // Asked once more, one at a time; the answer to an earlier one that comes late counts.
+    // Queried once more, one at a time; a late answer to an earlier query counts.
     let second = series.next() ?? []
     #expect(HeardFrames(second).frames.count == 1)
     series.hear(answer(first, but: [0, 1, 2, 3]))

@@ -10,7 +10,7 @@ import TCPTransport
 import TestTools
 import UnixTransport
 
-/// An emulated line: the doctor's end is a, the device's is b.
+/// An emulated line: the doctor is at end a, the device at end b.
 final class LineRig: Sendable {
   static let transports = TransportRegistry([SerialTransport(), UnixTransport(), TCPTransport()])
 
@@ -18,7 +18,7 @@ final class LineRig: Sendable {
   let line: PseudoTerminalLine
   private let baud: Int
 
-  /// - Parameter back: the direction to the doctor, where it differs.
+  /// - Parameter back: the direction to the doctor, if it differs.
   init(_ configuration: LineConfiguration = LineConfiguration(), back: LineConfiguration? = nil) throws {
     folder = try TemporaryFolder()
     baud = configuration.baud
@@ -36,7 +36,7 @@ final class LineRig: Sendable {
 
   func examine() async throws -> Report { try await Self.examine(near) }
 
-  /// Where so much else runs that it was given up, it is made again: that blames nobody.
+  /// Examines a link, and repeats an examination that timed out on a busy machine.
   static func examine(_ link: String) async throws -> Report {
     let doctor = Doctor(transports)
     for _ in 0..<2 {

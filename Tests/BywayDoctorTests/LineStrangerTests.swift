@@ -4,7 +4,7 @@ import LineLayer
 import TestTools
 import Testing
 
-/// Lines with somebody else at the far end, or nobody.
+/// Lines with another kind of peer, or none.
 @Suite("Doctor: serial lines without a gateway", .timeLimit(.minutes(2))) struct LineStrangerTests {
   private func expect(
     _ fault: Fault, _ device: DeviceProgram, options: String = "", words: [String] = [],
@@ -30,7 +30,7 @@ import Testing
     frame(.hello(version: version, incarnation: 77, largestPayload: 2048, correction: 4))
   }
 
-  /// Those of frames, as they stand between zeros.
+  /// Whether bytes contain a query in frames, which are delimited by zeros.
   private static func isQuestion(_ bytes: [UInt8]) -> Bool { bytes.contains(0) }
 
   @Test("the doctor reports a silent line, after it has sent a carriage return and AT")
@@ -140,7 +140,7 @@ import Testing
     _ = try await expect(.wrongRate, device, words: ["baud=19200", "device login:"])
   }
 
-  /// As a terminal shows control characters, and ends lines.
+  /// Returns bytes as a terminal echoes them: control characters made visible, lines ended.
   private static func shown(_ bytes: [UInt8]) -> [UInt8] {
     bytes.flatMap { byte -> [UInt8] in
       switch byte {

@@ -3,19 +3,19 @@ import Testing
 
 @testable import BywayDoctor
 
-/// The errors that are counted in each direction, without a line.
+/// Error counts in each direction, without a line.
 @Suite("Doctor: line noise") struct NoiseCheckTests {
-  /// The far end's answer to each question, as it arrives here.
+  /// The far end's answer to a query, as it arrives.
   private enum Answer {
     case sound
-    /// The question has not arrived.
+    /// The query did not arrive.
     case missing
     case damaged
-    /// Some of its bytes are missing.
+    /// Some bytes of the answer are missing.
     case shortened
   }
 
-  /// - Parameter second: what becomes of the second of each five questions, and of its answer.
+  /// - Parameter second: the outcome of the second of every five queries.
   private func conclusion(_ second: Answer, rounds: Int = 40, bytesPerSecond: Int? = nil) -> Finding<Void> {
     var series = QuestionSeries()
     var scratch: [UInt8] = []
@@ -28,7 +28,7 @@ import Testing
         switch index == 1 ? second : .sound {
         case .sound: heard += bytes
         case .missing: break
-        // Its delimiter is sound, and no byte becomes another.
+        // The frame's delimiter stays intact, and no damaged byte becomes one.
         case .damaged: heard += bytes.map { $0 == 0 ? 0 : $0 ^ 0x80 == 0 ? 0x81 : $0 ^ 0x80 }
         case .shortened: heard += bytes.dropFirst(3)
         }
@@ -57,7 +57,7 @@ import Testing
       }
       for word in words { #expect(saw.contains(word), "\(saw)") }
       #expect(diagnosis.fault == .noisyLine)
-      // Wrong bytes are corrected, missing ones are not.
+      // Wrong bytes can be corrected, and missing ones cannot.
       let share =
         answer == .shortened ? "about 42 % of its rate, which is 4200" : "about 88 % of its rate, which is 8800"
       #expect(diagnosis.sentence.contains(share), "\(diagnosis.sentence)")

@@ -2,16 +2,16 @@ import Foundation
 import TestPeers
 import TestTools
 
-/// Who has a port.
+/// A process that holds a port.
 enum PortHolder {
-  /// Starts a program of that name, which has the port open, and its lock.
+  /// Starts a program of that name, which opens the port and locks it.
   static func start(named name: String, on path: String, in folder: TemporaryFolder) async throws -> ChildProcess {
     let program = folder[name]
-    // Copied there: a file that this process has written is busy while another is being started.
+    // Copied by the shell: a file written by this process may be busy while another child is being started.
     let script = #"cp /bin/sleep "$2"; exec 9<>"$1"; flock 9; echo locked; exec "$2" 60"#
     let process = try ChildProcess(Program.bash.path(), ["-c", script, "test", path, program])
     _ = try await process.outputLine(containing: "locked", within: .seconds(5))
-    // From the echo to the program itself is a moment.
+    // The program itself starts a moment after the echo.
     _ = try await eventually {
       (try? String(contentsOfFile: "/proc/\(process.id)/comm", encoding: .utf8)) == name + "\n"
     }

@@ -6,7 +6,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Links over the standard streams of programs, sound and not.
+/// Links over the standard streams of working and failing programs.
 @Suite("Doctor: programs", .timeLimit(.minutes(2))) struct ProgramDoctorTests {
   private let transports = TransportRegistry([ExecTransport()])
   private let folder: TemporaryFolder

@@ -1,7 +1,7 @@
 import BywayDoctor
 
 extension Report {
-  /// Whether this one is found, and nothing else; `nil`: the link is sound.
+  /// Whether exactly this fault is found; `nil`: the link is sound.
   func expects(_ fault: Fault?) -> Bool {
     switch verdict {
     case .sound: fault == nil

@@ -8,7 +8,7 @@ import UnixTransport
 
 import struct Byway.TransportRegistry
 
-/// What an examination tells, and what `byway doctor` makes of it.
+/// The reports of examinations and the output of `byway doctor`.
 @Suite("Doctor: reports", .timeLimit(.minutes(2))) struct ReportTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 

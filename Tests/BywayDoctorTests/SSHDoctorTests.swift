@@ -10,7 +10,7 @@ import Testing
 import TransportTestSupport
 import UnixTransport
 
-/// Links through a real sshd, sound and not.
+/// Links through a real sshd, working and failing.
 @Suite("Doctor: SSH", .timeLimit(.minutes(3))) struct SSHDoctorTests {
   private let transports = TransportRegistry([UnixTransport(), SSHTransport()])
 
@@ -18,7 +18,7 @@ import UnixTransport
     await Doctor(transports).examine(try transports.link(link))
   }
 
-  /// A server of its own for each.
+  /// Runs a body with a new server.
   private func withServer(_ configuration: String..., body: (SSHServer) async throws -> Void) async throws {
     let server = try await SSHServer(in: TemporaryFolder(), configuration.joined(separator: "\n"))
     do { try await body(server) } catch {
@@ -28,7 +28,7 @@ import UnixTransport
     await server.stop()
   }
 
-  /// An address with other options of login.
+  /// Returns an address with other login options.
   private func address(_ place: String, at server: SSHServer, _ options: String) -> String {
     "\(server.base)\(place)\(place.contains("?") ? "&" : "?")\(options)"
   }
@@ -68,12 +68,12 @@ import UnixTransport
     }
   }
 
-  // MARK: The way to the server
+  // MARK: Reaching the server
 
   @Test("the doctor reports an unknown host name and suggests a similar one")
   func unknownName() async throws {
     let folder = try TemporaryFolder()
-    // Longer than a name can be, so that no name server is asked.
+    // The name is longer than DNS allows, so that no name server is queried.
     let name = String(repeating: "x", count: 64)
     try folder.write("Host device\n  Port 2222\nHost *\n  HostName \(name)\n", to: "c")
     let report = try await examine("ssh://devise/s?config=\(folder["c"])")
@@ -136,7 +136,7 @@ import UnixTransport
     }
   }
 
-  // MARK: The host key
+  // MARK: Host key
 
   @Test("the doctor reports an unknown host key with the command that adds it, and writes nothing")
   func unknownHost() async throws {
@@ -169,7 +169,7 @@ import UnixTransport
     }
   }
 
-  // MARK: The login
+  // MARK: Login
 
   @Test("the doctor reports a private key that is readable by others, missing, encrypted or unknown to the server")
   func keys() async throws {
@@ -241,7 +241,7 @@ import UnixTransport
     }
   }
 
-  // MARK: The far machine
+  // MARK: Remote host
 
   @Test("the doctor reports a remote socket that is missing or stale, or another kind of file")
   func farSockets() async throws {

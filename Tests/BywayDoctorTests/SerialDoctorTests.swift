@@ -5,7 +5,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Devices that are not there, not devices, not ours, or in use.
+/// Devices that are missing, of another kind, not permitted, or in use.
 @Suite("Doctor: serial devices", .timeLimit(.minutes(2))) struct SerialDoctorTests {
   private let folder: TemporaryFolder
 
@@ -70,7 +70,7 @@ import Testing
   func proxyOnDeadLine() async throws {
     let rig = try LineRig()
     let proxy = try await BywayProcess.proxy(["--link", rig.near, "--listen", "127.0.0.1:0"])
-    // It opens the line with its first request.
+    // The proxy opens the line with its first request.
     async let waiting = Curl.fetch("http://\(proxy.endpoint())/")
     #expect(try await eventually { PortHolder.hasLock(on: rig.line.path(of: .a)) })
     let report = try await rig.examine()

@@ -8,7 +8,7 @@ import Testing
 import TransportTestSupport
 import UnixTransport
 
-/// What is wrong with the file of a socket.
+/// Problems with a socket's file.
 @Suite("Doctor: socket files", .timeLimit(.minutes(2))) struct SocketDoctorTests {
   private let folder: TemporaryFolder
   private let transports = TransportRegistry([UnixTransport()])
@@ -60,7 +60,7 @@ import UnixTransport
   }
 }
 
-/// One that listens by a name that is no file (unix(7)).
+/// A listener on an abstract socket, which has no file (unix(7)).
 private struct AbstractSocket {
   private let descriptor: Int32
 

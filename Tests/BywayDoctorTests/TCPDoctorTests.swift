@@ -10,7 +10,7 @@ import TestTools
 import Testing
 import TransportTestSupport
 
-/// Links over TCP of this machine, sound and not.
+/// Links over local TCP, working and failing.
 @Suite("Doctor: TCP", .timeLimit(.minutes(2))) struct TCPDoctorTests {
   private let transports = TransportRegistry([TCPTransport(), TLSTransport()])
 

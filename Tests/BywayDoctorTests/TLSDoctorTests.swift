@@ -9,19 +9,19 @@ import TestTools
 import Testing
 import TransportTestSupport
 
-/// Links over TLS, sound and not.
+/// Links over TLS, working and failing.
 @Suite("Doctor: TLS", .timeLimit(.minutes(2))) struct TLSDoctorTests {
   private let transports = TransportRegistry([TCPTransport(), TLSTransport()])
   private let ca: Certificates
 
   init() async throws { ca = try await Certificates() }
 
-  /// - Parameter place: host and port.
+  /// - Parameter place: the host and port.
   private func examine(_ place: String, _ options: String) async throws -> Report {
     await Doctor(transports).examine(try transports.link("tls://\(place)?\(options)"))
   }
 
-  /// - Parameter listening: the link of the gateway, port 0.
+  /// - Parameter listening: the gateway's link, with port 0.
   private func withGateway(_ listening: String, body: (_ place: String) async throws -> Void) async throws {
     let gateway = try await Gateway.start(
       GatewayConfiguration(links: [try transports.link(listening)], origin: .handler { _ in Response(status: .ok) }))

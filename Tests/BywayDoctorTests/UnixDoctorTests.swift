@@ -7,7 +7,7 @@ import TestTools
 import Testing
 import UnixTransport
 
-/// Sockets of this machine, sound and not.
+/// Links over Unix sockets, working and failing.
 @Suite("Doctor: Unix sockets", .timeLimit(.minutes(2))) struct UnixDoctorTests {
   private let folder: TemporaryFolder
   private let transports = TransportRegistry([UnixTransport()])

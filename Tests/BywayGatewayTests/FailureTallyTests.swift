@@ -13,7 +13,7 @@ import Testing
     let down = BywayError(.originUnavailable, "Nothing listens.")
     #expect(tally.add(down, at: start) == .init(message: "Nothing listens.", count: 1))
     for second in 1..<10 { #expect(tally.add(down, at: start + .seconds(Int64(second))) == nil) }
-    // Another kind has its own first.
+    // The first failure of another kind is logged separately.
     #expect(tally.add(BywayError(.timedOut, "Slow."), at: start + .seconds(5))?.count == 1)
     #expect(tally.add(down, at: start + .seconds(10)) == .init(message: "Nothing listens.", count: 10))
     #expect(!tally.isWaiting)

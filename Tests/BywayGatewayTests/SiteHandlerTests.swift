@@ -5,7 +5,7 @@ import Testing
 
 @testable import BywayGateway
 
-/// What stands before an origin that is addressed by its own name.
+/// The handler in front of an origin that receives its own name.
 @Suite("Exchanges of an origin with its own name") struct SiteHandlerTests {
   private let origin = RecordingHandler()
   private let client = RecordingSink()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayGateway
 
-/// A site whose origin is addressed by its own name.
+/// A site whose origin receives its own name.
 @Suite("Translation of a site's names") struct SiteTranslationTests {
   private let client: SiteName
   private let own: SiteName

@@ -11,10 +11,10 @@ import Testing
 @testable import BywayProxy
 @testable import BywayTLS
 
-/// Everybody who decides by a host or a port answers the same for every spelling of it: where two differ, a request passes
-/// one of them and leaves by the other.
+/// Every component that decides by host or port must treat all spellings of an authority alike. If two components differ, a request
+/// could pass the check of one and reach another target.
 @Suite struct AuthorityUsersTests {
-  /// Spellings of one place, the last one as it is written here.
+  /// Spellings of the same authority, the normalized one last.
   static let places: [[String]] = [
     ["Device.Example", "DEVICE.example.", "device.example:", "device.example"],
     ["device.EXAMPLE.:8080", "device.example:08080", "device.example:8080"],
@@ -25,7 +25,7 @@ import Testing
     [String(repeating: "A.", count: 126) + "A", String(repeating: "a.", count: 126) + "a"],
   ]
 
-  /// What is none, and what a careless reader would take it for.
+  /// Invalid texts, each with the authority that a careless parser would find in it.
   static let others: [(text: String, place: String)] = [
     ("user@device.example", "device.example"), ("user:pw@device.example:8080", "device.example:8080"),
     ("evil.example@device.example", "device.example"), ("device.example@evil.example", "device.example"),
@@ -44,9 +44,9 @@ import Testing
 
   struct User: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// It takes some places and not others; the rest only tell whether something is one.
+    /// Whether the component distinguishes authorities; others only validate them.
     var decides = true
-    /// Whether a spelling is taken for a place.
+    /// Whether the component takes a spelling as that authority.
     let takes: @Sendable (_ spelling: String, _ place: Authority) throws -> Bool
   }
 
@@ -55,7 +55,7 @@ import Testing
       Array(text.utf8).withUnsafeBytes { FieldGrammar.isAuthority($0) }
     },
     User(testDescription: "the address of a link") { text, place in
-      // There a user and a zone have their places.
+      // A link address may contain a user and a zone there.
       guard !text.contains("@"), !text.contains("%"), let read = LinkAddress.HostPort(text) else { return false }
       return try Host(read.host) == place.host && read.port == place.port.map(Int.init)
     },
@@ -149,7 +149,7 @@ import Testing
     for (text, place) in Self.others { #expect(try !user.takes(text, Authority(place)), "\(text)") }
   }
 
-  /// The host as it stands in a spelling, its mistakes included; `nil` where only the port is wrong.
+  /// Returns the host part of a spelling, with its errors; `nil` if only the port is wrong.
   private static func hostText(of text: String) -> String? {
     if text.hasPrefix("["), let close = text.lastIndex(of: "]") {
       let rest = text[text.index(after: close)...]
@@ -162,7 +162,7 @@ import Testing
   }
 
   private static func admits(_ rules: HostRules, _ authority: String) -> Bool {
-    // Loopback is its own by any name.
+    // Loopback hosts are accepted under any name.
     var request: FieldSection = [":method": "GET", ":scheme": "http", ":authority": authority, ":path": "/"]
     return (try? rules.addressee(of: &request, port: 1)) != nil
   }

@@ -10,7 +10,7 @@ import X509
 
 @testable import BywayInspection
 
-/// What openssl, which shares no code with us, makes of the certificates.
+/// Generated certificates as verified by openssl, which shares no code with Byway.
 @Suite(.timeLimit(.minutes(2))) struct MintedCertificateTests {
   private let folder: TemporaryFolder
 

@@ -15,7 +15,7 @@ import Testing
 
 @testable import BywayInspection
 
-/// curl, a proxy that inspects and traces, a link, a gateway, and an nginx with a private authority.
+/// curl, a proxy with TLS inspection and a trace, a link, a gateway, and an nginx with a private authority.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TracedInspectionTests {
   private final class Lines: TraceRecorder {
     private let recorded = Mutex<[TracedExchange]>([])

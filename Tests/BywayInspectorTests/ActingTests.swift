@@ -9,7 +9,7 @@ import Testing
 
 @testable import BywayInspector
 
-/// What who has the token makes of requests.
+/// Actions on requests by a client with the token.
 @Suite("Injected faults and recordings of the inspector", .timeLimit(.minutes(1))) struct ActingTests {
   private static let page = String(repeating: "0123456789", count: 20)
 
@@ -167,12 +167,12 @@ import Testing
         "200 to ", "201 to one", "201 to two", "originUnavailable", #"200 {"token":"[redacted]","n":1}"#, "200 ",
       ])
     #expect(!answer.text.contains("id=7"))
-    // Cut off anywhere, it is refused and not half believed.
+    // A file truncated anywhere is refused as a whole.
     for length in stride(from: 1, to: answer.text.utf8.count, by: 37) {
       let part = String(decoding: Array(answer.text.utf8.prefix(length)), as: UTF8.self)
       let path = try folder.write(part, to: "part.recording")
       if let replay = try? Replay(from: path) {
-        // Between two of them it is whole.
+        // A truncation between two entries leaves a valid file.
         #expect(part.hasSuffix(".\n"), "\(length)")
         withExtendedLifetime(replay) {}
       }

@@ -5,7 +5,7 @@ import Testing
 @testable import Byway
 @testable import BywayInspector
 
-/// Messages in bodies.
+/// Messages parsed from bodies.
 @Suite("Messages within an exchange") struct ConversationTests {
   private func messages(
     _ head: FieldSection, _ status: Int, _ given: FieldSection, up: [[UInt8]] = [], down: [[UInt8]] = []
@@ -73,7 +73,7 @@ import Testing
         ])
   }
 
-  /// A long conversation in pieces of any size, of which 1,000 bytes are kept.
+  /// Returns a long conversation, received in pieces of any size, of which 1,000 bytes are kept.
   private func latest(
     _ head: FieldSection, _ type: FieldSection, _ messages: [[UInt8]], pieces size: Int
   ) throws -> (Sighting, [String]) {
@@ -125,7 +125,7 @@ import Testing
       [":method": "CONNECT", ":protocol": "websocket"], [":status": "200"],
       [[0x81, 2, 0x6F, 0x6B], long, [0x81, 3, 0x79, 0x65, 0x73]], pieces: 100)
     #expect(told == ["text yes"])
-    // A length that nobody can send.
+    // A length beyond any possible message.
     let endless: [UInt8] = [0x82, 127] + [UInt8](repeating: 0xFF, count: 8)
     let (_, nothing) = try latest(
       [":method": "CONNECT", ":protocol": "websocket"], [":status": "200"],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayInspector
 
-/// What a hop has done to fields.
+/// Changes of fields by a hop.
 @Suite("Comparison of fields before and after a hop") struct FieldComparisonTests {
   private func lines(_ before: FieldSection?, _ after: FieldSection) -> [String] {
     FieldComparison(from: before, to: after).lines.map { "\($0.name): \($0.value) \($0.mark)" }

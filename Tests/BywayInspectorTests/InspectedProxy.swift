@@ -10,7 +10,7 @@ import NIOCore
 import Primitives
 import TestWire
 
-/// A device behind a proxy that is inspected, all in this process.
+/// A device behind a proxy with an inspector, all in this process.
 final class InspectedProxy: Sendable {
   let feed: InspectorFeed
   let client: BywayClient
@@ -42,7 +42,7 @@ final class InspectedProxy: Sendable {
     client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
   }
 
-  // MARK: The feed
+  // MARK: API
 
   func ask(
     _ method: HTTPRequest.Method = .get, _ path: String, _ body: String = "", token: String? = nil
@@ -60,7 +60,7 @@ final class InspectedProxy: Sendable {
 
   func exchanges() async throws -> [JSON] { try await json("/api/exchanges")["exchanges"]?.elements ?? [] }
 
-  /// The first events of the feed.
+  /// Returns the first events of the stream.
   func events(_ count: Int, after id: String? = nil) async throws -> String {
     let path = "/api/events" + (id.map { "?after=\($0)" } ?? "")
     let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost:4040", path: path)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BywayInspector
 
-/// What programs and the page get of an inspector.
+/// The inspector's API for programs and its page.
 @Suite("API of the inspector", .timeLimit(.minutes(1))) struct InspectorFeedTests {
   @Test("an exchange has its fields at both sides of the proxy and its bodies, without secrets")
   func detail() async throws {
@@ -199,7 +199,7 @@ import Testing
     let status = try await house.client.get("http://localhost/").status
     let exchange = try #require(try await house.exchanges().first)
     #expect(exchange["status"] == .number(status.code) && status.code >= 500)
-    // The gateway has answered for its origin.
+    // The gateway has answered in place of its origin.
     #expect(exchange["state"]?.text == "done")
     await house.stop()
     _ = try? await house.client.get("http://localhost/")

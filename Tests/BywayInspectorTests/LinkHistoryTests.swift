@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayInspector
 
-/// What became of links.
+/// Events and samples of links over time.
 @Suite("History of links") struct LinkHistoryTests {
   private var history = LinkHistory()
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Byway
 @testable import BywayInspector
 
-/// The exchanges that a reader of the inspector gets to see.
+/// Exchanges as the inspector shows them.
 @Suite("Details of an exchange in the inspector") struct SightingViewTests {
   private func sighting(_ head: FieldSection) -> Sighting {
     Sighting(

@@ -5,7 +5,7 @@ import Testing
 @testable import Byway
 @testable import BywayInspector
 
-/// What is kept of exchanges, and what a reader is told of them.
+/// The stored records of exchanges, and the changes reported to a reader.
 @Suite("Records of exchanges") struct SightingsTests {
   private var sightings = Sightings(limits: .init(exchanges: 3, body: 10, bodies: 25))
 
@@ -40,7 +40,7 @@ import Testing
     let next = begin()
     send(next, to: "a")
     #expect(sightings[next]?.behind.map(\.id) == [ids[2]])
-    // Sent again, over another link.
+    // Repeated over another link.
     send(next, to: "b")
     #expect(sightings[next]?.behind.map(\.id) == [ids[1]])
   }
@@ -90,7 +90,7 @@ import Testing
     _ = begin()
     #expect(sightings.count == 3 && sightings[ids[1]] == nil && sightings[ids[0]] != nil)
     #expect(sightings.news(after: 0, limit: 10).first == ids[1] + 1)
-    // Nothing has ended: more run than are wanted.
+    // Nothing has ended: more exchanges run than should be kept.
     _ = begin()
     #expect(sightings.count == 4)
     for id in ids { end(id) }
@@ -104,7 +104,7 @@ import Testing
     let long = begin()
     for _ in 0..<10 { end(begin()) }
     #expect(sightings.count == 3 && sightings[long] != nil)
-    // Nothing is looked at twice for its sake.
+    // The long-running exchange does not cause repeated scans.
     #expect(sightings.news(after: 0, limit: 10).first > long)
     end(long)
     #expect(sightings[long] != nil)
