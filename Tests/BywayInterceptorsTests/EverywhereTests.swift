@@ -63,7 +63,7 @@ import Testing
     let part = try await Curl.fetch("-r", "2-4", url + "/files/local.txt")
     #expect(part.status == 206)
     #expect(part.text == "234")
-    // What curl sends can be read once: the first time it goes in because it is short, then because the login is known.
+    // curl's body can be read once: the first is short enough to be repeated, and the second is sent with the known login.
     for _ in 0..<2 { #expect(try await Curl.fetch("-d", "12345", url + "/private").text == "welcome, 5 bytes") }
     #expect(try await Curl.fetch("-I", url + "/files/local.txt").values("content-length") == ["10"])
 

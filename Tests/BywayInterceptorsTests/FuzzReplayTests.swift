@@ -2,7 +2,7 @@ import FuzzSupport
 import InterceptorChecks
 import Testing
 
-/// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
+/// Every input of Fuzz/Seeds and Fuzz/Findings, with random mutations.
 @Suite struct FuzzReplayTests {
   private static let checks: [(name: String, check: @Sendable ([UInt8]) throws -> Void)] = [
     ("CacheFile", CacheFileCheck.check), ("LoginFile", LoginFileCheck.check), ("StubFile", StubFileCheck.check),

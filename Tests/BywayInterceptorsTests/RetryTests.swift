@@ -8,7 +8,7 @@ import Testing
   private let clock = VirtualClock()
   private var retry: Retry { Retry(attempts: 4, clock: clock, random: { 1 }) }
 
-  /// Fails as often as told, then answers with the request's body.
+  /// Returns an origin that fails `times` times, then responds with the request's body.
   private static func origin(failing times: Int, _ error: BywayError) -> TestOrigin {
     let failures = Stub.Answer.inTurn(
       .failing(error), times > 1 ? .failing(error) : .fixed(), times > 2 ? .failing(error) : .fixed(),

@@ -5,8 +5,8 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// A gibibyte through everything at once: nothing of it piles up, because each chunk is made when the one before has
-/// been taken at the other end.
+/// A gibibyte through all interceptors at once. Nothing accumulates, because each chunk is produced only when the reader has
+/// taken the previous one.
 @Suite(.timeLimit(.minutes(5))) struct StreamingTests {
   private static let chunk = ByteBuffer(repeating: 7, count: 128 * 1024)
   private static let count = 8192

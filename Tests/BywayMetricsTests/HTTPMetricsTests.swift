@@ -9,17 +9,17 @@ import TestTools
 import TestWire
 import Testing
 
-/// What is counted of the exchanges of a gateway.
+/// HTTP metrics of a gateway's exchanges.
 @Suite(.timeLimit(.minutes(1))) struct HTTPMetricsTests {
   private let registry = PrometheusRegistry.of(MetricName.all)
 
-  /// Lines that begin with one of these, without their values where those vary.
+  /// Returns the lines with one of these prefixes, without values that vary.
   private func lines(_ beginnings: String...) -> [String] {
     String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").map(String.init)
       .filter { line in beginnings.contains { line.hasPrefix($0) } }
   }
 
-  /// A gateway whose origin is a function.
+  /// Runs a body with a gateway whose origin is a function.
   private func withGateway(
     _ respond: @escaping @Sendable (Request) async throws -> Response, _ body: (BywayClient) async throws -> Void
   ) async throws {
@@ -38,7 +38,7 @@ import Testing
   @Test("exchanges are counted by method and outcome, with their bytes and durations")
   func exchanges() async throws {
     let respond: @Sendable (Request) async throws -> Response = { request in
-      // What comes after the answer is not of the exchange any more.
+      // Bytes after the response do not belong to the exchange any more.
       _ = try await request.body.collect(upTo: 100)
       return Response(status: .ok, body: Body("<\(request.head.path ?? "")>"))
     }

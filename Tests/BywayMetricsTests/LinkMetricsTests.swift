@@ -4,7 +4,7 @@ import LineLayer
 import PrometheusText
 import Testing
 
-/// What is shown of links and lines.
+/// Metrics of links and lines.
 @Suite struct LinkMetricsTests {
   @Test("counters of a line grow by the difference to the last reading, also after the line starts again")
   func counters() {

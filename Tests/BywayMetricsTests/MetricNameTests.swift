@@ -4,7 +4,7 @@ import Foundation
 import PrometheusText
 import Testing
 
-/// Texts name the metrics that there are.
+/// Documentation, dashboard and alerts use existing metrics.
 @Suite struct MetricNameTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -13,7 +13,7 @@ import Testing
     try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
   }
 
-  /// As Prometheus shows them.
+  /// Returns a metric's name in Prometheus.
   private static func name(of metric: MetricName) -> String {
     let registry = PrometheusRegistry.of([metric])
     switch metric.kind {
@@ -47,7 +47,7 @@ import Testing
       let name = Self.name(of: metric)
       let isHistogram = metric.kind == .timer || metric.kind == .sizes
       known.formUnion(isHistogram ? ["bucket", "sum", "count"].map { "\(name)_\($0)" } : [name])
-      // What descriptions call it.
+      // Descriptions use this name.
       known.insert(name)
     }
     let attributes = Set(MetricName.all.flatMap(\.attributes).map { $0.replacing(".", with: "_") })

@@ -2,7 +2,7 @@ import CoreMetrics
 import PrometheusText
 import Testing
 
-/// What Prometheus reads.
+/// The text format of Prometheus.
 @Suite struct PrometheusTextTests {
   private func text(_ registry: PrometheusRegistry) -> [String] {
     String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").map(String.init)

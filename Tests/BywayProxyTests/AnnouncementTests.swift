@@ -5,7 +5,7 @@ import Testing
 @testable import Byway
 @testable import BywayProxy
 
-/// What the network is told of devices.
+/// Announcements of devices to the network.
 @Suite("DNS-SD announcements") struct AnnouncementTests {
   private func rules(_ suffixes: [String], _ listen: String) throws -> AnnouncementRules {
     try AnnouncementRules(suffixes: suffixes, listen: TransportRegistry([TCPTransport()]).link(listen))

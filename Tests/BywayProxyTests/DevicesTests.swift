@@ -13,7 +13,7 @@ import UnixTransport
 
 @testable import BywayProxy
 
-/// A printer and a camera, each with a gateway and a link of its own, behind one proxy.
+/// A printer and a camera, each with its own gateway and link, behind one proxy.
 @Suite("Several devices behind a proxy", .timeLimit(.minutes(1))) struct DevicesTests {
   @Test(
     "the host selects the device in every form of request",
@@ -199,7 +199,7 @@ import UnixTransport
     let answer = try await house.exchange("GET /clear HTTP/1.1\r\nHost: printer.devices.example").lowercased()
     #expect(
       answer.contains("clear-site-data: \"cache\", \"cache\", \"storage\", \"executioncontexts\"\r\n"), "\(answer)")
-    // Browsers find a kind between commas that quotation marks seem to hide.
+    // Browsers recognize a type between commas even within quotation marks.
     let quoted = try await house.exchange("GET /clear-quoted HTTP/1.1\r\nHost: printer.devices.example").lowercased()
     #expect(
       quoted.contains("clear-site-data: \"y\", \"cache\", \"storage\", \"executioncontexts\", \"cache\"\r\n"),
@@ -251,7 +251,7 @@ import UnixTransport
     let first = try await client.receive(through: "]}\n\n")
     #expect(first.contains("text/event-stream") && !first.contains("\"state\":\"up\""))
     _ = try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost")
-    // It may be told that it opens, too.
+    // An event that the link opens may come as well.
     var told = ""
     while !told.contains("\"state\":\"up\"") { told = try await client.receive(through: "]}\n\n") }
     let begin = ContinuousClock.now

@@ -8,7 +8,7 @@ import TCPTransport
 import TestWire
 import Testing
 
-/// What belongs to one hop, and must not pass it.
+/// Fields and status codes that must not pass a hop.
 @Suite(.timeLimit(.minutes(1))) struct HopTests {
   @Test("an origin's 407 becomes 502, so it cannot ask a proxy's users for a password")
   func proxyLoginOfOrigin() async throws {
@@ -59,7 +59,7 @@ import Testing
 
   @Test("an HTTP/2 origin does not receive a user's login for the proxy")
   func loginForProxy() async throws {
-    // A gateway is a server of HTTP/2.
+    // A gateway is an HTTP/2 server.
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var far = try GatewayConfiguration(
       links: [TransportRegistry([TCPTransport()]).link("tcp://127.0.0.1:0")],
@@ -90,7 +90,7 @@ import Testing
     #expect(response.hasPrefix("HTTP/1.1 503 "))
     #expect(response.contains("proxy-status: cdn; received-status=503, \"x, byway-z\"\r\n"), "\(response)")
     await fixture.stop()
-    // What the gateway itself says passes.
+    // The gateway's own Proxy-Status passes.
     try await origin.stop()
     let down = try await ProxyFixture(origin: "http://127.0.0.1:\(origin.port)")
     #expect(try await down.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("proxy-status: byway-gateway-"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Which requests a proxy on TCP answers, and for whom.
+/// The hosts that a proxy on TCP accepts.
 @Suite struct HostRulesTests {
   private let rules: HostRules
 

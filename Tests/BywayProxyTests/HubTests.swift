@@ -13,7 +13,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Gateways that dial a proxy, which is told nothing of them.
+/// Gateways that dial a proxy without being configured there.
 @Suite("Hub for dialing devices", .timeLimit(.minutes(1))) struct HubTests {
   private let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), TLSTransport()])
   private let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -64,7 +64,7 @@ import Testing
     }
     let list = await proxy.devices()
     #expect(list.map(\.name?.text) == ["camera", "printer"] && list.map(\.title) == [nil, "In the hall"])
-    // A title is the one of who has the requests.
+    // The title is that of the gateway that serves.
     let rival = try await gateway("printer", at: "\(hub)?open=dial", title: "Not in the hall", says: "rival")
     #expect(try await eventually { try await get("printer", of: proxy) == "200 the rival" })
     #expect(await proxy.devices().map(\.title) == [nil, "Not in the hall"])
@@ -114,7 +114,7 @@ import Testing
     await printer.stop(within: .zero)
   }
 
-  /// Notes whom each request is for.
+  /// An interceptor that records the destination of each request.
   private final class Notes: Interceptor {
     let destinations = Mutex<[Destination]>([])
 
@@ -190,7 +190,7 @@ import Testing
     gateways.append(try await gateway("camera", at: "\(hub)?open=dial", says: "second camera"))
     #expect(try await eventually { try await get("camera", of: proxy) == "200 the second camera" })
     #expect(try await get("scanner", of: proxy).hasPrefix("421"))
-    // A name of that peer that is away makes room for it.
+    // A disconnected name of that peer frees its slot.
     await gateways[0].stop(within: .zero)
     #expect(try await eventually { try await get("scanner", of: proxy) == "200 the scanner" })
     #expect(try await get("printer", of: proxy).hasPrefix("421"))
@@ -287,7 +287,7 @@ import Testing
     let printer = try await certified()
     #expect(try await eventually { try await get("printer", of: proxy) == "200 the true one" })
     let second = try await gateway("printer", at: "\(plain)?open=dial", says: "liar")
-    // Who comes later at the same hub has been asked later.
+    // A later gateway at the same hub is queried later.
     let camera = try await gateway("camera", at: "\(plain)?open=dial")
     #expect(try await eventually { try await get("camera", of: proxy) == "200 the camera" })
     #expect(try await get("printer", of: proxy) == "200 the true one")

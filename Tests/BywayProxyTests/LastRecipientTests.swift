@@ -57,7 +57,7 @@ import Testing
     loop.advanceTime(by: .seconds(1))
     #expect(first.error?.code == .timedOut && second.error?.code == .timedOut)
     #expect(link.pings.count == 1)
-    // Too late for them, and nobody minds.
+    // A late answer has no effect.
     link.pings[0].succeed(.seconds(11))
     let third = ask()
     link.pings.last?.succeed(.milliseconds(2))

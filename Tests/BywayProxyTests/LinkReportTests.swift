@@ -13,7 +13,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Links as programs are told of them.
+/// Link reports for programs.
 @Suite("Link status of client and proxy", .timeLimit(.minutes(1))) struct LinkReportTests {
   @Test("client and proxy report link states and line statistics while the cable is pulled and plugged")
   func cable() async throws {
@@ -65,7 +65,7 @@ import Testing
   }
 }
 
-/// Each that differs from the one before.
+/// A record of states that differ from the previous one.
 private final class States: Sendable {
   private let states = Mutex<[LinkState]>([])
 

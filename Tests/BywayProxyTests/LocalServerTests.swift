@@ -8,7 +8,7 @@ import Synchronization
 import TCPTransport
 import Testing
 
-/// A daemon's metrics, and its control socket where that is a port.
+/// The server of a daemon's metrics, and of its control socket if that is a port.
 @Suite(.timeLimit(.minutes(1))) struct LocalServerTests {
   @Test("a request with a foreign host gets 421 with the valid names and further advice")
   func names() async throws {
@@ -52,7 +52,7 @@ import Testing
     try await made.ended.futureResult.get()
     let count = made.count
     #expect(count < 64 << 20)
-    // Nothing more is made, and the connection has ended: what is left can be read to an end.
+    // Nothing more is produced and the connection has ended, so the rest can be read to its end.
     try await channel.setOption(.autoRead, value: true).get()
     try await channel.closeFuture.get()
     #expect(made.count == count)
@@ -61,7 +61,7 @@ import Testing
   }
 }
 
-/// A body without an end. It says when it is let go of.
+/// An endless body that reports its release.
 private final class MadeBytes: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
@@ -87,7 +87,7 @@ private final class MadeBytes: AsyncSequence, Sendable {
   }
 }
 
-/// A byte every 100 ms.
+/// A body with a byte every 100 ms.
 private struct Drops: AsyncSequence, Sendable {
   func makeAsyncIterator() -> Iterator { Iterator() }
 

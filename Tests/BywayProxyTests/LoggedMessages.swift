@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// The messages that were logged, without their metadata.
+/// A record of log messages without their metadata.
 final class LoggedMessages: Sendable {
   private let messages = Mutex<[String]>([])
 

@@ -7,9 +7,9 @@ import Testing
 
 @testable import BywayProxy
 
-/// What those are told who observe a proxy.
+/// The records that a proxy's observers receive.
 @Suite(.timeLimit(.minutes(1))) struct ObservedProxyTests {
-  /// Lets everything pass, as a task.
+  /// An interceptor that forwards every request in a task.
   private struct Passing: Interceptor {
     func intercept(_ request: Request, next: Next) async throws -> Response { try await next(request) }
   }
@@ -34,7 +34,7 @@ import Testing
     #expect(try await eventually { observer.heard.ended.count == 1 })
     let record = try #require(observer.heard.ended.first)
     #expect(record.upstream?.hasPrefix("loopback:proxy-") == true && record.attempts == 1 && !record.isClientsChoice)
-    // As bound: the fixture asks for any port.
+    // The bound address: the fixture uses port 0.
     #expect(record.listener == fixture.proxy.address.text)
     let times = [record.begun, record.sent, record.answered, record.ended].compactMap(\.self)
     #expect(times.count == 4 && times == times.sorted() && observer.heard.sent.count == 1)

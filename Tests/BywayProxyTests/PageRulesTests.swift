@@ -4,8 +4,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Which pages may use what is reached through a proxy. What a browser says of them is in `Origin` (RFC 6454) and in Fetch
-/// Metadata.
+/// Rules for web pages that use a proxy. Browsers identify the page in `Origin` (RFC 6454) and in Fetch Metadata.
 @Suite struct PageRulesTests {
   private static func refusal(
     _ fields: [String: String], method: String = "GET", to target: String = "http://localhost:8080",
@@ -47,7 +46,7 @@ import Testing
     arguments: [
       [:], ["origin": "http://localhost:8080"], ["origin": "HTTP://LOCALHOST.:8080"],
       ["sec-fetch-site": "same-origin"], ["sec-fetch-site": "none", "sec-fetch-dest": "document"],
-      // A front that ends TLS shows the browser another scheme than this proxy sees.
+      // Behind a TLS front end, the browser sees another scheme than this proxy.
       ["sec-fetch-site": "same-origin", "origin": "https://localhost:8080"],
       ["sec-fetch-site": "cross-site", "origin": "http://localhost:8080"],
     ])

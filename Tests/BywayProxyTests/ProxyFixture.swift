@@ -18,9 +18,9 @@ struct ProxyFixture {
   let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
 
   /// - Parameters:
-  ///   - listen: where the proxy listens.
-  ///   - options: of the link.
-  ///   - origin: in the place of `respond`.
+  ///   - listen: the address that the proxy listens on.
+  ///   - options: options of the link.
+  ///   - origin: the origin's URL, in place of `respond`.
   ///   - respond: the origin; `nil`: the link is down.
   ///   - change: adapts the proxy's configuration.
   init(
@@ -56,7 +56,7 @@ struct ProxyFixture {
     get throws { try proxy.address.hostPort().port ?? 0 }
   }
 
-  /// A client that speaks byte by byte.
+  /// Opens a raw connection to the proxy.
   func wire() async throws -> WireEnd {
     let address: SocketAddress =
       proxy.address.scheme == "unix"
@@ -65,19 +65,19 @@ struct ProxyFixture {
     return try await WireEnd.connect(to: address, on: TestLoops.next())
   }
 
-  /// A client that speaks HTTP/2 with prior knowledge.
+  /// Returns a client for HTTP/2 with prior knowledge.
   func http2() throws -> BywayClient {
     try BywayClient(transports.link(proxy.address))
   }
 
-  /// One request of HTTP/1.1 on a connection of its own, and everything that comes back.
+  /// Sends one HTTP/1.1 request on a new connection, and returns everything that is received.
   func exchange(_ head: String, body: String = "") async throws -> String {
     let client = try await wire()
     try await client.send("\(head)\r\nConnection: close\r\n\r\n\(body)")
     return try await client.receiveToEnd()
   }
 
-  /// An origin that tells what it was asked.
+  /// Responds with a description of the request.
   static func describe(_ request: Request) async throws -> Response {
     let body = try await request.body.collect(upTo: 1 << 20)
     let target = "\(request.head.method) \(request.head.authority ?? "-") \(request.head.path ?? "-")"
@@ -85,7 +85,7 @@ struct ProxyFixture {
   }
 }
 
-/// A server next to the origin: answers whatever comes with the same bytes, if any, and else sends it back.
+/// A server besides the origin: it responds to everything with the same bytes, or echoes if there are none.
 struct OtherServer {
   let port: Int
   private let channel: any Channel

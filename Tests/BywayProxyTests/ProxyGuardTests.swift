@@ -6,7 +6,7 @@ import Synchronization
 import TestWire
 import Testing
 
-/// Who is kept from using a proxy, seen from outside.
+/// Access rules of a proxy, tested from outside.
 @Suite(.timeLimit(.minutes(1))) struct ProxyGuardTests {
   @Test(
     "a foreign host gets 421 over HTTP/1.1, and the origin receives nothing",
@@ -75,7 +75,7 @@ import Testing
   func foreignPageInAbsoluteForm(head: String) async throws {
     let calls = Calls()
     let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
-    // The rule would let it go anywhere.
+    // The gateway's rules allow every destination.
     let fixture = try await ProxyFixture(allowed: ["*:*"], respond: calls.respond)
     let response = try await fixture.exchange(head.replacing("PORT", with: "\(fixture.port)"))
     #expect(response.hasPrefix("HTTP/1.1 403 Forbidden\r\n"), "\(response)")
@@ -132,7 +132,7 @@ import Testing
         try await client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n" + (isEarly ? request : ""))
         if !isEarly {
           #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200 OK\r\n"))
-          // However it is cut.
+          // The same in single bytes.
           for byte in request.utf8 { client.offer(ByteBuffer(bytes: [byte])) }
         }
         if isOwn {
@@ -209,7 +209,7 @@ import Testing
     for host in ["evil.example", "localhost", "x"] {
       #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: \(host)").hasPrefix("HTTP/1.1 200 OK\r\n"))
     }
-    // A client of HTTP/1.0 need not name one.
+    // An HTTP/1.0 client may omit the host.
     #expect(try await fixture.exchange("GET /old HTTP/1.0").hasSuffix("GET localhost /old \n"))
     await fixture.stop()
   }
@@ -240,7 +240,7 @@ import Testing
   }
 }
 
-/// An origin that counts.
+/// An origin that counts requests.
 private final class Calls: Sendable {
   private let counter = Mutex(0)
 

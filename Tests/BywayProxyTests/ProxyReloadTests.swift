@@ -6,9 +6,9 @@ import NIOCore
 import TestTools
 import Testing
 
-/// A proxy that goes over to another configuration while it serves.
+/// Reload of a proxy while it serves.
 @Suite("Reload of a proxy", .timeLimit(.minutes(1))) struct ProxyReloadTests {
-  /// What the fixture began with.
+  /// Returns the fixture's initial configuration with changes.
   private func configuration(_ fixture: ProxyFixture, link: String? = nil, listen: String = "tcp://127.0.0.1:0")
     async throws
     -> ProxyConfiguration

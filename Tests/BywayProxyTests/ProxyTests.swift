@@ -6,7 +6,7 @@ import Synchronization
 import TestWire
 import Testing
 
-/// What local clients can do at a proxy's one address.
+/// Services of a proxy at its address.
 @Suite(.timeLimit(.minutes(1))) struct ProxyTests {
   @Test("a request in origin form goes to the gateway's origin")
   func originForm() async throws {

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import TestPeers
 
-/// A client's end of a WebSocket (RFC 6455 §5): frames of one piece, masked.
+/// A WebSocket client (RFC 6455 §5) with unfragmented, masked frames.
 final class ClientWebSocket {
   enum Opcode: UInt8 {
     case text = 1, binary, close = 8, ping, pong
@@ -19,7 +19,7 @@ final class ClientWebSocket {
     }
   }
 
-  /// Of the answer that opened it.
+  /// The fields of the response that opened the WebSocket.
   let fields: HTTPFields
   private let sender: AsyncStream<ByteBuffer>.Continuation
   private var chunks: Body.AsyncIterator
@@ -51,7 +51,7 @@ final class ClientWebSocket {
     sender.yield(frame)
   }
 
-  /// The next message; `nil` at the end of the connection.
+  /// Returns the next message; `nil` at the end of the connection.
   func next() async throws -> Message? {
     guard try await fill(2) else { return nil }
     let (first, second) = (received.readInteger(as: UInt8.self) ?? 0, received.readInteger(as: UInt8.self) ?? 0)
@@ -67,7 +67,7 @@ final class ClientWebSocket {
     return Message(opcode, received.readBytes(length: length) ?? [])
   }
 
-  /// The content of the next message where it is of that kind.
+  /// Returns the content of the next message if it is of that kind.
   func next(_ opcode: Opcode) async throws -> [UInt8]? {
     let message = try await next()
     return message?.opcode == opcode ? message?.content : nil

@@ -5,7 +5,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Connections that end where they should not.
+/// TLS connections that are cut off.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct CutTests {
   @Test("an aborted handshake is reported immediately as such", arguments: [1, 5, 100, 600])
   func handshake(_ bytes: Int) async throws {

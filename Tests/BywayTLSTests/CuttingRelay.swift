@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Stands between a client and a server and cuts the wire, in both directions, after so many of the server's bytes.
+/// A relay between a client and a server that cuts both directions after a number of the server's bytes.
 struct CuttingRelay {
   let port: Int
   private let server: any Channel

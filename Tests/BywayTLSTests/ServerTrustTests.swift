@@ -5,7 +5,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Who is believed, and what is said of those who are not.
+/// Trusted and untrusted servers, and messages about the latter.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTrustTests {
   private func failure(
     _ identity: Certificates.Identity, _ policy: TLSPolicy, host: String = "127.0.0.1"
@@ -56,7 +56,7 @@ import Testing
     let ca = try await Certificates()
     let selfSigned = try await ca.selfSigned("device", names: "DNS:device-0815")
     var policy = TLSPolicy()
-    // As curl's manual makes it.
+    // The command from curl's manual.
     let script =
       "openssl x509 -in \(selfSigned.cert) -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 "
       + "-binary | openssl enc -base64 -A"

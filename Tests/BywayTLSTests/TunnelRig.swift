@@ -29,7 +29,7 @@ struct TunnelRig {
     try await client.get(url).text
   }
 
-  /// Why it does not come; `nil` where it does.
+  /// Returns the error of a request; `nil` if it succeeds.
   func failure(_ url: String) async -> BywayError? {
     do {
       _ = try await client.get(url).text
@@ -52,7 +52,7 @@ extension Response {
 }
 
 extension TLSPolicy {
-  /// Trusts the certificates in a file for one host.
+  /// Returns a policy that trusts the certificates in a file for one host.
   static func trusting(_ file: String, for host: String = "127.0.0.1") throws -> TLSPolicy {
     var policy = TLSPolicy()
     try policy.trust.add(certificatesIn: file, for: host)

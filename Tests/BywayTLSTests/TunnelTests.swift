@@ -113,7 +113,7 @@ import Testing
   }
 }
 
-/// A port where TCP connects and nobody reads.
+/// A port that accepts TCP connections and never reads from them.
 private struct MuteListener {
   let port: Int
   private let listening: Descriptor

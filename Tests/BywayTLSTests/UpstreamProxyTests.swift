@@ -7,7 +7,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// A gateway whose way out is an Apache.
+/// A gateway behind an Apache proxy.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UpstreamProxyTests {
   private static let login = "Mufasa:Circle%20of%20Life@"
 
@@ -36,7 +36,7 @@ import Testing
         #expect(text == "hello, byway\n")
       }
     }
-    // Apache writes a line when its answer has gone.
+    // Apache writes a log line after its response.
     let expected = Array(repeating: "GET \(origin.url)/ HTTP/1.1", count: 2)
     #expect(try await eventually { (try? proxy.requests()) == expected })
     await proxy.stop()
@@ -52,7 +52,7 @@ import Testing
       let text = try await client.get("http://device/hello").text
       #expect(text == "hello, byway\n")
     }
-    // Apache writes the line when the tunnel has ended.
+    // Apache writes the log line when the tunnel has ended.
     #expect(try await eventually { (try? proxy.requests()) == ["CONNECT \(nginx.endpoint) HTTP/1.1"] })
     await proxy.stop()
     await nginx.stop()

@@ -5,7 +5,7 @@ import NIOCore
 import TestPeers
 import Testing
 
-/// WebSockets at a server that we did not write: inside TLS inside a tunnel, and in the clear behind the gateway.
+/// WebSockets at a third-party server: over TLS in a tunnel, and unencrypted behind the gateway.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct WebSocketTests {
   private func withServer(
     _ isSecure: Bool, _ body: (TunnelRig, WebSocketServer, HTTPRequest) async throws -> Void
@@ -37,7 +37,7 @@ import Testing
       #expect(echoed == bytes)
       socket.send(.ping, [1, 2, 3])
       #expect(try await socket.next() == .init(.pong, [1, 2, 3]))
-      // Several on their way at once.
+      // Several messages in flight.
       for number in 0..<100 { socket.send(.text, Array("\(number)".utf8)) }
       for number in 0..<100 { #expect(try await socket.next() == .init(.text, Array("\(number)".utf8))) }
 

@@ -6,7 +6,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// With Apache httpd, which checks counts, nonces and responses, and proves its own knowledge in `rspauth`.
+/// Logins at Apache httpd, which verifies counts, nonces and responses, and proves its own knowledge in `rspauth`.
 @Suite(.timeLimit(.minutes(2))) struct ApacheLoginTests {
   private func withApache(
     nonceLifetime: Int = 300, password: String = ApacheServer.password,
@@ -45,7 +45,7 @@ import Testing
   func stale() async throws {
     try await withApache(nonceLifetime: 3) { client, lines in
       #expect(try await client.get("http://device/digest").text == "behind digest\n")
-      // Apache's clock decides; waiting longer only makes it staler.
+      // Apache's clock decides; a longer wait only makes the nonce staler.
       try await Task.sleep(for: .seconds(5))
       #expect(try await client.get("http://device/digest").text == "behind digest\n")
       #expect(lines.statuses == [401, 200, 401, 200])

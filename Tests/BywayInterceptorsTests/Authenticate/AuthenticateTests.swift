@@ -7,7 +7,7 @@ import Testing
 @testable import BywayInterceptors
 
 @Suite(.timeLimit(.minutes(1))) struct AuthenticateTests {
-  /// Lets nobody in without the value given.
+  /// Returns an origin that requires this Authorization value.
   static func origin(_ challenge: String, accepting value: String) -> TestOrigin {
     TestOrigin { request in
       _ = try await request.body.collect(upTo: 1 << 20)
@@ -27,7 +27,7 @@ import Testing
     let chain = origin.behind(Authenticate(hosts: ["a"], user: user, password: password))
     #expect(try await chain.get("http://a/x/1").text == "in")
     #expect(origin.heads.map { $0.headerFields[.authorization] } == [nil, value])
-    // From then on at once, next to and below (§2.2), and never in a compression table.
+    // Later requests log in at once, on the same path and below (§2.2), and the field is never in a compression table.
     _ = try await chain.get("http://a/x/2")
     _ = try await chain.get("http://a/y")
     #expect(origin.heads.dropFirst(2).map { $0.headerFields[.authorization] } == [value, nil, value])
@@ -47,7 +47,7 @@ import Testing
     #expect(response.status == .unauthorized)
     #expect(try await response.text == "out")
     #expect(origin.heads.count == 2)
-    // It is not kept either.
+    // The wrong credentials are not kept.
     _ = try await chain.get("http://a/")
     #expect(origin.heads.map { $0.headerFields.contains(.authorization) } == [false, true, false, true])
     #expect(asked.withLock { $0 } == 2)

@@ -12,9 +12,9 @@ import TestTools
 import Testing
 import UnixTransport
 
-/// A login goes by where a request is sent, not by what it says; and so does what a cache keeps.
+/// Logins and stored responses depend on a request's destination, not on the host it names.
 @Suite(.timeLimit(.minutes(1))) struct DestinationTests {
-  /// An origin that asks for a login, whoever it is taken for, and keeps what it gets.
+  /// An origin that asks for a login for any host, and records what it receives.
   private final class Greedy: Sendable {
     private let logins = Mutex<Set<String>>([])
     var received: Set<String> { logins.withLock { $0 } }
@@ -123,7 +123,7 @@ import UnixTransport
     }
   }
 
-  /// - Parameter body: given a curl that asks the proxy on its Unix socket.
+  /// - Parameter body: receives a curl that uses the proxy on its Unix socket.
   private func withProxy(
     _ interceptors: [any Interceptor], _ origin: Origin,
     _ body: (([String]) async throws -> CurlAnswer) async throws -> Void

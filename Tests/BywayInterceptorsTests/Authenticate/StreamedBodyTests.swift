@@ -7,9 +7,9 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// Requests whose bodies can be read once, and that are asked for a login.
+/// Challenged requests whose bodies can be read once.
 @Suite(.timeLimit(.minutes(1))) struct StreamedBodyTests {
-  /// Asks for a login when it has read the body, and remembers what it read.
+  /// An origin that asks for a login after it has read the body, and records the bodies.
   private final class Lock: Sendable {
     private let read = Mutex<[String]>([])
     var bodies: [String] { read.withLock { $0 } }
@@ -79,7 +79,7 @@ import Testing
         let reader = Task {
           for try await chunk in request.body { see.yield(String(buffer: chunk)) }
         }
-        // Nothing else comes before the answer; then the reader, who waits for more, is cancelled.
+        // Nothing else arrives before the response; then the waiting reader is cancelled.
         for await text in seen {
           #expect(text == "first ")
           break

@@ -7,9 +7,9 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// RFC 5861 and RFC 9111 §4.2.4, §4.4: what is stale, what is doubtful, and what to do when the origin cannot be asked.
+/// RFC 5861 and RFC 9111 §4.2.4, §4.4: stale responses, invalidation, and an unreachable origin.
 @Suite(.timeLimit(.minutes(1))) struct CacheFailureTests {
-  /// Answers once with these fields, then fails.
+  /// Returns a rig whose origin responds once with these fields, then fails.
   private static func rig(
     _ control: String, grace: Duration = .zero, failing: @escaping @Sendable () throws -> Response
   ) throws -> CacheRig {
@@ -79,7 +79,7 @@ import Testing
     #expect(first.text == "1")
     #expect(first.isHit)
     #expect(try await eventually { try await rig.get().text != "1" })
-    // Past the window it is asked for as ever.
+    // After the window the response is requested as usual.
     rig.advance(31)
     #expect(try await rig.get().isHit == false)
   }

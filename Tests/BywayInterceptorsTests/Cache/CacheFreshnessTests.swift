@@ -4,9 +4,9 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// RFC 9111 §3, §4.2 and §5.2: what is stored, and for how long it serves.
+/// RFC 9111 §3, §4.2 and §5.2: storing and freshness.
 @Suite struct CacheFreshnessTests {
-  /// A rig whose origin answers "1", "2" and so on with these fields.
+  /// Returns a rig whose origin responds "1", "2" and so on with these fields.
   static func rig(_ fields: HTTPFields, status: Int = 200) throws -> CacheRig {
     let counter = Counter()
     return try CacheRig { _ in Response(status: .init(code: status), fields: fields, body: Body("\(counter.next)")) }

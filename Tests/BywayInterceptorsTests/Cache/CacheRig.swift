@@ -7,14 +7,14 @@ import TestPeers
 
 @testable import BywayInterceptors
 
-/// A cache in front of an origin, in virtual time that begins on 1 January 2030.
+/// A cache in front of an origin, in virtual time from 1 January 2030.
 final class CacheRig: Sendable {
   let clock = VirtualClock()
   let origin: TestOrigin
   let cache: Cache
   let chain: Next
 
-  /// - Parameter folder: in memory where there is none.
+  /// - Parameter folder: the folder of the cache; in memory if `nil`.
   init(
     folder: String? = nil, _ change: (inout Cache.Configuration) -> Void = { _ in },
     _ respond: @escaping @Sendable (Request) async throws -> Response
@@ -31,7 +31,7 @@ final class CacheRig: Sendable {
       }
     origin = TestOrigin { request in
       var response = try await respond(request)
-      // As an origin does (RFC 9110 §6.6.1).
+      // Like an origin, adds a date (RFC 9110 §6.6.1).
       if response.fields[.date] == nil { response.head.headerFields[.date] = now().httpDate }
       return response.answering(request.head)
     }
@@ -42,7 +42,7 @@ final class CacheRig: Sendable {
   private let offlineSwitch: OfflineSwitch
   static let start = WallTime(sinceEpoch: .seconds(1_893_456_000))
 
-  /// In seconds since the start, as HTTP writes it.
+  /// Returns the date `seconds` after the start, in HTTP's format.
   static func date(_ seconds: Int) -> String { (start + .seconds(seconds)).httpDate }
 
   func goOffline() { offlineSwitch.isOn = true }
@@ -51,7 +51,7 @@ final class CacheRig: Sendable {
 
   func advance(_ seconds: Int) { clock.advance(by: .seconds(seconds)) }
 
-  /// The body's text; the fields of the answer are checked by name.
+  /// Sends a GET. The response's fields can be checked by name.
   func get(_ path: String = "/", _ fields: HTTPFields = [:]) async throws -> Answer {
     try await send(.get, path, fields)
   }
@@ -70,7 +70,7 @@ final class CacheRig: Sendable {
 
     var age: Int? { fields[.age].flatMap { Int($0) } }
     var cacheStatus: String { fields[.cacheStatus] ?? "" }
-    /// Nobody was asked.
+    /// Whether the response came from the cache.
     var isHit: Bool { cacheStatus.hasPrefix("byway; hit") }
   }
 }
@@ -83,7 +83,7 @@ private final class OfflineSwitch: Sendable {
   }
 }
 
-/// Counts its calls, so that each answer is another.
+/// A counter, so that each response differs.
 final class Counter: Sendable {
   private let count = Mutex(0)
   var next: Int {

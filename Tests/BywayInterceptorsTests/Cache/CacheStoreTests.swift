@@ -7,7 +7,7 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// What becomes of a response that the cache forgets while the disk still has work with it.
+/// Responses that the cache removes while they are being written to disk.
 @Suite("Responses during a save to disk", .timeLimit(.minutes(1))) struct CacheStoreTests {
   private let storage = GatedStorage()
   private let log = LogLines()
@@ -24,7 +24,7 @@ import Testing
       requested: CacheRig.start, received: CacheRig.start, length: 0)
   }
 
-  /// Reads a response through the cache, to the end of its save.
+  /// Reads a response through the cache until its save has ended.
   @discardableResult
   private func read(_ key: String = "a", accept: String? = nil) async throws -> UInt64 {
     let reservation = store.reserve(key)
@@ -94,7 +94,7 @@ import Testing
     #expect(log.messages.count == 1)
     #expect(storage.files == [1] && storage.heads.keys.sorted() == [1])
     #expect(store.response(for: "a", [.accept: "x"])?.id == 1 && store.response(for: "a", [.accept: "y"]) == nil)
-    // The next one of the same number of bytes is stored as before.
+    // The next response of the same length is stored as usual.
     try await read(accept: "y")
     #expect(storage.files == [1, 3])
   }
@@ -107,7 +107,7 @@ import Testing
     try await read()
     #expect(await store.body(of: old) == nil)
     #expect(store.response(for: "a", [:])?.id == 2 && storage.files == [2])
-    // One that has really gone is forgotten.
+    // A response whose file is lost is removed.
     storage.lose(2)
     let new = try #require(store.response(for: "a", [:]))
     #expect(await store.body(of: new) == nil)
@@ -184,7 +184,7 @@ private actor Gate {
     if !isOpen { await withCheckedContinuation { waiting.append($0) } }
   }
 
-  /// Returns when that many have come.
+  /// Waits until `count` tasks have arrived.
   func entered(_ count: Int) async {
     if self.count < count { await withCheckedContinuation { watchers.append((count, $0)) } }
   }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// RFC 9111 §4.1, §4.3: Vary, and asking whether what is stored still holds.
+/// RFC 9111 §4.1, §4.3: Vary and validation.
 @Suite struct CacheValidationTests {
-  /// An origin with one resource, whose tag is its version; evaluates conditions as it should.
+  /// Returns a rig whose origin has one resource, tagged with its version, and evaluates conditions.
   private static func rig(
     _ fields: HTTPFields = [.cacheControl: "max-age=10"], version: @escaping @Sendable () -> String
   )
@@ -51,7 +51,7 @@ import Testing
   func rejuvenated() async throws {
     let rig = try CacheRig { request in
       let fields: HTTPFields = [.cacheControl: "max-age=10", .eTag: "\"v\""]
-      // The first one had waited in another cache.
+      // The first response had spent 8 s in another cache.
       return request.head.headerFields.contains(.ifNoneMatch)
         ? Response(status: .notModified, fields: fields)
         : Response(status: .ok, fields: fields + [.age: "8"], body: Body("content"))
@@ -126,7 +126,7 @@ import Testing
     #expect(try await rig.get("/", [.ifNoneMatch: "\"0\""]).status == 200)
     #expect(try await rig.get("/", [.ifModifiedSince: CacheRig.date(100)]).status == 304)
     #expect(rig.count == 1)
-    // And after asking the origin with the cache's.
+    // The same after a validation with the cache's own conditions.
     rig.advance(20)
     #expect(try await rig.get("/", [.ifNoneMatch: "\"0\", \"1\""]).status == 304)
     #expect(rig.origin.heads.last?.headerFields[.ifNoneMatch] == "\"1\"")

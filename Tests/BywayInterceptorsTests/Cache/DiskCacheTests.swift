@@ -121,7 +121,7 @@ import Testing
 
   @Test("a forked child that has not yet called exec does not keep the cache folder locked")
   func fork() async throws {
-    // What a fork does: each descriptor has a copy until the child's exec.
+    // Like a fork: a copy of each descriptor exists until the child calls exec.
     var copies: [CInt] = []
     defer { for copy in copies { close(copy) } }
     do {
@@ -151,7 +151,7 @@ import Testing
       try data.write(to: url)
     }
     let body = { (head: String) in head.replacing(".head", with: ".body") }
-    // Numbers follow the order of coming: /a has the first.
+    // File numbers follow the order of arrival: /a has the first.
     try change(heads[0]) { $0.removeLast(5) }
     try change(heads[1]) { $0[20] ^= 1 }
     try change(body(heads[2])) { $0.removeLast() }

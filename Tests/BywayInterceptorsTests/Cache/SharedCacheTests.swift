@@ -8,15 +8,15 @@ import TransportTestSupport
 
 @testable import BywayInterceptors
 
-/// What RFC 9111 asks of a cache that several users share, and what it lets such a cache do.
+/// Requirements and permissions of RFC 9111 for a shared cache.
 @Suite struct SharedCacheTests {
-  /// One question: two requests a while apart, and whether the second one may be answered without the origin.
+  /// Two requests at an interval, and whether the second may be answered without the origin.
   struct Question: Sendable, CustomStringConvertible {
     let rule: String
     var asked: HTTPFields = [:]
     let answered: HTTPFields
     var status = 200
-    /// In seconds.
+    /// The interval in seconds.
     var later = 1
     var askedAgain: HTTPFields = [:]
     let isHit: Bool
@@ -33,7 +33,7 @@ import TransportTestSupport
   }
 
   static let questions: [Question] = [
-    // §3.5: answers to credentials.
+    // §3.5: responses to requests with credentials.
     Question(rule: "§3.5", asked: login, answered: control("max-age=100"), isHit: false),
     Question(rule: "§3.5", asked: login, answered: control("max-age=100"), askedAgain: login, isHit: false),
     Question(rule: "§3.5", asked: login, answered: [.expires: CacheRig.date(100)], isHit: false),
@@ -84,7 +84,7 @@ import TransportTestSupport
     Question(rule: "§5.2.2.5", answered: control("no-store, s-maxage=100"), isHit: false),
     Question(rule: "§5.2.2.3", answered: control("no-store, must-understand, max-age=100"), isHit: true),
     Question(rule: "§5.2.2.3", answered: control("must-understand, max-age=100"), status: 299, isHit: false),
-    // §5.2.2.9: public; §3: what may be stored without a word, and not if it looks like one user's.
+    // §5.2.2.9: public; §3: responses that may be stored without a directive, unless they seem to be for one user.
     Question(
       rule: "§5.2.2.9", answered: control("public", [.lastModified: CacheRig.date(-1000)]), status: 599, isHit: true),
     Question(rule: "§3", answered: [.lastModified: CacheRig.date(-1000)], isHit: true),
@@ -186,7 +186,7 @@ import TransportTestSupport
     }
     func hits(_ kind: Cache.Kind) async throws -> [Bool] {
       var opened: CacheRig?
-      // Whoever had the folder before may still be letting go of it.
+      // The previous cache may still be releasing the folder.
       _ = try await eventually {
         opened = opened ?? (try? rig(kind))
         return opened != nil

@@ -7,7 +7,7 @@ import Testing
 @testable import BywayInterceptors
 
 @Suite struct CompressTests {
-  /// What crosses the link, as an interceptor between the two that stand at its ends.
+  /// An interceptor between both ends that records what crosses the link.
   private final class LinkSpy: Interceptor {
     private struct Seen {
       var requestFields: [HTTPFields] = []
@@ -197,7 +197,7 @@ import Testing
     #expect(try await response.text == "no gzip")
   }
 
-  // MARK: What a broken far end would send
+  // MARK: A faulty peer
 
   private static func gzipped(_ text: String) async throws -> ByteBuffer {
     let gateway = TestOrigin { _ in Response(status: .ok, fields: [.contentType: "text/plain"], body: Body(text)) }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// One rule for every folder whose content is believed.
+/// The rule for every folder whose content is trusted.
 @Suite struct TrustedFolderTests {
   private let files: TemporaryFolder
-  /// The folder that is asked for, and one above it.
+  /// The tested folder's parent.
   private var parent: String { files["parent"] }
   private var path: String { files["parent/own"] }
 
@@ -36,7 +36,7 @@ import Testing
     chmod(path, mode)
     #expect(refusal()?.hasPrefix("Others can write to \(path) (mode \(String(mode, radix: 8)))") == true)
     #expect(refusal()?.contains("chmod go-w") == true)
-    // Sticky, others can still add to it.
+    // Others can still add files to a sticky folder.
     chmod(path, mode | 0o1000)
     #expect(refusal()?.contains("Others can write to \(path)") == true)
   }
@@ -49,7 +49,7 @@ import Testing
     #expect(refusal() == nil)
   }
 
-  // Only root can give things to others.
+  // Only root can change a file's owner.
   @Test("folders, parents and symbolic links of another user are refused", .enabled(if: geteuid() == 0))
   func foreign() throws {
     chown(path, 12_345, 12_345)
@@ -114,7 +114,7 @@ import Testing
     #expect(try TrustedFolder.existing(files["none"]) == nil)
     try files.write("", to: "file")
     #expect(refusal(files["file"])?.contains("is not a folder") == true)
-    // Nothing is planted where nothing is.
+    // No file is created in place of a missing one.
     chmod(parent, 0o777)
     #expect(try TrustedFolder.existing(parent + "/none") == nil)
     #expect(throws: BywayError.self) { try TrustedFolder(parent + "/none", making: .folder) }

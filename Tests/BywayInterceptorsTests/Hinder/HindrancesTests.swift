@@ -7,7 +7,7 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// What somebody makes harder on purpose.
+/// Faults that are injected on purpose.
 @Suite("Fault rules") struct HindrancesTests {
   private let page = String(repeating: "0123456789", count: 20)
 

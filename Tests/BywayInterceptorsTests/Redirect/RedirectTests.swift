@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 @Suite struct RedirectTests {
-  /// Redirects once, from `/from` to the place given.
+  /// Returns an origin that redirects once, from `/from` to the given place.
   private static func origin(_ status: Int, to location: String) -> TestOrigin {
     TestOrigin { request in
       guard request.head.path == "/from" else { return Response(status: .ok, body: Body("there")) }
@@ -116,7 +116,7 @@ import Testing
     #expect(answer.fields[.location] == "/to")
     #expect(try await answer.text == "gone")
     #expect(origin.heads.count == 1)
-    // A GET without the body may follow all the same.
+    // A GET without the body may still follow.
     let seeOther = Self.origin(303, to: "/to")
     let response = try await seeOther.behind(Redirect())(Request(.post, url: "http://a/from", body: .once("x")))
     #expect(response.status == .ok)

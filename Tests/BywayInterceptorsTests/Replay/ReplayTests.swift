@@ -16,7 +16,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  /// An origin that never was: what reaches it was not recorded.
+  /// An origin that fails: it is reached only by requests that were not recorded.
   private static let nowhere = TestOrigin { _ in throw BywayError(.linkUnavailable, "There is no origin.") }
 
   private func replay(keepsTime: Bool = false, clock: VirtualClock = VirtualClock()) throws -> Next {
@@ -60,7 +60,7 @@ import Testing
     #expect(try await played.next() == nil)
     #expect(await response.body.trailers() == [.init("x-sum")!: "7"])
     #expect(later.elapsed < .milliseconds(3200))
-    // Without pauses, and once more from the beginning.
+    // Without pauses, and again from the start.
     let again = try await replay().get("http://a/log")
     for _ in 0..<2 { #expect(try await again.body.collect(upTo: 1 << 20).readableBytes == 100_259) }
   }
@@ -73,7 +73,7 @@ import Testing
       return Response(status: .ok, body: Body("\(request.head.method) \(body) \(counter.next)"))
     }
     for _ in 0..<2 {
-      // The second recorder goes on where the first one ended.
+      // The second recorder continues where the first one ended.
       let chain = origin.behind(try Recorder(into: path))
       _ = try await chain.get("http://a/").text
       _ = try await chain.post("http://a/", "x").text
@@ -165,7 +165,7 @@ import Testing
   func gone(_ asksForTheEnd: Bool) async throws {
     let body = Body(ByteBuffer(repeating: 1, count: 10))
     let origin = TestOrigin { _ in
-      // Of the two ways in which a body's end may meet a cancelled task.
+      // Two ways in which the end of a body can reach a cancelled task.
       Response(status: .ok, body: asksForTheEnd ? body : Body(CancelledAtEnd(body: body), length: 10))
     }
     let chain = origin.behind(try Recorder(into: path))
@@ -203,7 +203,7 @@ import Testing
     #expect(throws: BywayError.self) { try replay() }
   }
 
-  /// A recording of GET / whose head has so many lines of 1 KiB, and one trailer of that length.
+  /// Returns a recording of GET / whose head has `headLines` lines of 1 KiB, and one trailer of `trailer` bytes.
   private static func recording(headLines: Int, trailer: Int) -> String {
     let opening = RecordingFormat.opening("GET", "/").text.replacing(
       String(repeating: "0", count: 64), with: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
@@ -234,7 +234,7 @@ import Testing
   }
 }
 
-/// Throws in the place of its end where its reader is cancelled.
+/// A body that throws in place of its end if its reader is cancelled.
 private struct CancelledAtEnd: AsyncSequence, Sendable {
   let body: Body
 

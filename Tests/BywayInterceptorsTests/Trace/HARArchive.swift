@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the HAR 1.2 specification requires of a file, as types: decoding fails where something is missing.
+/// The required content of a HAR 1.2 file as types: decoding fails if something is missing.
 struct HARArchive: Decodable {
   struct Log: Decodable {
     let version: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BywayInterceptors
 
-/// Secrets in XML, and in text that is wrapped in strings of JSON.
+/// Secrets in XML, and in JSON nested in strings of JSON.
 @Suite("Redaction of XML and JSON") struct RedactedTextTests {
   private static func isSecret(_ name: String) -> Bool {
     ["password", "token", "secret", "key"].contains { name.lowercased().contains($0) }

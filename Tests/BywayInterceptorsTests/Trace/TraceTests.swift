@@ -130,7 +130,7 @@ import TransportTestSupport
         + #"{"user":"shown","password": "[redacted]", "pin":"[redacted]", "in":{"apiKey" : "[redacted]"}, "#
         + #""a":["token"]}"#
     )
-    // What went to the origin is what the caller sent.
+    // The origin receives what the caller sent.
     #expect(origin.heads.first?.headerFields == request.head.headerFields)
   }
 

@@ -4,18 +4,18 @@ import Testing
 
 @testable import BywayProxy
 
-/// In virtual time.
+/// Discovered ports in virtual time.
 @Suite struct DiscoveredPortsTests {
   private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-  /// Ports, and who answers at them.
+  /// Ports and the devices that answer on them.
   private struct Bench {
     var ports: DiscoveredPorts
     var now = DiscoveredPortsTests.start
     var plugged: [LinkPort] = []
-    /// By the address of the link; who is not there does not answer.
+    /// The descriptions by link address; a missing device does not answer.
     var claims: [String: DeviceClaim] = [:]
-    /// Every question in its order.
+    /// All queries in order.
     var asked: [String] = []
 
     init(reserved: [String] = []) {
@@ -40,7 +40,7 @@ import Testing
       settle()
     }
 
-    /// Every question is answered at once.
+    /// Answers every query at once.
     mutating func settle() {
       while case let questions = ports.questions(at: now), !questions.isEmpty {
         for question in questions {
@@ -243,7 +243,7 @@ import Testing
     let question = try #require(ports.questions(at: Self.start).first)
     ports.list([], from: 0, at: Self.start + .seconds(1))
     ports.list([port(0)], from: 0, at: Self.start + .seconds(3))
-    // One port is asked by one at a time.
+    // Only one query uses a port at a time.
     #expect(ports.questions(at: Self.start + .seconds(3)).isEmpty)
     ports.take(DeviceClaim(name: DeviceName("ghost")), to: question, at: Self.start + .seconds(4))
     #expect(ports.devices.isEmpty)

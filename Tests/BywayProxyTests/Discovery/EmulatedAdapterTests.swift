@@ -12,7 +12,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// What happens at a desk: a device's cable is plugged in, pulled out, and plugged in again.
+/// A device's cable is plugged in, pulled out, and plugged in again.
 @Suite("Discovery on emulated serial lines", .timeLimit(.minutes(1))) struct EmulatedAdapterTests {
   @Test("a device is found when its line appears, is away when it disappears, and returns with it")
   func plugging() async throws {
@@ -33,7 +33,7 @@ import Testing
         state: .present)
       #expect(await devices.next() == [device])
 
-      // Whoever is asked for it may use the line now.
+      // A user of the device may use the line now.
       let client = BywayClient(try transports.link(device.link))
       let page = try await client.get("http://printer/")
       #expect(try await String(buffer: page.body.collect(upTo: 100)) == "the printer's page")
@@ -122,7 +122,7 @@ import Testing
       let response = try await local.get("http://printer.localhost/")
       var body = response.body.makeAsyncIterator()
       var text = ""
-      // The port is in use by the proxy itself: only over its own link can anybody be asked.
+      // The proxy itself has the port, so a query can use only its link.
       let (devices, reader) = (proxy.way.devices, ClaimReader(transports, logger: Logger(label: "test")))
       let claim = await reader.claim(over: "serial:\(ports)/adapter") { link in
         try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()

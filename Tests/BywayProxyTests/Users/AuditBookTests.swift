@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// What an audit log is told, in virtual time.
+/// Events for an audit log, in virtual time.
 @Suite("Aggregation of audit events") struct AuditBookTests {
   private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 

@@ -19,7 +19,7 @@ import Testing
     if case .check(let ticket) = step { ticket } else { nil }
   }
 
-  /// Has it checked at once.
+  /// Asks for a login and completes its check at once.
   @discardableResult
   private func check(
     _ digest: [UInt8], _ user: String?, as name: String = "alice", from peer: String = "here", at now: NIODeadline,

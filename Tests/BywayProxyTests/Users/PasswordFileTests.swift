@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Passwords as `htpasswd` writes them. All of these are "secret".
+/// Password hashes by `htpasswd`, all of "secret".
 @Suite("Password file") struct PasswordFileTests {
   static let bcrypt = "$2y$04$CukWxI5kfl3YM7m7ze/cBeVJnCwNSd951tql1FpmIRcq6B7RRrWBm"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Who may use what, as a file says it.
+/// Rights of users in a file.
 @Suite("Rights of users") struct RightsTests {
   private static let text = """
     # the hall

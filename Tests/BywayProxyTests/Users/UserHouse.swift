@@ -14,7 +14,7 @@ import UnixTransport
 
 @testable import BywayProxy
 
-/// A printer and a camera behind a proxy that tells its users apart, all in one process. alice and bob have the password "secret".
+/// A printer and a camera behind a proxy with users, in one process. alice and bob have the password "secret".
 struct UserHouse {
   static let rights = "alice = printer\nbob = camera\ncarol = * @default\n* = lobby"
 
@@ -26,8 +26,8 @@ struct UserHouse {
   private let remains = Remains()
 
   /// - Parameters:
-  ///   - header: the proxy listens on a Unix socket, and a reverse proxy says who it is.
-  ///   - hasMain: the printer is the default device, too.
+  ///   - header: the field of a reverse proxy; the proxy then listens on a Unix socket.
+  ///   - hasMain: whether the printer is also the default device.
   init(
     header: String? = nil, passwords: Bool = true, hasMain: Bool = false, interceptors: [any Interceptor] = []
   ) async throws {
@@ -67,7 +67,7 @@ struct UserHouse {
       header: try header.map { try UserHeader($0) })
   }
 
-  /// Tells what it was sent; `/held` without an end.
+  /// Responds with a description of the request; `/held` does not end.
   private static func respond(to request: Request, as name: String) async throws -> Response {
     let body = try await request.body.collect(upTo: 1 << 20)
     let trailers = await request.body.trailers().map { $0.map { "trailer \($0.name.rawName): \($0.value)" } } ?? []
@@ -86,7 +86,7 @@ struct UserHouse {
     return response
   }
 
-  /// A body that goes on as long as somebody reads it.
+  /// A body that continues as long as it is read.
   private struct HeldChunks: AsyncSequence, Sendable {
     let chunks: AsyncStream<ByteBuffer>
     let more: AsyncStream<ByteBuffer>.Continuation
@@ -113,14 +113,14 @@ struct UserHouse {
     return try await WireEnd.connect(to: address, on: TestLoops.next())
   }
 
-  /// One request of HTTP/1.1, and everything that comes back.
+  /// Sends one HTTP/1.1 request, and returns everything that is received.
   func exchange(_ head: String, body: String = "") async throws -> String {
     let client = try await wire()
     try await client.send("\(head)\r\nConnection: close\r\n\r\n\(body)")
     return try await client.receiveToEnd()
   }
 
-  /// GET of a device as a user.
+  /// Sends a GET to a device as a user.
   func get(_ path: String = "/", of device: String, as user: String, _ password: String = "secret") async throws
     -> String
   {
@@ -142,7 +142,7 @@ struct UserHouse {
   }
 }
 
-/// What an audit log was told.
+/// A record of audit events.
 final class CollectedAudit: AuditLog {
   private let told = Mutex<[AuditEvent]>([])
 

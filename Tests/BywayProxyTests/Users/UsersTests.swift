@@ -9,7 +9,7 @@ import Testing
 
 @testable import BywayProxy
 
-/// Users of a proxy, by password and by what a reverse proxy says.
+/// Users of a proxy, identified by password or by a reverse proxy.
 @Suite("Users of a proxy", .timeLimit(.minutes(1))) struct UsersTests {
   @Test("a user reaches the devices they have rights for, and no others")
   func rights() async throws {
@@ -33,7 +33,7 @@ import Testing
       answers.append(answer.replacing(device, with: "it").split(separator: "\r\n\r\n").last.map(String.init) ?? "")
     }
     #expect(Set(answers).count == 1, "\(answers)")
-    // The nearest among one's own may be told.
+    // The suggested name is one of the user's own devices.
     #expect(try await house.get(of: "primter", as: "alice").contains("Did you mean \\\"printer\\\"?"))
     #expect(try await house.get(of: "primter", as: "carol").contains("HTTP/1.1 403"))
     await house.stop()
@@ -224,7 +224,7 @@ import Testing
     await house.stop()
   }
 
-  /// Asks the camera for whatever is asked for at one path.
+  /// An interceptor that sends requests for one path to the camera.
   private struct Detour: Interceptor {
     var scope: Scope { Scope(paths: ["/detour"]) }
 
@@ -341,7 +341,7 @@ import Testing
     _ = try await held.receiveToEnd()
     #expect(try await house.get(of: "printer", as: "alice").hasPrefix("HTTP/1.1 403"))
     #expect(try await house.get(of: "camera", as: "alice").contains("this is the camera"))
-    // What was not taken away goes on.
+    // Exchanges of remaining rights continue.
     try await house.reload(UserHouse.rules(rights: "* = lobby"))
     try await house.reload(UserHouse.rules(rights: "* = printer"))
     _ = try await other.receiveToEnd()
@@ -417,7 +417,7 @@ import Testing
     let house = try await UserHouse()
     #expect(try await house.get(of: "printer", as: "alice").contains("this is"))
     var answer = ""
-    // On a slow machine the first pauses have passed before the next one comes; they become longer.
+    // On a slow machine the first pauses end before the next attempt; later ones are longer.
     for attempt in 0..<40 where !answer.hasPrefix("HTTP/1.1 429") {
       answer = try await house.get(of: "camera", as: "bob", "wrong\(attempt)")
     }
